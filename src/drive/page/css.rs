@@ -194,9 +194,8 @@ impl<'a> Length<'a> {
     pub(super) fn pixels(self) -> f64 {
         self.number
             * match self.unit {
-                "em" | "rem" | "ch" | "ex" | "lh" | "rlh" | "ic" | "cap" => 16.0,
+                "em" | "rem" | "ch" | "ex" | "lh" | "rlh" | "ic" | "cap" | "pc" => 16.0,
                 "pt" => 4.0 / 3.0,
-                "pc" => 16.0,
                 "in" => 96.0,
                 "cm" => 37.8,
                 "mm" => 3.78,

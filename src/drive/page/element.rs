@@ -299,6 +299,35 @@ pub(super) fn ended_silently<'a>(new: Role, open: impl Iterator<Item = (&'a str,
     0
 }
 
+/// Which of the open elements, innermost first, an end tag ends: with it end all that are open in it.
+///
+/// A tag in a cell ends nothing outside its table, and none in `<noscript>` or `<template>` ends what is around that. The
+/// page itself does not end: what stands behind `</body>` stands where it would have stood without.
+pub(super) fn ended_by<'a>(name: &str, open: impl Iterator<Item = (&'a str, Role)>) -> Option<usize> {
+    if matches!(name, "html" | "body") {
+        return None;
+    }
+    let of_table = matches!(role(name), Role::Table | Role::Row | Role::Cell { .. })
+        || matches!(name, "thead" | "tbody" | "tfoot" | "caption" | "colgroup");
+    for (back, (open, role)) in open.take(REACH).enumerate() {
+        if open == name {
+            return Some(back);
+        }
+        let closed = matches!(open, "template" | "noscript" | "select" | "object" | "applet")
+            || role == Role::Table
+            || !of_table && (open == "caption" || matches!(role, Role::Cell { .. }));
+        if closed {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether an element is a part of a sentence: its end ends no paragraph that began in it.
+pub(super) fn is_inline(role: Role) -> bool {
+    matches!(role, Role::Inline | Role::Link | Role::Code | Role::Raised)
+}
+
 /// The language that a class names for a piece of code.
 pub(super) fn language(attributes: &[Attribute]) -> Option<&str> {
     let class = attribute(attributes, "class")?;

@@ -36,17 +36,14 @@ impl Color {
     fn of(value: &str) -> Option<Self> {
         let parts = |parts: [f64; 4]| Self::Parts(parts.map(|part| part.clamp(0.0, 255.0) as u8));
         if let Some(digits) = value.strip_prefix('#') {
-            let digits: Option<Vec<u8>> =
-                digits.chars().take(9).map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-            let twice = |digit: u8| digit * 17;
-            let pair = |high: u8, low: u8| high * 16 + low;
-            return Some(Self::Parts(match *digits?.as_slice() {
-                [r, g, b] => [twice(r), twice(g), twice(b), 255],
-                [r, g, b, a] => [twice(r), twice(g), twice(b), twice(a)],
-                [r, s, g, h, b, c] => [pair(r, s), pair(g, h), pair(b, c), 255],
-                [r, s, g, h, b, c, a, d] => [pair(r, s), pair(g, h), pair(b, c), pair(a, d)],
-                _ => return None,
-            }));
+            // Each digit alone stands for two.
+            let wide = if matches!(digits.len(), 3 | 4) { 1 } else { 2 };
+            let mut found = [255; 4];
+            for (at, part) in found.iter_mut().enumerate().take(digits.len() / wide) {
+                let number = u8::from_str_radix(digits.get(at * wide..(at + 1) * wide)?, 16).ok()?;
+                *part = if wide == 1 { number * 17 } else { number };
+            }
+            return matches!(digits.len(), 3 | 4 | 6 | 8).then_some(Self::Parts(found));
         }
         if let Some((function, arguments)) = value.split_once('(') {
             let numbers: Vec<Length<'_>> = css::lengths(arguments).take(4).collect();
@@ -170,7 +167,8 @@ fn block_hides(block: &str, mut paint: Paint) -> (bool, Paint) {
                 aside |= is_aside;
             }
             "filter" => {
-                hidden |= value.strip_prefix("opacity(").and_then(Length::of).is_some_and(|it| it.number == 0.0)
+                hidden |=
+                    value.strip_prefix("opacity(").and_then(Length::of).is_some_and(|length| length.number <= 0.0);
             }
             "clip" => hidden |= clip_hides(value),
             "clip-path" | "-webkit-clip-path" => hidden |= clip_path_hides(value),
@@ -236,10 +234,12 @@ fn transform_hides(value: &str) -> (bool, bool) {
         match name.trim() {
             "scale" | "scale3d" => hidden |= numbers.take(2).any(|length| length.number.abs() <= 0.05),
             "scalex" | "scaley" | "matrix" => {
-                hidden |= numbers.next().is_some_and(|length| length.number.abs() <= 0.05)
+                hidden |= numbers.next().is_some_and(|length| length.number.abs() <= 0.05);
             }
             "rotatex" | "rotatey" => {
-                hidden |= numbers.next().is_some_and(|length| length.unit == "deg" && length.number.abs() == 90.0);
+                hidden |= numbers
+                    .next()
+                    .is_some_and(|length| length.unit == "deg" && (length.number.abs() - 90.0).abs() < 0.5);
             }
             "translate" | "translatex" | "translatey" | "translate3d" => {
                 aside |= numbers.take(2).any(|length| is_aside("translate", length));
@@ -258,18 +258,18 @@ fn clip_hides(value: &str) -> bool {
 }
 
 fn clip_path_hides(value: &str) -> bool {
-    let Some((shape, inner)) = value.split_once('(') else { return false };
+    let Some((form, inner)) = value.split_once('(') else { return false };
     let numbers: Vec<Length<'_>> = css::lengths(inner).take(16).collect();
     let share = |at: usize| numbers.get(at).filter(|length| length.unit == "%").map_or(0.0, |length| length.number);
-    match (shape, numbers.len()) {
+    match (form, numbers.len()) {
         ("inset", 1) => share(0) >= 50.0,
         ("inset", 2) => share(0) >= 50.0 || share(1) >= 50.0,
         ("inset", 3) => share(0) + share(2) >= 100.0 || share(1) >= 50.0,
         ("inset", _) => share(0) + share(2) >= 100.0 || share(1) + share(3) >= 100.0,
-        ("circle" | "ellipse", _) => numbers.first().is_some_and(|length| length.number == 0.0),
-        ("polygon", 4..) => {
-            numbers.windows(2).all(|pair| pair.first().zip(pair.get(1)).is_some_and(|(a, b)| a.number == b.number))
-        }
+        ("circle" | "ellipse", _) => numbers.first().is_some_and(|length| length.number <= 0.0),
+        ("polygon", 4..) => numbers
+            .windows(2)
+            .all(|pair| pair.first().zip(pair.get(1)).is_some_and(|(a, b)| (a.number - b.number).abs() < 0.01)),
         _ => false,
     }
 }

@@ -14,7 +14,8 @@ use reqwest::Url;
 use super::{
     blocks::{Blocks, Kind, MAX_LINKS, Written},
     element::{
-        MAX_DEPTH, Open, REACH, Role, attribute, ended_silently, is_around, is_empty, is_foreign, language, raw, role,
+        MAX_DEPTH, Open, REACH, Role, attribute, ended_by, ended_silently, is_around, is_empty, is_foreign, is_inline,
+        language, raw, role,
     },
     hidden::{Paint, Sheet, hides},
     tokens,
@@ -127,7 +128,9 @@ impl tokens::Reader for Reader {
         let names = || self.stack.iter().rev().map(|open| &*open.name);
         let raw = raw(&opened.name, names());
         let foreign = self_closing && is_foreign(&opened.name, names());
-        if !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some()) {
+        // However deep it stands, what is hidden stays hidden; in it nothing goes deeper.
+        let hides = opened.skipped && !self.stack.last().is_some_and(|top| top.skipped);
+        if !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some() || hides) {
             self.stack.push(opened);
             return raw.unwrap_or(TokenSinkResult::Continue);
         }
@@ -142,8 +145,7 @@ impl tokens::Reader for Reader {
             if !self.stack.last().is_some_and(|top| top.skipped) {
                 self.flush();
             }
-        } else if let Some(back) = self.stack.iter().rev().take(REACH).position(|open| &*open.name == name) {
-            let is_inline = |role| matches!(role, Role::Inline | Role::Link | Role::Code | Role::Raised);
+        } else if let Some(back) = ended_by(name, self.stack.iter().rev().map(|open| (&*open.name, open.role))) {
             if is_inline(role(name)) && self.stack.iter().rev().take(back).any(|open| !is_inline(open.role)) {
                 // What is of a sentence does not end the paragraphs that began in it.
                 let open = self.stack.remove(self.stack.len() - 1 - back);
@@ -389,7 +391,8 @@ pub(super) fn visible(text: &str) -> String {
 /// sequences of pictures; anywhere else, or one behind the other, they show nothing.
 fn shows(c: char, before: Option<char>) -> bool {
     let shapes = |c: char| matches!(c, '\u{200c}'..='\u{200f}');
-    !is_invisible(c) && !(shapes(c) && before.is_none_or(|before| before.is_ascii() || shapes(before)))
+    let has_letter = before.is_some_and(|before| !before.is_ascii() && !shapes(before));
+    !is_invisible(c) && (has_letter || !shapes(c))
 }
 
 /// Characters that show nothing, or turn the direction of what others show: text is not hidden in them.

@@ -7,7 +7,7 @@
 use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 
 use super::{
-    element::{MAX_DEPTH, REACH, Role, ended_silently, is_empty, is_foreign, raw, role},
+    element::{MAX_DEPTH, Role, ended_by, ended_silently, is_empty, is_foreign, is_inline, raw, role},
     hidden::{Paint, Sheet, hides},
     html::visible,
     tokens,
@@ -65,7 +65,8 @@ impl tokens::Reader for Reader {
         let names = || self.stack.iter().rev().map(|open| &*open.name);
         let raw = raw(&name, names());
         let foreign = self_closing && is_foreign(&name, names());
-        if !is_empty(role) && !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some()) {
+        let hides = hidden && !self.hidden();
+        if !is_empty(role) && !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some() || hides) {
             let literal = role == Role::Literal || self.stack.last().is_some_and(|top| top.literal);
             self.stack.push(Open { name, role, hidden, literal, paint });
             return raw.unwrap_or(TokenSinkResult::Continue);
@@ -74,9 +75,15 @@ impl tokens::Reader for Reader {
     }
 
     fn end(&mut self, name: &str) {
-        let found = self.stack.iter().rev().take(REACH).position(|open| &*open.name == name);
-        if let Some(back) = found {
-            self.stack.truncate(self.stack.len().saturating_sub(back + 1));
+        let open = || self.stack.iter().rev().map(|open| (&*open.name, open.role));
+        if let Some(back) = ended_by(name, open()) {
+            if is_inline(role(name)) && open().take(back).any(|(_, role)| !is_inline(role)) {
+                // What is of a sentence does not end the paragraphs that began in it.
+                let at = self.stack.len().saturating_sub(back + 1);
+                self.stack.remove(at);
+            } else {
+                self.stack.truncate(self.stack.len().saturating_sub(back + 1));
+            }
         }
         if !self.hidden() {
             self.part(role(name));
@@ -170,6 +177,24 @@ mod tests {
         assert!(!text.contains("secret"), "{text}");
         assert!(text.contains("Seen one.") && text.contains("Seen two.") && text.contains("Seen three."), "{text}");
         assert_eq!(text.matches('\n').count(), html.matches('\n').count());
+    }
+
+    #[test]
+    fn p13_ends_that_end_nothing_bring_nothing_to_light() {
+        for (before, hidden) in [
+            ("<div hidden>", "</body>secret"),
+            ("<div hidden>", "</html>secret</div>"),
+            ("<div><table><tr><td hidden>", "</div>secret"),
+            ("<div><noscript>", "</div>secret</noscript>"),
+            ("<div><template>", "</div>secret</template>"),
+            ("<span><div style='display:none'>", "</span>secret</div>"),
+            (&"<div>".repeat(1_500), "<p hidden>secret</p><i style='opacity:0'>secret</i>"),
+        ] {
+            let text = visible_lines(&format!("<p>Seen.</p>{before}{hidden}"));
+            assert!(text.contains("Seen.") && !text.contains("secret"), "{before:.40}{hidden}: {text}");
+        }
+        assert!(visible_lines("<div><table><tr><td>a</td></tr></table></div>b").contains('b'));
+        assert!(visible_lines(&format!("{}<p hidden>x</p>Seen.", "<div>".repeat(1_500))).contains("Seen."));
     }
 
     #[test]

@@ -132,6 +132,22 @@ fn p13_sheets_of_the_page_hide_wherever_they_stand() {
 }
 
 #[test]
+fn p13_ends_that_end_nothing_bring_nothing_to_light() {
+    for (before, hidden) in [
+        ("<div hidden>", "</body>no"),
+        ("<div hidden>", "</html>no</div>"),
+        ("<div><table><tr><td hidden>", "</div>no"),
+        ("<div><noscript>", "</div>no</noscript>"),
+        ("<div><template>", "</div>no</template>"),
+        ("<span><div style='display:none'>", "</span>no</div>"),
+        (&"<div>".repeat(1_500), "<p hidden>no</p><i style='opacity:0'>no</i>"),
+    ] {
+        assert_eq!(text(&format!("<p>Seen.</p>{before}{hidden}")), "Seen.", "{before:.40}{hidden}");
+    }
+    assert_eq!(text(&format!("{}<p hidden>x</p>Seen.", "<div>".repeat(1_500))), "Seen.");
+}
+
+#[test]
 fn p13_characters_that_show_nothing_are_left_out() {
     for hidden in ["\u{e0149}\u{e0167}", "\u{fe0f}\u{fe01}", "\u{200c}\u{200d}\u{200c}", "\u{3164}", "\u{2060}\u{034f}"]
     {
