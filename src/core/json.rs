@@ -117,6 +117,65 @@ impl<'de> Deserialize<'de> for Raw {
 /// nothing.
 pub const DEEPEST_TREE: usize = 100;
 
+/// The digits that a whole number may have: with more, Python reads none.
+const MOST_DIGITS: usize = 4_300;
+/// A number that is written longer than this may be out of a float's range without an exponent.
+const LONG_NUMBER: usize = 300;
+
+/// What of a well-formed JSON text can't be handed to a program as it stands: a number that has too many digits or is
+/// out of range, or half of a character.
+pub fn unfit(text: &str) -> Option<&'static str> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => match string_end(bytes, at + 1)? {
+                Ok(end) => at = end,
+                Err(what) => return Some(what),
+            },
+            b'-' | b'0'..=b'9' => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                let length = rest.iter().position(|byte| !part(byte)).unwrap_or(rest.len());
+                let number = text.get(at..at + length).unwrap_or_default();
+                let whole = !number.contains(['.', 'e', 'E']);
+                if whole && number.trim_start_matches('-').len() > MOST_DIGITS {
+                    return Some("hold a whole number of more than 4,300 digits");
+                }
+                let far = number.contains(['e', 'E']) || number.len() > LONG_NUMBER;
+                if !whole && far && number.parse::<f64>().is_ok_and(f64::is_infinite) {
+                    return Some("hold a number that is out of range");
+                }
+                at += length;
+            }
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// Behind the end of a string whose content begins at `at`, or that it holds half of a character; nothing where it has
+/// no end.
+fn string_end(bytes: &[u8], mut at: usize) -> Option<Result<usize, &'static str>> {
+    const HALF: &str = "hold half of a character (a lone surrogate)";
+    // Of an escape `\uXXXX` at that place, the unit.
+    let unit = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&b'"') {
+            return Some(Ok(at + 1));
+        }
+        match unit(at) {
+            Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => at += 12,
+            Some(0xD800..=0xDFFF) => return Some(Err(HALF)),
+            _ => at += 2,
+        }
+    }
+}
+
 /// Whether arrays and objects of a JSON text stand deeper than `most` in each other. Readers that call themselves, as
 /// most do, end there at the latest; the text may be of any depth.
 pub fn nested_deeper(text: &str, most: usize) -> bool {
@@ -301,6 +360,38 @@ impl<'de> Deserialize<'de> for Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn w31_values_that_no_program_can_be_given_are_found() {
+        let long = |digits: usize| "9".repeat(digits);
+        for (text, what) in [
+            (format!(r#"{{"n":{}}}"#, long(4_301)), "whole number"),
+            (format!(r#"{{"a":[1,{{"b":-{}}}]}}"#, long(5_000)), "whole number"),
+            (r#"{"n":1e999}"#.to_owned(), "out of range"),
+            (r#"[-1.5E+400]"#.to_owned(), "out of range"),
+            (format!("[{}.5]", long(400)), "out of range"),
+            (r#""\ud800""#.to_owned(), "half"),
+            (r#"{"\udc00x":1}"#.to_owned(), "half"),
+            (r#"["\ud800\n\udc00"]"#.to_owned(), "half"),
+            (r#"["\\\ud83d"]"#.to_owned(), "half"),
+        ] {
+            assert!(unfit(&text).is_some_and(|found| found.contains(what)), "{text:.80}");
+        }
+        for text in [
+            format!(r#"{{"n":{}}}"#, long(4_300)),
+            format!(r#"{{"n":"{}"}}"#, long(5_000)),
+            format!(r#"{{"n":0.{}}}"#, long(5_000)),
+            format!(r#"{{"n":"\"{}"}}"#, long(5_000)),
+            r#"{"n":1e-999,"m":1e308}"#.to_owned(),
+            r#"["\ud83d\ude00","\\ud800","a\\\\ud800"]"#.to_owned(),
+            "{}".to_owned(),
+            "\"open".to_owned(),
+            "\"open\\".to_owned(),
+            "\"open\\ud8".to_owned(),
+        ] {
+            assert_eq!(unfit(&text), None, "{text:.80}");
+        }
+    }
 
     #[test]
     fn raw_keeps_the_text() {

@@ -3,10 +3,11 @@
 //! Its C parts are called directly. A daemon thread that runs Python code when the interpreter ends is unwound there
 //! and then, which no frame of Rust below it survives; C code never gives the interpreter away.
 
-use pyo3::{prelude::*, sync::PyOnceLock, types::PyString};
+use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock, types::PyString};
 use serde::de::DeserializeOwned;
 
 use super::errors;
+use crate::core::error::Error;
 
 struct Json {
     /// The C scanner of a `JSONDecoder`.
@@ -38,10 +39,17 @@ pub(super) fn prepare(py: Python<'_>) -> PyResult<()> {
     json(py).map(|_| ())
 }
 
-/// The Python object for JSON text, which must be well formed.
+/// The Python object for JSON text, which must be well formed. Whoever wrote it, a number that Python does not read
+/// is an error of this package's tree.
 pub(super) fn loads<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     // The scanner wants the value at the very place.
-    let found = json(py)?.scan.bind(py).call1((text.trim_start(), 0))?;
+    let found = json(py)?.scan.bind(py).call1((text.trim_start(), 0)).map_err(|error| {
+        if !error.is_instance_of::<PyValueError>(py) {
+            return error;
+        }
+        let message = format!("the JSON can't be read by Python: {}", error.value(py));
+        errors::exception(&Error::model("unreadable_json", message).hint("ask for shorter numbers, or read its text"))
+    })?;
     found.get_item(0)
 }
 

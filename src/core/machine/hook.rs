@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Stop;
 use crate::core::{
     error::{Error, Result},
-    json::{DEEPEST_TREE, Fields, Raw, nested_deeper},
+    json::{DEEPEST_TREE, Fields, Raw, nested_deeper, unfit},
     machine::command::shorten,
     message::{Block, Message, Role, ToolFailure, ToolResult, ToolUse},
     request::{Effort, Request, Response},
@@ -245,8 +245,8 @@ impl HookSubject {
                 change.apply(request);
             }
             Self::Call { call } => {
-                if !value.is_object() || nested_deeper(value.text(), DEEPEST_TREE) {
-                    return Err(wrong("the arguments, an object that is not nested too deep"));
+                if !value.is_object() || nested_deeper(value.text(), DEEPEST_TREE) || unfit(value.text()).is_some() {
+                    return Err(wrong("the arguments, an object of values that can be read, not nested too deep"));
                 }
                 call.input = value.clone();
             }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::core::{
-    json::{DEEPEST_TREE, Raw, nested_deeper},
+    json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
     machine::command::shorten,
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse},
     request::History,
@@ -82,10 +82,18 @@ pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut Call
     Tidy { message, calls, broken }
 }
 
-/// Arguments that are no JSON object, or one that is nested too deep, become `{}`; gives the failure that they are.
+/// Arguments that are no JSON object, or one that no tool can be given, become `{}`; gives the failure that they are.
 fn fit_arguments(call: &mut ToolUse) -> Option<ToolFailure> {
     let (what, text, hint) = if let Some(text) = call.invalid.take() {
         ("the arguments are no JSON", shorten(&text, 300), "call the tool again with a JSON object")
+    } else if let Some(what) = unfit(call.input.text()) {
+        let message = format!("the arguments {what}: {}", shorten(call.input.text(), 300));
+        call.input = Raw::empty_object();
+        return Some(ToolFailure {
+            kind: "invalid_arguments".into(),
+            message,
+            hint: Some("call the tool again with values that can be read".to_owned()),
+        });
     } else if nested_deeper(call.input.text(), DEEPEST_TREE) {
         let text = shorten(call.input.text(), 300);
         ("the arguments are nested deeper than 100", text, "call the tool again with flatter arguments")

@@ -19,7 +19,7 @@ use super::{
 use crate::core::{
     breaker::Verdict,
     guard::{Judgement, RiskLevel, policy::Verdict as Ruled},
-    json::{DEEPEST_TREE, Raw, nested_deeper},
+    json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
     machine::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash, command::shorten},
     message::{Block, ToolFailure, ToolResult, ToolUse},
 };
@@ -414,6 +414,9 @@ impl Round {
             }
             ApprovalDecision::Edit { input } if nested_deeper(input.text(), DEEPEST_TREE) => {
                 Some(format!("the changed arguments are nested deeper than {DEEPEST_TREE}"))
+            }
+            ApprovalDecision::Edit { input } if unfit(input.text()).is_some() => {
+                unfit(input.text()).map(|what| format!("the changed arguments {what}"))
             }
             ApprovalDecision::Edit { input } if input.is_object() => {
                 self.edit(question.call, input, turn, out);
