@@ -2,7 +2,7 @@
 
 use super::{
     endpoint::Endpoint,
-    fits::{check_blocks, fitted},
+    fits::{check_blocks, fitted, in_order},
     http::{CallFailure, Client, Timeouts},
     under_way::Watch,
     written::Written,
@@ -26,12 +26,14 @@ pub async fn ask(
     check_blocks(&endpoint.name, request)?;
     let fitted = fitted(&endpoint.name, request);
     let request = fitted.as_ref().unwrap_or(request);
+    let ordered = in_order(&endpoint.host, endpoint.wire, request);
+    let request = ordered.as_ref().unwrap_or(request);
     if endpoint.wire == Wire::Offline {
         let response = wire::offline::answer(request);
         watch.deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
         return Ok(response);
     }
-    let body = wire::encode_request(endpoint.wire, request).map_err(|error| {
+    let body = wire::encode_to_send(endpoint.wire, request).map_err(|error| {
         let block = error.code.starts_with("unsupported_");
         let kind = if block { FailureKind::UnsupportedBlock } else { FailureKind::Usage };
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));

@@ -3,13 +3,15 @@
 //!
 //! Several providers speak one wire and do not take the same. What one does not take is said before anything is sent.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::core::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
-    message::{Block, Extra, Media, Source, Wire},
-    request::Request,
+    message::{Block, Extra, Media, Message, Role, Source, Wire},
+    request::{History, Request},
 };
 
 /// Pictures that models see.
@@ -96,10 +98,114 @@ pub(super) fn fitted(provider: &str, request: &Request) -> Option<Request> {
     Some(own)
 }
 
+/// The request as the host wants its history, where that is stricter than its wire. Of servers that speak Chat Completions
+/// only OpenAI's own are known to take instructions anywhere; others take them first alone, so inside a history they are the
+/// user's words. Mistral takes ids of nine letters and digits.
+pub(super) fn in_order(host: &str, wire: Wire, request: &Request) -> Option<Request> {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_of = |domain: &str| name == domain || name.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
+    if wire != Wire::OpenaiChat || ["openai.com", "openai.azure.com"].into_iter().any(is_of) {
+        return None;
+    }
+    let instructs = |message: &Message| matches!(message.role, Role::System | Role::Developer);
+    let first = request.messages.iter().take_while(|message| instructs(message)).count();
+    let inside = request.messages.behind(first).any(instructs);
+    let short_ids = is_of("mistral.ai");
+    if !inside && !short_ids {
+        return None;
+    }
+    let mut own = request.clone();
+    if short_ids {
+        own.messages = own.messages.spoken("ids of mistral", with_short_ids);
+    }
+    if inside {
+        let mut messages = History::new();
+        for (at, entry) in own.messages.entries().iter().enumerate() {
+            if at >= first && instructs(entry.message()) {
+                messages.push(Message { role: Role::User, ..Message::clone(entry.message()) });
+            } else {
+                messages.share(Arc::clone(entry));
+            }
+        }
+        own.messages = messages;
+    }
+    Some(own)
+}
+
+/// The message with ids of nine letters and digits: such ids stay, others become the same ones every time.
+fn with_short_ids(message: &Message) -> Message {
+    let mut message = message.clone();
+    for block in &mut message.content {
+        let id = match block {
+            Block::ToolUse(call) => &mut call.id,
+            Block::ToolResult(result) => &mut result.id,
+            _ => continue,
+        };
+        if id.len() != SHORT_ID || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            *id = short_id(id);
+        }
+    }
+    message
+}
+
+const SHORT_ID: usize = 9;
+
+fn short_id(id: &str) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut left = xxh3_64(id.as_bytes());
+    let mut short = String::with_capacity(SHORT_ID);
+    for _ in 0..SHORT_ID {
+        let digit = usize::try_from(left % 62).ok().and_then(|at| DIGITS.get(at)).copied().unwrap_or(b'0');
+        short.push(char::from(digit));
+        left /= 62;
+    }
+    short
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{message::Message, message::Role, request::Effort};
+    use crate::core::{
+        message::{ToolResult, ToolUse},
+        request::Effort,
+    };
+
+    #[test]
+    fn w2_mistral_gets_ids_of_nine_letters_and_digits() {
+        let mut request = Request::default();
+        request.messages.push(Message::user("go"));
+        let ids = ["call_0", "", "aB3dE6gH9", "functions.f:0"];
+        let calls = ids.iter().map(|id| Block::ToolUse(ToolUse::from_text(*id, "f", "{}".to_owned())));
+        request.messages.push(Message::new(Role::Assistant, calls.collect()));
+        let results = ids.iter().map(|id| Block::ToolResult(ToolResult::text(*id, "f", "1")));
+        request.messages.push(Message::new(Role::User, results.collect()));
+        let own = in_order("api.mistral.ai:443", Wire::OpenaiChat, &request).unwrap();
+        let uses: Vec<String> = own.messages.iter().flat_map(Message::tool_uses).map(|call| call.id.clone()).collect();
+        let answers: Vec<String> =
+            own.messages.iter().flat_map(Message::tool_results).map(|result| result.id.clone()).collect();
+        assert_eq!(uses, answers);
+        assert_eq!(uses[2], "aB3dE6gH9");
+        assert_eq!(uses.iter().collect::<std::collections::HashSet<_>>().len(), ids.len());
+        assert!(uses.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())), "{uses:?}");
+        for host in ["api.openai.com:443", "localhost:8000", "notmistral.ai:443"] {
+            assert!(in_order(host, Wire::OpenaiChat, &request).is_none(), "{host}");
+        }
+    }
+
+    #[test]
+    fn w3_instructions_inside_a_history_are_the_users_words_but_at_openai() {
+        let mut request = Request::default();
+        for (role, text) in [(Role::System, "a"), (Role::User, "b"), (Role::System, "c"), (Role::Developer, "d")] {
+            request.messages.push(Message::text(role, text));
+        }
+        let own = in_order("localhost:8000", Wire::OpenaiChat, &request).unwrap();
+        let roles: Vec<Role> = own.messages.iter().map(|message| message.role).collect();
+        assert_eq!(roles, [Role::System, Role::User, Role::User, Role::User]);
+        for host in ["api.openai.com:443", "me.openai.azure.com:443"] {
+            assert!(in_order(host, Wire::OpenaiChat, &request).is_none(), "{host}");
+        }
+        assert!(in_order("localhost:1", Wire::Anthropic, &request).is_none());
+    }
 
     fn media(source: Source) -> Media {
         Media { source, name: Some("a".into()), extra: None }

@@ -667,7 +667,7 @@ impl Request {
     fn to_wire(&self, wire: &str) -> PyResult<String> {
         let wire = super::wire::named(wire)?;
         let Some(request) = self.get() else { return Ok(String::new()) };
-        crate::core::wire::encode_request(wire, request).map_err(|error| errors::exception(&error))
+        crate::core::wire::encode_to_send(wire, request).map_err(|error| errors::exception(&error))
     }
 }
 

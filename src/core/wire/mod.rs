@@ -61,14 +61,18 @@ pub trait Decode: Send {
 pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
     let spoken = extract::spoken(request);
     let request = spoken.as_ref().unwrap_or(request);
-    let fitted = schema::fitted(wire, request);
-    let request = fitted.as_ref().unwrap_or(request);
     match wire {
         Wire::Anthropic => anthropic::encode_request(request),
         Wire::OpenaiChat => openai_chat::encode_request(request),
         Wire::OpenaiResponses => openai_responses::encode_request(request),
         Wire::Offline => offline::encode_request(request),
     }
+}
+
+/// The request as the body that is sent to a provider: as `wire` wants it, schemas that the provider enforces in its subset.
+pub fn encode_to_send(wire: Wire, request: &Request) -> Result<String> {
+    let fitted = schema::fitted(wire, request);
+    encode_request(wire, fitted.as_ref().unwrap_or(request))
 }
 
 /// A request body of `wire` as our own types.

@@ -49,8 +49,23 @@ mod tests {
         let long = "a".repeat(80);
         let longer = "a".repeat(81);
         let names = [
-            "functions.weather", "tools/weather", "weather ", " weather", "", " ", "weather<|channel|>commentary",
-            "wetter\u{fc}", "天气", "a.b", "a/b", "a_b", "weather", &long, &longer, "\"weather\"", "\0",
+            "functions.weather",
+            "tools/weather",
+            "weather ",
+            " weather",
+            "",
+            " ",
+            "weather<|channel|>commentary",
+            "wetter\u{fc}",
+            "天气",
+            "a.b",
+            "a/b",
+            "a_b",
+            "weather",
+            &long,
+            &longer,
+            "\"weather\"",
+            "\0",
         ];
         let legal: Vec<String> = names.iter().map(|name| legal_name(name).into_owned()).collect();
         for (name, legal) in names.iter().zip(&legal) {

@@ -52,7 +52,11 @@ impl TurnMachine {
         let (Some(output), Some(wire)) = (&self.config.output, self.config.context.policy.wire) else { return };
         if let Some(why) = schema::unenforced(wire, &self.config.model, output) {
             let what = "the provider can't be held to the schema of the answer";
-            self.warn(out, "output_unenforced", format!("{what} ({why}): the model is told of it, and it is checked here"));
+            self.warn(
+                out,
+                "output_unenforced",
+                format!("{what} ({why}): the model is told of it, and it is checked here"),
+            );
         }
     }
 

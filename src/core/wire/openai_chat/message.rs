@@ -26,13 +26,23 @@ use super::{
 /// A user's message with tool results becomes one `tool` message for each and then, if there is more to say or to
 /// show, a `user` message. All results of one answer must stand in one message: nothing may come between them.
 pub fn encode_message(message: &Message) -> String {
+    if holds_illegal_names(message) { write(message) } else { encode_as_it_came(message) }
+}
+
+/// The message as it was decoded, names and ids included.
+pub(super) fn encode_as_it_came(message: &Message) -> String {
     if let Some(raw) = own(message.extra.as_deref()).and_then(|fields| fields.get(ORIGINAL))
-        && !holds_illegal_names(message)
         && decode(raw).is_ok_and(|again| again == *message)
     {
         return raw.text().to_owned();
     }
     write(message)
+}
+
+/// The message as a request has it: with [`BETWEEN`] before the words of a user behind results.
+pub(super) fn encode_in_request(message: &Message) -> String {
+    let says_more = message.role == Role::User && message.tool_results().next().is_some() && !ends_with_result(message);
+    if says_more { user(message, Some(BETWEEN)) } else { encode_message(message) }
 }
 
 /// The longest id of a call that OpenAI takes back over this wire.
@@ -43,7 +53,7 @@ fn legal_id(id: &str) -> Cow<'_, str> {
 }
 
 /// Whether a message has names or ids that servers of this wire would refuse in a request.
-fn holds_illegal_names(message: &Message) -> bool {
+pub(super) fn holds_illegal_names(message: &Message) -> bool {
     message.content.iter().any(|block| match block {
         Block::ToolUse(call) => {
             matches!(legal_name(&call.name), Cow::Owned(_)) || matches!(legal_id(&call.id), Cow::Owned(_))
@@ -55,7 +65,7 @@ fn holds_illegal_names(message: &Message) -> bool {
 
 fn write(message: &Message) -> String {
     match message.role {
-        Role::User => user(message),
+        Role::User => user(message, None),
         Role::System | Role::Developer => {
             let blocks: Vec<&Block> = message.content.iter().collect();
             spoken(message, &blocks)
@@ -124,7 +134,7 @@ fn check_document(media: &Media) -> Result<()> {
 }
 
 /// Tool results first, then whatever else there is.
-fn user(message: &Message) -> String {
+fn user(message: &Message, between: Option<&str>) -> String {
     let results = message.tool_results().count();
     if results == 0 {
         let blocks: Vec<&Block> = message.content.iter().collect();
@@ -149,9 +159,31 @@ fn user(message: &Message) -> String {
     blocks.extend(message.content.iter().filter(|block| !matches!(block, Block::ToolResult(_))));
     if blocks.iter().any(|block| is_spoken(block)) {
         out.push(',');
+        if let Some(between) = between {
+            out.push_str(between);
+            out.push(',');
+        }
         out.push_str(&spoken(message, &blocks));
     }
     out
+}
+
+/// What stands between the results of tools and the words of a user: servers that check the order of roles (Mistral, all
+/// who use its tokenizer) refuse a user right behind a tool. It goes by the two messages alone, so prefixes stay.
+pub(super) const BETWEEN: &str = r#"{"role":"assistant","content":"I have the results."}"#;
+
+/// Whether what is written of a message ends with a result of a tool.
+pub(super) fn ends_with_result(message: &Message) -> bool {
+    let says_more = |block: &Block| match block {
+        Block::ToolResult(result) => result.content.iter().any(is_media),
+        block => is_spoken(block),
+    };
+    message.role == Role::User && message.tool_results().next().is_some() && !message.content.iter().any(says_more)
+}
+
+/// Whether what is written of a message begins with the words of a user.
+pub(super) fn begins_with_words(message: &Message) -> bool {
+    message.role == Role::User && message.tool_results().next().is_none()
 }
 
 const fn is_media(block: &Block) -> bool {

@@ -5,7 +5,7 @@
 //! that is a string, an effort without a name of ours) is kept as it was, and is written again while it still means
 //! what the request says.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use serde::Deserialize;
 
@@ -17,14 +17,17 @@ use crate::core::{
 };
 
 use super::{
+    super::names::legal_name,
     WIRE,
-    message::{self, encode_message},
+    message::{self, encode_in_request, encode_message},
     object::{ORIGINAL, Object, inner, kept, quoted, same_json},
     own,
 };
 
 /// Note: a streamed request that did not ask for usage.
 const NO_USAGE: &str = "@no_usage";
+/// Note: a request that came with what goes out in another form: a user right behind the result of a tool, illegal names.
+const AS_IT_CAME: &str = "@as_it_came";
 const SEARCH: &str = "web_search_options";
 const WITH_USAGE: &str = r#"{"include_usage":true}"#;
 const LIMITS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
@@ -157,7 +160,7 @@ fn read_output(raw: &Raw) -> Option<OutputSchema> {
 
 fn write_output(output: &OutputSchema) -> String {
     let mut schema = Object::with_capacity(output.schema.text().len() + 96);
-    schema.text("name", &output.name);
+    schema.text("name", &legal_name(&output.name));
     schema.raw("schema", output.schema.text());
     if let Some(strict) = output.strict {
         schema.raw("strict", if strict { "true" } else { "false" });
@@ -191,7 +194,17 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     }
 
     let system = request.system.as_deref().map(encode_message);
-    let history: Vec<_> = request.messages.entries().iter().map(|entry| entry.written(WIRE, encode_message)).collect();
+    let as_it_came = extra.is_some_and(|fields| fields.get(AS_IT_CAME).is_some());
+    let entries = request.messages.entries().iter();
+    let history: Vec<Cow<'_, str>> = entries
+        .map(|entry| {
+            if as_it_came {
+                Cow::Owned(message::encode_as_it_came(entry.message()))
+            } else {
+                entry.written(WIRE, encode_in_request)
+            }
+        })
+        .collect();
     let bytes: usize = history.iter().map(|text| text.len() + 1).sum();
     let mut object = Object::with_capacity(bytes + system.as_deref().map_or(0, str::len) + 1024);
 
@@ -221,15 +234,23 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     let out = object.open("messages");
     out.push('[');
     let mut first = true;
-    for text in system.iter().map(String::as_str).chain(history.iter().map(AsRef::as_ref)) {
-        if text.is_empty() {
-            continue;
+    let mut push = |text: &str| {
+        if !text.is_empty() {
+            if !std::mem::take(&mut first) {
+                out.push(',');
+            }
+            out.push_str(text);
         }
-        if !first {
-            out.push(',');
+    };
+    push(system.as_deref().unwrap_or_default());
+    let mut behind_result = false;
+    for (text, entry) in history.iter().zip(request.messages.entries()) {
+        let message = entry.message();
+        if behind_result && !as_it_came && message::begins_with_words(message) {
+            push(message::BETWEEN);
         }
-        first = false;
-        out.push_str(text);
+        behind_result = message::ends_with_result(message);
+        push(text);
     }
     out.push(']');
     Ok(object.end())
@@ -378,9 +399,18 @@ pub(super) fn decode(body: &str) -> Result<Request> {
     let messages: Vec<Raw> = fields.take_as("messages").ok_or_else(|| {
         Error::usage("invalid_body", "the body has no list of messages").hint("give `messages`, a list")
     })?;
+    let (mut behind_result, mut as_it_came) = (false, false);
     for (place, raw) in messages.iter().enumerate() {
+        if behind_result && raw.text() == message::BETWEEN {
+            // What stands between is put there again.
+            behind_result = false;
+            continue;
+        }
         let message = message::decode(raw)
             .map_err(|error| Error { message: format!("messages[{place}]: {}", error.message), ..error })?;
+        as_it_came |= behind_result && message::begins_with_words(&message);
+        as_it_came |= message::holds_illegal_names(&message);
+        behind_result = message::ends_with_result(&message);
         if place == 0 && matches!(message.role, Role::System | Role::Developer) {
             request.system = Some(message.into());
         } else {
@@ -404,6 +434,9 @@ pub(super) fn decode(body: &str) -> Result<Request> {
     let mut extra = kept(&fields);
     if !asked {
         extra.put(NO_USAGE, &true);
+    }
+    if as_it_came {
+        extra.put(AS_IT_CAME, &true);
     }
     request.extra = Extra::of(WIRE, extra);
     Ok(request)

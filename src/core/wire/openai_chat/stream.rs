@@ -2,7 +2,7 @@
 //!
 //! Servers differ in how they cut tool calls: by index, by id, whole calls under one index, without any of the two. All
 //! of that gives the calls that a whole answer would have had. A stream ends well once a finish reason was seen, also
-//! without `[DONE]`, or with that alone; the usage may come before or after it. Blocks stand in the order in which they began.
+//! without `[DONE]`; the usage may come before or after it. Blocks stand in the order in which they began.
 
 use std::collections::HashMap;
 
@@ -122,12 +122,11 @@ impl Decode for StreamDecoder {
         if let Some(failure) = &self.failed {
             return Err(failure.clone());
         }
-        let message = self.message();
-        // Some servers say no reason, but that the stream is over; a call of half its arguments would not be whole.
-        if self.finish.is_none() && !(self.done && is_whole(&message)) {
+        let Some(finish) = self.finish.as_deref() else {
             return Err(Failure::new(FailureKind::Cut, "the stream ended without a finish reason"));
-        }
-        let stop = stop_reason(self.finish.as_deref(), &message);
+        };
+        let message = self.message();
+        let stop = stop_reason(Some(finish), &message);
         Ok(self.response(message, stop))
     }
 
@@ -502,15 +501,6 @@ impl Pending {
         self.looks += 1;
         serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments).is_ok()
     }
-}
-
-/// Whether a message says something, and every call of it can be read.
-fn is_whole(message: &Message) -> bool {
-    let says = |block: &Block| match block {
-        Block::Text(text) => !text.text.trim().is_empty(),
-        block => matches!(block, Block::ToolUse(_)),
-    };
-    message.content.iter().any(says) && message.tool_uses().all(|call| call.invalid.is_none())
 }
 
 fn is_full(raw: &Raw) -> bool {

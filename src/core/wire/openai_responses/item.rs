@@ -197,6 +197,11 @@ pub fn encode_message(message: &Message) -> String {
     Writer { kept: Kept::Signed, ids: true, items: Vec::new(), open: None, message }.write().join(",")
 }
 
+/// One message as items of a request that was decoded.
+pub(super) fn encode_as_it_came(message: &Message) -> String {
+    Writer { kept: Kept::AsItCame, ids: true, items: Vec::new(), open: None, message }.write().join(",")
+}
+
 /// One message as the items of an answer: all of it.
 pub(super) fn encode_output(message: &Message) -> Vec<String> {
     Writer { kept: Kept::All, ids: true, items: Vec::new(), open: None, message }.write()
@@ -207,6 +212,8 @@ pub(super) fn encode_output(message: &Message) -> Vec<String> {
 enum Kept {
     /// What the provider can accept back.
     Signed,
+    /// The same, of a request that came so: names and ids stay.
+    AsItCame,
     All,
 }
 
@@ -294,7 +301,7 @@ impl Writer<'_> {
 
     fn thinking(&mut self, thinking: &Thinking) {
         let extra = ours(thinking.extra.as_deref());
-        if self.kept == Kept::Signed {
+        if self.kept != Kept::All {
             if extra.is_none() {
                 // Reasoning of another provider.
                 return;

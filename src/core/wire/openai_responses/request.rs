@@ -13,6 +13,7 @@ use crate::core::{
     json::{Fields, Raw},
     message::{Block, Extra, Form, Message, Role},
     request::{Effort, FunctionTool, History, OutputSchema, Request, Tool, ToolChoice, WebSearch},
+    wire::names::legal_name,
 };
 
 /// The request as the body of `POST /responses`.
@@ -159,12 +160,17 @@ fn write_input(body: &mut Body, messages: &History, extra: Option<&Fields>) {
         None if entries.is_empty() && extra.is_some_and(|extra| extra.get("input").is_some()) => return,
         _ => {}
     }
+    let exact = extra.is_some_and(|extra| extra.get(EXACT).is_some());
     body.written.push("input");
     body.object.with("input", |out| {
         out.push('[');
         let mut first = true;
         for entry in entries {
-            let items = entry.written(WIRE, item::encode_message);
+            let items = if exact {
+                std::borrow::Cow::Owned(item::encode_as_it_came(entry.message()))
+            } else {
+                entry.written(WIRE, item::encode_message)
+            };
             if items.is_empty() {
                 continue;
             }
@@ -228,7 +234,7 @@ fn encode_search(search: &WebSearch) -> Result<String> {
 fn encode_format(output: &OutputSchema) -> String {
     let mut format = Object::new();
     format.text("type", "json_schema");
-    format.text("name", &output.name);
+    format.text("name", &legal_name(&output.name));
     if let Some(description) = &output.description {
         format.text("description", description);
     }

@@ -106,9 +106,9 @@ impl<'a> Walk<'a> {
             return Err("it speaks of itself (recursion)".to_owned());
         }
         for (keyword, given) in &self.given {
-            let kept = given.iter().filter_map(|(name, _)| {
-                Some((name.to_owned(), done.get(&(*keyword, name.to_owned()))?.clone()))
-            });
+            let kept = given
+                .iter()
+                .filter_map(|(name, _)| Some((name.to_owned(), done.get(&(*keyword, name.to_owned()))?.clone())));
             let kept: Fields = kept.collect();
             if !kept.is_empty() {
                 fields.set(keyword, kept.to_raw());
@@ -359,9 +359,8 @@ impl<'a> Walk<'a> {
         if let Some(missing) = required.iter().find(|name| members.get(name).is_none()) {
             return Err(format!("{at} must have {missing:?}, of which nothing is said"));
         }
-        self.room.properties =
-            self.room.properties.checked_sub(members.len()).ok_or("it has too many properties")?;
-        let (mut properties, mut notes) = (Fields::new(), Vec::new());
+        self.room.properties = self.room.properties.checked_sub(members.len()).ok_or("it has too many properties")?;
+        let (mut properties, mut notes) = (Vec::with_capacity(members.len()), Vec::new());
         for (name, value) in members.iter() {
             self.letters(name)?;
             if !self.all_required && !required.iter().any(|required| required == name) {
@@ -370,8 +369,9 @@ impl<'a> Walk<'a> {
             let below = if deep == 0 && at == "the answer" { format!("`{name}`") } else { format!("`{name}` of {at}") };
             let part = self.inner(value, &below, deep, objects + 1)?;
             notes.extend(part.note.map(|note| format!("{name}: {note}")));
-            properties.set(name, part.fields.to_raw());
+            properties.push((name.to_owned(), part.fields.to_raw()));
         }
+        let properties: Fields = properties.into_iter().collect();
         let mut fields = Fields::new();
         for (key, value) in given.iter() {
             match key {
@@ -441,13 +441,18 @@ fn split(given: &Fields, kinds: &[String]) -> Vec<Raw> {
         ["description", "title", "default"].into_iter().for_each(|key| {
             one.take(key);
         });
+        let others: &[&str] = match kind.as_str() {
+            "object" => &["items", "prefixItems"],
+            "array" => &["properties", "required", "additionalProperties"],
+            _ => &["items", "prefixItems", "properties", "required", "additionalProperties"],
+        };
+        others.iter().for_each(|key| {
+            one.take(key);
+        });
         one.put("type", kind);
-        if kind == "null" {
-            return json!({"type": "null"});
-        }
-        one.to_raw().value()
+        if kind == "null" { Raw::of(&json!({"type": "null"})) } else { one.to_raw() }
     };
-    kinds.iter().map(|kind| Raw::of(&of(kind))).collect()
+    kinds.iter().map(of).collect()
 }
 
 /// A schema of alternatives that nothing is said of.
@@ -542,9 +547,146 @@ fn has_circle(edges: &[Vec<usize>]) -> bool {
 
 /// The members in the order of the schema given, what is new behind.
 fn in_order(fields: &Fields, given: &Raw) -> Raw {
-    let order: Vec<String> =
-        Fields::parse(given.text()).map(|given| given.iter().map(|(key, _)| key.to_owned()).collect()).unwrap_or_default();
+    let order: Vec<String> = Fields::parse(given.text())
+        .map(|given| given.iter().map(|(key, _)| key.to_owned()).collect())
+        .unwrap_or_default();
     let first = order.iter().filter_map(|key| Some((key.clone(), fields.get(key)?.clone())));
     let rest = fields.iter().filter(|(key, _)| !order.iter().any(|known| known == key));
     first.chain(rest.map(|(key, value)| (key.to_owned(), value.clone()))).collect::<Fields>().to_raw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::message::Wire;
+
+    fn on(wire: Wire, schema: &Value) -> Result<Value, String> {
+        let subset = Subset::of(wire, "m").unwrap();
+        narrowed(subset, &mut subset.room.clone(), &Raw::of(schema)).map(|raw| raw.value())
+    }
+
+    #[test]
+    fn w1_what_is_in_the_subset_stays_to_the_byte() {
+        let text = r##"{ "type":"object","properties":{"b":{"type":"string","format":"date"},"a":{"$ref":"#/$defs/A"}},"required":["b","a"],"additionalProperties":false,"$defs":{"A":{"type":"array","items":{"type":["integer","null"]},"minItems":1}}}"##;
+        for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses] {
+            let subset = Subset::of(wire, "m").unwrap();
+            let given = Raw::parse(text.replace("{ ", "{")).unwrap();
+            let found = narrowed(subset, &mut subset.room.clone(), &given).unwrap();
+            assert_eq!(found.text(), given.text(), "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn w1_bounds_become_words_where_the_value_stands() {
+        let schema = json!({"type": "object", "properties": {
+            "n": {"type": "integer", "minimum": 0, "exclusiveMaximum": 9, "description": "A count."},
+            "l": {"type": "array", "items": {"type": "string", "maxLength": 3}, "minItems": 2, "maxItems": 4},
+            "t": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2, "maxItems": 2},
+            "r": {"$ref": "#/$defs/R", "description": "Who."},
+            "o": {"oneOf": [{"type": "string"}, {"type": "null"}], "default": null},
+            "m": {"type": ["string", "object"], "properties": {"x": {"type": "boolean"}}, "minLength": 1},
+        }, "required": ["n"], "$defs": {"R": {"type": "object", "properties": {}, "title": "R"}, "Unused": {}}});
+        let found = on(Wire::Anthropic, &schema).unwrap();
+        let of = |name: &str| found["properties"][name].clone();
+        assert_eq!(of("n"), json!({"type": "integer", "description": "A count. (less than 9; minimum 0)"}));
+        assert_eq!(of("l")["items"], json!({"type": "string", "description": "at most 3 characters"}));
+        assert_eq!(of("l")["description"], "at most 4 items; at least 2 items");
+        assert_eq!(of("t")["items"], json!({"anyOf": [{"type": "integer"}, {"type": "string"}]}));
+        assert_eq!(of("r"), json!({"$ref": "#/$defs/R"}));
+        assert_eq!(found["description"], "r: Who.");
+        assert_eq!(of("o"), json!({"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}));
+        assert_eq!(of("m")["anyOf"][0], json!({"type": "string", "description": "at least 1 characters"}));
+        assert_eq!(of("m")["anyOf"][1]["additionalProperties"], false);
+        assert_eq!(found["required"], json!(["n"]));
+        assert_eq!(
+            found["$defs"],
+            json!({"R": {"type": "object", "properties": {}, "title": "R", "additionalProperties": false}})
+        );
+        let strict = on(Wire::OpenaiChat, &schema).unwrap();
+        assert_eq!(strict["properties"]["n"]["minimum"], 0);
+        assert_eq!(strict["required"].as_array().unwrap().len(), 6);
+        assert_eq!(strict["properties"]["o"].get("default"), None);
+    }
+
+    #[test]
+    fn w1_what_the_subset_cannot_say_is_named() {
+        let object = |inner: Value| json!({"type": "object", "properties": {"x": inner}, "required": ["x"]});
+        for (inner, says) in [
+            (
+                json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+                "`x` is an object with any members",
+            ),
+            (json!({"type": "object"}), "`x` is an object with any members"),
+            (json!({"type": "object", "properties": {}, "additionalProperties": true}), "any members"),
+            (json!({"type": "object", "properties": {}, "patternProperties": {"a": {}}}), "any members"),
+            (json!({}), "`x` takes any value"),
+            (json!(true), "`x` takes any value"),
+            (json!({"type": "array"}), "a list of any values"),
+            (json!({"type": "array", "items": {}}), "an item of `x` takes any value"),
+            (json!({"enum": [{"a": 1}]}), "no plain ones"),
+            (json!({"$ref": "https://x.org/s.json"}), "no reference to a definition"),
+            (json!({"$ref": "#/properties/x"}), "no reference to a definition"),
+            (json!({"allOf": [{"type": "string"}, {"minLength": 1}]}), "several things at once"),
+            (json!({"type": "object", "properties": {}, "required": ["y"]}), "of which nothing is said"),
+            (json!({"type": "fish"}), "which is none"),
+        ] {
+            for wire in [Wire::Anthropic, Wire::OpenaiResponses] {
+                let wrong = on(wire, &object(inner.clone())).unwrap_err();
+                assert!(wrong.contains(says), "{inner}: {wrong}");
+            }
+        }
+        let tree = json!({"$ref": "#/$defs/T", "$defs": {"T": {"type": "object", "properties": {
+            "below": {"type": "array", "items": {"$ref": "#/$defs/T"}}}, "required": ["below"]}}});
+        assert!(on(Wire::Anthropic, &tree).unwrap_err().contains("recursion"));
+        assert_eq!(on(Wire::OpenaiChat, &tree).unwrap()["type"], "object");
+        let own = json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
+        assert!(on(Wire::Anthropic, &own).is_err() && on(Wire::OpenaiChat, &own).is_ok());
+    }
+
+    #[test]
+    fn w1_hostile_schemas_end() {
+        let mut deep = json!({"type": "string"});
+        for _ in 0..90 {
+            deep = json!({"type": "array", "items": deep});
+        }
+        let object = |inner: &Value| json!({"type": "object", "properties": {"x": inner}, "required": ["x"]});
+        assert!(on(Wire::Anthropic, &object(&deep)).unwrap_err().contains("too deeply"));
+        let circle = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}});
+        assert!(on(Wire::OpenaiChat, &circle).is_err());
+        // Each definition speaks twice of the next: as a tree, that would be of no end.
+        let definitions: serde_json::Map<String, Value> = (0..60)
+            .map(|n| {
+                let next =
+                    if n == 59 { json!({"type": "null"}) } else { json!({"$ref": format!("#/$defs/D{}", n + 1)}) };
+                let members = json!({"a": next, "b": next});
+                (format!("D{n}"), json!({"type": "object", "properties": members, "required": ["a", "b"]}))
+            })
+            .collect();
+        let ladder = json!({"$ref": "#/$defs/D0", "$defs": definitions});
+        assert_eq!(on(Wire::Anthropic, &ladder).unwrap()["$defs"].as_object().unwrap().len(), 59);
+        for text in ["[]", "null", "1", r#""x""#, "true", "{}"] {
+            for wire in [Wire::Anthropic, Wire::OpenaiChat] {
+                assert!(on(wire, &serde_json::from_str(text).unwrap()).is_err(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn w1_limits_of_a_request_hold() {
+        let many = |count: usize, inner: &Value| {
+            let members: serde_json::Map<String, Value> =
+                (0..count).map(|n| (format!("f{n:02}"), inner.clone())).collect();
+            json!({"type": "object", "properties": members})
+        };
+        let optional = on(Wire::Anthropic, &many(25, &json!({"type": "integer"}))).unwrap();
+        assert_eq!(optional["required"].as_array().unwrap().len(), 25);
+        assert_eq!(on(Wire::Anthropic, &many(24, &json!({"type": "integer"}))).unwrap().get("required"), None);
+        let union = json!({"type": ["integer", "null"]});
+        assert!(on(Wire::Anthropic, &many(16, &union)).is_ok());
+        assert!(on(Wire::Anthropic, &many(17, &union)).unwrap_err().contains("several types"));
+        assert!(on(Wire::OpenaiChat, &many(5_001, &json!({"type": "integer"}))).unwrap_err().contains("too many"));
+        let values: Vec<String> = (0..300).map(|n| format!("{n:060}")).collect();
+        let long = many(1, &json!({"type": "string", "enum": values}));
+        assert!(on(Wire::OpenaiChat, &long).unwrap_err().contains("too long") && on(Wire::Anthropic, &long).is_ok());
+    }
 }
