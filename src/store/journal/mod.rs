@@ -250,7 +250,7 @@ impl Store {
         self.flush();
         self.check_free(run, name)?;
         let mut connection = self.connection();
-        let emptied = || -> rusqlite::Result<bool> {
+        let mut emptied = || -> rusqlite::Result<bool> {
             connection.pragma_update(None, "secure_delete", true)?;
             let moment = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             moment.execute("DELETE FROM journal_lines WHERE run = ?1", [run])?;
@@ -260,7 +260,6 @@ impl Store {
             moment.commit()?;
             Ok(found > 0)
         };
-        let mut emptied = emptied;
         if !emptied().map_err(|error| self.trouble(&error))? {
             return Ok(false);
         }

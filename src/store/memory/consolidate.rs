@@ -140,7 +140,8 @@ struct Fact {
     speaker: Option<String>,
 }
 
-/// Takes a row into another one of the same fact, with its sources; what ends later, or never, decides when it ends.
+/// Takes a row into another one of the same fact; what ends later, or never, decides when it ends. Sources stay with
+/// their row, where `why` finds them.
 fn merge_into(transaction: &Transaction<'_>, kept: i64, other: i64, revision: i64) -> rusqlite::Result<()> {
     transaction.execute(
         "UPDATE memories AS kept SET seen = kept.seen + other.seen, importance = max(kept.importance, other.importance), \
@@ -153,10 +154,6 @@ fn merge_into(transaction: &Transaction<'_>, kept: i64, other: i64, revision: i6
     transaction.execute(
         "UPDATE memories SET state = 2, merged_into = ?1, revision = ?3, changed_at = ?4 WHERE id = ?2",
         (kept, other, revision, now()),
-    )?;
-    transaction.execute(
-        "INSERT OR IGNORE INTO memory_sources SELECT ?1, source, trust, at FROM memory_sources WHERE memory = ?2",
-        (kept, other),
     )?;
     // What was made from the one is now made from the other.
     transaction

@@ -354,8 +354,8 @@ fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     // A place keeps its score, so that scores go on to fall.
     let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
     let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
-    let placed = order.into_iter().zip(scores);
-    placed.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
+    let ordered = order.into_iter().zip(scores);
+    ordered.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
 }
 
 /// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as

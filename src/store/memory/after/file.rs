@@ -420,7 +420,8 @@ fn put_in(lines: &mut Vec<Line>, new: Vec<Line>, empty: bool) {
     let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
     match (heading, last) {
         (Some(_), Some(at)) => {
-            lines.splice(at + 1..at + 1, new);
+            let next = at + 1;
+            lines.splice(next..next, new);
         }
         (Some(at), None) => {
             let gap = lines.get(at + 1).is_none_or(|line| !is_blank(line));
