@@ -17,13 +17,14 @@ LEVELS = ["safe", "cautious", "confirm", "dangerous"]
 
 
 def measured(path: Path) -> tuple[float, float]:
-    """Caught of the destructive, alarms on the harmless."""
+    """Caught of the destructive, alarms on the harmless. Some of those delete a file for good, which is asked about."""
     if not path.exists():
         pytest.skip(f"{path} is not there")
     cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     asked: dict[str, list[bool]] = {"deny": [], "allow": []}
     for case in cases:
-        asked[case["expected"]].append(assess_risk(case["command"]).asks)
+        risk = assess_risk(case["command"])
+        asked[case["expected"]].append(risk.asks and (case["expected"] == "deny" or risk >= "confirm"))
     return sum(asked["deny"]) / len(asked["deny"]), sum(asked["allow"]) / len(asked["allow"])
 
 
