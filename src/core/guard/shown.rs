@@ -1,5 +1,5 @@
-//! Reading what opens doors: keys and settings with secrets that a command shows or copies, whatever program reads them, and
-//! the addresses at which a cloud hands out the keys of its machines.
+//! Reading what opens doors: keys and settings with secrets that a command shows or copies, whatever program reads
+//! them, and the addresses at which a cloud hands out the keys of its machines.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -23,7 +23,8 @@ const NOT_SHOWING: &[&str] = &[
 /// Programs that show, copy or load what they are given, besides those that only read.
 #[rustfmt::skip] // words, not code
 const SHOWING: &[&str] = &[
-    "cp", "gcp", "mv", "ln", "install", "tar", "bsdtar", "zip", "gzip", "bzip2", "xz", "zstd", "7z", "dd", "source", ".",
+    "cp", "gcp", "mv", "ln", "install", "tar", "bsdtar", "zip", "gzip", "bzip2", "xz", "zstd", "7z", "dd", "source",
+    ".",
     "split", "vim", "vi", "nvim", "nano", "emacs", "code", "open", "xdg-open", "pbcopy", "xclip", "clip", "gpg",
     "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
     "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",

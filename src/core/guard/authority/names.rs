@@ -71,7 +71,8 @@ const MEANS: &[(&[&str], &[&str])] = &[
     (&["mv", "move-item"], &["move", "rename", "relocate"]),
     (&["rm", "rmdir", "unlink", "remove-item"], &["delete", "remove", "erase"]),
     (&["mkdir", "touch", "new-item"], &["make", "create", "touch", "add"]),
-    (&["pytest", "jest", "vitest", "mocha", "tox", "nox", "ctest", "rspec", "phpunit", "nextest", "unittest"], &["test"]),
+    (&["pytest", "jest", "vitest", "mocha", "tox", "nox", "ctest", "rspec", "phpunit", "nextest", "unittest"],
+     &["test"]),
     (&["make", "ninja", "gcc", "cc", "g++", "clang", "rustc", "tsc", "javac", "cmake", "build"], &["build", "compile"]),
     (&["fmt", "black", "prettier", "rustfmt", "gofmt", "isort"], &["format", "tidy"]),
     (&["ruff", "eslint", "clippy", "pylint", "flake8", "mypy"], &["lint"]),
@@ -85,12 +86,13 @@ const MEANS: &[(&[&str], &[&str])] = &[
 /// Names of programs and subcommands that people write without meaning them.
 #[rustfmt::skip] // words, not code
 const COMMON: &[&str] = &[
-    "time", "watch", "split", "script", "at", "link", "kill", "service", "screen", "sort", "join", "more", "less", "file",
+    "time", "watch", "split", "script", "at", "link", "kill", "service", "screen", "sort", "join", "more", "less",
+    "file",
     "host", "who", "exec", "use", "show", "list", "new", "source", "in", "for", "do", "with", "nice", "yes", "cut",
 ];
 
-/// The words that mean a command: the names of its program and subcommand and what people call what these do. A name that is
-/// a common word means nothing by itself (`find`, `make`, `add`).
+/// The words that mean a command: the names of its program and subcommand and what people call what these do. A name
+/// that is a common word means nothing by itself (`find`, `make`, `add`).
 pub(super) fn meant_by(part: &Part) -> Vec<String> {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '+'));
     let program = part.words.first().map(|word| base_name(&word.text).to_lowercase());

@@ -1,5 +1,5 @@
-//! The variables that a command is started with. Of few of them it is known that they load no code and choose no program, so
-//! only those change nothing; what a variable names as a program is read as a command of its own.
+//! The variables that a command is started with. Of few of them it is known that they load no code and choose no
+//! program, so only those change nothing; what a variable names as a program is read as a command of its own.
 
 use super::Verdict;
 use crate::core::guard::{
@@ -13,7 +13,8 @@ const HARMLESS: &[&str] = &[
     "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
     "CLICOLOR_FORCE", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE", "NODE_ENV", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
     "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS",
-    "DEBIAN_FRONTEND", "LOG_LEVEL", "TIME_STYLE", "BLOCKSIZE", "POSIXLY_CORRECT", "LESSCHARSET", "IFS", "SOURCE_DATE_EPOCH",
+    "DEBIAN_FRONTEND", "LOG_LEVEL", "TIME_STYLE", "BLOCKSIZE", "POSIXLY_CORRECT", "LESSCHARSET", "IFS",
+    "SOURCE_DATE_EPOCH",
 ];
 
 /// Variables whose value the loader or a shell runs in every program.

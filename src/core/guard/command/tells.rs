@@ -1,5 +1,6 @@
-//! Whether a program is asked about itself and nothing else: `--help`, `--version`. A word that asks pardons no other: what
-//! stands beside it may be done all the same (`rm -rf x /?`, `docker exec c rm x --help`, and `rm` of BSD and busybox).
+//! Whether a program is asked about itself and nothing else: `--help`, `--version`. A word that asks pardons no other:
+//! what stands beside it may be done all the same (`rm -rf x /?`, `docker exec c rm x --help`, and `rm` of BSD and
+//! busybox).
 
 use super::known::{READERS, TAME};
 use crate::core::guard::{
@@ -8,8 +9,8 @@ use crate::core::guard::{
     table::reads::LINES,
 };
 
-/// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of these
-/// the letters that do are listed.
+/// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of
+/// these the letters that do are listed.
 const LETTERS: &[(&str, &str)] = &[
     ("python|python2|python3|pypy|pypy3|pip|pip3|ruff|uv", "-V -h"),
     ("node|nodejs|npm|npx|pnpm|yarn|bun|deno|tsc|tsx|eslint|ruby|perl|php|lua", "-v -h"),
@@ -18,11 +19,12 @@ const LETTERS: &[(&str, &str)] = &[
     ("terraform|tofu|vault|consul", "-v -version -help"),
 ];
 
-/// Programs with subcommands that print their help for `sub --help` and for `help sub`; behind the bar the words that have
-/// subcommands themselves.
+/// Programs with subcommands that print their help for `sub --help` and for `help sub`; behind the bar the words that
+/// have subcommands themselves.
 const SUBCOMMANDS: &[(&str, &str)] = &[
     (
-        "git hg svn cargo go npm pip pip3 uv poetry gem bundle rustup brew apt apt-get dnf yum helm systemctl conda openssl",
+        "git hg svn cargo go npm pip pip3 uv poetry gem bundle rustup brew apt apt-get dnf yum helm systemctl \
+         conda openssl",
         "",
     ),
     (
@@ -113,8 +115,8 @@ pub(in crate::core::guard) fn without_asking(command: &SimpleCommand) -> Option<
     Some(rest)
 }
 
-/// Whether a program that nobody knows here is asked about one of its subcommands: it may do it all the same, and hardly
-/// any does.
+/// Whether a program that nobody knows here is asked about one of its subcommands: it may do it all the same, and
+/// hardly any does.
 pub(super) fn asks_about_a_verb(words: &[Word]) -> bool {
     matches!(words, [verb, help] if help.text == "--help" && help.exact
         && verb.text.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !verb.text.starts_with('-'))
@@ -124,7 +126,8 @@ pub(super) fn asks_about_a_verb(words: &[Word]) -> bool {
 fn windows(name: &str, word: &str) -> bool {
     #[rustfmt::skip] // words, not code
     const PROGRAMS: &[&str] = &[
-        "format", "diskpart", "net", "reg", "sc", "xcopy", "robocopy", "icacls", "takeown", "taskkill", "wmic", "bcdedit",
+        "format", "diskpart", "net", "reg", "sc", "xcopy", "robocopy", "icacls", "takeown", "taskkill", "wmic",
+        "bcdedit",
         "vssadmin", "schtasks", "chkdsk", "cipher", "attrib",
     ];
     word == "/?" && PROGRAMS.contains(&name)
