@@ -19,16 +19,16 @@ __all__ = ["read", "read_shown", "written"]
 _FAR = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
 
 
-def read(text: str | bytes, what: str) -> Any:
+def read(text: str | bytes, what: str, *, infinite: bool = False) -> Any:
     """The value of JSON text that somebody else wrote; of a name that stands twice, the last. `what` names it in the
-    error.
+    error. With `infinite` a number that is out of range is infinite: for what is only looked at.
 
     Raises `ModelError` with the code `unreadable_json` where it is no JSON, or JSON that Python can't hold: a number
     that is too long or out of range, values nested too deep.
     """
     try:
         told = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
-        if _FAR.search(told) is None:
+        if infinite or _FAR.search(told) is None:
             return json.loads(told, parse_constant=_refused)
         return json.loads(told, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError) as error:

@@ -9,7 +9,6 @@ before it used counts.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
 from contextlib import aclosing
@@ -22,6 +21,7 @@ from .errors import LoopwrightError, UsageError
 from .messages import Message
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
     from types import AsyncGeneratorType
 
@@ -140,6 +140,8 @@ class RunStream(Generic[Output]):
     async def aclose(self) -> None:
         """Ends the run if it has not ended."""
         if self._closing is not None:
+            import asyncio
+
             await asyncio.wait([self._closing])
         await self._events.aclose()
 
@@ -165,6 +167,8 @@ class RunStream(Generic[Output]):
     def _close_soon(self) -> None:
         events = self._events
         if self._closing is None and not events.ag_running and events.ag_frame is not None:
+            import asyncio
+
             self._closing = asyncio.ensure_future(_closed(events))
 
 

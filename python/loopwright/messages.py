@@ -371,7 +371,7 @@ class ProviderBlock:
     @property
     def value(self) -> Any:
         """The block, parsed."""
-        return parsed(self.raw, "a provider's block")
+        return parsed(self.raw, "a provider's block", infinite=True)
 
     @property
     def kind(self) -> str:

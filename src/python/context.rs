@@ -241,7 +241,7 @@ pub(super) fn decode(shape: Option<Wire>, raw: &Raw) -> Result<Message> {
 fn encode(shape: Option<Wire>, message: &Message) -> String {
     match shape {
         None => serde_json::to_string(message).unwrap_or_default(),
-        Some(wire) => wire::encode_message(wire, message),
+        Some(wire) => wire::encode_message_as_it_came(wire, message),
     }
 }
 

@@ -168,6 +168,7 @@ def test_recorded_streams_give_the_same_wherever_they_are_cut() -> None:
 
 
 def test_recorded_streams_that_break_off_say_so() -> None:
+    broken = 0
     for each in streams():
         data = each.response.encode()
         whole, _ = read(each.wire, data)
@@ -177,9 +178,14 @@ def test_recorded_streams_that_break_off_say_so() -> None:
             partial = decoder.partial()
             assert partial is None or whole.message.text.startswith(partial.message.text)
             assert not decoder.done
-            with pytest.raises(ProviderError) as caught:
-                decoder.finish()
-            assert caught.value.code == "cut", each.name
+            try:
+                stands, code = decoder.finish(), None
+            except ProviderError as error:
+                stands, code = None, error.code
+            # Where its end was said before it broke off, it stands.
+            assert code == "cut" or (stands is not None and stands.message == whole.message), each.name
+            broken += code == "cut"
+    assert broken > 100
 
 
 def test_answers_streamed_by_us_are_the_same() -> None:

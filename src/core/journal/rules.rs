@@ -7,9 +7,11 @@
 const CHANGES: [&str; 1] = [
     // 2
     "a value that is new in its place is news to the stuck detector, whatever it looks like; \
-     a call that was quoted from what the model was shown is prose; \
-     evident slips in tool names are understood; \
-     reading options, environments and secrets in shell lines are judged more carefully",
+     a call quoted from what the model was shown stays text, and so does one in a value that nothing closes; \
+     an evident slip in a tool's name is understood; \
+     a number or text that no program can hold is refused; \
+     a schema that the provider can't be held to is warned about; \
+     options, variables and secrets in shell lines are judged with more care, and a task's words authorise less",
 ];
 
 /// The version of the rules. Journals that name none were decided by the first.

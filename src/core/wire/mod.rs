@@ -147,6 +147,17 @@ pub fn encode_message(wire: Wire, message: &Message) -> String {
     }
 }
 
+/// [`encode_message`] for whoever keeps a history in the form of `wire`: names and ids stay as the model wrote them, though
+/// no request could carry them.
+pub fn encode_message_as_it_came(wire: Wire, message: &Message) -> String {
+    match wire {
+        // What this wire would send differently is kept whole when it is read.
+        Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
+        Wire::OpenaiChat => openai_chat::encode_as_it_came(message),
+        Wire::OpenaiResponses => openai_responses::encode_as_it_came(message),
+    }
+}
+
 /// One element of the history of `wire`. On Chat Completions a tool's message is a user's message of one result.
 pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
     match wire {

@@ -122,7 +122,8 @@ fn tool_use(mut fields: Fields, place: Place) -> Option<Block> {
         input = Raw::empty_object();
     }
     // What would be sent differently from how it is stays as it is.
-    if place == Place::Request && (!input.is_object() || matches!(legal_id(&id), Cow::Owned(_))) {
+    let is_legal = || matches!((legal_id(&id), names::legal_name(&name)), (Cow::Borrowed(_), Cow::Borrowed(_)));
+    if place == Place::Request && (!input.is_object() || !is_legal()) {
         return None;
     }
     Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: Extra::of(Wire::Anthropic, fields) }))
@@ -196,6 +197,7 @@ pub fn mended(block: &ProviderBlock) -> Option<Block> {
     match known(Fields::parse(block.raw.text()).ok()?, Place::Response)? {
         Block::ToolUse(mut call) => {
             call.id = legal_id(&call.id).into_owned();
+            call.name = names::legal_name(&call.name).into_owned();
             if !call.input.is_object() {
                 // As it is written, so that it is counted as it is written.
                 let mut object = String::new();

@@ -25,12 +25,14 @@ use super::{
 ///
 /// A user's message with tool results becomes one `tool` message for each and then, if there is more to say or to
 /// show, a `user` message. All results of one answer must stand in one message: nothing may come between them.
+///
+/// Names and ids that servers of this wire would refuse are made legal.
 pub fn encode_message(message: &Message) -> String {
-    if holds_illegal_names(message) { write(message) } else { encode_as_it_came(message) }
+    if holds_illegal_names(message) { write(&with_legal_names(message)) } else { encode_as_it_came(message) }
 }
 
 /// The message as it was decoded, names and ids included.
-pub(super) fn encode_as_it_came(message: &Message) -> String {
+pub fn encode_as_it_came(message: &Message) -> String {
     if let Some(raw) = own(message.extra.as_deref()).and_then(|fields| fields.get(ORIGINAL))
         && decode(raw).is_ok_and(|again| again == *message)
     {
@@ -42,7 +44,7 @@ pub(super) fn encode_as_it_came(message: &Message) -> String {
 /// The message as a request has it: with [`BETWEEN`] before the words of a user behind results.
 pub(super) fn encode_in_request(message: &Message) -> String {
     let says_more = message.role == Role::User && message.tool_results().next().is_some() && !ends_with_result(message);
-    if says_more { user(message, Some(BETWEEN)) } else { encode_message(message) }
+    if says_more { user(&with_legal_names(message), Some(BETWEEN)) } else { encode_message(message) }
 }
 
 /// The longest id of a call that OpenAI takes back over this wire.
@@ -61,6 +63,21 @@ pub(super) fn holds_illegal_names(message: &Message) -> bool {
         Block::ToolResult(result) => matches!(legal_id(&result.id), Cow::Owned(_)),
         _ => false,
     })
+}
+
+fn with_legal_names(message: &Message) -> Message {
+    let mut message = message.clone();
+    for block in &mut message.content {
+        match block {
+            Block::ToolUse(call) => {
+                call.name = legal_name(&call.name).into_owned();
+                call.id = legal_id(&call.id).into_owned();
+            }
+            Block::ToolResult(result) => result.id = legal_id(&result.id).into_owned(),
+            _ => {}
+        }
+    }
+    message
 }
 
 fn write(message: &Message) -> String {
@@ -202,7 +219,7 @@ fn is_spoken(block: &Block) -> bool {
 fn tool_message(result: &ToolResult) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", "tool");
-    object.text("tool_call_id", &legal_id(&result.id));
+    object.text("tool_call_id", &result.id);
     let as_parts = result.form == Form::Parts && !result.content.iter().any(is_media);
     if as_parts {
         let blocks: Vec<&Block> = result.content.iter().collect();
@@ -330,8 +347,6 @@ fn data_url(media_type: &str, data: &str) -> String {
 
 /// Reasoning, content, refusal and tool calls of a model's message. Reasoning without a field of this wire is written
 /// only where `all_reasoning` asks for it: in an answer, never in a request.
-///
-/// An answer says names and ids as they are, a request as servers take them.
 pub(super) fn answer(object: &mut Object, message: &Message, all_reasoning: bool) {
     for field in ["reasoning", "reasoning_content"] {
         let words: String = message
@@ -356,7 +371,7 @@ pub(super) fn answer(object: &mut Object, message: &Message, all_reasoning: bool
     let mut calls = String::new();
     for block in &message.content {
         let call = match block {
-            Block::ToolUse(call) => tool_call(call, !all_reasoning),
+            Block::ToolUse(call) => tool_call(call),
             Block::Provider(block) if block.wire == WIRE && is_call(block) => block.raw.text().to_owned(),
             _ => continue,
         };
@@ -429,18 +444,16 @@ fn content(object: &mut Object, message: &Message) {
     }
 }
 
-fn tool_call(call: &ToolUse, legal: bool) -> String {
-    let (name, id): (Cow<'_, str>, Cow<'_, str>) =
-        if legal { (legal_name(&call.name), legal_id(&call.id)) } else { ((&*call.name).into(), (&*call.id).into()) };
+fn tool_call(call: &ToolUse) -> String {
     let extra = own(call.extra.as_deref());
     let arguments = call.arguments_text();
     let mut function = Object::with_capacity(arguments.len() + call.name.len() + 48);
-    function.text("name", &name);
+    function.text("name", &call.name);
     function.text("arguments", arguments);
     function.rest(inner(extra, "function").as_ref(), &[]);
     let function = function.end();
     let mut object = Object::with_capacity(function.len() + call.id.len() + 48);
-    object.text("id", &id);
+    object.text("id", &call.id);
     object.text("type", "function");
     object.raw("function", &function);
     object.rest(extra, &[]);

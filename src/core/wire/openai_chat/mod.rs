@@ -28,7 +28,7 @@ mod response;
 mod stream;
 
 pub use self::{
-    message::{encode_message, mended, says_beside},
+    message::{encode_as_it_came, encode_message, mended, says_beside},
     stream::StreamDecoder,
 };
 

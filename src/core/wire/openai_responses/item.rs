@@ -198,7 +198,7 @@ pub fn encode_message(message: &Message) -> String {
 }
 
 /// One message as items of a request that was decoded.
-pub(super) fn encode_as_it_came(message: &Message) -> String {
+pub fn encode_as_it_came(message: &Message) -> String {
     Writer { kept: Kept::AsItCame, ids: true, items: Vec::new(), open: None, message }.write().join(",")
 }
 

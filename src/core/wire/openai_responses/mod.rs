@@ -12,7 +12,7 @@ mod response;
 mod stream;
 mod write;
 
-pub use item::encode_message;
+pub use item::{encode_as_it_came, encode_message};
 pub use replay::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
