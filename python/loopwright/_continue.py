@@ -83,8 +83,13 @@ def _reopened(plan: Plan, found: Place, forked: str) -> Begun:
     text = found.read()
     divergence = _core.replay(text)[0]["divergence"]
     beside = Journal(found.path or "") if found.run is not None else Path(found.path or "").parent
-    name = run_id()
+    # The one name that a fork of this run can have: whoever tries again finds that it is there.
+    name = f"{forked}-fork"
     path = place_of(beside, name)
+    known = Path(path or "").exists() if found.run is None else name in {run.id for run in Journal(beside).runs()}
+    if known:
+        message = f"the run {forked!r} was gone on with already, as {name!r}"
+        raise UsageError(message, "already_forked", "resume that run; or fork this one at an event, as another run")
     seq, reason = divergence["seq"], divergence["reason"]
     with writing(path, "be made", "give a folder that can be written to"):
         run, commands = _core.Run.reopen(

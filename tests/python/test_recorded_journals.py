@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Journal, Replay, UsageError, replay, tool
+from loopwright import Agent, Call, Journal, Replay, Response, UsageError, replay, tool
 from loopwright.testing import ScriptedModel, call
 
 FOLDER = Path(__file__).parent.parent / "data" / "journals"
@@ -129,7 +129,35 @@ def test_a_diverging_journal_is_an_error_with_event_and_reason_and_opens_as_a_fo
     assert replay(result.journal).identical
     head = json.loads(Path(result.journal).read_text(encoding="utf-8").splitlines()[0])
     assert head["about"]["forked_at"] == 2
+    with pytest.raises(UsageError) as caught:
+        resumed(Agent(model, tools=[counted]), on_divergence="fork")
+    assert caught.value.code == "already_forked"
     assert "changed since" in head["about"]["forked_because"]
+
+
+def test_a_call_that_took_effect_is_neither_made_nor_asked_about_again_under_another_id(tmp_path: Path) -> None:
+    lines = (FOLDER / "shell_lines.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "old.jsonl"
+    path.write_text("".join(lines[:13]), encoding="utf-8")
+    made, asked = [], []
+
+    @tool(name="shell", risk="confirm")
+    def shell(command: str) -> str:
+        """Runs a command."""
+        made.append(command)
+        return "ran"
+
+    again = ("cat out/a.txt | wc -l", "rm -rf out")
+    steps = [Response(calls=[Call("shell", {"command": line}, f"new-{line[:2]}")]) for line in again]
+    names = [each["name"] for each in json.loads(lines[0])["machine"]["turn"]["tools"]]
+    others = [tool(name=name)(lambda: "") for name in names if name != "shell"]
+    agent = Agent(
+        ScriptedModel([*steps, "done"]), tools=[shell, *others], approve=lambda question: asked.append(question)
+    )
+    result = agent.resume_sync(path, on_divergence="fork")
+    assert result.final == "done"
+    assert (made, asked) == ([], [])
+    assert replay(result.journal or "").identical
 
 
 def test_a_call_that_was_under_way_behind_the_divergence_is_not_made_again(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     json::Raw,
-    machine::{Call, Command, Digest, Event, EventKind, Id, Machine, MachineConfig, Tree},
+    machine::{ApprovalDecision, Call, Command, Digest, Event, EventKind, Machine, MachineConfig, Tree},
     message::{ToolResult, ToolUse},
     write_json,
 };
@@ -81,12 +81,15 @@ const fn first_pace() -> u32 {
 struct KnownResult {
     call: ToolUse,
     result: ToolResult,
+    /// Whether a question about the call was answered.
+    #[serde(skip)]
+    allowed: bool,
 }
 
 impl KnownResult {
-    /// Whether a call is this one. Some models number their calls anew in each reply, so the id alone does not tell.
+    /// Whether a call is this one. A model that is asked anew gives its calls new ids.
     fn is_of(&self, call: &ToolUse) -> bool {
-        (&self.call.id, &self.call.name) == (&call.id, &call.name) && self.call.input.text() == call.input.text()
+        self.call.name == call.name && self.call.input.text() == call.input.text()
     }
 }
 
@@ -149,30 +152,44 @@ impl Run {
     pub fn step(&mut self, event: Event) -> Vec<Command> {
         let at = event.at;
         let mut commands = self.step_once(event);
-        // Each result is used once, so this ends.
-        while let Some((id, result)) = self.known_result(&mut commands) {
-            commands.extend(self.step_once(Event { at, kind: EventKind::Executed { id, result } }));
+        // Each result allows one call and answers one, so this ends.
+        while let Some(kind) = self.known_answer(&mut commands) {
+            commands.extend(self.step_once(Event { at, kind }));
         }
         commands
     }
 
-    /// Takes a call whose result is known from the commands that are to be carried out.
-    fn known_result(&mut self, commands: &mut Vec<Command>) -> Option<(Id, ToolResult)> {
+    /// The answer to a command that is about a call whose result is known; what it answers need not be carried out.
+    fn known_answer(&mut self, commands: &mut Vec<Command>) -> Option<EventKind> {
         if self.results.is_empty() {
             return None;
         }
-        let (place, id, call, known) = commands.iter().enumerate().find_map(|(place, command)| {
-            let Command::Execute { id, calls, .. } = command else { return None };
-            let known = |call: &Call| self.results.iter().position(|known| known.is_of(&call.tool_use));
-            calls.iter().enumerate().find_map(|(at, call)| Some((place, *id, at, known(call)?)))
-        })?;
-        if let Command::Execute { calls, .. } = &mut commands[place] {
-            calls.remove(call);
-            if calls.is_empty() {
-                commands.remove(place);
+        for place in 0..commands.len() {
+            match commands.get_mut(place)? {
+                Command::Execute { id, calls, .. } => {
+                    let known = |call: &Call| self.results.iter().position(|known| known.is_of(&call.tool_use));
+                    let found = calls.iter().enumerate().find_map(|(at, call)| Some((at, known(call)?)));
+                    let Some((at, known)) = found else { continue };
+                    let (id, call) = (*id, calls.remove(at));
+                    if calls.is_empty() {
+                        commands.remove(place);
+                    }
+                    let result = ToolResult { id: call.tool_use.id, ..self.results.remove(known).result };
+                    return Some(EventKind::Executed { id, result });
+                }
+                // What has taken effect is nobody's to allow any more.
+                Command::Approve { id, call, hash, .. } => {
+                    let known = self.results.iter_mut().find(|known| !known.allowed && known.is_of(call));
+                    let Some(known) = known else { continue };
+                    known.allowed = true;
+                    let decided = EventKind::Decided { id: *id, hash: hash.clone(), decision: ApprovalDecision::Allow };
+                    commands.remove(place);
+                    return Some(decided);
+                }
+                _ => {}
             }
         }
-        Some((id, self.results.remove(known).result))
+        None
     }
 
     fn step_once(&mut self, event: Event) -> Vec<Command> {

@@ -19,8 +19,9 @@ use crate::core::{
 /// A run named `id` that begins as the one of the journal and goes on where the rules part.
 ///
 /// The event at which they part is decided anew. What the journal holds behind it answered other commands and is left
-/// out, but for tool calls: one that was carried out there keeps its result and does not run again; of one that was
-/// started there and never answered the model is told that nobody knows whether it took effect.
+/// out, but for tool calls: one that was carried out there, by name and arguments, keeps its result and does not run
+/// again, whatever the rules say of it now; of one that was started there and never answered the model is told that
+/// nobody knows whether it took effect.
 ///
 /// Fails where the journal's run has ended, and where nothing diverges.
 pub fn reopen(id: &str, journal: Journal, about: Option<Raw>) -> Result<Continued> {
@@ -66,7 +67,7 @@ fn results_behind(journal: &Journal, seq: u64) -> Vec<KnownResult> {
         {
             let (_, call) = open.remove(place);
             if at > seq {
-                found.push(KnownResult { call, result: result.clone() });
+                found.push(KnownResult { call, result: result.clone(), allowed: false });
             }
         }
         for raw in commands.iter().filter(|raw| raw.text().starts_with("{\"execute\"")) {
@@ -77,7 +78,7 @@ fn results_behind(journal: &Journal, seq: u64) -> Vec<KnownResult> {
     // Calls that the fork begins with were started before; they are in doubt as in any run that goes on.
     for (_, call) in open.into_iter().filter(|(at, _)| *at >= seq) {
         let result = ToolResult::failed(&call.id, &call.name, unknown());
-        found.push(KnownResult { call, result });
+        found.push(KnownResult { call, result, allowed: false });
     }
     found
 }

@@ -73,8 +73,8 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
 /// A run that goes on: open calls whose results are known are answered first.
 pub(super) fn begin(mut run: Run, mut open: Open) -> Continued {
     let (at, mut end) = (open.at, None);
-    while let Some((id, result)) = run.known_result(&mut open.clone().commands()) {
-        let event = Event { at, kind: EventKind::Executed { id, result } };
+    while let Some(kind) = run.known_answer(&mut open.clone().commands()) {
+        let event = Event { at, kind };
         open.answered(&event);
         let commands = run.step(event);
         end = commands.iter().find(|command| matches!(command, Command::Finish { .. })).cloned();

@@ -30,7 +30,7 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
     let mut letters = [0; LONGEST_NAME];
     let Some(name) = folded(name, &mut letters) else { return Role::Plain };
     match name {
-        b"command" | b"cmd" | b"code" | b"script" => return Role::Command,
+        b"command" | b"cmd" => return Role::Command,
         b"description" | b"explanation" | b"rationale" => return Role::Description,
         b"thought" | b"thoughts" | b"thinking" | b"reasoning" => return Role::Thought,
         b"nonce" | b"cachebuster" | b"now" | b"currenttime" => return Role::Request,

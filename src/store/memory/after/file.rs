@@ -3,8 +3,8 @@
 //! Only lines with our mark, and those without a mark under our heading, are ours; all else stays as it is. A mark
 //! names a memory, and the store and the user whose it is: several may share a file, and each leaves the lines of the
 //! others alone. A line that a person wrote is learned, one that was changed is changed in memory, one that was removed
-//! is forgotten and does not come back. A person removed a line only where the file still has our heading and was not
-//! cut: what is empty, or has lost its heading, is a file that something happened to. The file is replaced as a whole,
+//! is forgotten and does not come back. A person removed a line only where the file still has our heading and the end of
+//! this user's lines, and was not cut: what is empty, or has lost one of them, is a file that something happened to. The file is replaced as a whole,
 //! or not at all.
 
 use std::{
@@ -41,6 +41,8 @@ use crate::{
 
 /// The heading that our lines stand under.
 const HEADING: &str = "## Preferences";
+/// How the line behind a user's lines begins; whose they are follows, as in their marks.
+const END: &str = "<!-- end";
 /// What a new file begins with.
 const HEAD: &str = "# Memory\n\nWhat was noticed about how you like things. Edit it freely: a line that you change is changed in \
                     memory, one that you\nremove is forgotten, one that you add is learned.\n";
@@ -232,7 +234,7 @@ impl Step<'_> {
         if cut {
             lines.pop();
         }
-        let whole = !cut && lines.iter().any(is_heading);
+        let whole = !cut && lines.iter().any(is_heading) && self.was_here(before.unwrap_or_default(), &lines);
         if before.is_some() {
             let removable = rows.keys().filter(|id| whole && !doubtful.contains(id)).copied().collect();
             self.take_in(&mut lines, &rows, removable, done)?;
@@ -256,6 +258,7 @@ impl Step<'_> {
         }
         done.written = new.len();
         put_in(&mut lines, new, before.is_none_or(|before| before.trim().is_empty()));
+        self.put_end(&mut lines);
         let end = if before.is_some_and(|before| before.contains("\r\n")) { "\r\n" } else { "\n" };
         let mut text = String::new();
         for line in &lines {
@@ -345,6 +348,40 @@ impl Step<'_> {
         let is_start_of = |line: &str| line.len() > last.len() && line.starts_with(last);
         !last.is_empty()
             && rows.iter().any(|(id, was)| last != format!("- {was}") && is_start_of(&self.written(was, Some(*id))))
+    }
+
+    /// Whether this user's lines were put into the file as it is: their end stands there. Another user may have put the
+    /// heading back into a file that lost all, and a file that lost its end may have lost lines. Older versions wrote
+    /// no ends, and marks of numbers alone.
+    fn was_here(&self, text: &str, lines: &[Line]) -> bool {
+        lines.iter().any(|line| self.is_end(line))
+            || text.lines().any(|line| matches!(item(line), Some((_, Some(Mark::Number(_))))))
+    }
+
+    fn is_end(&self, line: &Line) -> bool {
+        matches!(line, Line::Other(text) if text.trim() == self.end())
+    }
+
+    /// What stands behind this user's lines.
+    fn end(&self) -> String {
+        format!("{END} {} -->", self.tag)
+    }
+
+    /// Puts the end behind this user's lines, where there is our heading.
+    fn put_end(&self, lines: &mut Vec<Line>) {
+        let Some(heading) = lines.iter().rposition(is_heading) else { return };
+        let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. })).unwrap_or(heading);
+        if lines.iter().rposition(|line| self.is_end(line)).is_some_and(|end| end > last) {
+            return;
+        }
+        lines.retain(|line| !self.is_end(line));
+        let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
+        let mut at = last.or_else(|| lines.iter().rposition(is_heading)).map_or(lines.len(), |last| last + 1);
+        let is_other_end = |line: &Line| matches!(line, Line::Other(text) if text.trim().starts_with(END));
+        while lines.get(at).is_some_and(is_other_end) {
+            at += 1;
+        }
+        lines.insert(at, Line::Other(self.end()));
     }
 
     /// A line of ours as it stands in the file.
