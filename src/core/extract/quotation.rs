@@ -18,7 +18,7 @@ use crate::core::{
     request::Request,
 };
 
-/// What the model was shown with a request, without white space and escapes. Made when it is first asked for.
+/// The letters of what the model was shown with a request. Made when they are first asked for.
 #[derive(Debug)]
 pub struct Shown<'a> {
     request: &'a Request,
@@ -71,52 +71,99 @@ fn blocks(content: &[Block], users: bool, text: &mut Vec<u8>) {
 }
 
 fn take(own: &str, text: &mut Vec<u8>) {
+    // A form may reach from one text into the next: long files come in pages.
     plain_into(own.as_bytes(), text);
-    // No form reaches from one text into the next.
-    text.push(0);
 }
 
-/// Text without white space, and without the escapes of JSON and of markup however often they were put on: a result may be JSON,
-/// a memory stands escaped.
+/// The letters and digits of a text, without what tools and people put around or between them: white space, marks before
+/// lines (numbers, `> `, `+`, `file:3:`), colours of a terminal, and the escapes of JSON and of markup however often they
+/// were put on. A result may be JSON, a memory stands escaped, a file comes with its lines numbered.
 fn plain_into(text: &[u8], plain: &mut Vec<u8>) {
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        let rest = text.get(at..).unwrap_or_default();
-        match byte {
-            b'\\' => at += unescaped(rest, plain),
-            b'&' => at += entity(rest, plain),
-            byte if byte.is_ascii_whitespace() => at += 1,
-            _ => {
-                let special = |byte: &u8| matches!(byte, b'\\' | b'&') || byte.is_ascii_whitespace();
-                let own = rest.iter().position(special).unwrap_or(rest.len());
-                plain.extend_from_slice(rest.get(..own).unwrap_or_default());
-                at += own;
+    let text = String::from_utf8_lossy(text);
+    let mut rest = without_line_number(&text);
+    while let Some(c) = rest.chars().next() {
+        let (taken, new_line) = match c {
+            '\n' => (1, true),
+            '\\' => unescaped(rest.as_bytes(), plain),
+            '&' => (entity(rest, plain), false),
+            '\u{1b}' => (terminal_sequence(rest), false),
+            c => {
+                letter(c, plain);
+                (c.len_utf8(), false)
             }
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+        if new_line {
+            rest = without_line_number(rest);
         }
     }
 }
 
-/// What a backslash, or several, escape. Gives how many bytes that takes.
-fn unescaped(rest: &[u8], plain: &mut Vec<u8>) -> usize {
+fn letter(c: char, plain: &mut Vec<u8>) {
+    if c.is_alphanumeric() {
+        plain.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}
+
+/// The longest name of a file before the number of a line, in bytes.
+const LONGEST_PATH: usize = 200;
+
+/// A line without its number, alone or behind the name of its file, as `cat -n`, `grep -n` and the like write them.
+fn without_line_number(line: &str) -> &str {
+    let start = line.trim_start_matches([' ', '\t']);
+    let behind_number = |text: &'_ str| -> Option<usize> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let next = text.get(digits..)?.chars().next()?;
+        ((1..10).contains(&digits) && !next.is_alphanumeric()).then_some(digits)
+    };
+    if let Some(digits) = behind_number(start) {
+        return start.get(digits..).unwrap_or_default();
+    }
+    let path =
+        start.bytes().take(LONGEST_PATH).position(|byte| matches!(byte, b':' | b'<' | b'{' | b'"' | b'\n' | b' '));
+    let behind_path = path.and_then(|at| start.get(at..)?.strip_prefix(':'));
+    match behind_path.and_then(|text| Some((text, behind_number(text)?))) {
+        Some((text, digits)) => text.get(digits..).unwrap_or_default(),
+        None => line,
+    }
+}
+
+/// How many bytes a sequence takes that colours the text of a terminal.
+fn terminal_sequence(rest: &str) -> usize {
+    let Some(inside) = rest.strip_prefix("\u{1b}[") else { return 1 };
+    let digits = inside.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    digits + 2 + usize::from(inside.as_bytes().get(digits).is_some_and(u8::is_ascii_alphabetic))
+}
+
+/// What a backslash, or several, escape. Gives how many bytes that takes, and whether it ends a line.
+fn unescaped(rest: &[u8], plain: &mut Vec<u8>) -> (usize, bool) {
     let mut units = Vec::new();
-    let mut at = 0;
+    let (mut at, mut new_line) = (0, false);
     loop {
         let slashes = rest.iter().skip(at).take_while(|byte| **byte == b'\\').count();
         let behind = rest.get(at + slashes..).unwrap_or_default();
-        let unit = || {
-            let digits = std::str::from_utf8(behind.get(1..5)?).ok()?;
+        let unit = |digits: usize| {
+            let digits = std::str::from_utf8(behind.get(1..=digits)?).ok()?;
             u16::from_str_radix(digits, 16).ok()
         };
         match behind.first() {
             Some(b'u')
                 if slashes > 0
-                    && let Some(unit) = unit() =>
+                    && let Some(unit) = unit(4) =>
             {
                 units.push(unit);
                 at += slashes + 5;
             }
-            Some(b'n' | b'r' | b't') if slashes > 0 => {
+            Some(b'x')
+                if slashes > 0
+                    && let Some(unit) = unit(2) =>
+            {
+                units.push(unit);
+                at += slashes + 3;
+            }
+            Some(end @ (b'n' | b'r' | b't')) if slashes > 0 => {
                 at += slashes + 1;
+                new_line = *end == b'n';
                 break;
             }
             _ => {
@@ -125,28 +172,31 @@ fn unescaped(rest: &[u8], plain: &mut Vec<u8>) -> usize {
             }
         }
     }
-    let mut utf8 = [0; 4];
-    for c in char::decode_utf16(units).flatten().filter(|c| !c.is_ascii_whitespace()) {
-        plain.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
-    }
-    at
+    char::decode_utf16(units).flatten().for_each(|c| letter(c, plain));
+    (at, new_line)
 }
 
-/// What an entity of markup stands for. Gives how many bytes that takes.
-fn entity(rest: &[u8], plain: &mut Vec<u8>) -> usize {
+/// The longest entity, in bytes, without its ampersand.
+const LONGEST_ENTITY: usize = 10;
+
+/// What an entity of markup stands for; a named one stands for no letter. Gives how many bytes that takes.
+fn entity(rest: &str, plain: &mut Vec<u8>) -> usize {
     let mut at = 1;
-    while rest.get(at..).is_some_and(|rest| rest.starts_with(b"amp;")) {
+    while rest.get(at..).is_some_and(|rest| rest.starts_with("amp;")) {
         at += 4;
     }
     let behind = rest.get(at..).unwrap_or_default();
-    let named: [(&[u8], u8); 5] =
-        [(b"lt;", b'<'), (b"gt;", b'>'), (b"quot;", b'"'), (b"#39;", b'\''), (b"apos;", b'\'')];
-    if let Some((name, byte)) = named.into_iter().find(|(name, _)| behind.starts_with(name)) {
-        plain.push(byte);
-        return at + name.len();
-    }
-    plain.push(b'&');
-    at
+    let Some(end) = behind.bytes().take(LONGEST_ENTITY).position(|byte| byte == b';') else { return at };
+    let name = behind.get(..end).unwrap_or_default();
+    let number = match name.strip_prefix('#').map(|number| (number, number.strip_prefix(['x', 'X']))) {
+        Some((_, Some(digits))) => u32::from_str_radix(digits, 16).ok(),
+        Some((digits, None)) => digits.parse().ok(),
+        None if matches!(name, "lt" | "gt" | "quot" | "apos" | "nbsp") => return at + end + 1,
+        None => None,
+    };
+    let Some(c) = number.and_then(char::from_u32) else { return at };
+    letter(c, plain);
+    at + end + 1
 }
 
 /// What stands in the text of a reply, in its order.

@@ -144,9 +144,10 @@ impl Signatures {
     }
 }
 
-/// The tool that a name means, or the name.
+/// The tool that a name in a text means, or the name: a namespace is no damage, all else would be mended in silence.
 pub(super) fn resolved<'a>(tools: Option<&'a Signatures>, name: &'a str) -> &'a str {
-    tools.and_then(|tools| tools.meant(name)).unwrap_or(name)
+    let known = |name| tools.and_then(|tools| tools.tools.get_key_value(name));
+    without_namespaces(name).find_map(known).map_or(name, |(known, _)| known)
 }
 
 /// Adds a parameter that another alternative may have declared already.
