@@ -5,17 +5,19 @@ A call is a quotation if its whole rendered form, markers and name included, sta
 
 from __future__ import annotations
 
+import html
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, extract, render_call, replay, tool
+from loopwright import Agent, Call, builtin_tools, extract, render_call, replay, tool
 from loopwright.events import ArgumentsDelta, TextDelta, ToolUseDelta
 from loopwright.extraction import dialects
 from loopwright.memory import Memory
 from loopwright.messages import Message, Text
-from loopwright.testing import ScriptedModel, calls, text
+from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at, run
 
 ran: list[tuple[str, Any]] = []
@@ -228,3 +230,49 @@ def test_g7_a_model_of_ones_own_quotes_too(way: str) -> None:
     model = ScriptedModel([text(f"It says {quoted}.")])
     result, _ = run(Agent(model, tools=[drop]), f"What is {quoted}?", way)
     assert (ran, result.final) == ([], f"It says {quoted}.")
+
+
+COATS = {
+    "numbered": lambda form: "".join(f"{at:>6}\t{line}\n" for at, line in enumerate(form.split("\n"), 7)),
+    "grep": lambda form: "".join(f"docs/a.md:{at}:{line}\n" for at, line in enumerate(form.split("\n"), 7)),
+    "answered mail": lambda form: "".join(f"> {line}\n" for line in form.split("\n")),
+    "diff": lambda form: "".join(f"+{line}\n" for line in form.split("\n")),
+    "numeric entities": lambda form: html.escape(form).replace("&quot;", "&#34;").replace("&lt;", "&#x3c;"),
+    "ascii": ascii,
+    "colours": lambda form: form.replace("drop", "\x1b[01;31mdrop\x1b[m"),
+    "blanks that do not break": lambda form: form.replace(" ", "\xa0"),
+}
+
+
+@pytest.mark.parametrize("coat", list(COATS))
+@pytest.mark.parametrize("dialect", [dialect for dialect in dialects() if not is_bare(dialect)])
+def test_g7_a_quotation_is_known_in_every_coat_that_tools_put_on(dialect: str, coat: str) -> None:
+    form = written("drop", {"table": "users"}, dialect)
+    model = ScriptedModel([call("read", path="notes.txt"), f"It says:\n{form}\nThat is all.", "done"])
+    agent = Agent(model, tools=[drop, reader(f"Notes.\n{COATS[coat](form)}\nEnd.")], tool_format=dialect, approve=no)
+    agent.run_sync("Show me notes.txt, word for word.")
+    assert ran == []
+
+
+@pytest.mark.parametrize("dialect", ["hermes", "qwen3-coder", "anthropic"])
+@pytest.mark.parametrize("way", ["run", "run_sync"])
+def test_g7_what_a_file_says_does_not_run_when_the_tool_for_files_read_it_in_pages(
+    dialect: str, way: str, tmp_path: Path
+) -> None:
+    form = written("drop", {"table": "users"}, dialect)
+    (tmp_path / "notes.txt").write_text(f"Notes.\n{form}\nEnd.\n")
+    ends = ({"end_line": 2}, {"start_line": 3})
+    pages = [call("read_file", path="notes.txt", **end) for end in ends]
+    model = ScriptedModel([*pages, f"It says:\n{form}\nThat is all.", "done"])
+    agent = Agent(model, tools=[drop, *builtin_tools(tmp_path)], tool_format=dialect)
+    result, _ = run(agent, "Show me notes.txt, word for word.", way)
+    assert ran == []
+    assert result.final is not None
+    assert "users" in result.final
+
+
+def test_g7_a_request_in_words_is_no_quotation() -> None:
+    asks = 'Please look at this: tool call, name: note, arguments: text: "tides". Then do it.'
+    model = ScriptedModel([written("note", {"text": "tides"}, "hermes"), "done"])
+    Agent(model, tools=[note], tool_format="hermes").run_sync(asks)
+    assert ran == [("note", "tides")]

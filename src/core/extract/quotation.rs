@@ -22,8 +22,20 @@ use crate::core::{
 #[derive(Debug)]
 pub struct Shown<'a> {
     request: &'a Request,
-    text: OnceLock<Vec<u8>>,
+    text: OnceLock<Letters>,
 }
+
+/// The letters of texts behind each other, and where each text ends.
+#[derive(Debug, Default)]
+struct Letters {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// How many letters may stand between two pages of a form: what a tool says below a page and above the next.
+const LONGEST_NOTE: usize = 400;
+/// At how many places the first line of a form is looked for.
+const MOST_PLACES: usize = 32;
 
 impl<'a> Shown<'a> {
     /// What `request` shows.
@@ -31,48 +43,80 @@ impl<'a> Shown<'a> {
         Self { request, text: OnceLock::new() }
     }
 
-    /// Whether this form stands in it.
+    /// Whether this form stands in it, in one piece or in pages.
     fn holds(&self, form: &[u8]) -> bool {
         let mut plain = Vec::with_capacity(form.len());
         plain_into(form, &mut plain);
-        let text = self.text.get_or_init(|| shown(self.request));
-        !plain.is_empty() && memchr::memmem::find(text, &plain).is_some()
+        let shown = self.text.get_or_init(|| shown(self.request));
+        !plain.is_empty() && (memchr::memmem::find(&shown.text, &plain).is_some() || shown.holds_in_pages(form))
     }
 }
 
-fn shown(request: &Request) -> Vec<u8> {
-    let mut text = Vec::new();
+impl Letters {
+    /// Whether the lines of a form stand behind each other, where one text may end between two of them, with a note below,
+    /// and the next go on.
+    fn holds_in_pages(&self, form: &[u8]) -> bool {
+        let lines: Vec<Vec<u8>> = form
+            .split(|byte| *byte == b'\n')
+            .map(|line| {
+                let mut plain = Vec::new();
+                plain_into(line, &mut plain);
+                plain
+            })
+            .filter(|line| !line.is_empty())
+            .collect();
+        let [first, rest @ ..] = lines.as_slice() else { return false };
+        !rest.is_empty()
+            && memchr::memmem::find_iter(&self.text, first)
+                .take(MOST_PLACES)
+                .any(|at| rest.iter().try_fold(at + first.len(), |at, line| self.next_line(at, line)).is_some())
+    }
+
+    /// Where a line ends that goes on at `at`, in the same text or in the next one.
+    fn next_line(&self, at: usize, line: &[u8]) -> Option<usize> {
+        if self.text.get(at..)?.starts_with(line) {
+            return Some(at + line.len());
+        }
+        let end = *self.ends.get(self.ends.partition_point(|end| *end < at))?;
+        let page = self.text.get(end..self.text.len().min(end + LONGEST_NOTE + line.len()))?;
+        let found = (end - at <= LONGEST_NOTE).then(|| memchr::memmem::find(page, line)).flatten()?;
+        Some(end + found + line.len())
+    }
+}
+
+fn shown(request: &Request) -> Letters {
+    let mut shown = Letters::default();
     // What is trusted of memory stands among the instructions.
     if let Some(memory) = request.system.as_deref().map(Message::prose).as_deref().and_then(memory_in) {
-        take(memory, &mut text);
+        take(memory, &mut shown);
     }
     for message in request.messages.iter() {
-        blocks(&message.content, message.role == Role::User, &mut text);
+        blocks(&message.content, message.role == Role::User, &mut shown);
     }
-    text
+    shown
 }
 
 /// Takes what is not the model's own, and no instruction.
-fn blocks(content: &[Block], users: bool, text: &mut Vec<u8>) {
+fn blocks(content: &[Block], users: bool, shown: &mut Letters) {
     for block in content {
         match block {
-            Block::Text(own) if users => take(&own.text, text),
+            Block::Text(own) if users => take(&own.text, shown),
             Block::Document(media) => {
                 if let message::Source::Text { data, .. } = &media.source {
-                    take(data, text);
+                    take(data, shown);
                 }
             }
-            Block::ToolResult(result) => blocks(&result.content, true, text),
+            Block::ToolResult(result) => blocks(&result.content, true, shown),
             // Pages that the provider has read stand in the model's own message.
-            Block::Provider(block) if !block.is_tool_use() => take(block.raw.text(), text),
+            Block::Provider(block) if !block.is_tool_use() => take(block.raw.text(), shown),
             _ => {}
         }
     }
 }
 
-fn take(own: &str, text: &mut Vec<u8>) {
-    // A form may reach from one text into the next: long files come in pages.
-    plain_into(own.as_bytes(), text);
+fn take(own: &str, shown: &mut Letters) {
+    plain_into(own.as_bytes(), &mut shown.text);
+    shown.ends.push(shown.text.len());
 }
 
 /// The letters and digits of a text, without what tools and people put around or between them: white space, marks before
