@@ -4,8 +4,8 @@
 //!
 //! A missing closing element is shown by the call's, or the wrapper's, with the wrapper's, another call or the end of the text behind
 //! it; by the opening of a parameter that may come next; by that of another call where a line begins. If a closing element stood in
-//! the value with words behind it, the same shows that the call is broken: where its value ended isn't known. What a cut left of a
-//! marker is no word: where another call opens behind it the closing element counts.
+//! the value with words behind it, the same shows that the call is broken: where its value ended isn't known.
+//! What a cut left of a marker is no word: where another call opens behind it the closing element counts.
 
 mod marks;
 
