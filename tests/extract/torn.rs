@@ -1,7 +1,7 @@
 //! What a cut leaves of a marker is no prose where the dialect's next call stands right behind it, and costs that call nothing. Each
 //! text whole, at every cut and byte by byte.
 
-use loopwright::core::extract::{Dialect, Grammar, dialects, render_call};
+use loopwright::core::extract::{Dialect, Grammar, ProblemKind, dialects, render_call};
 use loopwright::core::json::Raw;
 use serde_json::json;
 
@@ -200,6 +200,20 @@ fn d21_what_is_left_of_a_call_that_nothing_stands_around_is_no_prose_where_anoth
             let text = format!("Hi. {first}{parameter}x\n{inner}{gap} y{gap}{end}{gap}{close} t\n{inner} u");
             for setup in setups() {
                 let reading = read(&text, &setup);
+                // A call that opens and closes before the value's own closing element is quoted in it and never runs.
+                let found = reading.called();
+                assert_eq!(found.iter().map(|call| call.0).collect::<Vec<_>>(), ["ff", "gg"], "{text}: {reading:?}");
+                let value = found[0].1["a"].as_str().unwrap();
+                assert_eq!(value.trim_end(), format!("x\n{inner}{gap} y"), "{text}: {reading:?}");
+                assert!(reading.calls[0].complete && has_second(&reading), "{text}: {reading:?}");
+                assert_eq!(reading.prose, "Hi.  t\n u", "{text}: {reading:?}");
+            }
+        }
+        // A torn closer and the next call stand behind the value's closing element: what is left is no prose.
+        for torn in ["<", "</", "\n</\n"] {
+            let text = format!("Hi. {first}{parameter}x{end}{torn}{inner} y{end}{close} t\n{inner} u");
+            for setup in setups() {
+                let reading = read(&text, &setup);
                 let found: Vec<_> = reading.calls.iter().map(|call| call.name.as_str()).collect();
                 assert_eq!(found, ["ff", "gg", "gg"], "{text}: {reading:?}");
                 assert_eq!(reading.prose, "Hi.  t\n u", "{text}: {reading:?}");
@@ -207,9 +221,14 @@ fn d21_what_is_left_of_a_call_that_nothing_stands_around_is_no_prose_where_anoth
             }
         }
         // Words behind a call whose value had no closer are words.
-        let text = format!("{first}{parameter}x\n{inner} y, and more.\n\nThe end. </b>");
+        let text = format!("{first}{parameter}x{close} y, and more.\n\nThe end. </b>");
         let reading = read(&text, &Setup::names(&["ff", "gg"]));
         assert_eq!(reading.prose, " y, and more.\n\nThe end. </b>", "{text}: {reading:?}");
+        // Words behind a quoted call may be the value's, as nothing closes it: they stay there, and neither call runs.
+        let text = format!("{first}{parameter}x\n{inner} y, and more.\n\nThe end. </b>");
+        let reading = read(&text, &Setup::names(&["ff", "gg"]));
+        assert!(matches!(&reading.calls[..], [call] if call.name == "ff" && !call.complete), "{text}: {reading:?}");
+        assert!(reading.prose.is_empty() && reading.has(ProblemKind::Incomplete), "{text}: {reading:?}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! A missing closing element is shown by the call's, or the wrapper's, with the wrapper's, another call or the end of the text behind
 //! it; by the opening of a parameter that may come next; by that of another call where a line begins. If a closing element stood in
 //! the value with words behind it, the same shows that the call is broken: where its value ended isn't known.
+//! What a cut left of a marker is no word: where another call opens behind it the closing element counts.
 
 mod marks;
 
@@ -127,6 +128,8 @@ pub(super) struct Until {
     names: Class,
     /// How many elements that stand around calls were seen to open.
     around: u8,
+    /// What a cut left of a marker stands behind the value's closing element: only another call shows that it ends.
+    torn: bool,
     /// Where to go on: what stands before it was looked at.
     from: usize,
     look: Look,
@@ -246,6 +249,7 @@ impl Until {
                 self.name = 0;
                 self.named = 0;
                 self.around = 0;
+                self.torn = false;
                 self.wanted = ends;
                 self.look = Look::at(at);
             }
@@ -385,13 +389,17 @@ impl Until {
                         self.look = Look::at(self.end);
                         continue;
                     }
-                    Seen::Other(to) => Some(Verdict::Calls {
-                        from: self.name - self.base,
-                        to: to - self.base,
-                        element: self.names == NEXT,
-                        bytes: if self.phase == Phase::Closed { self.end - self.base } else { self.newline },
-                        closed: self.phase == Phase::Closed,
-                    }),
+                    Seen::Other(to) => {
+                        // The call at hand is torn: that it ends here is sure, that it is whole isn't.
+                        self.doubt |= self.torn;
+                        Some(Verdict::Calls {
+                            from: self.name - self.base,
+                            to: to - self.base,
+                            element: self.names == NEXT,
+                            bytes: if self.phase == Phase::Closed { self.end - self.base } else { self.newline },
+                            closed: self.phase == Phase::Closed && !self.torn,
+                        })
+                    }
                     Seen::Nothing if !last => Some(Verdict::More),
                     Seen::Nothing if self.phase == Phase::Front => Some(Verdict::Cut),
                     Seen::Nothing => Some(self.ended()),
@@ -417,6 +425,7 @@ impl Until {
                     self.strays = true;
                     return None;
                 }
+                (Seen::Nothing | Seen::Part(_), _) if self.torn => return None,
                 // Nothing follows, or the beginning of what may.
                 (Seen::Nothing | Seen::Part(_), _) | (Seen::Mark { class: SURE, .. }, Phase::Front) => {
                     return Some(self.ended());
@@ -486,6 +495,13 @@ impl Until {
                     self.phase = Phase::Words;
                     self.seen = self.end;
                     self.within = false;
+                }
+                (Seen::Other(at), Phase::Closed)
+                    if !self.torn && self.wanted & FURTHER == FURTHER && at < self.look.reached() =>
+                {
+                    self.torn = true;
+                    self.wanted = FURTHER;
+                    self.look = Look::at(self.look.reached());
                 }
                 (Seen::Mark { class: OPEN | CALL_END | CLOSER, .. }, _) => {
                     let missing = self.wanted & CDATA != 0;
