@@ -384,19 +384,18 @@ impl<W: Watch> Call<'_, W> {
         // Until when something may still come of an answer that has ended.
         let mut last_words = None;
         loop {
-            let mut piece = match first.take() {
-                Some(piece) => Some(piece),
-                None => {
-                    let next = self.piece(&mut sent, sleep.as_mut());
-                    let next = match last_words {
-                        Some(until) => tokio::time::timeout_at(until, next).await.unwrap_or(Ok(None)),
-                        None => next.await,
-                    };
-                    match next {
-                        Ok(piece) => piece,
-                        Err(_) if stream.is_ended() => None,
-                        Err(failure) => return Err((failure, stream.partial())),
-                    }
+            let mut piece = if let Some(piece) = first.take() {
+                Some(piece)
+            } else {
+                let next = self.piece(&mut sent, sleep.as_mut());
+                let next = match last_words {
+                    Some(until) => tokio::time::timeout_at(until, next).await.unwrap_or(Ok(None)),
+                    None => next.await,
+                };
+                match next {
+                    Ok(piece) => piece,
+                    Err(_) if stream.is_ended() => None,
+                    Err(failure) => return Err((failure, stream.partial())),
                 }
             };
             // What has come at once is handed out at once.

@@ -53,10 +53,7 @@ fn strict(text: &str, dialect: &Dialect) -> Option<Value> {
         Grammar::Keyed => {
             let value: Value = serde_json::from_str(text).ok()?;
             let call = if let [one] = value.as_array().map_or(&[][..], Vec::as_slice) { one.clone() } else { value };
-            call.as_object()?
-                .iter()
-                .find(|(name, _)| *name == "f" || meant().contains(name))
-                .map(|(_, value)| value.clone())
+            call.get("f").cloned()
         }
         _ => {
             let at = text.find('{')?;
@@ -93,22 +90,8 @@ fn is_so(call: &Call, text: &str, reading: &Reading, dialect: &'static Dialect) 
     if !made.as_object().unwrap().keys().all(|key| key.chars().all(|c| c.is_ascii_alphabetic())) {
         return true;
     }
-    let found = plain(&inside(text, reading, dialect));
-    let same = |again: &str| plain(&inside(again, &whole(again), dialect)) == found;
-    let rendered = |name: &str| render_call(name, &Raw::of(&made), None, dialect);
-    // A name that means the tool is its name, in this dialect as in those of JSON.
-    rendered(&call.name).is_ok_and(|again| same(&again))
-        || rendered("NAME").is_ok_and(|again| meant().iter().any(|name| same(&again.replace("NAME", name))))
-}
-
-/// What was put in.
-const PUT: &str = "{}[],:\"'<>/=()|`";
-
-/// The names with one byte put in that mean the tool: `Signatures` says which.
-fn meant() -> Vec<String> {
-    let tools = Setup::names(&["f"]).tools.unwrap();
-    let put = PUT.chars().flat_map(|c| [format!("f{c}"), format!("{c}f")]);
-    put.filter(|name| tools.meant(name) == Some("f")).collect()
+    render_call(&call.name, &Raw::of(&made), None, dialect)
+        .is_ok_and(|again| plain(&inside(&again, &whole(&again), dialect)) == plain(&inside(text, reading, dialect)))
 }
 
 fn whole(text: &str) -> Reading {
@@ -137,7 +120,7 @@ fn d08_no_byte_is_mended_in_silence() {
         for (at, c) in text.char_indices().filter(|(_, c)| c.is_ascii_punctuation()) {
             check(format!("{}{}", &text[..at], &text[at + 1..]));
             check(format!("{}{c}{}", &text[..at], &text[at..]));
-            for put in PUT.chars() {
+            for put in "{}[],:\"'<>/=()|`".chars() {
                 check(format!("{}{put}{}", &text[..at], &text[at..]));
             }
         }

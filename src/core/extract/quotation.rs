@@ -163,8 +163,8 @@ fn without_line_number(line: &str) -> &str {
     if let Some(digits) = behind_number(start) {
         return start.get(digits..).unwrap_or_default();
     }
-    let path =
-        start.bytes().take(LONGEST_PATH).position(|byte| matches!(byte, b':' | b'<' | b'{' | b'"' | b'\n' | b' '));
+    let no_path = b" \t\n\"<>{}[]()|&;\\\x1b";
+    let path = start.bytes().take(LONGEST_PATH).position(|byte| byte == b':' || no_path.contains(&byte));
     let behind_path = path.and_then(|at| start.get(at..)?.strip_prefix(':'));
     match behind_path.and_then(|text| Some((text, behind_number(text)?))) {
         Some((text, digits)) => text.get(digits..).unwrap_or_default(),
@@ -431,5 +431,5 @@ fn is_marked(dialect: &Dialect, text: &[u8]) -> bool {
         Grammar::Harmony => matches!(dialect.first, First::OneOf(all) if all.iter().any(begins)),
         _ => false,
     };
-    element || dialect.open.iter().any(|opener| begins(&opener))
+    element || dialect.open.iter().any(begins)
 }

@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
             return Err(format!("{at} takes any value"));
         };
         match kind.as_str() {
-            "object" => self.object(given, at, deep, objects),
+            "object" => self.object(&given, at, deep, objects),
             "array" => self.array(&given, at, deep, objects),
             "string" => self.plain(&given, at, self.subset.string),
             "integer" | "number" => self.plain(&given, at, self.subset.number),
@@ -344,7 +344,7 @@ impl<'a> Walk<'a> {
         Ok(described(fields, notes))
     }
 
-    fn object(&mut self, given: Fields, at: &str, deep: usize, objects: usize) -> Result<Part, String> {
+    fn object(&mut self, given: &Fields, at: &str, deep: usize, objects: usize) -> Result<Part, String> {
         if objects >= self.room.depth {
             return Err(format!("{at} is nested too deeply"));
         }
@@ -438,17 +438,17 @@ fn several(kinds: &[String]) -> Several {
 fn split(given: &Fields, kinds: &[String]) -> Vec<Raw> {
     let of = |kind: &String| {
         let mut one = given.clone();
-        ["description", "title", "default"].into_iter().for_each(|key| {
+        for key in ["description", "title", "default"] {
             one.take(key);
-        });
+        }
         let others: &[&str] = match kind.as_str() {
             "object" => &["items", "prefixItems"],
             "array" => &["properties", "required", "additionalProperties"],
             _ => &["items", "prefixItems", "properties", "required", "additionalProperties"],
         };
-        others.iter().for_each(|key| {
+        for key in others {
             one.take(key);
-        });
+        }
         one.put("type", kind);
         if kind == "null" { Raw::of(&json!({"type": "null"})) } else { one.to_raw() }
     };
