@@ -373,7 +373,7 @@ impl Until {
                         Some(Verdict::Opens { from: self.name - self.base, to: to - self.base, newline: self.newline })
                     }
                     Seen::Other(to) if self.phase == Phase::Front => {
-                        self.name = 0;
+                        let begin = std::mem::take(&mut self.name);
                         if self.names == NAMED {
                             self.quote(to);
                             return None;
@@ -383,6 +383,11 @@ impl Until {
                             // Nothing stands in it, and nothing closes it.
                             self.quotes = true;
                             self.skip = self.end;
+                            return None;
+                        }
+                        let head = input.get(begin..to).unwrap_or_default();
+                        if head.iter().all(|byte| is_space(*byte) || matches!(byte, b'=' | b'"' | b'\'')) {
+                            // No name stands in it: it opens nothing.
                             return None;
                         }
                         self.phase = Phase::Quoted;
