@@ -129,7 +129,7 @@ fn e5_a_reply_that_ends_early_runs_no_quoted_call() {
             let text = note(&value, dialect);
             for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
                 for setup in setups(dialect).into_iter().take(2) {
-                    inert(&read_twice(text[..end].as_bytes(), &setup), &value, &text[..end]);
+                    inert(&read_twice(&text.as_bytes()[..end], &setup), &value, &text[..end]);
                 }
             }
         }
