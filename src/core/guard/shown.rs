@@ -33,6 +33,17 @@ const SHOWING: &[&str] = &[
 /// What the names of programs begin with that run the code that they are given.
 const INTERPRETERS: &[&str] = &["python", "pypy", "node", "ruby", "perl", "php", "deno", "bun"];
 
+/// Subcommands of git that show nothing of the files that they are given.
+#[rustfmt::skip] // words, not code
+const GIT_NOT_SHOWING: &[&str] = &[
+    "add", "rm", "mv", "status", "ls-files", "ls-tree", "check-ignore", "check-attr", "restore", "checkout", "switch",
+    "reset", "commit", "stash", "branch", "tag", "clone", "fetch", "pull", "push", "update-index", "clean", "merge", "rebase",
+    "config", "init", "remote", "rev-parse",
+];
+
+/// What these are given first is sought, not read.
+const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "git", "find"];
+
 /// The last word of these is where it goes to.
 const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-item"];
 
@@ -76,14 +87,9 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         return words.iter().filter_map(|word| weighed(word, command)).collect();
     }
     if name == "git" {
-        // Of these the content is shown; `add` and `rm` show none.
-        let at = words.iter().position(|word| {
-            matches!(
-                word.text.as_str(),
-                "show" | "diff" | "blame" | "cat-file" | "grep" | "log" | "archive" | "annotate"
-            )
-        });
-        let Some(at) = at else { return Vec::new() };
+        // Any subcommand may show what it is given, but those of which it is known that they show nothing.
+        let at = words.iter().position(|word| !word.text.starts_with('-'));
+        let Some(at) = at.filter(|at| !GIT_NOT_SHOWING.contains(&words[*at].text.as_str())) else { return Vec::new() };
         words = &words[at + 1..];
     } else if INTERPRETERS.iter().any(|known| name.starts_with(known)) {
         let fed = if let Input::Known(text) = &command.input { Some(text) } else { None };
@@ -95,7 +101,22 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     if TO_LAST.contains(&name) && files.len() > 1 {
         files.pop();
     }
-    files.into_iter().filter_map(|word| weighed(word, command)).collect()
+    let mut found: Vec<Found> = Vec::new();
+    if !SEARCHES.contains(&name) {
+        // Options name files, too: `--to-file=.env`, `--rawfile x .env`, `-f .env`.
+        let joined = words.iter().filter_map(|word| Some((word, word.text.strip_prefix("--")?.split_once('=')?.1)));
+        let values = joined.map(|(word, value)| Word { text: value.to_owned(), ..word.clone() });
+        found.extend(values.filter_map(|word| weighed(&word, command)));
+        let behind = |far: usize, option: fn(&str) -> bool| {
+            words.windows(far + 1).filter(move |near| option(&near[0].text)).map(move |near| &near[far])
+        };
+        let is_long = |text: &str| text.starts_with("--") && !text.contains('=');
+        files.extend(behind(1, is_long).chain(behind(2, is_long)).chain(behind(1, |text| text == "-f")));
+    }
+    found.extend(
+        files.into_iter().filter(|word| !word.text.starts_with("--")).filter_map(|word| weighed(word, command)),
+    );
+    found
 }
 
 /// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret.
