@@ -223,3 +223,42 @@ def test_m5_many_at_once(tmp_path: Path) -> None:
     assert [file.read_text().count(f"Wish {number}.") for number in range(4)] == [1, 1, 1, 1]
     assert os.listdir(tmp_path).count("MEMORY.md") == 1
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda text: "",
+        lambda text: None,
+        lambda text: "# My own notes\n\nNothing of yours.\n",
+        lambda text: text.partition("## Preferences")[0],
+        lambda text: "# Memory\n\n## Preferences\n",
+        lambda text: "".join(text.splitlines(keepends=True)[:-3]),
+    ],
+    ids=["emptied", "deleted", "replaced", "headless", "template", "cut between lines"],
+)
+def test_m5_whoever_comes_first_to_a_file_that_lost_its_lines_wipes_nobody_else(tmp_path: Path, happens) -> None:
+    file = tmp_path / "MEMORY.md"
+    one, other = Memory(tmp_path / "one.db"), Memory(tmp_path / "other.db")
+    known = [(one, "sam", "Be brief."), (one, "ann", "Use tabs."), (one, None, "Say please."), (other, "ann", "Use 2.")]
+    for memory, user, wish in known:
+        prefer(memory, wish, user=user)
+    for memory, user, _ in known * 2:
+        memory.sync_file(file, user)
+    text = happens(file.read_text())
+    file.unlink() if text is None else file.write_text(text)
+    for memory, user, _ in known * 2:
+        memory.sync_file(file, user)
+    for memory, user, wish in known:
+        assert wish in preferences(memory, user)
+        assert persons(memory) == set()
+        assert file.read_text().count(wish) == 1
+    before = file.read_text()
+    one.sync_file(file, "sam")
+    assert file.read_text() == before, "nothing moves where nothing changed"
+    # Removed by hand it is gone, though it was the only one.
+    file.write_text("".join(line for line in before.splitlines(keepends=True) if "tabs" not in line))
+    for memory, user, _ in known:
+        memory.sync_file(file, user)
+    assert preferences(one, "ann") == set()
+    assert preferences(other, "ann") == {"Use 2."}
