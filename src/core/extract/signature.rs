@@ -144,10 +144,14 @@ impl Signatures {
     }
 }
 
-/// The tool that a name in a text means, or the name: a namespace is no damage, all else would be mended in silence.
-pub(super) fn resolved<'a>(tools: Option<&'a Signatures>, name: &'a str) -> &'a str {
-    let known = |name| tools.and_then(|tools| tools.tools.get_key_value(name));
-    without_namespaces(name).find_map(known).map_or(name, |(known, _)| known)
+/// The tool that a name in a text means, or the name: models put the namespace of their training before it. All else that
+/// is put around a name would be mended in silence here.
+pub(super) fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
+    let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
+    match name.strip_prefix("functions.") {
+        Some(short) if !knows(name) && knows(short) => short,
+        _ => name,
+    }
 }
 
 /// Adds a parameter that another alternative may have declared already.
