@@ -27,7 +27,7 @@ const LASTING_STARTS: &[&str] =
     &["LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL", "RUBY", "JAVA_", "_JAVA", "JDK_", "BASH_", "XDG_"];
 
 /// Programs whose own words may be variables for what they run, or for all that follows.
-const SETTERS: &[&str] = &["env", "sudo", "doas", "cross-env", "dotenv", "export"];
+const SETTERS: &[&str] = &["env", "sudo", "doas", "cross-env", "dotenv", "export", "let"];
 
 fn harmless(name: &str) -> bool {
     HARMLESS.contains(&name) || name.starts_with("LC_") || name.ends_with("_LOG") || name.ends_with("_COLOR")
@@ -46,6 +46,16 @@ pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
     let own =
         own.iter().enumerate().take_while(|(at, word)| word.text.contains('=') || open(*at)).map(|(_, word)| word);
     let own = own.filter(|word| !word.text.starts_with('-'));
+    // `printf -v PATH %s ./bin`
+    let printed = command.program().filter(|name| *name == "printf").and_then(|_| match command.words.get(1..)? {
+        [option, name, ..] if option.text == "-v" => Some((name, name.text.as_str())),
+        [option, ..] => option.text.strip_prefix("-v").map(|name| (option, name)),
+        [] => None,
+    });
+    if let Some((word, name)) = printed.filter(|(_, name)| lasts(name)) {
+        let why = format!("sets {name:.40}, which may change what runs");
+        return Some(Verdict::new(RiskLevel::Cautious, "shell.environment", why, word.span.clone()));
+    }
     let mut worst: Option<&Word> = None;
     for word in command.settings.iter().chain(own) {
         let Some((name, value)) = word.text.split_once('=') else { continue };

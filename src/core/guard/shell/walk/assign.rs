@@ -30,12 +30,7 @@ impl Reader<'_, '_> {
             return;
         }
         let span = Self::span(node, place);
-        self.program_of_setting(name, raw, &span, place);
-        if lasts(name) {
-            let value = word::expand_one(raw, &self.walk.variables, &span);
-            self.walk.settings = vec![Word { text: format!("{name}={}", value.text), ..value }];
-            self.walk.emit(Vec::new(), Vec::new(), span.clone(), place);
-        }
+        self.set_for_all(name, raw, &span, place);
         let value = if let Some(array) = node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             let words: Vec<Word> = Self::children(array)
                 .into_iter()
@@ -68,6 +63,26 @@ impl Reader<'_, '_> {
         };
         if self.walk.variables.len() < MAX_VARIABLES || self.walk.variables.contains_key(name) {
             self.walk.variables.insert(name.to_owned(), if long { Value::Unknown } else { value });
+        }
+    }
+
+    /// `PATH=./bin; ls`, `for PATH in ./bin`, `: ${PATH:=./bin}`: a variable that decides about the commands that follow.
+    pub(super) fn set_for_all(&mut self, name: &str, raw: &str, span: &Range<usize>, place: &Place) {
+        self.program_of_setting(name, raw, span, place);
+        if lasts(name) {
+            let value = word::expand_one(raw, &self.walk.variables, span);
+            self.walk.settings = vec![Word { text: format!("{name}={}", value.text), ..value }];
+            self.walk.emit(Vec::new(), Vec::new(), span.clone(), place);
+        }
+    }
+
+    /// `${X:=value}`, `${X=value}`: an expansion that sets its variable where it has no value.
+    pub(super) fn set_by_expansion(&mut self, source: &str, span: &Range<usize>, place: &Place) {
+        let Some(inside) = source.strip_prefix("${").and_then(|source| source.strip_suffix('}')) else { return };
+        let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inside.len());
+        let (name, rest) = inside.split_at(end);
+        if let Some(value) = rest.strip_prefix(":=").or_else(|| rest.strip_prefix('=')) {
+            self.set_for_all(name, value, span, place);
         }
     }
 

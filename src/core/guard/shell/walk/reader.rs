@@ -154,6 +154,8 @@ impl<'t> Reader<'_, 't> {
                     raws.iter().flat_map(|raw| self.expand(*raw, place)).collect()
                 };
                 if let Some(name) = node.child_by_field_name("variable") {
+                    let first = values.first().map_or_else(String::new, |word| word.text.clone());
+                    self.set_for_all(self.source(name), &first, &Self::span(name, place), place);
                     let known = values.iter().all(|word| word.exact) && !values.is_empty();
                     let value = if known {
                         Value::Many(values.into_iter().map(|word| word.text).collect())
@@ -181,6 +183,7 @@ impl<'t> Reader<'_, 't> {
             "compound_statement" | "do_group" | "program" | "case_statement" => self.all(node, place, depth),
             kind => {
                 if kind == "expansion" {
+                    self.set_by_expansion(self.source(node), &span, place);
                     self.backquoted(self.source(node), &span, place);
                 }
                 self.all(node, place, depth);
