@@ -64,7 +64,7 @@ pub(super) fn decode_response(wire: &str, body: &str) -> PyResult<String> {
 #[pyfunction]
 pub(super) fn encode_message(wire: &str, message: &str) -> PyResult<String> {
     let message: Message = read(message, "message")?;
-    Ok(wire::encode_message(named(wire)?, &message))
+    Ok(wire::encode_message_as_it_came(named(wire)?, &message))
 }
 
 /// A streamed answer from its bytes, in whatever pieces: the answer and the deltas, in the canonical form.

@@ -151,7 +151,6 @@ pub fn encode_message(wire: Wire, message: &Message) -> String {
 /// no request could carry them.
 pub fn encode_message_as_it_came(wire: Wire, message: &Message) -> String {
     match wire {
-        // What this wire would send differently is kept whole when it is read.
         Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
         Wire::OpenaiChat => openai_chat::encode_as_it_came(message),
         Wire::OpenaiResponses => openai_responses::encode_as_it_came(message),

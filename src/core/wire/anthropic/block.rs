@@ -122,8 +122,7 @@ fn tool_use(mut fields: Fields, place: Place) -> Option<Block> {
         input = Raw::empty_object();
     }
     // What would be sent differently from how it is stays as it is.
-    let is_legal = || matches!((legal_id(&id), names::legal_name(&name)), (Cow::Borrowed(_), Cow::Borrowed(_)));
-    if place == Place::Request && (!input.is_object() || !is_legal()) {
+    if place == Place::Request && (!input.is_object() || matches!(legal_id(&id), Cow::Owned(_))) {
         return None;
     }
     Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: Extra::of(Wire::Anthropic, fields) }))
@@ -197,7 +196,6 @@ pub fn mended(block: &ProviderBlock) -> Option<Block> {
     match known(Fields::parse(block.raw.text()).ok()?, Place::Response)? {
         Block::ToolUse(mut call) => {
             call.id = legal_id(&call.id).into_owned();
-            call.name = names::legal_name(&call.name).into_owned();
             if !call.input.is_object() {
                 // As it is written, so that it is counted as it is written.
                 let mut object = String::new();
@@ -284,8 +282,7 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
         Block::ToolUse(call) => {
             object.string("type", "tool_use");
             object.string("id", &written_id(&call.id, place));
-            let name = if place == Place::Request { names::legal_name(&call.name) } else { Cow::Borrowed(&*call.name) };
-            object.string("name", &name);
+            object.string("name", &call.name);
             if call.invalid.is_none() && (call.input.is_object() || place == Place::Response) {
                 write_or_gap(&mut object, "input", call.input.text(), call.extra.as_deref(), place);
             } else {
@@ -439,6 +436,8 @@ pub fn is_inside(message: &Message) -> bool {
 ///
 /// Left out are: blocks and fields of other wires, reasoning without its signature, blank text, reasoning at the end.
 /// Instructions that did not come from this wire are sent as the user's.
+///
+/// Names of tools stay as they are; [`encode_in_request`] makes them legal.
 pub fn encode_message(message: &Message) -> String {
     let fields = own(message.extra.as_deref());
     let kept = |key| fields.and_then(|fields| fields.get(key));
@@ -456,6 +455,22 @@ pub fn encode_message(message: &Message) -> String {
     object.rest(fields);
     object.end();
     out
+}
+
+/// The message as a request has it: with names of tools that the provider takes.
+pub(super) fn encode_in_request(message: &Message) -> String {
+    let illegal =
+        |block: &Block| matches!(block, Block::ToolUse(call) if matches!(names::legal_name(&call.name), Cow::Owned(_)));
+    if !message.content.iter().any(illegal) {
+        return encode_message(message);
+    }
+    let mut message = message.clone();
+    for block in &mut message.content {
+        if let Block::ToolUse(call) = block {
+            call.name = names::legal_name(&call.name).into_owned();
+        }
+    }
+    encode_message(&message)
 }
 
 /// A message of the history, or what is wrong with it.

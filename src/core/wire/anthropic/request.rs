@@ -5,7 +5,7 @@
 
 use super::{
     NOTE, Object, array,
-    block::{content, decode_message, encode_message, is_foreign_system, take_content},
+    block::{content, decode_message, encode_in_request, is_foreign_system, take_content},
     note, own,
 };
 use crate::core::{
@@ -36,7 +36,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let first = entries.iter().take_while(|entry| is_foreign_system(entry.message())).count();
     // The wire wants at least one message: instructions alone are sent as the user's.
     let (leading, rest) = entries.split_at(if first < entries.len() { first } else { 0 });
-    let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_message)).collect();
+    let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_in_request)).collect();
 
     let mut out = String::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
     let mut body = Object::begin(&mut out);
