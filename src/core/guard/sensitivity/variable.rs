@@ -224,7 +224,7 @@ mod tests {
             ("SSH_ASKPASS", "/usr/bin/ksshaskpass"),
             ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus"),
             ("CARGO_HOME", "/root/.cargo"),
-            ("VIRTUAL_ENV", "/work/.venv"),
+            ("VIRTUAL_ENV", "/srv/.venv"),
             ("KEYBOARD", "us"),
             ("KEYMAP", "de-latin1"),
             ("MONKEY", "george the 3rd"),
