@@ -185,6 +185,7 @@ def test_deep_folders_end(box: Any) -> None:
 
 def test_no_descriptors_are_left(tree: Any) -> None:
     def count() -> int:
+        gc.collect()  # what earlier tests left to the collector is no matter of this one
         return len(os.listdir("/proc/self/fd"))
 
     calls: list[tuple[str, dict[str, Any]]] = [
@@ -205,4 +206,4 @@ def test_no_descriptors_are_left(tree: Any) -> None:
     before = count()
     for name, arguments in calls * 3:
         tree.run(name, **arguments)
-    assert count() == before
+    assert count() <= before
