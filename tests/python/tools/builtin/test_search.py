@@ -1,6 +1,7 @@
 """Finding files by name and by content."""
 
 import asyncio
+import gc
 import os
 import threading
 import time
