@@ -41,16 +41,21 @@ class Begun:
 
 
 def resuming(
-    journal: str | os.PathLike[str], run: str | None = None, on_divergence: OnDivergence = "error"
+    journal: str | os.PathLike[str],
+    run: str | None = None,
+    on_divergence: OnDivergence = "error",
+    answer: Any = None,
 ) -> Callable[[Plan], Begun]:
     """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
-    otherwise than the one that wrote it.
+    otherwise than the one that wrote it; with an `answer` in a new journal beside that of a run that has ended.
     """
     if on_divergence not in {"error", "fork"}:
         message = f"on_divergence is 'error' or 'fork', not {on_divergence!r}"
         raise UsageError(
             message, "invalid_value", "with 'fork' the run goes on in a new journal, from where the rules part"
         )
+    if answer is not None:
+        return _answering(journal, run, answer)
 
     def begin(plan: Plan) -> Begun:
         found = located(journal, run)
@@ -76,13 +81,40 @@ def resuming(
     return begin
 
 
+def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) -> Callable[[Plan], Begun]:
+    """Begins with all that a run said until it ended, and the answer to that."""
+
+    def begin(plan: Plan) -> Begun:
+        found = located(journal, run)
+        with naming(found):
+            told = _core.replay(found.read())[0]
+        if told["divergence"] is not None:
+            message = f"this version decides otherwise at event {told['divergence']['seq']} of {found.name}"
+            raise UsageError(message, "journal_diverged", "resume it with on_divergence='fork', and answer that run")
+        if told["outcome"] is None:
+            message = f"{found.name} broke off before it ended: it waits for no answer"
+            raise UsageError(message, "run_not_ended", "resume it without an answer")
+        return forking(found.text or journal, told["events"], _beside(found), prompt=answer, source_run=run)(plan)
+
+    return begin
+
+
+def _beside(found: Place) -> Any:
+    """The place for a journal beside another one: its store, its folder, or memory."""
+    from .journal import Journal
+
+    if found.text is not None:
+        return True
+    return Journal(found.path or "") if found.run is not None else Path(found.path or "").parent
+
+
 def _reopened(plan: Plan, found: Place, forked: str) -> Begun:
     """Begins as the run of a journal did, up to the event that this version decides otherwise."""
     from .journal import Journal
 
     text = found.read()
     divergence = _core.replay(text)[0]["divergence"]
-    beside = Journal(found.path or "") if found.run is not None else Path(found.path or "").parent
+    beside = _beside(found)
     # The one name that a fork of this run can have: whoever tries again finds that it is there.
     name = f"{forked}-fork"
     path = place_of(beside, name)

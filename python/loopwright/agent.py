@@ -448,6 +448,7 @@ class Agent(Running[Output]):
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -464,30 +465,38 @@ class Agent(Running[Output]):
             result = await agent.resume("runs/8f2c.jsonl")
             result = await agent.resume("project.db", run="8f2c")
             result = await agent.resume("8f2c")      # a run of .loopwright/journal.db or $LOOPWRIGHT_JOURNAL
+            result = await agent.resume("8f2c", answer="the second one")
+
+        With an `answer` a run goes on that has ended: it asked something, paused for a check-in or a check of its
+        sanity, went round in circles or met a limit (`result.message` says which). It goes on with all messages and
+        the answer, as a new run with a budget of its own, in a journal beside the old one.
 
         A version whose rules decide otherwise than the one that wrote the journal raises `journal_diverged`, with the
         event and the reason. With `on_divergence="fork"` the run goes on from that event under the rules of this
         version, in a new journal beside the old one (`result.journal`), which stays as it is; tool calls that the old
         one holds behind that event are not made again.
 
-        Raises `run_finished` if there is nothing to go on with, `journal_in_use` while another process runs it,
-        `missing_tool` if the agent lacks a tool of the run. Where the journal is damaged, what stands before the damage
+        Raises `run_finished` if there is nothing to go on with, `run_not_ended` if it waits for no answer,
+        `journal_in_use` while another process runs it, `missing_tool` if the agent lacks a tool of the run. Where the journal is damaged, what stands before the damage
         counts, the file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
-        return await self._followed(resuming(journal, run, on_divergence), deps, on_event, signal)
+        return await self._followed(resuming(journal, run, on_divergence, answer), deps, on_event, signal)
 
     def resume_sync(
         self,
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> Result[Output]:
         """`resume` without asyncio."""
-        return self._driven(None, self.budget, deps, on_event, None, signal, resuming(journal, run, on_divergence))
+        return self._driven(
+            None, self.budget, deps, on_event, None, signal, resuming(journal, run, on_divergence, answer)
+        )
 
     async def fork(
         self,

@@ -243,6 +243,7 @@ class Grounded:
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        answer: str | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -250,7 +251,7 @@ class Grounded:
     ) -> Result[str]:
         """Goes on with a run that broke off; see `Agent.resume`."""
         return await self._agent.resume(
-            journal, run, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
+            journal, run, answer=answer, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
         )
 
     def resume_sync(
@@ -258,6 +259,7 @@ class Grounded:
         journal: str | os.PathLike[str],
         run: str | None = None,
         *,
+        answer: str | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
         on_event: Callable[[Event], Any] | None = None,
@@ -265,7 +267,7 @@ class Grounded:
     ) -> Result[str]:
         """`resume` without asyncio."""
         return self._agent.resume_sync(
-            journal, run, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
+            journal, run, answer=answer, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
         )
 
     def fork_sync(

@@ -179,8 +179,8 @@ class Result(Generic[Output]):
     model: str
     """Who acted: the last one, where another model took over."""
     verified: bool | None = None
-    message: str | None = None
-    """What to tell people where no answer passed verification."""
+    message: str | None = field(default_factory=lambda: None)
+    """What happened, why, and what to do next, for people: for every end and every pause."""
     attempts: int = 0
     sources: list[Source] = field(default_factory=list)
     searches: int = 0
@@ -319,7 +319,11 @@ class Result(Generic[Output]):
         return made
 
     def __str__(self) -> str:
-        return self.final or self.message or self.best_draft or ""
+        """The answer; without one, what was said last, where nobody had to verify that, and the words for people."""
+        if self.final:
+            return self.final
+        draft = self.best_draft if self.verified is None else None
+        return "\n\n".join(text for text in (draft, self.message) if text)
 
     def __repr__(self) -> str:
         said = self.final if self.final is not None else self.best_draft
@@ -437,7 +441,6 @@ def from_outcome(
         run_id=run_id,
         model=named.model if acted is None else named.acting(acted),
         verified=outcome["verified"],
-        message=outcome.get("message"),
         attempts=outcome["attempts"],
         searches=outcome["searches"],
         journal=journal,
@@ -509,6 +512,7 @@ _MADE_LATER: dict[str, Callable[[_Later], Any]] = {
     "children": _Later.children,
     "plans": lambda later: later.told(plans=True),
     "drifts": lambda later: later.told(plans=False),
+    "message": lambda later: later.outcome["message"],
     "phases": lambda later: later.outcome.get("phases", []),
     "roles": lambda later: later.outcome.get("roles", {}),
 }

@@ -55,8 +55,8 @@ impl Ended {
             "searches" => outcome.searches.into_bound_py_any(py),
             "duration" => outcome.duration.into_bound_py_any(py),
             "dropped" => outcome.dropped.into_bound_py_any(py),
+            "message" => outcome.words().into_bound_py_any(py),
             // Left out where there are none.
-            "message" if outcome.message.is_none() => return Ok(None),
             "children" if outcome.children.is_empty() => return Ok(None),
             "acted" if outcome.acted.is_none() => return Ok(None),
             "error" if outcome.error.is_none() => Ok(py.None().into_bound(py)),

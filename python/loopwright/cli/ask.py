@@ -12,7 +12,7 @@ from .conduct import conduct
 from .exit_codes import exit_code
 from .journals import journal_place
 from .past import labels
-from .report import error_line, result_json, show_ending
+from .report import error_line, result_json, show_ending, show_words
 from .screen import Screen, Style
 from .show import Watcher
 from .sources import show_sources
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from loopwright import Result
+    from loopwright import LoopwrightError, Result
 
 __all__ = ["ask"]
 
@@ -63,12 +63,13 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
     if arguments.json:
         screen.answer(result_json(result, failure, trace=trace_of(watcher.trace)))
     else:
-        _show(result, screen)
+        _show(result, screen, failure)
         if arguments.trace:
             show_trace(result, watcher.trace, screen)
     if failure is not None:
         screen.say(error_line(failure), style=Style.RED)
-    show_ending(result, screen, failure=failure, told=arguments.trace and not arguments.json)
+    if arguments.json or not arguments.trace:
+        show_ending(result, screen)
     return code
 
 
@@ -84,14 +85,14 @@ def _model(arguments: argparse.Namespace, screen: Screen) -> str:
     return _OFFLINE
 
 
-def _show(result: Result[Any], screen: Screen) -> None:
+def _show(result: Result[Any], screen: Screen, failure: LoopwrightError | None) -> None:
     screen.gap()
     if result.final is not None:
         screen.answer(clean(result.final))
         show_sources(result, screen)
+    show_words(result, screen, failure)
+    if result.final is not None:
         return
-    if result.message:
-        screen.say(clean(result.message))
     if result.best_draft:
         # Never on stdout: whoever reads that takes it for an answer.
         screen.note("The best draft, which is not verified:")

@@ -1,4 +1,4 @@
-"""Exit codes: one for each kind of ending, with the sentence that says it."""
+"""Exit codes: one for each kind of ending."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ __all__ = [
     "UNREADABLE",
     "USAGE",
     "exit_code",
-    "sentence",
 ]
 
 OK = 0
@@ -32,36 +31,36 @@ DIVERGED = 1
 UNREADABLE = 2
 """For `replay`: there is no journal there."""
 
-_STOPS: dict[str, tuple[int, str]] = {
-    "natural": (OK, "The model was done."),
-    "no_tool_use": (OK, "The model was done."),
-    "verified": (OK, "The answer was checked against its sources."),
-    "abstained": (ABSTAINED, "The sources do not hold the answer."),
-    "unverified": (UNVERIFIED, "No draft passed the check against the sources."),
-    "max_iterations": (LIMIT, "The limit of requests to the model was reached."),
-    "tool_rounds": (LIMIT, "The limit of tool rounds was reached."),
-    "wall_time": (LIMIT, "The time was up."),
-    "tokens": (LIMIT, "The limit of tokens was reached."),
-    "cost": (LIMIT, "The limit of money was reached."),
-    "approvals": (LIMIT, "The limit of questions to you was reached."),
-    "output_limit": (LIMIT, "The answer was cut at the model's output limit."),
-    "context_window": (LIMIT, "The model's context window was full."),
-    "refusal": (REFUSED, "The model refused."),
-    "content_filter": (REFUSED, "The provider's filter cut the answer."),
-    "needs_user_input": (NEEDS_INPUT, "The model asks you something first."),
-    "ambiguous": (NEEDS_INPUT, "The model asks which of several things you mean."),
-    "check_in": (NEEDS_INPUT, "Paused for a check-in, as configured."),
-    "no_progress": (STUCK, "Stopped: it went round in circles."),
-    "low_momentum": (STUCK, "Stopped: too little of what was tried succeeded."),
-    "repeated_failures": (STUCK, "Stopped: the same error came again and again."),
-    "cancelled": (INTERRUPTED, "Cancelled."),
-    "user_interrupt": (INTERRUPTED, "Stopped, as you wished."),
-    "destructive_operation": (INTERRUPTED, "Stopped, as you wished."),
-    "hook_veto": (REFUSED, "A hook said no."),
-    "hook_failed": (ERROR, "A hook failed that must not fail."),
-    "sanity_pause": (NEEDS_INPUT, "Paused: a check of the run says that somebody should look."),
-    "sanity_abort": (STUCK, "Stopped: a check of the run says that it goes nowhere."),
-    "error": (ERROR, "An error ended the run."),
+_STOPS: dict[str, int] = {
+    "natural": OK,
+    "no_tool_use": OK,
+    "verified": OK,
+    "abstained": ABSTAINED,
+    "unverified": UNVERIFIED,
+    "max_iterations": LIMIT,
+    "tool_rounds": LIMIT,
+    "wall_time": LIMIT,
+    "tokens": LIMIT,
+    "cost": LIMIT,
+    "approvals": LIMIT,
+    "output_limit": LIMIT,
+    "context_window": LIMIT,
+    "refusal": REFUSED,
+    "content_filter": REFUSED,
+    "needs_user_input": NEEDS_INPUT,
+    "ambiguous": NEEDS_INPUT,
+    "check_in": NEEDS_INPUT,
+    "no_progress": STUCK,
+    "low_momentum": STUCK,
+    "repeated_failures": STUCK,
+    "cancelled": INTERRUPTED,
+    "user_interrupt": INTERRUPTED,
+    "destructive_operation": INTERRUPTED,
+    "hook_veto": REFUSED,
+    "hook_failed": ERROR,
+    "sanity_pause": NEEDS_INPUT,
+    "sanity_abort": STUCK,
+    "error": ERROR,
 }
 
 TABLE = """\
@@ -81,13 +80,6 @@ exit codes:
 
 def exit_code(stop_reason: str, failure: object = None) -> int:
     """The exit code for why a run ended, and for the error that broke it off, if one did."""
-    code = _STOPS.get(stop_reason, (ERROR, ""))[0]
+    code = _STOPS.get(stop_reason, ERROR)
     # Nobody interrupted a run that an error broke off, and an answer that could not be written down is not all well.
     return ERROR if failure is not None and code in (OK, INTERRUPTED) else code
-
-
-def sentence(stop_reason: str, failure: object = None) -> str:
-    """Why a run ended, in words."""
-    if exit_code(stop_reason, failure) != exit_code(stop_reason):
-        stop_reason = "error"
-    return _STOPS.get(stop_reason, (ERROR, f"The run ended: {stop_reason}."))[1]

@@ -29,6 +29,7 @@ _COMMANDS = {
     "research": ("research", "research"),
     "run": ("run", "run"),
     "resume": ("past", "resume"),
+    "answer": ("past", "answer"),
     "fork": ("past", "fork"),
     "diff": ("past", "diff"),
     "runs": ("runs", "runs"),
@@ -150,6 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
+    _answer_arguments(_command(commands, "answer", "answer what a run asked or paused for, and go on with it"))
     _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
     _diff_arguments(_command(commands, "diff", "show where two runs part"))
     _runs_arguments(_command(commands, "runs", "list the runs of the project"))
@@ -257,6 +259,13 @@ def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _answer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("answer", type=_text, metavar="TEXT", help='the answer; "go on" where nothing was asked')
+    parser.add_argument("--base-url", metavar="URL", help="the server, where it is another one by now")
+    _place_arguments(parser)
+
+
 def _fork_arguments(parser: argparse.ArgumentParser) -> None:
     _past_arguments(parser)
     parser.add_argument("--at", type=_event, required=True, metavar="N", help="keep the events up to this one")
@@ -267,6 +276,10 @@ def _fork_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _past_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help=_RUN)
+    _place_arguments(parser)
+
+
+def _place_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--quiet", action="store_true", help="no progress")

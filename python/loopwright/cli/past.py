@@ -1,4 +1,4 @@
-"""`loopwright resume`, `fork` and `diff`: runs that have a journal already."""
+"""`loopwright resume`, `answer`, `fork` and `diff`: runs that have a journal already."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loopwright import Result
     from loopwright._places import Place
 
-__all__ = ["diff", "fork", "labels", "resume"]
+__all__ = ["answer", "diff", "fork", "labels", "resume"]
 
 _KEPT = {
     "run": (
@@ -55,6 +55,19 @@ def resume(arguments: argparse.Namespace) -> int:
     def go_on(agent: Any, on_event: Any, signal: Any) -> Result[Any]:
         result: Result[Any] = agent.resume_sync(
             place.path, place.run, on_divergence=arguments.on_divergence, on_event=on_event, signal=signal
+        )
+        return result
+
+    return _again(arguments, place, go_on)
+
+
+def answer(arguments: argparse.Namespace) -> int:
+    """Goes on with a run that has ended, as a new one that is given the answer; gives the exit code."""
+    place = found(arguments.run, arguments.journal)
+
+    def go_on(agent: Any, on_event: Any, signal: Any) -> Result[Any]:
+        result: Result[Any] = agent.resume_sync(
+            place.path, place.run, answer=arguments.answer, on_event=on_event, signal=signal
         )
         return result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.guard import redact
 
-from .exit_codes import exit_code, sentence
+from .exit_codes import LIMIT, NEEDS_INPUT, STUCK, exit_code
 from .journals import journal_of
 from .screen import Style
 from .text import clean, one_line, plural, seconds
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .screen import Screen
 
-__all__ = ["error_line", "failure_json", "result_json", "show_ending"]
+__all__ = ["error_line", "failure_json", "result_json", "show_ending", "show_words"]
 
 
 def result_json(result: Result[Any], failure: LoopwrightError | None = None, **more: Any) -> str:
@@ -77,14 +77,18 @@ def error_line(error: LoopwrightError) -> str:
     return f"error: {one_line(error.message)}{hint}"
 
 
-def show_ending(
-    result: Result[Any], screen: Screen, *, failure: LoopwrightError | None = None, told: bool = False
-) -> None:
-    """Why it ended, where that is not plain, and what it took, unless that was `told`."""
-    if exit_code(result.stop_reason, failure):
-        screen.say(sentence(result.stop_reason, failure), style=Style.YELLOW)
-    if told:
+def show_words(result: Result[Any], screen: Screen, failure: LoopwrightError | None = None) -> None:
+    """Why it ended and what to do next, where that is not plain; an error that broke it off is told by itself."""
+    code = exit_code(result.stop_reason, failure)
+    if not code or failure is not None:
         return
+    screen.say(clean(result.message or ""), style=Style.YELLOW)
+    if code in (LIMIT, NEEDS_INPUT, STUCK) and journal_of(result) is not None:
+        screen.note(f'loopwright answer {result.run_id} "…"', style=Style.DIM)
+
+
+def show_ending(result: Result[Any], screen: Screen) -> None:
+    """What it took."""
     screen.note("")
     took = [result.stop_reason, clean(result.model), plural(result.rounds, "request")]
     if result.tool_calls:

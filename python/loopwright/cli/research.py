@@ -13,7 +13,7 @@ from .conduct import conduct
 from .exit_codes import exit_code
 from .journals import journal_place
 from .past import labels
-from .report import error_line, result_json, show_ending
+from .report import error_line, result_json, show_ending, show_words
 from .screen import Screen, Style
 from .show import Watcher
 from .text import clean, one_line
@@ -71,7 +71,8 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
         screen.note(clean(result.best_draft), style=Style.DIM)
     if failure is not None:
         screen.say(error_line(failure), style=Style.RED)
-    show_ending(result, screen, failure=failure)
+    show_words(result, screen, failure)
+    show_ending(result, screen)
     return code
 
 

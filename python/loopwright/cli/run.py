@@ -12,7 +12,7 @@ from .conduct import conduct
 from .exit_codes import exit_code
 from .journals import journal_place
 from .past import labels
-from .report import error_line, result_json, show_ending
+from .report import error_line, result_json, show_ending, show_words
 from .screen import Screen, Style
 from .show import Watcher
 from .terminal_approval import TerminalApproval
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         screen.note(clean(result.best_draft))
     if failure is not None:
         screen.say(error_line(failure), style=Style.RED)
-    show_ending(result, screen, failure=failure)
+    show_words(result, screen, failure)
+    show_ending(result, screen)
     return code
 
 

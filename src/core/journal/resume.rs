@@ -72,14 +72,15 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
 
 /// A run that goes on: open calls whose results are known are answered first.
 pub(super) fn begin(mut run: Run, mut open: Open) -> Continued {
-    let (at, mut end) = (open.at, None);
+    let at = open.at;
     while let Some(kind) = run.known_answer(&mut open.clone().commands()) {
         let event = Event { at, kind };
         open.answered(&event);
         let commands = run.step(event);
-        end = commands.iter().find(|command| matches!(command, Command::Finish { .. })).cloned();
         open.given(commands);
     }
+    // A limit may end a run at once that begins with a history: whoever drives it waits for that end.
+    let end = run.tree().outcome().map(|outcome| Command::Finish { outcome: Box::new(outcome.clone()) });
     run.open = Some(Box::new(open.clone()));
     Continued { run, open: open.commands().into_iter().chain(end).collect(), at, saved: None }
 }

@@ -9,6 +9,7 @@ mod budget;
 mod choice;
 mod command;
 mod diagram;
+mod ending;
 mod event;
 pub mod grounded;
 mod hook;

@@ -121,3 +121,35 @@ def test_d46_runs_are_listed_and_found_by_their_names(loopwright: Callable, tmp_
     assert loopwright("replay", other["run"][:6]).code == 2
     assert loopwright("resume", first["run_id"]).code == 2
     assert loopwright("runs", "--journal", "nothing.db").code == 2
+
+
+def test_s10_a_question_is_answered_by_the_name_of_its_run(loopwright: Callable, tmp_path: Path) -> None:
+    steps = [text("Shall I write it in red or in blue?"), text("It is blue now.")]
+    with WireServer(steps) as server:
+        asked = loopwright("run", "paint", "--model", "anthropic:m", "--base-url", server.url)
+        assert asked.code == 7
+        assert "asks you something" in asked.err
+        command = next(line for line in asked.err.splitlines() if "loopwright answer" in line).split()
+        answered = loopwright("answer", command[command.index("answer") + 1], "blue", "--json")
+        assert answered.code == 0, answered.err
+        found = json.loads(answered.out)
+        assert found["final"] == "It is blue now."
+        assert [message["role"] for message in found["messages"]] == ["user", "assistant", "user", "assistant"]
+    unknown = loopwright("answer", "nosuchrun", "blue")
+    assert unknown.code == 2
+    assert "nosuchrun" in unknown.err
+
+
+def test_s10_a_run_that_went_in_circles_is_answered(loopwright: Callable, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("a line\n")
+    with WireServer([*[call("read_file", path="x.txt")] * 6, text("I read it.")]) as server:
+        stuck = loopwright("run", "look", "--model", "anthropic:m", "--base-url", server.url, "--json")
+        found = json.loads(stuck.out)
+        assert (stuck.code, found["stop_reason"]) == (8, "no_progress")
+        assert "read_file" in found["message"]
+        used = len(server.requests)
+    with WireServer([text("I read it.")]) as server:
+        answered = loopwright("answer", found["run_id"], "say what you saw", "--base-url", server.url, "--json")
+        assert answered.code == 0, answered.err
+        assert "say what you saw" in json.dumps(server.requests[-1]["body"])
+    assert used < 7
