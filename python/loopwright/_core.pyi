@@ -682,6 +682,18 @@ class Request:
         """The model's name."""
 
     @property
+    def system(self) -> str | None:
+        """The instructions before the history; `None` without any."""
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools on offer, in the canonical form."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Tokens of the answer at most; `None` leaves that to the model."""
+
+    @property
     def messages(self) -> History:
         """The history."""
 

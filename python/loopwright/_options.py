@@ -63,6 +63,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "approval_timeout": (_number, "a finite number of seconds"),
     "cache": (lambda value: isinstance(value, bool), "True or False"),
     "check_in": (lambda value: _count(value) and value > 0, "a whole number above 0, and below 2**32"),
+    "monitor": (lambda value: hasattr(value, "intent"), "a loopwright.Monitor"),
     "seed": (_whole, "a whole number from 0 up, and below 2**64"),
     "approve": (callable, "a function that takes an Approval"),
     "approvals": (callable, "a loopwright.guard.Approvals"),

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from .models import Model
     from .result import Messages, Result
     from .roles import Role, Roles
-    from .senses import MomentumPolicy, StuckPolicy
+    from .senses import MomentumPolicy, Monitor, StuckPolicy
     from .signal import Signal
     from .tools import Tool
 
@@ -115,6 +115,8 @@ class Agent(Running[Output]):
             never. The model is told once before.
         momentum: When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never.
         check_in: Pause with `check_in` after every so many iterations.
+        monitor: What the run does with what its senses say: a `Monitor`; `Monitor(intent="act")` lets it ask first and
+            tell the model how the request is best taken up, `Monitor(intent="off")` looks at no words.
         approval_timeout: Seconds that a person has to answer; silence is a no.
         price: Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`. Without it the tables of
             `loopwright.prices` are asked.
@@ -180,6 +182,7 @@ class Agent(Running[Output]):
         stuck: StuckPolicy | bool | None = True,
         momentum: MomentumPolicy | bool | None = True,
         check_in: int | None = None,
+        monitor: Monitor | None = None,
         approval_timeout: float | None = None,
         price: Mapping[str, float] | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
@@ -227,6 +230,7 @@ class Agent(Running[Output]):
             timeouts=timeouts,
             retry=retry,
             check_in=check_in,
+            monitor=monitor,
             approval_timeout=approval_timeout,
             price=price,
             seed=seed,
@@ -287,6 +291,7 @@ class Agent(Running[Output]):
             "cache": cache is not False,
             "retry": {name: each for name, each in (retry or {}).items() if each is not None},
             "check_in": check_in,
+            **({} if monitor is None else {"intent": monitor.intent}),
             **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "guard": guard,
@@ -477,8 +482,9 @@ class Agent(Running[Output]):
         one holds behind that event are not made again.
 
         Raises `run_finished` if there is nothing to go on with, `run_not_ended` if it waits for no answer,
-        `journal_in_use` while another process runs it, `missing_tool` if the agent lacks a tool of the run. Where the journal is damaged, what stands before the damage
-        counts, the file stays as it is, and the run goes on in a new one beside it (`result.journal`).
+        `journal_in_use` while another process runs it, `missing_tool` if the agent lacks a tool of the run. Where the
+        journal is damaged, what stands before the damage counts, the file stays as it is, and the run goes on in a new
+        one beside it (`result.journal`).
         """
         return await self._followed(resuming(journal, run, on_divergence, answer), deps, on_event, signal)
 

@@ -244,7 +244,8 @@ class Assessed(Told):
 
 @dataclass(frozen=True)
 class IntentAssessed(Told):
-    """How the request is best taken up, by its words: advice, which stops nothing.
+    """How the request is best taken up, by its words: advice, which stops nothing unless the run acts on it
+    (`Monitor(intent="act")`).
 
     `decision` is `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`; `evidence` pairs signals
     with the words that gave them.
@@ -263,6 +264,8 @@ class IntentAssessed(Told):
     """Whether the calls that it names were held against the policy."""
     calls: list[dict[str, Any]] = field(default_factory=list)
     """The calls that it names, with what the policy says of them."""
+    instruction: str | None = None
+    """What the model is told of it, where the run acts on it."""
 
 
 @dataclass(frozen=True)

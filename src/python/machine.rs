@@ -638,6 +638,24 @@ impl Request {
         self.get().map_or("", |request| &request.model)
     }
 
+    /// The instructions before the history; `None` without any.
+    #[getter]
+    fn system(&self) -> Option<String> {
+        Some(self.get()?.system.as_deref()?.prose())
+    }
+
+    /// The tools on offer, in the canonical form: a list of dicts.
+    #[getter]
+    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        convert::loads(py, &self.get().map(|request| json_of(&request.tools)).unwrap_or_else(|| "[]".to_owned()))
+    }
+
+    /// Tokens of the answer at most; `None` leaves that to the model.
+    #[getter]
+    fn max_tokens(&self) -> Option<u64> {
+        self.get()?.max_tokens
+    }
+
     /// The history.
     #[getter]
     fn messages(&self) -> history::History {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loopwright._json import read_shown
@@ -78,6 +78,12 @@ class AssessmentSubject:
     decision: str
     confidence: float
     signals: list[str]
+    evidence: list[list[str]] = field(default_factory=list)
+    """Signals, each with the words that gave it."""
+    question: str | None = None
+    """What to ask the person, where something should be asked."""
+    sub_agents: list[str] = field(default_factory=list)
+    """The sub-agents that fit, of those that there are."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ._drift import Drift, DriftEvent, DriftState, Embedder, GoalDrift
 from ._intent import SUB_AGENTS, Evidence, Intent, IntentDecision, IntentSignals, assess_intent
 from ._momentum import Breakpoint, Momentum, MomentumPolicy, Standing, continuation
+from ._monitor import Monitor
 from ._signals import NextStep, Signal, SignalKind, Signals, Span, next_step, signals
 from ._stuck import Member, StuckDetector, StuckPolicy, ToolRules, Verdict
 
@@ -31,6 +32,7 @@ __all__ = [
     "Member",
     "Momentum",
     "MomentumPolicy",
+    "Monitor",
     "NextStep",
     "Signal",
     "SignalKind",

@@ -417,6 +417,9 @@ pub enum Notice {
         /// The calls that it names, as the policy sees them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<PlannedCall>,
+        /// What the model is told of it, where the run acts on it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instruction: Option<String>,
     },
     /// The conversation has left the goal it began with, or is back.
     GoalDrifted {

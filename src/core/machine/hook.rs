@@ -126,6 +126,15 @@ pub enum HookSubject {
         confidence: f32,
         /// The signals that hold.
         signals: Vec<String>,
+        /// Signals and the words that gave them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        evidence: Vec<(String, String)>,
+        /// What to ask the person, where something should be asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<String>,
+        /// The sub-agents that fit, of those that there are.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sub_agents: Vec<String>,
     },
     /// A round that is about to begin.
     Round {

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentPlace, ChildrenConfig, ContextConfig, MadeCall, RecallConfig, RolesConfig};
+use super::{AgentPlace, ChildrenConfig, ContextConfig, IntentMode, MadeCall, RecallConfig, RolesConfig};
 use crate::core::{
     error::{Error, Result},
     extract::known_dialect,
@@ -127,6 +127,9 @@ pub struct TurnConfig {
     /// The stages that have hooks.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
+    /// What is done with what the words of the prompt say of its intent.
+    #[serde(skip_serializing_if = "IntentMode::is_default")]
+    pub intent: IntentMode,
     /// How the model is chosen.
     #[serde(skip_serializing_if = "ChoiceConfig::is_default")]
     pub choice: ChoiceConfig,
@@ -178,6 +181,7 @@ impl Default for TurnConfig {
             asked: None,
             roles: RolesConfig::default(),
             hooks: BTreeSet::new(),
+            intent: IntentMode::Tell,
             choice: ChoiceConfig::default(),
             wind_down: 1,
             recall: None,

@@ -135,18 +135,36 @@ impl TurnMachine {
             return self.choose(out);
         }
         let subject = out.iter().skip(told).find_map(|command| match command {
-            Command::Emit { notice: Notice::IntentAssessed { decision, confidence, signals, .. } } => {
-                let (decision, signals) = (decision.clone(), signals.clone());
-                Some(HookSubject::Assessment { decision, confidence: *confidence, signals })
-            }
+            Command::Emit {
+                notice: Notice::IntentAssessed { decision, confidence, signals, evidence, question, sub_agents, .. },
+            } => Some(HookSubject::Assessment {
+                decision: decision.clone(),
+                confidence: *confidence,
+                signals: signals.clone(),
+                evidence: evidence.clone(),
+                question: question.clone(),
+                sub_agents: sub_agents.clone(),
+            }),
             _ => None,
         });
-        // A child's words, and a prompt without any, are not assessed.
-        let unknown = || HookSubject::Assessment { decision: "direct".into(), confidence: 0.0, signals: Vec::new() };
+        // A child's words, a prompt without any, and those of a run that does not look are not assessed.
+        let unknown = || HookSubject::Assessment {
+            decision: "direct".into(),
+            confidence: 0.0,
+            signals: Vec::new(),
+            evidence: Vec::new(),
+            question: None,
+            sub_agents: Vec::new(),
+        };
         self.hold(Then::Choose, subject.unwrap_or_else(unknown), out);
     }
 
     fn choose(&mut self, out: &mut Vec<Command>) {
+        if let Some(question) = &self.reply {
+            // Asking first: the question is the answer of the run.
+            self.history.push(Message::text(Role::Assistant, question.as_str()));
+            return self.finish(Stop::Ambiguous, out);
+        }
         if !self.begin_recall(out) {
             self.pick(out);
         }
@@ -378,16 +396,24 @@ impl TurnMachine {
                 // Drivers look first: who does not shall not have its way by that.
                 answer = HookAnswer::Failed { error: error.to_string(), stop: stage == HookStage::PreTool };
             }
-            let stage = stage.name().to_owned();
             let answered = answer.name().to_owned();
             if let HookAnswer::Failed { error, stop } = answer {
                 let told = shorten(&error, TOLD);
-                emit(out, Notice::HookFailed { stage: stage.clone(), name: name.clone(), round, error: told, stop });
+                let notice = Notice::HookFailed {
+                    stage: stage.name().to_owned(),
+                    name: name.clone(),
+                    round,
+                    error: told.clone(),
+                    stop,
+                };
+                emit(out, notice);
                 if stop && heard.failed.is_none() {
-                    let message = format!("the hook {name:?} at {stage} failed: {error}");
+                    let message = format!("the hook {name:?} at {} failed: {error}", stage.name());
                     let error = Error::usage("hook_failed", message)
                         .hint("mend the hook, or let it be skipped with on_error=\"skip\"");
                     heard.failed = Some((name, error));
+                } else if !stop {
+                    self.warn(out, "hook_failed", format!("the hook {name:?} at {} failed: {told}", stage.name()));
                 }
                 continue;
             }
@@ -395,7 +421,13 @@ impl TurnMachine {
                 HookAnswer::Veto { reason } => Some(shorten(reason, TOLD)),
                 _ => None,
             };
-            let told = Notice::HookAnswered { stage, name: name.clone(), round, answer: answered, reason };
+            let told = Notice::HookAnswered {
+                stage: stage.name().to_owned(),
+                name: name.clone(),
+                round,
+                answer: answered,
+                reason,
+            };
             emit(out, told);
             match answer {
                 HookAnswer::Replace { .. } => heard.replaced = Some(name),

@@ -1,12 +1,18 @@
 //! What the words of the person say when a turn begins: how the request is best taken up, and whether the conversation
-//! still serves the goal it began with. Both are told and stop nothing: the gate stands before the tool call.
+//! still serves the goal it began with. Both are told, and stop nothing unless the run is to act on them: the gate stands
+//! before the tool call.
+
+use serde::{Deserialize, Serialize};
 
 use super::{Command, TurnMachine, emit, plans::Plan};
 use crate::core::{
     machine::{Notice, command::shorten},
     message::{Block, Message, Role},
     request::History,
-    sense::drift::{DriftPolicy, GoalDrift},
+    sense::{
+        drift::{DriftPolicy, GoalDrift},
+        intent::Decision,
+    },
 };
 
 /// Messages before the last one in which a reference may find what it means.
@@ -24,10 +30,32 @@ fn words_of(message: &Message) -> Option<String> {
     Some(message.prose()).filter(|text| wrote && !text.trim().is_empty())
 }
 
+/// What is done with what the words of the prompt say of its intent, and of the goal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntentMode {
+    /// Nothing: nobody looks.
+    Off,
+    /// It is told, and stops nothing; a model that has sub-agents hears which of them fit.
+    #[default]
+    Tell,
+    /// What should be asked first is asked, and the run pauses with the question; the model hears of every other
+    /// decision in one instruction.
+    Act,
+}
+
+impl IntentMode {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl TurnMachine {
     /// Tells what the newest message says of its intent, and of the goal.
     pub(super) fn tell_intent(&mut self, out: &mut Vec<Command>) {
-        if self.base != 0 {
+        let mode = self.config.intent;
+        if self.base != 0 || mode == IntentMode::Off {
             // The words of a child are those of the machine that started it.
             return;
         }
@@ -37,7 +65,11 @@ impl TurnMachine {
         let before: Vec<&str> = before.iter().rev().map(String::as_str).collect();
         let plan = self.plan_for(&request, &before);
         let drift = drift(history);
-        self.advise(&plan);
+        let instruction = self.advise(&plan).filter(|_| mode == IntentMode::Act);
+        if mode == IntentMode::Act && plan.intent.decision == Decision::AskFirst && !answers_a_question(self.history())
+        {
+            self.reply.clone_from(&plan.intent.question);
+        }
         let Plan { intent, sub_agents, calls, policy_checked } = plan;
         let evidence = intent.evidence.iter().map(|one| {
             let words = request.get(one.words.clone()).unwrap_or_default();
@@ -56,12 +88,21 @@ impl TurnMachine {
                 sub_agents,
                 policy_checked,
                 calls,
+                instruction,
             },
         );
         if let Some(notice) = drift {
             emit(out, notice);
         }
     }
+}
+
+/// Whether the newest message answers what the model asked: it is not asked about again.
+fn answers_a_question(history: &History) -> bool {
+    let before = history.iter().rev().nth(1);
+    before.is_some_and(|message| {
+        message.role == Role::Assistant && message.prose().trim_end().ends_with(['?', '？', '؟'])
+    })
 }
 
 /// The change of state that the newest message makes, if it makes one.

@@ -49,6 +49,7 @@ pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use hooks::Held;
 pub(crate) use hooks::legal;
+pub use intent::IntentMode;
 use recall::{Front, Recalling};
 pub use recall::{RecallConfig, RecalledHit, Recollection};
 pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};

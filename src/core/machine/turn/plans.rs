@@ -3,7 +3,7 @@
 //! The words of the person are assessed once, when the turn begins. Where they fit sub-agents that there are, the model
 //! is advised to hand work to them; a plan that names calls was held against the policy before anybody hears of it.
 
-use super::{TurnMachine, children::ChildrenConfig};
+use super::{TurnMachine, children::ChildrenConfig, intent::IntentMode};
 use crate::core::{
     guard::policy::Verdict,
     json::Raw,
@@ -26,6 +26,14 @@ const FITS: [(&str, &[&str]); 4] = [
 ];
 /// Words of those that are good for everything.
 const GENERAL: [&str; 6] = ["general", "helper", "worker", "assistant", "any", "anything"];
+
+/// What a model is told of a request that is to be planned with a way back.
+const PLAN_WITH_ROLLBACK: &str = "This request changes things in several steps. Before the first change, write down the \
+    plan: each step, how it is checked, and how it is taken back; name what can't be taken back. Then carry it out step \
+    by step, check each, and take back what went wrong.";
+/// The same of work that would be handed on, where there is nobody.
+const PLAN: &str = "This request is work in several parts. Write down a short plan first, then carry it out; make the tool \
+    calls of parts that do not need each other in one reply: they run at once.";
 
 /// The kinds of work that a sub-agent is good for.
 fn kinds_of(name: &str, description: &str) -> Vec<&'static str> {
@@ -87,27 +95,32 @@ impl TurnMachine {
         Plan { intent, sub_agents, calls, policy_checked }
     }
 
-    /// Tells the model of the sub-agents that fit; they are offered first then.
-    pub(super) fn advise(&mut self, plan: &Plan) {
-        let Some(tool) = self.spawn_name() else { return };
+    /// Tells the model how the request is best taken up; gives what it is told. Sub-agents that fit are offered first.
+    pub(super) fn advise(&mut self, plan: &Plan) -> Option<String> {
         let names = plan.sub_agents.join(", ");
-        let advice = match plan.intent.decision {
-            _ if plan.sub_agents.is_empty() => return,
-            Decision::Delegate => format!(
+        let tool = self.spawn_name().filter(|_| !plan.sub_agents.is_empty());
+        let acts = self.config.intent == IntentMode::Act;
+        let advice = match (plan.intent.decision, &tool) {
+            (Decision::Delegate, Some(tool)) => format!(
                 "This request is work for a sub-agent ({names}): hand it over with the tool {tool}, and rest your answer \
                  on what it reports."
             ),
-            Decision::Parallelize => format!(
+            (Decision::Parallelize, Some(tool)) => format!(
                 "This request has parts that do not need each other. Hand them to sub-agents ({names}) with several calls \
                  of the tool {tool} in one reply: they run at once. Then answer from their reports."
             ),
-            _ => return,
+            (Decision::PlanWithRollback, _) if acts => PLAN_WITH_ROLLBACK.to_owned(),
+            (_, None) if acts && plan.intent.plan => PLAN.to_owned(),
+            _ => return None,
         };
-        self.offer_spawn_first();
+        if tool.is_some() && !matches!(plan.intent.decision, Decision::PlanWithRollback) {
+            self.offer_spawn_first();
+        }
         self.config.system = Some(match self.config.system.take().filter(|system| !system.trim().is_empty()) {
             Some(system) => format!("{system}\n\n{advice}"),
-            None => advice,
+            None => advice.clone(),
         });
+        Some(advice)
     }
 
     /// The commands that a request asks to run, as calls of the tool that would run them.
