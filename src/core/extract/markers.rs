@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::{AhoCorasick, MatchKind, Span, packed};
 
 use super::dialect::{
-    Dialect, First, Frame, Inert, Reasoning, dialects, frames, inert_regions, reasoning_markups, turn_ends,
+    Dialect, First, Frame, Inert, Reasoning, dialects, expected, frames, inert_regions, reasoning_markups, turn_ends,
 };
 
 /// What a marker may mean.
@@ -117,10 +117,14 @@ impl Markers {
         static ALL: OnceLock<Arc<Markers>> = OnceLock::new();
         static ALL_AND_BARE: OnceLock<Arc<Markers>> = OnceLock::new();
         static NO_CALLS: OnceLock<Arc<Markers>> = OnceLock::new();
+        static EXPECTED: OnceLock<Arc<Markers>> = OnceLock::new();
         match (names, bare) {
             (None, false) => ALL.get_or_init(|| Arc::new(Self::build(None, false))).clone(),
             (None, true) => ALL_AND_BARE.get_or_init(|| Arc::new(Self::build(None, true))).clone(),
             (Some([]), false) => NO_CALLS.get_or_init(|| Arc::new(Self::build(names, false))).clone(),
+            (Some(own), _) if std::ptr::eq(own, expected()) => {
+                EXPECTED.get_or_init(|| Arc::new(Self::build(names, true))).clone()
+            }
             _ => Arc::new(Self::build(names, bare)),
         }
     }

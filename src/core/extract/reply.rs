@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::{
     call::Call,
-    dialect::{Dialect, dialect_named},
+    dialect::{Dialect, dialect_named, expected},
     parser::Parser,
-    policy::Policy,
+    policy::{Policy, UnknownTool},
     quotation::{Read, ReplyReader, Shown},
     render::{render_call, render_results},
     signature::Signatures,
@@ -42,19 +42,20 @@ pub fn signatures(tools: &[Tool]) -> Signatures {
     signatures
 }
 
-/// What may count as a call in a reply: with `format`, the model was told to write calls that way. Servers keep Llama's marker, a
-/// special token, to themselves, and the model itself may leave it out: what is left is bare JSON.
-fn reply_policy(format: Option<&Dialect>) -> Policy {
-    let bare = |dialect: &Dialect| dialect.bare || dialect.name == "llama-3";
-    Policy { bare_json: format.is_some_and(bare), ..Policy::default() }
+/// What may count as a call in a reply. A call of a tool that was not declared is answered as a native one is. JSON without
+/// markers counts: models leave theirs out, and servers keep them to themselves.
+fn reply_policy() -> Policy {
+    Policy { bare_json: true, unknown_tools: UnknownTool::Call, ..Policy::default() }
 }
 
 /// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes. Reasoning is
 /// told from prose; calls are read where the request says so. `tools`: the [`signatures`] of the request.
 pub fn reply_parser(request: &Request, tools: &Signatures) -> Parser {
-    let format = request.tool_format.as_deref().and_then(dialect_named);
     if request.read_markup {
-        return Parser::new(Some(tools.clone()), None, reply_policy(format));
+        let format = request.tool_format.as_deref().and_then(dialect_named);
+        // A model that was told to write calls without markers may write any of these.
+        let dialects = if format.is_some_and(|dialect| dialect.bare) { None } else { Some(expected()) };
+        return Parser::new(Some(tools.clone()), dialects, reply_policy());
     }
     Parser::new(Some(Signatures::default()), Some(&[]), Policy::default())
 }

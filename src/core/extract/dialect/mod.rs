@@ -7,6 +7,8 @@ mod first;
 mod regions;
 mod table;
 
+use std::sync::OnceLock;
+
 use crate::core::error::{Error, Result};
 
 pub use docs::dialect_table;
@@ -150,6 +152,27 @@ pub fn known_dialect(name: &str) -> Result<&'static Dialect> {
 /// The dialect of that name.
 pub fn dialect_named(name: &str) -> Option<&'static Dialect> {
     dialects().iter().find(|dialect| dialect.name == name)
+}
+
+/// The dialects that are read where nobody said which one a model writes: those with markers of their own, and bare JSON.
+/// Python calls without markers are left out, which lists and code have as well.
+pub(in crate::core::extract) fn expected() -> &'static [&'static str] {
+    static EXPECTED: OnceLock<Vec<&'static str>> = OnceLock::new();
+    let json = |dialect: &Dialect| {
+        matches!(dialect.grammar, Grammar::Object { .. }) && dialect.open.iter().all(|open| open.is_empty())
+    };
+    EXPECTED.get_or_init(|| dialects().iter().filter(|row| !row.bare || json(row)).map(|row| row.name).collect())
+}
+
+/// Whether a text begins with what opens a call, of whichever dialect that has markers.
+pub fn opens_call(text: &str) -> bool {
+    let text = text.trim_start();
+    dialects().iter().filter(|dialect| !dialect.bare).any(|dialect| {
+        let sections = dialect.section.map_or(&[][..], |(open, _)| open);
+        let tag = if let Grammar::Tags(tags) = dialect.grammar { tags.call.0 } else { "" };
+        let marks = |opener: &&&str| opener.starts_with(|c: char| !c.is_alphanumeric());
+        sections.iter().chain(dialect.open).chain([&tag]).filter(marks).any(|opener| text.starts_with(opener))
+    })
 }
 
 /// The dialect that a model is known to write, by its name as its maker, a hub or a server spells it; `None` if nothing is

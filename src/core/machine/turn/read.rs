@@ -3,8 +3,6 @@
 //! Every reply goes through [`assess`] once, and each call of it is answered in the history, whatever is decided. An
 //! empty answer is never a success.
 
-use std::collections::BTreeSet;
-
 use super::{
     super::{Command, IterationRecord, Notice, Stop, command::query_of},
     Asking, Phase, TurnMachine,
@@ -17,7 +15,7 @@ use super::{
 };
 use crate::core::{
     error::Error,
-    extract,
+    extract::{self, Reading},
     guard::Judgement,
     json::Fields,
     message::{Block, Message, StopReason, ToolUse},
@@ -45,7 +43,7 @@ impl TurnMachine {
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
         let Response { mut message, stop, .. } = response;
         self.count_provider_searches(&message, out);
-        let quoted = self.read_markup(&mut message, out);
+        let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
         let Tidy { message, mut calls, broken } = tidy_reply(message, &stop, &mut self.ids);
@@ -79,12 +77,20 @@ impl TurnMachine {
         if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
             return self.empty_answer(out);
         }
+        if no_calls
+            && quoted.is_empty()
+            && !self.interrupted
+            && !self.config.tools.is_empty()
+            && extract::opens_call(&prose)
+        {
+            return self.markup_answer(out);
+        }
         if let Some(stop) = self.desk.sanity.stop.filter(|_| !no_calls) {
             self.close_calls(&calls, "the run was stopped before this call");
             return self.finish(stop, out);
         }
         let mut judged = self.judge_all(&calls);
-        for (_, judged) in judged.iter_mut().enumerate().filter(|(at, _)| quoted.contains(at)) {
+        for (_, judged) in judged.iter_mut().enumerate().filter(|(at, _)| asked.contains(at)) {
             gate::quoted(judged);
         }
         // A reply with calls goes by its calls; its words are not read.
@@ -157,11 +163,10 @@ impl TurnMachine {
     }
 
     /// Calls that the model has written into its text become calls, reasoning becomes reasoning; what it quotes stays as it is.
-    /// Gives which of the message's calls a person has to be asked about, because it may have quoted them.
-    pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) -> BTreeSet<usize> {
+    pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) -> Reading {
         let request = self.request_read();
         if !extract::reads_reply(&request) {
-            return BTreeSet::new();
+            return Reading::default();
         }
         if self.replaced.is_some() {
             self.signatures = None;
@@ -181,7 +186,7 @@ impl TurnMachine {
             );
             self.warn(out, "quoted_call", message);
         }
-        reading.asked
+        reading
     }
 
     fn read_signatures(&mut self) {
@@ -205,10 +210,8 @@ impl TurnMachine {
 
     /// An empty answer is never a success: it is asked for once more, then it is an error of the model.
     fn empty_answer(&mut self, out: &mut Vec<Command>) {
-        if !self.nudged && self.next_request_exceeds().is_none() {
-            self.nudged = true;
-            self.history.push(Message::user("Your answer was empty. Answer in words, or call a tool."));
-            return self.ask(out);
+        if self.nudge("Your answer was empty. Answer in words, or call a tool.", out) {
+            return;
         }
         if self.reply.is_some() && self.outcome.tool_calls.is_empty() {
             return self.finish(Stop::Natural, out);
@@ -218,6 +221,33 @@ impl TurnMachine {
                 .hint("try again, or another model"),
             out,
         );
+    }
+
+    /// A call that was written as text and could not be read is no answer: it is asked for once more, then it is an error of
+    /// the model.
+    fn markup_answer(&mut self, out: &mut Vec<Command>) {
+        let said = "Your answer was a tool call written as text, and it did not run. Call the tool itself, or answer in words.";
+        if self.nudge(said, out) {
+            return;
+        }
+        let message = format!("the model {:?} answered with a tool call written as text", self.config.model);
+        let hint = if self.config.reads_markup() {
+            "try again, or another model"
+        } else {
+            "read_markup=True reads such calls"
+        };
+        self.fail(Error::model("markup_answer", message).hint(hint), out);
+    }
+
+    /// Tells the model once in a run what its reply lacks, and asks again.
+    fn nudge(&mut self, said: &str, out: &mut Vec<Command>) -> bool {
+        if self.nudged || self.next_request_exceeds().is_some() {
+            return false;
+        }
+        self.nudged = true;
+        self.history.push(Message::user(said));
+        self.ask(out);
+        true
     }
 
     fn count_provider_searches(&mut self, message: &Message, out: &mut Vec<Command>) {

@@ -1,0 +1,101 @@
+"""Calls that a model writes into its text, in an agent: read where they are meant, answered where they are unknown, and
+never the answer of a run.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from loopwright import Agent, ModelError, tool
+from loopwright.extraction import dialects, render_call
+from loopwright.testing import ScriptedModel, WireServer, text
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return f"rain in {city}"
+
+
+CALL = {"name": "weather", "arguments": {"city": "Turku"}}
+
+
+def _run(*replies: str, **options: Any) -> tuple[Any, ScriptedModel]:
+    model = ScriptedModel([text(reply) for reply in replies])
+    return Agent(model, tools=[weather], **options).run_sync("How is the weather in Turku?"), model
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps(CALL),
+        json.dumps(CALL, indent=2),
+        f"\n  {json.dumps(CALL)}\n",
+        f"I look it up.\n{json.dumps(CALL)}",
+        json.dumps([CALL]),
+        json.dumps({"name": "weather", "parameters": {"city": "Turku"}}),
+    ],
+)
+def test_s06_d08_bare_json_of_a_declared_tool_is_a_call(reply: str) -> None:
+    result, _ = _run(reply, "It rains.")
+    assert [(call.name, call.input, call.failure) for call in result.tool_calls] == [
+        ("weather", {"city": "Turku"}, None)
+    ]
+    assert result.final == "It rains."
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```json\n{json.dumps(CALL)}\n```",
+        f"One would write `{json.dumps(CALL)}` here.",
+        f"> {json.dumps(CALL)}",
+        f"A call such as {json.dumps(CALL)} asks for it.",
+        json.dumps({"name": "Turku", "arguments": {"population": 200_000}}),
+        json.dumps({"city": "Turku", "weather": "rain"}),
+        'weather(city="Turku") is what I would call.',
+        json.dumps({"name": "weather", "description": "The weather of a city.", "parameters": {"type": "object"}}),
+    ],
+)
+def test_s06_d08_json_that_is_talked_about_is_text(reply: str) -> None:
+    result, _ = _run(reply)
+    assert (result.tool_calls, result.final) == ([], reply)
+
+
+@pytest.mark.parametrize("dialect", [name for name in dialects() if name not in ("json", "json-array", "pythonic")])
+def test_s06_an_unknown_name_is_answered_like_a_native_one(dialect: str) -> None:
+    reply = render_call({"name": "forecast", "arguments": {"city": "Turku"}}, dialect)
+    result, model = _run(reply, "There is no such tool.", tool_format=dialect)
+    assert [(call.name, call.failure) for call in result.tool_calls] == [("forecast", "unknown_tool")]
+    assert result.final == "There is no such tool."
+    assert "forecast" in model.requests[1].to_json()
+
+
+@pytest.mark.parametrize(
+    "reply", ["<tool_call>", "<tool_call></tool_call>", '<tool_call>{"x": 1}</tool_call>', "[TOOL_CALLS]"]
+)
+def test_s06_a_run_never_ends_with_markup_as_its_answer(reply: str) -> None:
+    result, model = _run(reply, "It rains.")
+    assert result.final == "It rains."
+    assert "did not run" in model.requests[1].last_text
+    with pytest.raises(ModelError) as caught:
+        _run(reply, reply)
+    assert caught.value.code == "markup_answer"
+    assert caught.value.result.final is None
+    assert caught.value.result.best_draft == reply
+
+
+def test_s06_a_model_with_calls_of_its_own_is_told_that_markup_does_not_run() -> None:
+    written = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
+    with WireServer([text(written), text("It rains.")]) as server:
+        agent = Agent("openai:gpt-5", tools=[weather], base_url=server.url, api_key="k")
+        result = agent.run_sync("How is the weather in Turku?")
+        assert "did not run" in json.dumps(server.requests[-1]["body"])
+    assert (result.final, result.tool_calls) == ("It rains.", [])
+
+
+def test_s06_without_tools_markup_is_a_text_like_any() -> None:
+    written = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
+    assert Agent(ScriptedModel([text(written)])).run_sync("Show me a call.").final == written
