@@ -357,9 +357,9 @@ pub(in crate::core::guard) fn searches_all(name: &str, words: &[Word]) -> bool {
     let given = Given::read(line, rest);
     let unrestricted = given.options.iter().filter(|option| matches!(**option, "u" | "--unrestricted")).count() > 1;
     // Names and counts show nothing; files of one sort are not those with settings.
-    let names = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
     let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
-    if !(given.has(hidden) || name == "rg" && unrestricted) || given.has(&names) || given.acts.iter().any(sort) {
+    if !(given.has(hidden) || name == "rg" && unrestricted) || given.has(&silent) || given.acts.iter().any(sort) {
         return false;
     }
     let named = given.has(&["-e", "-f", "--regexp", "--file"]);

@@ -56,7 +56,7 @@ impl Walk {
     }
 }
 
-impl<'t> Reader<'_, 't> {
+impl Reader<'_, '_> {
     /// Looks through a tree for variables that are set, and for all that is evaluated.
     pub(super) fn flows(&mut self, root: Node<'_>, place: &Place) {
         let mut cursor = root.walk();
