@@ -149,6 +149,26 @@ fn g2_a_program_reads_only_with_options_that_are_known_to_read() {
             "awk '{print > \"f\"}' g",
             "awk -f prog g",
             "gawk '@load \"x\"; 1' g",
+            "set -o allexport",
+            "set -eo keyword",
+            "set -ak",
+            "set -- a b",
+            "shopt -s expand_aliases",
+            "shopt -s nullglob expand_aliases",
+            "tar tf h:x.tar",
+            "tar tfI x ./e",
+            "tar -tf x.tar -T list",
+            "tar -xtf x.tar",
+            "tar cf x.tar f",
+            "unzip -lo x.zip",
+            "ip netns exec a ls",
+            "ip -batch f",
+            "ip -all netns exec ls",
+            "ip route flush all",
+            "git config edit",
+            "git config --unset user.name",
+            "git config user.name bob",
+            "wait -p PATH",
         ],
         &[
             "git status",
@@ -191,11 +211,87 @@ fn g2_a_program_reads_only_with_options_that_are_known_to_read() {
             "kubectl get pods -n prod -o wide",
             "docker ps -a --format '{{.Names}}'",
             "bash -c 'ls -la'",
+            "set -e; ls",
+            "set -euo pipefail; git status",
+            "set -eu -o pipefail",
+            "set -x; ls; set +x",
+            "shopt -s globstar; ls",
+            "tar tf x.tar",
+            "tar tzvf x.tar.gz docs/",
+            "tar -tzf x.tgz | head",
+            "tar --list --file=x.tar",
+            "unzip -l x.zip",
+            "ip addr",
+            "ip -br a",
+            "ip -4 addr show dev eth0",
+            "ip route get 1.1.1.1",
+            "git config user.name",
+            "git config --global core.editor",
         ],
     );
     // What an option runs is judged as what it is.
     for line in ["rg --pre 'rm -rf src' x", "man -P 'rm -rf ~' ls", "git ls-remote --upload-pack='git push -f;' ."] {
         assert!(level(line) >= RiskLevel::Confirm, "{line}");
+    }
+}
+
+#[test]
+fn g1_what_a_shell_evaluates_a_second_time_is_no_plain_text() {
+    asked(
+        &[
+            "[ -v 'q[$(touch z)]' ]",
+            "test ! -v 'q[$(touch z)]'",
+            "[ -n x -a -v \"q[\\$(touch z)]\" ]",
+            "unset 'q[$(touch z)]'",
+            "printf -v 'q[$(touch z)]' %s 1",
+            "v='q[$(touch z)]'; [[ v -eq 0 ]]",
+            "v='q[`touch z`]'; echo \"$((v * 2))\"",
+            "a='q['; b='$(touch z)]'; c=$a$b; echo $((c))",
+            "v=x; x='q[$(touch z)]'; (( v ))",
+            "v=$(head -1 f); for ((i = v; i < 2; i++)); do echo; done",
+            "v=$(<f); echo ${s:v:2} ${@:v}",
+            "v=$(cat f); echo ${@:v}",
+            "n=$(cat f; wc -l); echo $((n))",
+            "v=(1 'q[$(touch z)]'); echo $((v[1]))",
+            "w=$(cat f); v=$w; [[ $v -le 9 ]]",
+            "for v in *; do (( v )); done",
+            "for i in 1 2; do echo $((w)); w=$v; v=$(cat f); done",
+            "echo $(( $(cat f) + 1 ))",
+            "i=$(cat f); q[i]=1",
+            "i=$(cat f); echo ${q[i]}",
+            "v=$(cat f); echo ${!v}",
+            "v='$(touch z)'; : \"${v@P}\"",
+            "wc() { echo 'q[$(touch z)]'; }; n=$(wc); echo $((n))",
+            "n=$(grep -c a *); [[ $n -gt 3 ]]",
+            "n=$(date '+q[$(touch z)]'); echo $((n))",
+            "LINES=$(cat f); echo $((LINES))",
+            "(( PATH = 1 )); ls",
+            "v='PATH=1'; (( v )); ls",
+            "PS4='$(touch z)'; set -x; ls",
+            "bash -c 'v=$(cat f); echo $((v))'",
+        ],
+        &[
+            "i=0; for f in *.py; do i=$((i + 1)); done; echo $i",
+            "i=0; while (( i < 3 )); do (( i++ )); done",
+            "n=$(ls | wc -l); if [[ $n -gt 3 ]]; then echo many; fi",
+            "s=$(date +%s); sleep 1; echo $(( $(date +%s) - s ))",
+            "for i in $(seq 1 5); do echo $((i * i)); done",
+            "n=$(grep -c TODO src/main.rs); (( n > 0 )) && echo some",
+            "x=5; y=$((x * 2)); [[ $y -ge 10 ]] && echo ok",
+            "a=(1 2 3); for i in \"${!a[@]}\"; do echo \"$i ${a[$i]}\"; done",
+            "for v in HOME PATH; do echo \"${!v}\"; done",
+            "s=hello; echo \"${s:0:3} ${s: -2} ${#s}\"",
+            "[ $(cat count) -gt 3 ] && echo yes",
+            "[[ $n -gt 3 && -v HOME ]]",
+            "(( BASH_VERSINFO[0] >= 4 )) && echo new",
+            "printf -v x '%03d' 7; echo \"$x\"",
+            "awk '{ a[$(NF-1)]++ } END { print 1 }' f",
+            "n=${1:-10}; echo $((n + 1))",
+        ],
+    );
+    // What is hidden is judged as what it is.
+    for line in ["v='q[$(rm -rf ~)]'; echo $((v))", "bash -c \"v='q[\\$(rm -rf ~)]'; (( v ))\""] {
+        assert_eq!(level(line), RiskLevel::Dangerous, "{line}");
     }
 }
 
@@ -284,6 +380,19 @@ fn g6_reading_what_opens_doors_is_asked_about() {
             "cat /proc/1/mem",
             "cat /proc/self/environ",
             "strings /proc/1234/environ",
+            "cat /proc/$(pgrep ssh)/environ",
+            "tr '\\0' '\\n' < \"/proc/$(pidof a)/environ\"",
+            "cat 'my secrets/.env'",
+            "find . -name .env | xargs cat",
+            "find . -name '.e*' -exec cat {} +",
+            "ls -a .env | xargs -I% head %",
+            "grep -rn API_KEY .",
+            "grep -r . .",
+            "grep -rhi 'token\\|passw' ./",
+            "egrep -R '^[A-Z_]+=' ~",
+            "grep -re TODO -e SECRET",
+            "rg -uu PASSWORD",
+            "rg --hidden '_KEY='",
             "jq -n --rawfile x .env '$x'",
             "diff --to-file=.env a.txt",
             "diff --from-file ~/.ssh/id_rsa a.txt",
@@ -342,6 +451,15 @@ fn g6_reading_what_opens_doors_is_asked_about() {
             "echo $HOME $PWD",
             "grep 169.254.169.254 notes.txt",
             "test -f .env",
+            "find . -name '*.py' | xargs cat",
+            "find . -name .env | xargs ls -l",
+            "grep -rn TODO .",
+            "grep -rn 'def main(' .",
+            "grep -rn --include='*.py' API_KEY .",
+            "grep -rl API_KEY .",
+            "grep -rn API_KEY src",
+            "rg PASSWORD",
+            "rg --hidden TODO",
         ],
     );
     for line in ["cat ~/.ssh/id_rsa", "cat /etc/shadow", "curl http://169.254.169.254/"] {
@@ -417,6 +535,22 @@ fn g2_long_commands_are_read_in_bounded_time() {
     for unit in ["-a ", "--a", "-O x ", "-- ", "* ", "[a] "] {
         assess_shell(&format!("git grep {}", unit.repeat(20_000)), &RiskContext::default());
         assess_shell(&format!("cat {}", unit.repeat(20_000)), &RiskContext::default());
+    }
+    for unit in [
+        "a[",
+        "${x:",
+        "$((x+",
+        "((v)) ",
+        "v='q[$(x)]'; ",
+        "v=$v; ",
+        "w=$v; v=$w; ((w)); ",
+        "[[ v -eq 1 && ",
+        "x[i]=1; ",
+        "grep -r '\\|' . | ",
+    ] {
+        for end in ["", "; echo $((v))"] {
+            assess_shell(&format!("{}{end}", unit.repeat(64_000 / unit.len())), &RiskContext::default());
+        }
     }
     let marks = "\"\"\" ``` ' ~~~ \" ".repeat(20_000);
     assert_eq!(verdict(&marks, "mkdir x"), Verdict::Ask);

@@ -8,6 +8,7 @@ use super::{
     command::{Verdict, without_asking},
     files::keep,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
+    shown::handed_on,
 };
 
 /// How bad it is that a secret leaves the machine.
@@ -66,6 +67,10 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             && let Some(weight) = secret_printed(command, true).max(before(at, command))
         {
             keep(&mut worst, leak(weight, out.span.clone()));
+        }
+        if command.via == Via::Xargs {
+            let near = commands[..at].iter().rev().take_while(|before| before.pipeline == command.pipeline);
+            near.filter_map(|before| handed_on(before, command)).for_each(|verdict| keep(&mut worst, verdict));
         }
         fetches_any |= matches!(command.program(), Some("curl" | "wget"));
         let asked = without_asking(command);

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{
     RiskLevel,
-    command::{Verdict, operands, reads},
+    command::{Verdict, operands, reads, searches_all},
     flow::{Weight, prints_secret, secret_file},
     lines::goes_out,
     policy::hosts_in,
@@ -70,12 +70,18 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
         // It is what its program is for, and it was asked for by its name.
         found.push((Weight::Settings, command.span.clone()));
     }
-    let (weight, span) = found.into_iter().max_by_key(|(weight, _)| *weight)?;
+    if searches_all(name, words) {
+        found.push((Weight::Settings, command.span.clone()));
+    }
+    found.into_iter().max_by_key(|(weight, _)| *weight).map(verdict)
+}
+
+fn verdict((weight, span): Found) -> Verdict {
     let (level, why) = match weight {
         Weight::Settings => (RiskLevel::Cautious, "reads what may be secret"),
         Weight::Keys => (RiskLevel::Confirm, "reads what opens doors"),
     };
-    Some(Verdict { level, rule: "secret.read", why: why.to_owned(), span })
+    Verdict { level, rule: "secret.read", why: why.to_owned(), span }
 }
 
 type Found = (Weight, std::ops::Range<usize>);
@@ -84,7 +90,7 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     let mut words = words;
     if matches!(name, "find" | "gfind" | "fd" | "fdfind") && command.hands_on {
         // What it finds is handed to another program.
-        return words.iter().filter_map(|word| weighed(word, command)).collect();
+        return named_to(command).collect();
     }
     if name == "git" {
         // Any subcommand may show what it is given, but those of which it is known that they show nothing.
@@ -119,6 +125,22 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     found
 }
 
+/// What a command that lists files is told to list: `find . -name '.e*'` takes patterns in quotes.
+fn named_to(command: &SimpleCommand) -> impl Iterator<Item = Found> {
+    let words = command.words.iter().skip(1).map(|word| Word { pattern: true, ..word.clone() });
+    words.filter_map(move |word| weighed(&word, command))
+}
+
+/// `find . -name .env | xargs cat`: what one command of a pipeline lists, and another one of it is handed to show.
+pub(super) fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
+    const LISTS: &[&str] = &["find", "gfind", "fd", "fdfind", "ls", "locate", "plocate"];
+    let name = command.program()?;
+    let shows = !NOT_SHOWING.contains(&name) && (SHOWING.contains(&name) || reads(name));
+    let lists = before.program().is_some_and(|name| LISTS.contains(&name));
+    let found = (shows && lists).then(|| named_to(before).max_by_key(|(weight, _)| *weight)).flatten();
+    found.map(verdict)
+}
+
 /// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret.
 fn mentions_secret(text: &str) -> bool {
     text.split('$').skip(1).any(|rest| {
@@ -136,7 +158,8 @@ fn mentions_secret(text: &str) -> bool {
 /// What a piece of code names between quotes.
 fn named_in_code(word: &Word, command: &SimpleCommand) -> Option<Found> {
     let pieces = word.text.split(['\'', '"', '`']).take(4_096).skip(1).step_by(2);
-    let named = pieces.map(|piece| Word { text: piece.to_owned(), ..word.clone() });
+    let named =
+        pieces.filter(|piece| !piece.contains(' ')).map(|piece| Word { text: piece.to_owned(), ..word.clone() });
     named.filter_map(|piece| weighed(&piece, command)).max_by_key(|(weight, _)| *weight)
 }
 
@@ -146,7 +169,9 @@ fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
     let text = text.strip_prefix("file://").unwrap_or(text).trim_start_matches('@');
     // `git show HEAD:.env`
     let text = text.split_once(':').filter(|(before, _)| before.len() > 1).map_or(text, |(_, path)| path);
-    if text.is_empty() || text.contains([' ', '\n']) {
+    // `ssh -i ~/.ssh/id_rsa` as one word is no file; a substitution may have blanks of its own.
+    let several = word.exact && [" -", " /", " ~"].iter().any(|next| text.contains(next));
+    if text.is_empty() || text.contains('\n') || several {
         return None;
     }
     let within = command.cwd.as_ref().filter(|_| !text.starts_with(['/', '~', '$']));

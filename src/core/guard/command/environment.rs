@@ -22,7 +22,8 @@ const INJECT: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BA
 
 /// Variables that a shell has exported already, or that choose what is loaded: set for themselves they are for all that
 /// follows.
-const LASTING: &[&str] = &["PATH", "HOME", "SHELL", "ENV", "PROMPT_COMMAND", "CDPATH", "PAGER", "EDITOR", "VISUAL"];
+const LASTING: &[&str] =
+    &["PATH", "HOME", "SHELL", "ENV", "PROMPT_COMMAND", "CDPATH", "PAGER", "EDITOR", "VISUAL", "PS4"];
 const LASTING_STARTS: &[&str] =
     &["LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL", "RUBY", "JAVA_", "_JAVA", "JDK_", "BASH_", "XDG_"];
 

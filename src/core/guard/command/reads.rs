@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
+use regex::RegexBuilder;
+
 use super::{
     Ground, Verdict,
     known::READERS,
@@ -33,7 +35,7 @@ enum Act {
     None,
     Writes,
     Runs,
-    /// It is a setting of Git.
+    /// It is a setting of Git or of a shell.
     Sets,
 }
 
@@ -49,7 +51,7 @@ struct Line {
     whole_words: bool,
     most: Option<usize>,
     needed: Vec<&'static str>,
-    last: Option<&'static str>,
+    last: Vec<&'static str>,
     without: Option<&'static str>,
 }
 
@@ -62,7 +64,7 @@ impl Line {
         if let Some(needed) = token.strip_prefix('^') {
             self.needed = needed.split('|').collect();
         } else if let Some(last) = token.strip_prefix('$') {
-            self.last = Some(last);
+            self.last = last.split('|').collect();
         } else if let Some(without) = token.strip_prefix('!') {
             self.without = Some(without);
         } else if token.starts_with(|c: char| c.is_ascii_digit()) {
@@ -148,7 +150,9 @@ impl<'w> Given<'w> {
         let mut plain = false;
         while let Some(word) = words.get(given.used) {
             let text = word.text.as_str();
-            let option = !plain && text.len() > 1 && text.starts_with('-');
+            // `tar tf x`: letters without a dash.
+            let bare = line.has("~") && given.used == 0 && !text.starts_with('-');
+            let option = !plain && (bare || text.len() > 1 && text.starts_with('-'));
             if !option && (line.has("+") || line.has("/")) {
                 given.operands.extend(&words[given.used..]);
                 break;
@@ -163,7 +167,7 @@ impl<'w> Given<'w> {
             } else if text.starts_with("--") || line.whole_words {
                 given.name(line, word, words);
             } else {
-                given.letters(line, word, words);
+                given.letters(line, word, words, bare);
             }
         }
         given
@@ -197,13 +201,15 @@ impl<'w> Given<'w> {
         }
     }
 
-    fn letters(&mut self, line: &Line, word: &'w Word, words: &'w [Word]) {
-        for (at, letter) in word.text.char_indices().skip(1) {
+    /// Letters behind a dash, or `bare`: then the values of all of them are the words that follow.
+    fn letters(&mut self, line: &Line, word: &'w Word, words: &'w [Word], bare: bool) {
+        for (at, letter) in word.text.char_indices().skip(usize::from(!bare)) {
             let end = at + letter.len_utf8();
             self.options.push(&word.text[at..end]);
             let rest = &word.text[end..];
             match line.letters.get(&letter) {
                 Some((Value::None, _)) => {}
+                Some((Value::Needed, act)) if bare => self.next(*act, words),
                 Some((_, act)) if !rest.is_empty() => {
                     return self.acts.push((*act, Word { text: rest.to_owned(), ..word.clone() }));
                 }
@@ -338,6 +344,51 @@ pub(in crate::core::guard) fn operands<'w>(name: &str, words: &'w [Word]) -> Vec
     given.operands.into_iter().skip(usize::from(pattern)).collect()
 }
 
+/// Whether a search goes through a whole folder, hidden files with it, and prints lines such as `API_KEY=…`.
+pub(in crate::core::guard) fn searches_all(name: &str, words: &[Word]) -> bool {
+    const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
+    let hidden: &[&str] = match name {
+        "grep" | "egrep" | "fgrep" | "ggrep" => &["-r", "-R", "--recursive", "--dereference-recursive"],
+        "rg" => &["-.", "--hidden"],
+        "ag" => &["-u", "--unrestricted", "--hidden"],
+        _ => return false,
+    };
+    let Some((line, rest, _)) = line_of(name, words) else { return false };
+    let given = Given::read(line, rest);
+    let unrestricted = given.options.iter().filter(|option| matches!(**option, "u" | "--unrestricted")).count() > 1;
+    // Names and counts show nothing; files of one sort are not those with settings.
+    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
+    if !(given.has(hidden) || name == "rg" && unrestricted) || given.has(&silent) || given.acts.iter().any(sort) {
+        return false;
+    }
+    let named = given.has(&["-e", "-f", "--regexp", "--file"]);
+    let mut operands = given.operands.iter().map(|word| word.text.as_str());
+    let first = if named { None } else { operands.next() };
+    let whole = |root: &str| matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD");
+    let mut roots = operands.peekable();
+    if roots.peek().is_some() && !roots.any(whole) {
+        return false;
+    }
+    let values = given.acts.iter().map(|(_, word)| word.text.as_str()).filter(|_| named);
+    let extended = given.has(&["-E", "-P"]) || !matches!(name, "grep" | "ggrep");
+    let literal = given.has(&["-F", "--fixed-strings"]) || name == "fgrep";
+    first.into_iter().chain(values).any(|sought| {
+        let text = if literal { regex::escape(sought) } else { sought.to_owned() };
+        // In basic expressions a sign means something behind a backslash alone.
+        let basic = || {
+            ["|", "(", ")", "{", "}", "+", "?"].iter().fold(text.clone(), |text, sign| {
+                text.replace(&format!("\\{sign}"), "\0").replace(sign, &format!("\\{sign}")).replace('\0', sign)
+            })
+        };
+        let text = if extended || literal { text.clone() } else { basic() };
+        let ignores = given.has(&["-i", "--ignore-case", "-y"]) || name == "ag";
+        let found = RegexBuilder::new(&text).case_insensitive(ignores).size_limit(1 << 20).build();
+        given.has(&["-v", "--invert-match", "-f", "--file"])
+            || found.map_or(true, |found| LINE.split(' ').any(|line| found.is_match(line)))
+    })
+}
+
 /// Programs whose first operand is what they look for or do, not a file.
 const PATTERN_FIRST: &[&str] = &[
     "grep", "egrep", "fgrep", "zgrep", "ggrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq",
@@ -347,10 +398,13 @@ const PATTERN_FIRST: &[&str] = &[
 fn fits(line: &Line, given: &Given<'_>) -> bool {
     let most = line.most.is_none_or(|most| given.operands.len() <= most + usize::from(line.has(">")));
     let needed = line.needed.is_empty() || given.has(&line.needed);
-    let last = line.last.is_none_or(|last| given.operands.last().is_some_and(|word| word.text == last));
+    let last =
+        line.last.is_empty() || given.operands.last().is_some_and(|word| line.last.contains(&word.text.as_str()));
     let plus = !line.has("=+") || given.operands.iter().all(|word| word.text.starts_with('+'));
     let without = line.without.is_none_or(|sign| {
-        !given.operands.iter().any(|word| word.text.starts_with(sign) || sign.len() > 1 && word.text.contains(sign))
+        let anywhere = sign.strip_prefix('*');
+        let has = |word: &Word| anywhere.map_or_else(|| word.text.starts_with(sign), |sign| word.text.contains(sign));
+        !given.operands.iter().copied().chain(given.acts.iter().map(|(_, word)| word)).any(has)
     });
     most && needed && last && plus && without
 }

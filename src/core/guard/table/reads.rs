@@ -6,16 +6,22 @@
 //! that is written, `!` a program that is run. `-#` is a number for an option (`-20`), `*` anything at all, a digit
 //! the most operands that are read (`1>`: one more is written), `+` options that end at the first operand, `/` a
 //! program with subcommands, `&` one that runs what follows, `@` options of one dash that are whole words, `=+`
-//! operands that begin with `+` alone, `!+` operands that don't, `$word` the last operand, `^-a|--b` an option of
-//! which one must be given, `%name` the options of another line.
+//! operands that begin with `+` alone, `!+` no word or value that does, `!*:` none that holds it, `$word` the last
+//! operand, `^-a|--b` an option of which one must be given, `~` a first word of letters without a dash, `%name` the
+//! options of another line.
 
 pub(in crate::core::guard) type Line = (&'static str, &'static str);
 
 #[rustfmt::skip] // a table
 pub(in crate::core::guard) const LINES: &[Line] = &[
     // Of the shell, and what only prints its words.
-    ("echo|printf|true|false|:|test|[|[[|expr|basename|dirname|sleep|seq|cd|pushd|popd|dirs|jobs|wait|break|\
+    ("echo|printf|true|false|:|test|[|[[|expr|basename|dirname|sleep|seq|cd|pushd|popd|dirs|jobs|break|\
         continue|return", "*"),
+    ("wait", "-fn"),
+    ("set", "=+ ^-e|-u|-x|-f|-v|-o|-C|-E|-T -euxfvCETo:@"),
+    ("set", "=+ $+e|+u|+x|+f|+v"),
+    ("shopt", "/ -su"),
+    ("shopt nullglob|globstar|dotglob|extglob|failglob|nocaseglob|nocasematch|inherit_errexit|lastpipe", "0"),
     ("exit|shift|unset|type|which|pwd|whoami|groups|users|tty|arch|nproc|logname|yes|factor|getconf|locale|\
         apropos|whatis|whereis|cowsay|figlet|fortune", "*"),
     ("command", "+ ^-v|-V -pvV"),
@@ -191,6 +197,11 @@ pub(in crate::core::guard) const LINES: &[Line] = &[
         --field= --fields --follow --full --grep= --identifier= --lines? --list-boots --no-full --no-hostname \
         --no-pager --no-tail --output= --output-fields= --pager-end --priority= --quiet --reverse --since= \
         --system --this-boot --unit= --until= --user --user-unit= --utc"),
+    ("ip", "@ / -4 -6 -br -brief -c -color? -o -oneline -j -json -p -pretty -d -details -s -stats -statistics -h \
+        -human -iec -r -resolve -f= -family= -N -Numeric -t -timestamp"),
+    ("ip address|addr|a|link|l|route|r|neighbour|neighbor|neigh|n|rule|maddress|netns|tunnel", "0"),
+    ("ip address|addr|a|link|l|route|r|neighbour|neighbor|neigh|n|rule|maddress|netns|tunnel show|list|ls", ""),
+    ("ip route|r get", ""),
     ("systemctl", "/ -aln:o:p:qt:M: --all --full --lines= --no-legend --no-pager --output= --property= --quiet \
         --state= --type= --user --system --failed --plain --show-types --value"),
     ("systemctl status|list-units|is-active|is-enabled|is-failed|show|cat|list-unit-files|\
@@ -220,6 +231,11 @@ pub(in crate::core::guard) const LINES: &[Line] = &[
         --null-data --zero-terminated --line-length= --posix --sandbox --debug --binary"),
     ("awk|gawk|mawk|nawk", "+ -F:v:bcCPrSt --field-separator= --assign= --characters-as-bytes --posix \
         --traditional --re-interval --sandbox"),
+    ("tar|gtar|bsdtar", "~ !*: ^-t|--list -tvzjJaf:C: --list --verbose --file= --gzip --gunzip --bzip2 --xz --zstd \
+        --auto-compress --directory= --exclude= --wildcards --no-wildcards --strip-components= --numeric-owner --utc \
+        --full-time"),
+    ("unzip", "^-l|-v|-t -lvtqqz"),
+    ("zipinfo", "-12smlvhtTzM"),
     // Git.
     ("git", "/ + -C:Pp -c:@ --no-pager --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs \
         --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice"),
@@ -275,7 +291,7 @@ pub(in crate::core::guard) const LINES: &[Line] = &[
         --unmerged --with-tree="),
     ("git ls-tree", "-dlrtz --abbrev? --format= --full-name --full-tree --long --name-only --name-status \
         --object-only"),
-    ("git ls-remote", "!:: -bhqto: --branches --heads --tags --refs --quiet --exit-code --get-url --sort= \
+    ("git ls-remote", "!*:: -bhqto: --branches --heads --tags --refs --quiet --exit-code --get-url --sort= \
         --symref --server-option= --upload-pack=! --exec=!"),
     ("git rev-parse", "-q --abbrev-ref? --all --absolute-git-dir --branches? --default= --disambiguate= \
         --exclude= --flags --git-common-dir --git-dir --git-path= --glob= --is-bare-repository \
@@ -317,6 +333,10 @@ pub(in crate::core::guard) const LINES: &[Line] = &[
     ("git worktree list", "-vz --expire= --porcelain --verbose"),
     ("git submodule", "0"), ("git submodule status|summary", "-n: --cached --recursive --files --summary-limit="),
     ("git bisect log", ""),
+    ("git config", "1 -lz --bool --default= --fixed-value --global --includes --int --local --null --path \
+        --show-origin --show-scope --system --type= --worktree"),
+    // An editor is opened.
+    ("git config edit", "^--help"),
     ("git config --list|-l|--get|--get-all|--get-regexp|--get-urlmatch", "-lz --all --bool --default= \
         --fixed-value --global --includes --int --list --local --name-only --null --path --show-origin \
         --show-scope --system --type= --worktree --get --get-all --get-regexp"),

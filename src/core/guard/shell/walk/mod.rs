@@ -1,5 +1,6 @@
 //! From the syntax tree to simple commands, in the order of the text, with what variables and folders are known.
 
+mod arithmetic;
 mod assign;
 mod backquote;
 mod documents;
@@ -12,6 +13,7 @@ mod written;
 use std::{collections::BTreeMap, ops::Range};
 
 use self::{
+    arithmetic::Flows,
     effect::{Folder, folder_after, output_of},
     reader::Reader,
     tree::tree_of,
@@ -69,6 +71,8 @@ struct Walk {
     settings: Vec<Word>,
     /// Files that the text writes, with what is known of it.
     written: Written,
+    /// Where the values of variables come from and are evaluated.
+    flows: Flows,
 }
 
 impl Walk {
@@ -82,6 +86,7 @@ impl Walk {
             pipelines: 0,
             settings: Vec::new(),
             written: Written::default(),
+            flows: Flows::default(),
         }
     }
 }
@@ -96,6 +101,7 @@ pub(super) fn script(text: &str) -> Script {
     if end < text.len() {
         walk.unparsed(end..text.len());
     }
+    walk.evaluate();
     walk.script
 }
 
@@ -110,6 +116,7 @@ pub(super) fn argv(words: &[String]) -> Script {
     let words: Vec<Word> = words.collect();
     let span = 0..at.saturating_sub(1);
     walk.emit(words, Vec::new(), span, &Place::default());
+    walk.evaluate();
     walk.script
 }
 
@@ -132,7 +139,11 @@ impl Walk {
         }
         let (before, listed) = (self.script.unparsed.clone(), self.script.commands.len());
         match tree_of(text) {
-            Ok(tree) => Reader { walk: self, text }.node(tree.root_node(), place, 0),
+            Ok(tree) => {
+                let mut reader = Reader { walk: self, text };
+                reader.flows(tree.root_node(), place);
+                reader.node(tree.root_node(), place, 0)
+            }
             Err(reached) => {
                 self.unparsed(whole.clone());
                 // What stands before the place that was too hard still counts.

@@ -32,14 +32,20 @@ pub(in crate::core::guard) fn names_program(name: &str, value: &str) -> bool {
     value.is_empty() || !name.starts_with("GIT_CONFIG") && run_by_variable(name, value).is_some()
 }
 
-/// Whether a setting of Git for one call changes only what is shown, or names a program that is a command of its own.
+/// Whether a setting changes only what is shown or where a shell stops, or names a program that is a command of its own:
+/// one of Git for one call, or one of a shell by `set -o`.
 pub(in crate::core::guard) fn harmless_setting(setting: &str) -> bool {
     let (name, _) = setting.split_once('=').unwrap_or((setting, ""));
     let name = name.to_ascii_lowercase();
     ["color.", "column.", "advice."].iter().any(|start| name.starts_with(start))
+        || SHELL_OPTIONS.contains(&name.as_str())
         || matches!(name.as_str(), "core.quotepath" | "core.abbrev" | "log.date" | "log.showsignature" | "user.name")
         || names_program_setting(&name)
 }
+
+/// Options of a shell that load nothing and run nothing.
+const SHELL_OPTIONS: &[&str] =
+    &["errexit", "errtrace", "functrace", "noclobber", "noexec", "noglob", "nounset", "pipefail", "verbose", "xtrace"];
 
 /// Git runs text in `submodule foreach`, `rebase --exec`, `filter-branch`, and in aliases set for one call.
 pub(super) fn git(outer: &mut Outer<'_>, words: &[Word]) {
