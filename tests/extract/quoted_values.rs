@@ -180,3 +180,40 @@ fn e5_calls_behind_one_that_quotes_are_read() {
         assert!(reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
     });
 }
+
+/// What closes a value of `text`.
+fn own_closer(dialect: &Dialect) -> String {
+    match dialect.grammar {
+        Grammar::Tags(tags) => tags.parameter_end.to_owned(),
+        Grammar::Pairs { value, .. } => value.1.to_owned(),
+        Grammar::Nested { prefix } => format!("{prefix}</text>"),
+        _ => "<|close|>argument<|sep|>".to_owned(),
+    }
+}
+
+#[test]
+fn e5_a_closer_right_before_a_quoted_call_runs_nothing() {
+    each(elements(), |dialect| {
+        let (closer, quoted) = (own_closer(dialect), drop_call(dialect));
+        let broken = quoted.replace("users", &format!("users{closer}"));
+        let torn = quoted.replacen(&own_closer(dialect).replace("text", "table"), "", 1);
+        for value in [
+            format!("see {closer}{quoted} there"),
+            format!("see\n{closer}\n{quoted}\nthere"),
+            format!("{closer}{quoted}"),
+            format!("{closer}{quoted}{quoted} end"),
+            format!("{closer}{quoted} or {closer}{quoted} end"),
+            format!("a {quoted} b {closer} {quoted} end"),
+            format!("a {closer}{} end", note(&quoted, dialect)),
+            format!("a {closer}{} end", note(&format!("b {closer}{quoted} c"), dialect)),
+            format!("a {closer}{broken} end"),
+            format!("a {closer}{torn} end"),
+            format!("a {closer}{quoted}\n\n{} end", "long words of no matter. ".repeat(80)),
+        ] {
+            let text = format!("{} bye", note(&value, dialect));
+            for setup in setups(dialect) {
+                inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+            }
+        }
+    });
+}

@@ -89,6 +89,8 @@ pub(super) struct Members {
     whole: bool,
     value: Value,
     until: Until,
+    /// Another call follows the value, and more bytes decide whether it stands in it.
+    weighs: Option<(usize, Verdict)>,
     json: Balanced,
     scratch: String,
 }
@@ -103,6 +105,7 @@ impl Members {
             whole: false,
             value: Value::new(),
             until: Until::default(),
+            weighs: None,
             json: Balanced::default(),
             scratch: String::new(),
         }
@@ -195,7 +198,10 @@ impl Members {
     pub(super) fn advance(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Flow {
         let rule = Rule { sure: rule.sure || self.value.is_scalar(), ..rule };
         let (data, verdict) = loop {
-            let (data, verdict) = self.until.step(marks, rule, input, last);
+            let (data, verdict) = match self.weighs.take() {
+                Some(weighed) => weighed,
+                None => self.until.step(marks, rule, input, last),
+            };
             let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
             match verdict {
                 Verdict::Opens { from, to, .. } if self.until.quotes() && self.awaits(part(from, to)) => {
@@ -224,7 +230,19 @@ impl Members {
                     return Flow::Again(data + opening);
                 }
                 Verdict::Calls { from, to, element, bytes, closed } if calls(part(from, to), element, sink) => {
-                    if !closed {
+                    if closed {
+                        match sink.balances(marks, rule.value(), input.len() - data - bytes) {
+                            None => {
+                                self.weighs = Some((data, verdict));
+                                return Flow::More;
+                            }
+                            Some(false) => {
+                                self.until.stray(marks);
+                                continue;
+                            }
+                            Some(true) => {}
+                        }
+                    } else {
                         sink.torn();
                     }
                     break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });

@@ -191,6 +191,13 @@ pub(super) struct Rule {
     pub(super) named: bool,
 }
 
+impl Rule {
+    /// What opens a value.
+    pub(super) const fn value(self) -> Class {
+        if self.opens { OPEN | UNNAMED | ODDLY } else { CDATA }
+    }
+}
+
 impl Until {
     /// How many bytes at the front of `input` are surely the value's, and what then. Those bytes must all be taken before
     /// the next step, except where `held` says that nothing is held behind them.
