@@ -510,7 +510,9 @@ def test_n12_a_reader_may_wait_for_a_pause_within_its_loop(until: type, at_once:
                 await asyncio.sleep(0.02)
                 assert stream.state == "paused" and len(effects.ran) == ran
                 stream.resume()
-        assert [kind for kind in seen if kind not in (Paused, Resumed)] == whole, "no event is lost or changes its place"
+        assert [kind for kind in seen if kind not in (Paused, Resumed)] == whole, (
+            "no event is lost or changes its place"
+        )
         assert stream.result.final == "done"
 
     asyncio.run(main())
