@@ -11,6 +11,7 @@ use super::{
     call::{Call, Source},
     dialect::Dialect,
     event::{Dropped, Events, ProblemKind, Span},
+    members::NESTED,
     merged::{QUOTES, two_calls},
     parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
@@ -178,6 +179,9 @@ impl Sink for Desk<'_> {
         self.calls.utf8 = Utf8::default();
         self.calls.utf8.read(self.whole.get(from..self.used).unwrap_or_default());
         self.calls.arguments_from = end;
+        if start < self.calls.unsound {
+            self.spoiled(NESTED);
+        }
         self.writer.started(index, name, self.dialect.name, source, Span { start, end }, self.out);
         declared
     }
@@ -388,6 +392,9 @@ impl Sink for Desk<'_> {
         let found = balance.step((marks, opens), (self.whole, self.base), from, most, last);
         self.calls.looked += balance.at().saturating_sub(looked.max(from)) as u64;
         self.calls.weighs = found.is_none();
+        if found == Some(false) {
+            self.calls.unsound = self.calls.unsound.max(balance.at());
+        }
         found
     }
 

@@ -361,6 +361,11 @@ impl Until {
         self.deny(marks);
     }
 
+    /// Whether what a cut left of a marker ended the value: the call is broken whatever follows.
+    pub(super) fn torn(&self) -> bool {
+        self.torn
+    }
+
     /// Whether nothing but white space was the value's so far.
     pub(super) fn is_blank(&self) -> bool {
         !self.solid
