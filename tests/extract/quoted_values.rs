@@ -252,7 +252,10 @@ fn e5_a_quoted_call_behind_some_closers_of_the_outer_one_runs_nothing() {
 
 #[test]
 fn e5_calls_that_lack_their_closers_are_read_however_many() {
-    each(elements(), |dialect| {
+    // In these two what opens the next call is no end of the one at hand.
+    let reads =
+        |dialect: &&Dialect| dialect.name != "muse-routed" && !matches!(dialect.grammar, Grammar::Nested { .. });
+    each(elements().filter(reads), |dialect| {
         let closer = own_closer(dialect).replace("text", "table");
         let whole = |at: usize| rendered("drop", &json!({"table": format!("t{at}")}), dialect);
         let cut = |at: usize| {
