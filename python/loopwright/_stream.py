@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections import deque
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -39,6 +40,7 @@ __all__ = ["RunStream"]
 
 
 _OUTPUT_ATTEMPTS = 3
+_END_FIRST = "iterate over the stream to its end first, or, once the loop was left, `await stream.aclose()`"
 
 
 class RunStream(Generic[Output]):
@@ -71,6 +73,8 @@ class RunStream(Generic[Output]):
         self._signal = signal
         self._progress: _Progress[Output] = _Progress()
         self._closing: asyncio.Task[None] | None = None
+        # Read ahead of the loop.
+        self._kept: deque[Event] = deque()
         self._events = cast(
             "AsyncGeneratorType[Event, None]",
             _followed(self._progress, agent, conversation, deps, budget, journal, signal, watch=watch, begin=begin),
@@ -81,7 +85,7 @@ class RunStream(Generic[Output]):
         """What the run gave."""
         if self._progress.result is None:
             message = "the run has not ended"
-            raise UsageError(message, "not_finished", "iterate over the stream to its end first")
+            raise UsageError(message, "not_finished", _END_FIRST)
         return self._progress.result
 
     def cancel(self) -> None:
@@ -95,9 +99,25 @@ class RunStream(Generic[Output]):
             self._signal.interrupt()
 
     def pause(self) -> None:
-        """Start nothing new after what is under way; the time of the run stands still then."""
+        """Start nothing new after what is under way; the time of the run stands still then. What was announced and
+        begins only when its event was read is under way: within the loop wait for the pause by `until_paused`.
+        """
         if self._signal is not None:
             self._signal.pause()
+
+    async def until_paused(self) -> bool:
+        """Reads on until nothing is under way any more; false if the run has ended instead. The events read meanwhile
+        are kept for the loop. Raises `UsageError` with the code `being_read` where another task waits for the next one.
+        """
+        while self.state != "paused":
+            if self._events.ag_running:
+                message = "another task reads the stream"
+                raise UsageError(message, "being_read", "wait for `Paused` there, or take `Agent.start`")
+            try:
+                self._kept.append(await self._events.__anext__())
+            except StopAsyncIteration:
+                return False
+        return True
 
     def resume(self) -> None:
         """Go on after a pause."""
@@ -135,7 +155,10 @@ class RunStream(Generic[Output]):
         return _Reader(self)
 
     def __anext__(self) -> Awaitable[Event]:
-        return self._events.__anext__()
+        return self._first() if self._kept else self._events.__anext__()
+
+    async def _first(self) -> Event:
+        return self._kept.popleft()
 
     async def aclose(self) -> None:
         """Ends the run if it has not ended."""
@@ -185,7 +208,7 @@ class _Reader:
         return self
 
     def __anext__(self) -> Awaitable[Event]:
-        return self._next()
+        return self._stream._first() if self._stream._kept else self._next()
 
     async def aclose(self) -> None:
         """Ends the run if it has not ended."""

@@ -23,7 +23,9 @@ __all__ = ["Call", "Model", "ModelFailure", "Response"]
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call in a `Response`. `arguments` is a dict, or text where a model writes broken JSON."""
+    """A tool call in a `Response`. `arguments` is a dict, or the JSON text of one; of any other text the model is told
+    that its arguments are invalid.
+    """
 
     name: str
     arguments: Any = field(default_factory=dict)
@@ -60,7 +62,8 @@ class Response:
                 "name": call.name,
                 "input": {},
             }
-            block["invalid" if isinstance(call.arguments, str) else "input"] = call.arguments
+            arguments = _told(call.arguments) if isinstance(call.arguments, str) else call.arguments
+            block["invalid" if isinstance(arguments, str) else "input"] = arguments
             content.append(block)
         stop = self.stop or ("tool_use" if self.calls else "end_turn")
         return {
@@ -79,6 +82,19 @@ class Response:
 
             text = clean_text(json.dumps(self.to_dict(turn), ensure_ascii=False))
         return text
+
+
+def _told(text: str) -> dict[str, Any] | str:
+    """The arguments that text says, nothing where it says none; the text itself where it is no JSON object."""
+    from . import _json
+
+    if not text.strip():
+        return {}
+    try:
+        value = _json.read(text, "the arguments")
+    except ModelError:
+        return text
+    return value if isinstance(value, dict) else text
 
 
 def _written(answer: dict[str, Any]) -> str:

@@ -73,14 +73,12 @@ fn tool_use(call: &Bound<'_, PyAny>, turn: usize, place: usize) -> Option<ToolUs
     }
     let name = text(&call.getattr(intern!(py, "name")).ok()?)?;
     let arguments = call.getattr(intern!(py, "arguments")).ok()?;
-    let (input, invalid) = if arguments.is_exact_instance_of::<PyString>() {
-        (Raw::empty_object(), Some(text(&arguments)?))
-    } else {
-        let mut json = String::with_capacity(64);
-        write(&arguments, &mut json, 0)?;
-        (Raw::parse(json).ok()?, None)
-    };
-    Some(ToolUse { id, name, input, invalid, extra: None })
+    if arguments.is_exact_instance_of::<PyString>() {
+        return None;
+    }
+    let mut json = String::with_capacity(64);
+    write(&arguments, &mut json, 0)?;
+    Some(ToolUse { id, name, input: Raw::parse(json).ok()?, invalid: None, extra: None })
 }
 
 fn text(value: &Bound<'_, PyAny>) -> Option<String> {

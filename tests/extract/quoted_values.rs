@@ -2,7 +2,7 @@
 //! value, and where they don't, no call that stands in it is complete. Over each dialect's own rendered call.
 
 use loopwright::core::{
-    extract::{Dialect, Grammar, dialects, render_call},
+    extract::{Dialect, Event, Events, Grammar, dialects, render_call},
     json::Raw,
 };
 use serde_json::{Value, json};
@@ -178,5 +178,108 @@ fn e5_calls_behind_one_that_quotes_are_read() {
         let all = [("note", json!({"text": value})), ("drop", json!({"table": "logs"}))];
         assert_eq!(reading.called(), all, "{text}: {reading:?}");
         assert!(reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
+    });
+}
+
+/// What closes a value of `text`.
+fn own_closer(dialect: &Dialect) -> String {
+    match dialect.grammar {
+        Grammar::Tags(tags) => tags.parameter_end.to_owned(),
+        Grammar::Pairs { value, .. } => value.1.to_owned(),
+        Grammar::Nested { prefix } => format!("{prefix}</text>"),
+        _ => "<|close|>argument<|sep|>".to_owned(),
+    }
+}
+
+#[test]
+fn e5_a_closer_right_before_a_quoted_call_runs_nothing() {
+    each(elements(), |dialect| {
+        let (closer, quoted) = (own_closer(dialect), drop_call(dialect));
+        let broken = quoted.replace("users", &format!("users{closer}"));
+        let torn = quoted.replacen(&own_closer(dialect).replace("text", "table"), "", 1);
+        for value in [
+            format!("see {closer}{quoted} there"),
+            format!("see\n{closer}\n{quoted}\nthere"),
+            format!("{closer}{quoted}"),
+            format!("{closer}{quoted}{quoted} end"),
+            format!("{closer}{quoted} or {closer}{quoted} end"),
+            format!("a {quoted} b {closer} {quoted} end"),
+            format!("a {closer}{} end", note(&quoted, dialect)),
+            format!("a {closer}{} end", note(&format!("b {closer}{quoted} c"), dialect)),
+            format!("a {closer}{broken} end"),
+            format!("a {closer}{torn} end"),
+            format!("a {closer}{quoted}\n\n{} end", "long words of no matter. ".repeat(80)),
+        ] {
+            let text = format!("{} bye", note(&value, dialect));
+            for setup in setups(dialect) {
+                inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+            }
+        }
+    });
+}
+
+/// What closes a value of `text`, its call, and what stands around that, one marker after the other.
+fn closers(dialect: &Dialect) -> Vec<String> {
+    let text = note("VALUE", dialect);
+    let tail = text.split_once("VALUE").unwrap().1.replace("<|sep|>", "|sep|");
+    let closers = tail.split_inclusive('>').map(|closer| closer.trim().replace("|sep|", "<|sep|>")).collect::<Vec<_>>();
+    // Nested markers end with a bracket of their own, and those of Kimi with a separator.
+    match dialect.grammar {
+        Grammar::Nested { .. } => closers.chunks(2).map(<[String]>::concat).collect(),
+        _ => closers,
+    }
+}
+
+#[test]
+fn e5_a_quoted_call_behind_some_closers_of_the_outer_one_runs_nothing() {
+    each(elements().filter(|dialect| matches!(dialect.grammar, Grammar::Tags(_))), |dialect| {
+        let (closers, quoted) = (closers(dialect), drop_call(dialect));
+        for from in 0..closers.len() {
+            // All of them close the region.
+            let ends = from + 1..=closers.len();
+            for to in ends.filter(|to| to - from < closers.len() && (from > 0 || *to < 3)) {
+                let some = closers[from..to].concat();
+                for value in [format!("see {some}{quoted} there"), format!("see\n{some}\n{quoted}\nthere")] {
+                    let text = format!("{} bye", note(&value, dialect));
+                    for setup in setups(dialect) {
+                        inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_calls_that_lack_their_closers_are_read_however_many() {
+    // In these two what opens the next call is no end of the one at hand.
+    let reads =
+        |dialect: &&Dialect| dialect.name != "muse-routed" && !matches!(dialect.grammar, Grammar::Nested { .. });
+    each(elements().filter(reads), |dialect| {
+        let closer = own_closer(dialect).replace("text", "table");
+        let whole = |at: usize| rendered("drop", &json!({"table": format!("t{at}")}), dialect);
+        let cut = |at: usize| {
+            let text = whole(at);
+            text[..text.find(&closer).unwrap() + closer.len()].to_owned()
+        };
+        for count in [2, 3, 200] {
+            let text = (1..count).map(|at| cut(at) + "\n").collect::<String>() + &whole(count) + " bye";
+            for setup in setups(dialect).into_iter().take(2).map(|setup| setup.with(|policy| policy.max_calls = 1000)) {
+                let mut parser = setup.parser();
+                let (mut events, mut calls) = (Events::new(), Vec::new());
+                for piece in text.as_bytes().chunks(5) {
+                    parser.feed(piece, &mut events);
+                }
+                parser.finish(&mut events);
+                for event in events.iter() {
+                    if let Event::CallFinished { call, .. } = event {
+                        calls.push((call.arguments.clone(), call.complete));
+                    }
+                }
+                let all = (1..=count).map(|at| (format!("{{\"table\":\"t{at}\"}}"), true)).collect::<Vec<_>>();
+                assert_eq!(calls, all, "{text}");
+                assert!(parser.touched() <= 6 * text.len() as u64 + 2_000, "{}: {}", text.len(), parser.touched());
+            }
+        }
     });
 }

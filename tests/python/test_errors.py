@@ -24,7 +24,8 @@ from loopwright import (
     UsageError,
     tool,
 )
-from loopwright.testing import ScriptedModel, call, fault, recorded
+from loopwright.models import Call, ModelFailure
+from loopwright.testing import ScriptedModel, call, calls, fault, recorded
 from loopwright.tools import InvalidOutput
 from ways import agent_at, run
 
@@ -345,6 +346,29 @@ def test_a_scripted_model_has_no_wire_that_could_fail() -> None:
         error = caught_of(lambda reply=reply: ScriptedModel([reply]))
         assert isinstance(error, UsageError)
         assert "WireServer" in (error.hint or "")
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["plain", "async"])
+def test_a_function_of_a_script_may_give_whatever_a_step_is(late: bool) -> None:
+    @tool
+    def work(n: int) -> str:
+        """Works."""
+        return str(n)
+
+    def step(answer: Any) -> Any:
+        async def later(_: Any) -> Any:
+            return answer
+
+        return later if late else lambda _: answer
+
+    answers = [call("work", n=1), calls(Call("work", {"n": 2}), Call("work", {"n": 3}), text="and"), "done"]
+    result = asyncio.run(Agent(ScriptedModel([step(each) for each in answers]), tools=[work]).run("go"))
+    assert result.final == "done"
+    assert [each.input for each in result.tool_calls] == [{"n": 1}, {"n": 2}, {"n": 3}]
+    for reply, code in ((fault.status(529), "invalid_script"), (ModelFailure("no", "auth"), "auth")):
+        with pytest.raises(LoopwrightError) as caught:
+            asyncio.run(Agent(ScriptedModel([step(reply)] * 9)).run("go"))
+        assert caught.value.code == code, caught.value
 
 
 def test_every_usage_error_says_what_to_do() -> None:

@@ -14,6 +14,8 @@ import pytest
 from loopwright import Agent, Budget, Context, Grounded, Research, SubAgent, UsageError, replay, tool
 from loopwright.events import (
     ApprovalAsked,
+    Paused,
+    Resumed,
     RoundStarted,
     RunFinished,
     TextDelta,
@@ -487,3 +489,104 @@ def test_n12_other_agents_end_too(docs: Path, kind: str) -> None:
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("until", [RoundStarted, ToolStarted, ToolFinished], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("at_once", [False, True], ids=["rounds", "one answer"])
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "thread"])
+def test_n12_a_reader_may_wait_for_a_pause_within_its_loop(until: type, at_once: bool, plain: bool) -> None:
+    effects = Effects(plain=plain)
+
+    async def main() -> None:
+        stream = agent_of(effects, at_once=at_once).stream("go")
+        whole = [type(event) async for event in agent_of(Effects(plain=plain), at_once=at_once).stream("go")]
+        seen: list[type] = []
+        async for event in stream:
+            seen.append(type(event))
+            if isinstance(event, until) and stream.state == "running" and Resumed not in seen:
+                stream.pause()
+                assert await asyncio.wait_for(stream.until_paused(), 5)
+                ran = len(effects.ran)
+                await asyncio.sleep(0.02)
+                assert stream.state == "paused" and len(effects.ran) == ran
+                stream.resume()
+        assert [kind for kind in seen if kind not in (Paused, Resumed)] == whole, (
+            "no event is lost or changes its place"
+        )
+        assert stream.result.final == "done"
+
+    asyncio.run(main())
+    assert effects.ran == list(range(1, STEPS + 1))
+
+
+def test_n12_waiting_for_a_pause_that_never_comes_ends_with_the_run() -> None:
+    effects = Effects()
+
+    async def main() -> None:
+        stream = agent_of(effects).stream("go")
+        seen = []
+        async for event in stream:
+            if not seen:
+                assert not await stream.until_paused()
+            seen.append(event)
+        assert isinstance(seen[-1], RunFinished)
+        assert stream.result.final == "done"
+        # Another task reads: it would take the events.
+        other = agent_of(Effects()).stream("go")
+        reader = asyncio.ensure_future(other.__anext__())
+        await asyncio.sleep(0)
+        if not reader.done():
+            with pytest.raises(UsageError) as caught:
+                await other.until_paused()
+            assert caught.value.code == "being_read" and caught.value.hint
+        await reader
+        await other.aclose()
+
+    asyncio.run(main())
+
+
+def test_n12_the_result_of_a_stream_that_was_left_is_there_once_it_is_closed() -> None:
+    effects = Effects()
+
+    async def main() -> None:
+        stream = agent_of(effects).stream("go")
+        async for event in stream:
+            if isinstance(event, ToolStarted):
+                break
+        with pytest.raises(UsageError) as caught:
+            _ = stream.result
+        assert caught.value.code == "not_finished" and "await stream.aclose()" in (caught.value.hint or "")
+        await stream.aclose()
+        assert stream.result.stop_reason == "cancelled"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["rounds", "one answer"])
+def test_n12_a_tool_that_is_cancelled_from_outside_before_its_first_step_fails(at_once: bool) -> None:
+    effects = Effects()
+
+    async def main() -> Any:
+        stopped: list[Any] = []
+        mine = asyncio.current_task()
+
+        def factory(loop: Any, work: Any, **options: Any) -> Any:
+            made = asyncio.Task(work, loop=loop, **options)
+            frame = getattr(work, "cr_frame", None)
+            function = frame and frame.f_locals.get("function")
+            if getattr(function, "__name__", "") == "run_tool" and len(stopped) < 2:
+                stopped.append(made)
+                made.cancel()
+            return made
+
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(factory)
+        result = await asyncio.wait_for(agent_of(effects, at_once=at_once).run("go"), 5)
+        loop.set_task_factory(None)
+        assert len(stopped) == 2 and asyncio.all_tasks() == {mine}
+        return result
+
+    result = asyncio.run(main())
+    assert result.final == "done"
+    assert [call.failure for call in result.tool_calls] == ["exception"] * 2 + [None] * (STEPS - 2)
+    assert effects.ran == list(range(3, STEPS + 1))

@@ -175,3 +175,43 @@ def test_w31_a_search_provider_that_answers_with_no_json_is_the_providers_fault(
             parsed(body if isinstance(body, bytes) else body.encode(), "it")
         assert caught.value.code == "invalid_body"
     assert json.dumps(parsed(b'{"n": 1}', "it")) == '{"n": 1}'
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ('{"n": 1}', {"n": 1}),
+        (' {"n": [1, {"a": "\u00e9\\n"}]}\n', {"n": [1, {"a": "\u00e9\n"}]}),
+        ('{"n": 12345678901234567890123}', {"n": 12345678901234567890123}),
+        ('{"n": 1, "n": 2}', {"n": 2}),
+        ("{}", {}),
+        ("", {}),
+        (" \n", {}),
+        ("{broken", None),
+        ("[1]", None),
+        ("null", None),
+        ('"{}"', None),
+        ('{"n": NaN}', None),
+        ('{"n": 1e999}', None),
+        (f'{{"n": {LONG}}}', None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_w5_arguments_of_a_model_of_ones_own_may_be_the_text_of_an_object(way: str, given: str, taken: Any) -> None:
+    got: list[Any] = []
+
+    @tool
+    def work(n: Any = None) -> str:
+        """Works."""
+        got.append(n)
+        return "ok"
+
+    agent = Agent(ScriptedModel([Response("", [Call("work", given)]), "done"]), tools=[work])
+    result = agent.run_sync("go") if way == "sync" else asyncio.run(agent.run("go"))
+    assert result.final == "done"
+    call = result.tool_calls[0]
+    if taken is None:
+        assert (got, call.failure) == ([], "invalid_arguments")
+    else:
+        assert (got, call.failure, call.input) == ([taken.get("n")], None, taken)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PUNCTUAL = 0.002
 """Seconds that a timer of an event loop may be early."""
+_FROM_OUTSIDE = "a task of the run was cancelled from outside"
 _STANDSTILL = 0.02
 """Seconds between two looks at a clock that stands still."""
 
@@ -310,6 +311,8 @@ class AsyncDriver(Driver):
         work = self.work(command_id, job, function, arguments)
         task: asyncio.Task[None] = begin(self.loop, work, f"loopwright {self.run_id} {what}", self.variables)
         job.task = task
+        if task.cancelled() or not task.done():
+            task.add_done_callback(lambda _: self.unbegun(command_id, job, function, arguments))
         if job.dropped and not task.done():
             self.ending.add(task)
             task.cancel()
@@ -321,7 +324,7 @@ class AsyncDriver(Driver):
         except asyncio.CancelledError:
             if self.forget(command_id, job):
                 # Not we have cancelled it: the run can't know what became of the work.
-                self.broken(InternalError("a task of the run was cancelled from outside"))
+                self.broken(InternalError(_FROM_OUTSIDE))
             raise
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
             if self.forget(command_id, job):
@@ -329,6 +332,17 @@ class AsyncDriver(Driver):
         else:
             if self.forget(command_id, job):
                 self.arrived(event)
+
+    def unbegun(self, command_id: int, job: Job, function: Any, arguments: Any) -> None:
+        """A task is done. One that was cancelled from outside before its first step has told nobody: a tool fails, as
+        one that is cancelled while it runs.
+        """
+        if not self.forget(command_id, job):
+            return
+        if function == self.run_tool:
+            self.arrived(self.executed(command_id, arguments[1], Outcome([], failure=CANCELLED)))
+        else:
+            self.broken(InternalError(_FROM_OUTSIDE))
 
     def forget(self, command_id: int, job: Job) -> bool:
         """A task has ended; whether anybody still waits for what it gives."""
@@ -473,6 +487,7 @@ class AsyncDriver(Driver):
         self.tasks.setdefault(command.id, {})[job] = None  # type: ignore[arg-type]
         work, name = self.gather(command, job), f"loopwright {self.run_id} gathering"
         job.task = begin_later(self.loop, work, name, self.variables)
+        job.task.add_done_callback(lambda _: self.unbegun(command.id, job, self.gather, ()))  # type: ignore[arg-type]
 
     async def gather(self, command: _core.Command, job: Job) -> None:
         """Asks memory and functions, and hands what they gave to the search of the folders."""

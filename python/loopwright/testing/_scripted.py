@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from loopwright.models import Call, Response
 from ._wire import Reply, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from loopwright._core import Request
 
@@ -32,8 +33,8 @@ class ScriptedModel:
     """Answers with what the script says, in order.
 
     A step is text, a `Response`, what `text`, `call` and `calls` of this package give, an exception (raised), or a
-    function of the request. `requests` keeps what was asked; `assert_complete` fails if a step is left. Without a wire
-    there are no faults of one: raise a `ModelFailure`, or take a `WireServer`.
+    function of the request that gives one of these. `requests` keeps what was asked; `assert_complete` fails if a step
+    is left. Without a wire there are no faults of one: raise a `ModelFailure`, or take a `WireServer`.
 
     With `by_turn` the step is chosen by the number of answers in the history, so that many runs can share the model.
     """
@@ -75,14 +76,19 @@ class ScriptedModel:
         return f"the script of {len(self._steps)} replies is used up; the model was asked once more"
 
     def _answer(self, step: Any, request: Request) -> Any:
+        if inspect.isawaitable(step):
+            return self._in_time(step, request)
         if isinstance(step, BaseException):
             raise step
         if isinstance(step, Reply):
-            return _from_reply(step)
+            return _from_reply(_playable(step))
         if callable(step) and not isinstance(step, (str, Response)):
             function: Callable[[Request], Any] = step
-            return function(request)
+            return self._answer(function(request), request)
         return step
+
+    async def _in_time(self, step: Awaitable[Any], request: Request) -> Any:
+        return self._answer(await step, request)
 
 
 def _playable(step: Any) -> Any:

@@ -4,6 +4,7 @@
 use super::{
     bodies::Boxed,
     signature::{Kind, Signature},
+    until::{Class, Marks},
 };
 
 /// Where a grammar stands after a step.
@@ -76,6 +77,11 @@ pub(super) trait Sink {
     /// Whether there may be a tool of this name: one was declared, or none at all were.
     fn knows(&self, _tool: &str) -> bool {
         true
+    }
+    /// Whether a value that another call follows, `behind` bytes before the input's end, does end there: of all that follows, no value is
+    /// closed that nothing opened. `None` where more bytes decide; nothing may be taken before.
+    fn balances(&mut self, _marks: &Marks, _opens: Class, _behind: usize) -> Option<bool> {
+        Some(true)
     }
     /// The deepest nesting allowed.
     fn max_depth(&self) -> usize;

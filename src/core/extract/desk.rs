@@ -6,15 +6,18 @@ mod calls;
 mod dry_run;
 
 use super::{
+    balance::Balance,
     body::Sink,
     call::{Call, Source},
     dialect::Dialect,
     event::{Dropped, Events, ProblemKind, Span},
+    members::NESTED,
     merged::{QUOTES, two_calls},
     parser::{FREE, VAIN},
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
     signature::{Kind, Signature, Signatures, resolved},
+    until::{Class, Marks},
     utf8::Utf8,
     writer::{Writer, dropped, problem},
 };
@@ -37,6 +40,8 @@ pub(super) struct Desk<'a> {
     pub(super) whole: &'a [u8],
     /// Where `whole` stands.
     pub(super) base: usize,
+    /// How much of `whole` the body is shown, and whether nothing follows on `whole`.
+    pub(super) shown: (usize, bool),
     /// How much of `whole` is taken.
     pub(super) used: usize,
     /// From where on the taken bytes are text that isn't written yet.
@@ -174,6 +179,9 @@ impl Sink for Desk<'_> {
         self.calls.utf8 = Utf8::default();
         self.calls.utf8.read(self.whole.get(from..self.used).unwrap_or_default());
         self.calls.arguments_from = end;
+        if start < self.calls.unsound {
+            self.spoiled(NESTED);
+        }
         self.writer.started(index, name, self.dialect.name, source, Span { start, end }, self.out);
         declared
     }
@@ -365,6 +373,29 @@ impl Sink for Desk<'_> {
 
     fn knows(&self, tool: &str) -> bool {
         self.tools.is_none_or(|tools| tools.get(resolved(self.tools, tool)).is_some())
+    }
+
+    fn balances(&mut self, marks: &Marks, opens: Class, behind: usize) -> Option<bool> {
+        let (shown, last) = self.shown;
+        let from = self.base + shown.saturating_sub(behind);
+        let most = self.policy.max_argument_bytes;
+        let name = self.dialect.name;
+        let place = self.calls.balances.iter().position(|balance| balance.dialect == name);
+        if place.is_none() {
+            self.calls.balances.push(Balance::new(name));
+        }
+        let balance = match place {
+            Some(place) => self.calls.balances.get_mut(place),
+            None => self.calls.balances.last_mut(),
+        }?;
+        let looked = balance.at();
+        let found = balance.step((marks, opens), (self.whole, self.base), from, most, last);
+        self.calls.looked += balance.at().saturating_sub(looked.max(from)) as u64;
+        self.calls.weighs = found.is_none();
+        if found == Some(false) {
+            self.calls.unsound = self.calls.unsound.max(balance.at());
+        }
+        found
     }
 
     fn max_depth(&self) -> usize {

@@ -89,6 +89,8 @@ pub(super) struct Members {
     whole: bool,
     value: Value,
     until: Until,
+    /// Another call follows the value, or a closer is missing, and more bytes decide whether another call stands in it.
+    weighs: Option<(usize, Verdict)>,
     json: Balanced,
     scratch: String,
 }
@@ -103,6 +105,7 @@ impl Members {
             whole: false,
             value: Value::new(),
             until: Until::default(),
+            weighs: None,
             json: Balanced::default(),
             scratch: String::new(),
         }
@@ -195,16 +198,17 @@ impl Members {
     pub(super) fn advance(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool, sink: &mut dyn Sink) -> Flow {
         let rule = Rule { sure: rule.sure || self.value.is_scalar(), ..rule };
         let (data, verdict) = loop {
-            let (data, verdict) = self.until.step(marks, rule, input, last);
+            let (data, verdict) = match self.weighs.take() {
+                Some(weighed) => weighed,
+                None => self.until.step(marks, rule, input, last),
+            };
             let part = |from: usize, to: usize| input.get(data + from..data + to).unwrap_or_default();
-            match verdict {
+            let ended = match verdict {
                 Verdict::Opens { from, to, .. } if self.until.quotes() && self.awaits(part(from, to)) => {
                     self.until.stray(marks);
                     continue;
                 }
-                Verdict::Opens { from, to, newline } if self.awaits(part(from, to)) => {
-                    break (data, Verdict::Unclosed(newline));
-                }
+                Verdict::Opens { from, to, newline } if self.awaits(part(from, to)) => Verdict::Unclosed(newline),
                 Verdict::Opens { from, to, .. }
                     if self.until.is_blank() && blank(input.get(..data)) && self.opens_again(part(from, to)) =>
                 {
@@ -224,15 +228,31 @@ impl Members {
                     return Flow::Again(data + opening);
                 }
                 Verdict::Calls { from, to, element, bytes, closed } if calls(part(from, to), element, sink) => {
-                    if !closed {
-                        sink.torn();
-                    }
-                    break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });
+                    if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) }
                 }
-                Verdict::Opens { .. } | Verdict::Calls { .. } => {}
-                _ => break (data, verdict),
+                Verdict::Opens { .. } | Verdict::Calls { .. } => {
+                    self.until.deny(marks);
+                    continue;
+                }
+                _ => verdict,
+            };
+            if let Some(bytes) = guessed(ended, verdict).filter(|_| !self.until.torn()) {
+                match sink.balances(marks, rule.value(), input.len() - data - bytes) {
+                    None => {
+                        self.weighs = Some((data, verdict));
+                        return Flow::More;
+                    }
+                    Some(false) => {
+                        self.until.stray(marks);
+                        continue;
+                    }
+                    Some(true) => {}
+                }
             }
-            self.until.deny(marks);
+            if let Verdict::Calls { closed: false, .. } = verdict {
+                sink.torn();
+            }
+            break (data, ended);
         };
         let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
         let own = input.get(..data).unwrap_or_default();
@@ -300,8 +320,16 @@ impl Members {
 /// Why a call isn't complete whose value holds an open code fence, and a call in it: it may be another one.
 pub(super) const SHOWN: &str = "what opens a call stands in a code fence that nothing closes";
 
-/// Why a call isn't complete in whose value a parameter opens behind a quoted call.
-pub(super) const NESTED: &str = "a parameter opens in a value behind a call that stands in it";
+/// Why a call isn't complete whose value may quote one, or that may stand in such a value.
+pub(super) const NESTED: &str = "what opens and closes a call and its values doesn't balance: a value may quote a call";
+
+/// How many bytes of markup end a value whose call lacks a closer: it may be that another call's stands in it.
+pub(super) const fn guessed(ended: Verdict, verdict: Verdict) -> Option<usize> {
+    match (ended, verdict) {
+        (Verdict::Unclosed(bytes), _) | (Verdict::End(bytes), Verdict::Calls { .. }) => Some(bytes),
+        _ => None,
+    }
+}
 
 /// Whether the head of a call, an element's inside or a bare name, names a tool there is.
 pub(super) fn calls(head: &[u8], element: bool, sink: &dyn Sink) -> bool {

@@ -5,6 +5,7 @@
 mod after;
 mod arguments;
 mod attributes;
+mod balance;
 mod bodies;
 mod body;
 mod call;

@@ -18,7 +18,7 @@ use super::{
     remains::{self, Remains},
     signature::{Kind, Signature},
     tags::{ODD, find_attributes},
-    until::{Bound, Found, Look, MAX_HEAD, Marks, OPEN, Seen, Until},
+    until::{Bound, Found, Look, MAX_HEAD, Marks, OPEN, Seen, Until, Verdict},
     value::Value,
 };
 
@@ -90,6 +90,8 @@ pub(super) struct NestedBody {
     lead: String,
     value: Value,
     until: Until,
+    /// Another call follows the value, or a closer is missing, and more bytes decide whether another call stands in it.
+    weighs: Option<(usize, Verdict)>,
     ends: Marks,
     remains: Remains,
     json: Balanced,
@@ -126,6 +128,7 @@ impl NestedBody {
             lead: String::new(),
             value: Value::new(),
             until: Until::default(),
+            weighs: None,
             ends: Marks::default(),
             remains: Remains::default(),
             json: Balanced::default(),

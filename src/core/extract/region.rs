@@ -123,12 +123,14 @@ impl Parser {
             // What is known here must not depend on when it was asked: how much more is shown goes by it.
             region.body.hurry();
         }
+        let nothing_follows = last;
         let last = last && end == whole.len();
         if !last && !std::mem::take(&mut self.again) && self.at + end <= region.seen && shown <= end {
             return (0, false);
         }
         let seen = region.seen;
         region.seen = region.seen.max(self.at + end);
+        self.calls.weighs = false;
         let mut desk = Desk {
             calls: &mut self.calls,
             tools: self.tools.as_ref(),
@@ -138,6 +140,7 @@ impl Parser {
             dialect: region.dialect,
             whole,
             base: self.at,
+            shown: (end, nothing_follows),
             used: from,
             text_from: 0,
             spent: &mut self.spent,
@@ -171,6 +174,7 @@ impl Parser {
             region.block = region.block.saturating_add(region.block - region.start);
         }
         match step {
+            Step::More if self.calls.weighs => (used, false),
             Step::More if last => self.cut_off(used, whole, out),
             Step::More if mode == Mode::Pending => {
                 if shown > end {
@@ -272,6 +276,7 @@ impl Parser {
                 dialect: region.dialect,
                 whole,
                 base: self.at,
+                shown: (end, true),
                 used,
                 text_from: used,
                 spent: &mut self.spent,

@@ -7,7 +7,7 @@ use super::{
     desk::REMAINS,
     members::{self, Next},
     signature::{Kind, Signature},
-    until::Search,
+    until::{Class, Marks, Search},
 };
 
 /// Why a region fails in which a call was announced and neither an element nor its end followed. It may have been talk.
@@ -162,6 +162,10 @@ impl Sink for Mute<'_> {
 
     fn knows(&self, tool: &str) -> bool {
         self.sink.knows(tool)
+    }
+
+    fn balances(&mut self, marks: &Marks, opens: Class, behind: usize) -> Option<bool> {
+        self.sink.balances(marks, opens, behind)
     }
 
     fn max_depth(&self) -> usize {

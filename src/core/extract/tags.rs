@@ -12,7 +12,7 @@
 use super::{
     body::{Body, Sink, Step},
     dialect::{Grammar, Tags, dialects},
-    members::{EARLY, FOLLOWED, Flow, Members, Next, OPEN_CALL, Typing},
+    members::{EARLY, FOLLOWED, Flow, Members, NESTED, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks,
@@ -196,8 +196,9 @@ impl TagsBody {
     }
 
     fn before(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        let wanted = if self.any { CALL | CALL_END } else { CALL };
+        let wanted = if self.any { CALL | CALL_END | CLOSER } else { CALL };
         match self.look.step(&self.marks, wanted, input) {
+            Seen::Mark { class: CLOSER, .. } => self.no_call(),
             // Models close a call twice now and then.
             Seen::Mark { class: CALL_END, end, .. } => {
                 sink.markup(end);
@@ -210,6 +211,15 @@ impl TagsBody {
                 Next::Took(0)
             }
             Seen::Nothing | Seen::Part(_) if !last => Next::Wait,
+            // What stands around the call isn't closed: what did close it may have stood in a value.
+            _ if self.any && !self.alone => match sink.balances(&self.marks, self.rule().value(), input.len()) {
+                None => Next::Wait,
+                Some(true) => self.no_call(),
+                Some(false) => {
+                    sink.spoiled_behind(NESTED);
+                    self.no_call()
+                }
+            },
             _ => self.no_call(),
         }
     }

@@ -191,6 +191,13 @@ pub(super) struct Rule {
     pub(super) named: bool,
 }
 
+impl Rule {
+    /// What opens a value.
+    pub(super) const fn value(self) -> Class {
+        if self.opens { OPEN | UNNAMED | ODDLY } else { CDATA }
+    }
+}
+
 impl Until {
     /// How many bytes at the front of `input` are surely the value's, and what then. Those bytes must all be taken before
     /// the next step, except where `held` says that nothing is held behind them.
@@ -352,6 +359,11 @@ impl Until {
     pub(super) fn stray(&mut self, marks: &Marks) {
         self.strays = true;
         self.deny(marks);
+    }
+
+    /// Whether what a cut left of a marker ended the value: the call is broken whatever follows.
+    pub(super) fn torn(&self) -> bool {
+        self.torn
     }
 
     /// Whether nothing but white space was the value's so far.

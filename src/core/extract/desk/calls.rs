@@ -2,6 +2,7 @@
 //! what is dropped.
 
 use super::super::{
+    balance::Balance,
     call::{Call, Source},
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::Policy,
@@ -72,6 +73,12 @@ pub(in crate::core::extract) struct Calls {
     pub(in crate::core::extract) dropped_to: usize,
     /// Another call ended a value, whose rest may follow.
     pub(in crate::core::extract) torn: bool,
+    /// What was seen of the values that are closed behind a call without its closers, in each dialect that wrote one.
+    pub(super) balances: Vec<Balance>,
+    /// Up to here calls may stand in a value of another one, and none is complete.
+    pub(super) unsound: usize,
+    /// Whether more of the text decides where a value ended: nothing is taken before.
+    pub(in crate::core::extract) weighs: bool,
     /// How many bytes grammars looked at more than once.
     pub(in crate::core::extract) looked: u64,
 }

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         body::Sink,
-        members::{NESTED, Next, SHOWN, calls},
+        members::{NESTED, Next, SHOWN, calls, guessed},
         signature::Kind,
-        until::{Bound, CALL_END, CLOSER, END, Marks, NEXT, OPEN, Rule, SURE, Seen, UNCLOSED, Until, Verdict, WORDS},
+        until::{
+            Bound, CALL_END, CDATA, CLOSER, END, Marks, NEXT, OPEN, Rule, SURE, Seen, UNCLOSED, Until, Verdict, WORDS,
+        },
         value::Forms,
     },
     Frame, ITEM, NestedBody, State, is_call,
@@ -169,6 +171,7 @@ impl NestedBody {
         self.begin(Forms::of(&self.kind), sink);
         self.ends = Marks::default();
         self.ends.add(END, Bound::Nothing, &[self.prefix, "</", &self.name, ">"]);
+        self.ends.add(CDATA, Bound::Nothing, &[self.prefix, "<", &self.name, ">"]);
         // Whatever follows the end of an element has the prefix.
         self.ends.add(OPEN, Bound::Nothing, &[self.prefix, "<"]);
         self.ends.add(CALL_END, Bound::Nothing, &[self.prefix, "</invoke>"]);
@@ -223,19 +226,43 @@ impl NestedBody {
             named: !self.name.is_empty(),
         };
         let (data, verdict) = loop {
-            let (data, verdict) = self.until.step(&self.ends, rule, input, last);
-            match verdict {
+            let (data, verdict) = match self.weighs.take() {
+                Some(weighed) => weighed,
+                None => self.until.step(&self.ends, rule, input, last),
+            };
+            let ended = match verdict {
                 Verdict::Calls { from, to, closed, bytes, .. }
                     if calls(input.get(data + from..data + to).unwrap_or_default(), true, sink) =>
                 {
-                    if !closed {
-                        sink.torn();
+                    if closed {
+                        Verdict::End(bytes)
+                    } else {
+                        Verdict::Unclosed(bytes)
                     }
-                    break (data, if closed { Verdict::End(bytes) } else { Verdict::Unclosed(bytes) });
                 }
-                Verdict::Calls { .. } => self.until.deny(&self.ends),
-                _ => break (data, verdict),
+                Verdict::Calls { .. } => {
+                    self.until.deny(&self.ends);
+                    continue;
+                }
+                _ => verdict,
+            };
+            if let Some(bytes) = guessed(ended, verdict).filter(|_| !self.until.torn()) {
+                match sink.balances(&self.ends, rule.value(), input.len() - data - bytes) {
+                    None => {
+                        self.weighs = Some((data, verdict));
+                        return Next::Wait;
+                    }
+                    Some(false) => {
+                        self.until.stray(&self.ends);
+                        continue;
+                    }
+                    Some(true) => {}
+                }
             }
+            if let Verdict::Calls { closed: false, .. } = verdict {
+                sink.torn();
+            }
+            break (data, ended);
         };
         let more = !self.until.held() && matches!(verdict, Verdict::More | Verdict::Cut);
         let own = input.get(..data).unwrap_or_default();
