@@ -240,7 +240,9 @@ fn judge(
 ) -> SanityResult {
     let mut result = SanityResult::default();
     let mut detector = StuckDetector::new(stuck.cloned().unwrap_or_default());
-    asked.iter().for_each(|text| detector.show(text));
+    for text in asked {
+        detector.show(text);
+    }
     let mut moment = Momentum::default();
     let (mut news, mut seen) = (0_usize, BTreeSet::new());
     let mut last_failed = None;
