@@ -307,16 +307,17 @@ fn forgetting_takes_what_was_made_of_it_alone() {
             source: None,
             memory: Some(secret),
             trust: Trust::User,
+            user: None,
         })
         .unwrap();
     assert_eq!(other.recall(&Query::new("gate")).unwrap().len(), 5);
-    assert_eq!(memory.neighbours("Gate", None, 1, 10).unwrap().len(), 1);
+    assert_eq!(memory.neighbours("Gate", None, 1, 10, None).unwrap().len(), 1);
     assert_eq!(memory.forget(secret, false).unwrap(), [secret, alone, deeper]);
     for memory in [&memory, &other] {
         let left: BTreeSet<i64> =
             memory.recall(&Query::new("gate code 4471")).unwrap().iter().map(|hit| hit.record.id).collect();
         assert_eq!(left, BTreeSet::from([talk, both]), "another process sees it at once too");
-        assert!(memory.neighbours("gate", None, 1, 10).unwrap().is_empty());
+        assert!(memory.neighbours("gate", None, 1, 10, None).unwrap().is_empty());
     }
     let why = memory.why(secret).unwrap();
     assert_eq!((why.state, why.record.text.as_str()), ("forgotten", "the gate code is 4471"));
@@ -369,25 +370,34 @@ fn d26_entities_are_found_and_related() {
     );
     assert_eq!(RELATIONS.len(), 13);
     let relate = |subject, relation, object, trust| {
-        memory.relate(&Relation { subject, relation, object, source: Some("talk"), memory: None, trust }).unwrap();
+        memory
+            .relate(&Relation { subject, relation, object, source: Some("talk"), memory: None, trust, user: None })
+            .unwrap();
     };
     relate("Ann", "knows", "Maria  Lopez", Trust::User);
     relate("ann", "knows", "maria lopez", Trust::User);
     relate("Maria Lopez", "works_at", "Blue Bottle", Trust::Untrusted);
     relate("Blue Bottle", "located_in", "Oslo", Trust::Verified);
-    let near = memory.neighbours("ANN", None, 1, 10).unwrap();
+    let near = memory.neighbours("ANN", None, 1, 10, None).unwrap();
     assert_eq!(near.len(), 1);
     assert_eq!((near[0].entity.as_str(), near[0].relation.as_str(), near[0].inverse), ("Maria  Lopez", "knows", false));
     assert_eq!(near[0].sources, ["talk"]);
-    let far = memory.neighbours("ann", None, 3, 10).unwrap();
+    let far = memory.neighbours("ann", None, 3, 10, None).unwrap();
     assert_eq!(
         far.iter().map(|one| (one.entity.as_str(), one.distance, one.trust)).collect::<Vec<_>>(),
         [("Maria  Lopez", 1, Trust::User), ("Blue Bottle", 2, Trust::Untrusted), ("Oslo", 3, Trust::Untrusted),]
     );
-    let back = memory.neighbours("Oslo", Some("located_in"), 1, 10).unwrap();
+    let back = memory.neighbours("Oslo", Some("located_in"), 1, 10, None).unwrap();
     assert!(back[0].inverse && back[0].entity == "Blue Bottle");
-    let wrong =
-        Relation { subject: "a", relation: "eats", object: "b", source: None, memory: None, trust: Trust::User };
+    let wrong = Relation {
+        subject: "a",
+        relation: "eats",
+        object: "b",
+        source: None,
+        memory: None,
+        trust: Trust::User,
+        user: None,
+    };
     let error = memory.relate(&wrong).unwrap_err();
     assert_eq!(error.code, "unknown_relation");
     assert!(error.hint.unwrap().contains("depends_on"));

@@ -1956,15 +1956,22 @@ class MemoryStore:
     def forget(self, id: int, erase: bool) -> list[int]:
         """Forgets a memory; gives the numbers of all that went with it."""
 
-    def forget_user(self, user: str) -> list[int]:
-        """Forgets a user and erases what was kept of that one; gives the numbers of all that went."""
+    def forget_user(self, user: str) -> str:
+        """Forgets a user and erases what was kept of that one; gives what went, as JSON."""
 
     def relate(
-        self, subject: str, relation: str, object: str, source: str | None, memory: int | None, trust: str
+        self,
+        subject: str,
+        relation: str,
+        object: str,
+        source: str | None,
+        memory: int | None,
+        trust: str,
+        user: str | None,
     ) -> None:
         """Keeps a relation between two entities."""
 
-    def neighbours(self, entity: str, relation: str | None, distance: int, limit: int) -> str:
+    def neighbours(self, entity: str, relation: str | None, distance: int, limit: int, user: str | None) -> str:
         """The entities around one, as JSON."""
 
     def consolidate(self, repeats: int) -> str:

@@ -177,6 +177,28 @@ class Neighbour:
     """The memories that say so."""
 
 
+class Forgotten(list[int]):
+    """The numbers of the memories that went with a user, and how much else did."""
+
+    relations: int
+    """Relations that rested on none of the memories."""
+    work: int
+    """Pieces of work after turns that waited, were under way or had failed."""
+    audit: int
+    """Records of the audit that named the user or a run of that one."""
+
+    @classmethod
+    def _of(cls, said: Mapping[str, Any]) -> Forgotten:
+        gone = cls(said["memories"])
+        gone.relations, gone.work, gone.audit = said["relations"], said["work"], said["audit"]
+        return gone
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was kept of the user."""
+        return bool(self or self.relations or self.work or self.audit)
+
+
 @dataclass(frozen=True, slots=True)
 class Injection:
     """Memories as text for a model, fenced as data."""

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _core
 from ._embedders import Embedder, EndpointEmbedder, _name, hashing, minilm, minilm_installed
 from ._options import whole
-from ._recalled import Consolidated, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
+from ._recalled import Consolidated, Forgotten, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._schedule import Schedule
 from .errors import UsageError
 
@@ -48,6 +48,7 @@ __all__ = [
     "Consolidated",
     "Embedder",
     "EndpointEmbedder",
+    "Forgotten",
     "Hit",
     "Injection",
     "Memory",
@@ -199,8 +200,9 @@ class Memory:
     def inject(self, query: str, hits: int = 5, characters: int = 400, **where: Any) -> Injection:
         """What fits `query`, as text for a model: at most so many hits of so many characters, each text once.
 
-        The text is fenced as data, each memory with category, tags, entities, trust and age; nothing that was stored
-        can close the fence. `where` takes what `recall` takes.
+        Half of the places are kept for what fits and is trusted as `user` or `verified`, which stands first: no number
+        of other memories crowds it out. The text is fenced as data, each memory with category, tags, entities, trust
+        and age; nothing that was stored can close the fence. `where` takes what `recall` takes.
         """
         asked = self._asked(query, _count("hits", hits), where)
         _count("characters", characters)
@@ -214,15 +216,17 @@ class Memory:
     def forget(self, memory: int | Hit, *, erase: bool = False) -> list[int]:
         """Forgets a memory, at once and for all who have the file open; gives the numbers of all that went with it.
 
-        What was derived from it alone is forgotten too, and what says the same of the same user. What stays is a
-        tombstone, which `why` still knows. With `erase` the words leave all tables, the files of preferences and the
-        bytes of the store, with whatever was derived from them and holds a word that only they had; the file is written
-        anew for that. `erase_unfinished` says that another connection was in the way: the same call finishes it.
+        What was derived from it alone is forgotten too, and what says the same of the same user and is trusted no
+        further. What stays is a tombstone, which `why` still knows. With `erase` the words, whoever stands for them,
+        leave all tables, the files of preferences and the bytes of the store, with whatever was derived from them and
+        holds a word that only they had; the file is written anew for that. `erase_unfinished` says that another
+        connection was in the way: the same call finishes it.
         """
         return self._core.forget(_id(memory), erase)
 
-    def forget_user(self, user: str) -> list[int]:
-        """Forgets all that is kept of a user, and erases it; gives the numbers of the memories that went.
+    def forget_user(self, user: str) -> Forgotten:
+        """Forgets all that is kept of a user, and erases it; gives the numbers of the memories that went, and how much
+        else did. `Forgotten.known` is false for a name that nothing was kept of.
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
         failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
@@ -232,7 +236,7 @@ class Memory:
             raise UsageError(f"a user can't be {user!r:.100}", "invalid_value", "name the user to forget")
         if self._worker is not None:
             self._worker.drop(user)
-        return self._core.forget_user(user)
+        return Forgotten._of(json.loads(self._core.forget_user(user)))
 
     def relate(
         self,
@@ -242,14 +246,16 @@ class Memory:
         source: str | int | Hit | None = None,
         *,
         trust: Trust = "unverified",
+        user: str | None = None,
     ) -> None:
         """Keeps that `subject` stands in `relation` (see `relations()`) to `object`.
 
-        A `source` that is a memory takes the relation with it when it is forgotten.
+        A `source` that is a memory takes the relation with it when it is forgotten. The relation belongs to `user`;
+        without one, to whom the memory belongs to, or to everybody. Error `invalid_value`: the memory is another's.
         """
         text = source if isinstance(source, str) else None
         memory = None if source is None or isinstance(source, str) else _id(source)
-        self._core.relate(subject, relation, object, text, memory, trust)
+        self._core.relate(subject, relation, object, text, memory, trust, user)
 
     @staticmethod
     def relations() -> list[str]:
@@ -257,11 +263,19 @@ class Memory:
         return relations()
 
     def neighbours(
-        self, entity: str, relation: str | None = None, *, distance: int = 1, limit: int = 50
+        self,
+        entity: str,
+        relation: str | None = None,
+        *,
+        distance: int = 1,
+        limit: int = 50,
+        user: str | None = None,
     ) -> list[Neighbour]:
-        """Who and what is related to `entity`, up to so many steps away; nearest first, then most trusted."""
+        """Who and what is related to `entity`, up to so many steps away; nearest first, then most trusted. `user` is as
+        in `recall`.
+        """
         reach = _count("distance", distance), _count("limit", limit)
-        found = json.loads(self._core.neighbours(entity, relation, *reach))
+        found = json.loads(self._core.neighbours(entity, relation, *reach, user))
         return [
             Neighbour(**{**one, "sources": tuple(one["sources"]), "memories": tuple(one["memories"])}) for one in found
         ]
@@ -401,7 +415,7 @@ class Memory:
 
         return await to_thread(self.forget, memory, erase=erase)
 
-    async def aforget_user(self, user: str) -> list[int]:
+    async def aforget_user(self, user: str) -> Forgotten:
         """`forget_user`, to be awaited."""
         from asyncio import to_thread
 

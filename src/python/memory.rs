@@ -373,13 +373,13 @@ impl MemoryStore {
         self.with(py, |memory| memory.forget(id, erase))
     }
 
-    /// Forgets a user and erases what was kept of that one; gives the numbers of all that went.
-    fn forget_user(&self, py: Python<'_>, user: &str) -> PyResult<Vec<i64>> {
-        self.with(py, |memory| memory.forget_user(user))
+    /// Forgets a user and erases what was kept of that one; gives what went, as JSON.
+    fn forget_user(&self, py: Python<'_>, user: &str) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.forget_user(user)?))
     }
 
     /// Keeps a relation between two entities.
-    #[pyo3(signature = (subject, relation, object, source, memory, trust))]
+    #[pyo3(signature = (subject, relation, object, source, memory, trust, user))]
     #[allow(clippy::too_many_arguments)] // as Python gives them
     fn relate(
         &self,
@@ -390,15 +390,16 @@ impl MemoryStore {
         source: Option<&str>,
         memory: Option<i64>,
         trust: &str,
+        user: Option<&str>,
     ) -> PyResult<()> {
         self.with(py, |store| {
             let trust = trust_of(trust)?;
-            store.relate(&Relation { subject, relation, object, source, memory, trust })
+            store.relate(&Relation { subject, relation, object, source, memory, trust, user })
         })
     }
 
     /// The entities around one, as JSON.
-    #[pyo3(signature = (entity, relation, distance, limit))]
+    #[pyo3(signature = (entity, relation, distance, limit, user))]
     fn neighbours(
         &self,
         py: Python<'_>,
@@ -406,8 +407,9 @@ impl MemoryStore {
         relation: Option<&str>,
         distance: usize,
         limit: usize,
+        user: Option<&str>,
     ) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.neighbours(entity, relation, distance, limit)?))
+        self.with(py, |memory| json(&memory.neighbours(entity, relation, distance, limit, user)?))
     }
 
     /// Merges and promotes by rule; what was done, as JSON.

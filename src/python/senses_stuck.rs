@@ -11,7 +11,7 @@ use crate::core::sense::{
     breakpoint::Breakpoint,
     continuation::{Standing, continuation as say},
     momentum::{self, MomentumPolicy},
-    stuck::{self, Step, StuckPolicy},
+    stuck::{self, StuckPolicy},
 };
 
 fn parsed<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
@@ -75,8 +75,8 @@ impl StuckDetector {
         kind: Option<&str>,
         state: Option<&str>,
     ) -> Option<Verdict> {
-        let step = Step::of_text(name, arguments, result, failed, kind);
         self.with(|detector| {
+            let step = detector.step_of_text((name, arguments), result, failed, kind);
             detector.record_step(name, arguments, &step, state.map(|state| xxh3_64(state.as_bytes())));
             verdict_of(detector)
         })
@@ -86,14 +86,13 @@ impl StuckDetector {
     #[pyo3(signature = (pairs, state=None))]
     #[allow(clippy::needless_pass_by_value)] // as Python gives them
     fn record_round(&self, pairs: Vec<Pair>, state: Option<&str>) -> Option<Verdict> {
-        let steps: Vec<(Step, &str, &str)> = pairs
-            .iter()
-            .map(|(name, arguments, result, failed, kind)| {
-                (Step::of_text(name, arguments, result, *failed, kind.as_deref()), name.as_str(), arguments.as_str())
-            })
-            .collect();
         self.with(|detector| {
-            detector.record_steps(&stuck::distinct_steps(steps), state.map(|state| xxh3_64(state.as_bytes())));
+            let steps = pairs.iter().map(|(name, arguments, result, failed, kind)| {
+                let step = detector.step_of_text((name, arguments), result, *failed, kind.as_deref());
+                (step, name.as_str(), arguments.as_str())
+            });
+            let steps = stuck::distinct_steps(steps);
+            detector.record_steps(&steps, state.map(|state| xxh3_64(state.as_bytes())));
             verdict_of(detector)
         })
     }

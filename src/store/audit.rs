@@ -234,21 +234,24 @@ pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<V
     statement.query_map([user], |row| row.get(0))?.collect()
 }
 
-/// Takes a user out of the audit: the name, the runs, the sessions and all details.
-pub(super) fn erase_user(connection: &Connection, user: &str, traces: &Traces) -> rusqlite::Result<()> {
+/// Takes a user out of the audit: the name, the runs, the sessions and all details. Gives how many records there were.
+pub(super) fn erase_user(connection: &Connection, user: &str, traces: &Traces) -> rusqlite::Result<usize> {
     let blank = "session = '', turn = NULL, user = NULL, detail = ?2";
     changing(connection, || {
-        connection.prepare_cached(&format!("UPDATE audit SET {blank} WHERE user = ?1"))?.execute((user, ERASED))?;
+        let named = format!("UPDATE audit SET {blank} WHERE user = ?1");
+        let mut count = connection.prepare_cached(&named)?.execute((user, ERASED))?;
         for run in &traces.runs {
-            connection.prepare_cached(&format!("UPDATE audit SET {blank} WHERE turn = ?1"))?.execute((run, ERASED))?;
+            let of_run = format!("UPDATE audit SET {blank} WHERE turn = ?1");
+            count += connection.prepare_cached(&of_run)?.execute((run, ERASED))?;
         }
-        Ok(())
+        Ok(count)
     })
 }
 
 /// Changes rows of the audit, as part of a transaction: erasing alone may.
-fn changing(connection: &Connection, change: impl FnOnce() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+fn changing<T>(connection: &Connection, change: impl FnOnce() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     connection.execute_batch("DROP TRIGGER IF EXISTS audit_is_not_changed")?;
-    change()?;
-    connection.execute_batch(UNCHANGED)
+    let changed = change()?;
+    connection.execute_batch(UNCHANGED)?;
+    Ok(changed)
 }

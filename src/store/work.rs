@@ -374,16 +374,16 @@ pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<V
     statement.query_map([user], |row| row.get(0))?.collect()
 }
 
-/// Ends the work of a user, of whatever kind, and forgets that turns of that one were begun.
-pub(super) fn erase_user(connection: &Connection, user: &str) -> rusqlite::Result<()> {
+/// Ends the work of a user, of whatever kind, and forgets that turns of that one were begun. Gives how many there were.
+pub(super) fn erase_user(connection: &Connection, user: &str) -> rusqlite::Result<usize> {
     let mut own = connection
         .prepare_cached("SELECT id FROM work WHERE json_valid(payload) AND json_extract(payload, '$.user') = ?1")?;
     let ids: Vec<i64> = own.query_map([user], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    ids.into_iter().try_for_each(|id| end_erased(connection, id))?;
-    connection
+    ids.iter().try_for_each(|id| end_erased(connection, *id))?;
+    let begun = connection
         .prepare_cached("DELETE FROM work_turns WHERE json_valid(about) AND json_extract(about, '$.user') = ?1")?
-        .execute([user])
-        .map(drop)
+        .execute([user])?;
+    Ok(ids.len() + begun)
 }
 
 /// Work whose words were erased is over.

@@ -93,6 +93,9 @@ def test_m7_a_user_is_forgotten_in_one_call(tmp_path: Path) -> None:
     before = len(memory.audit())
     gone = memory.forget_user("Thaddeus")
     assert len(gone) > 3
+    assert gone.known
+    assert gone.relations == 1
+    assert gone.audit > 3
     assert copies(tmp_path, *words) == {}
     assert memory.forget_user("Thaddeus") == []
     assert memory.audit(user="Thaddeus") == []
@@ -117,7 +120,7 @@ def test_m7_work_that_waits_or_failed_is_erased_with_its_user(tmp_path: Path) ->
     agent.run_sync(f"My boat is called {WORD}. Is that nice?")
     agent.drain_sync(3)
     assert copies(tmp_path, WORD)
-    memory.forget_user("sam")
+    assert memory.forget_user("sam").work == 1
     assert copies(tmp_path, WORD) == {}
     agent.drain_sync(10)
     assert copies(tmp_path, WORD) == {}, "nobody brings it back"
@@ -148,6 +151,7 @@ def test_m7_nobody_is_no_user(user: Any) -> None:
         memory.forget_user(user)
     assert caught.value.code == "invalid_value"
     assert memory.forget_user("nobody") == []
+    assert not memory.forget_user("nobody").known
     assert len(memory.newest()) == 1
 
 
@@ -245,3 +249,12 @@ def test_m7_a_run_in_a_file_goes_with_what_was_saved_beside_it(tmp_path: Path) -
     Journal(path).delete(done.run_id)
     assert copies(tmp_path, WORD) == {}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_m7_erasing_any_copy_erases_the_words(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "m.db")
+    tellings: list[Any] = ["untrusted", "verified", "user"]
+    ids = {trust: memory.remember(f"{WORD} is far.", "semantic", trust=trust) for trust in tellings}
+    assert ids["user"] == ids["verified"]
+    assert set(memory.forget(ids["untrusted"], erase=True)) == set(ids.values())
+    assert copies(tmp_path, WORD) == {}

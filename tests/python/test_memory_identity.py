@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Memory
+from loopwright import Memory, UsageError
 
 OPPOSITES = [
     ("The main valve is open.", "The main valve is not open."),
@@ -107,11 +107,10 @@ def test_m3_another_user_category_or_speaker_is_another_fact() -> None:
 def test_m3_what_a_second_telling_says_beside_the_text_is_kept() -> None:
     memory = Memory(":memory:")
     first = memory.remember("Ann lives in Oslo.", "semantic", tags=["home"])
-    assert memory.remember("Ann lives in Oslo.", "semantic", tags=["city"], entities=["Norway"], speaker="Bob") == first
+    assert memory.remember("Ann lives in Oslo.", "semantic", tags=["city"], entities=["Norway"]) == first
     (hit,) = memory.newest()
     assert set(hit.tags) == {"home", "city"}
     assert "Norway" in hit.entities
-    assert hit.speaker == "Bob"
     memory.remember("Ann lives in Oslo.", "semantic", expires=1.0)
     assert memory.newest() == []
 
@@ -210,3 +209,90 @@ def test_m4_what_is_known_already_is_not_told_again_by_consolidating(tmp_path: P
     for _ in range(3):
         assert memory.consolidate().promoted == ()
     assert memory.why(fact).seen == 1
+
+
+def test_m3_who_told_it_is_part_of_a_fact_in_every_order() -> None:
+    for order in itertools.permutations([None, "Ann", "Bob"]):
+        memory = Memory(":memory:")
+        ids = [memory.remember("Lunch is at noon.", "semantic", speaker=name) for name in order]
+        assert len(set(ids)) == 3, order
+        assert [memory.remember("Lunch is at noon.", "semantic", speaker=name) for name in order] == ids
+        assert memory.consolidate().merged == 0
+        assert {hit.speaker for hit in memory.newest()} == set(order)
+    # A name that the text begins with is a speaker too.
+    memory = Memory(":memory:")
+    said = memory.remember("Ann: lunch is at noon.", "semantic")
+    assert memory.remember("Ann: lunch is at noon.", "semantic", speaker="Ann") == said
+    assert memory.remember("Ann: lunch is at noon.", "semantic", speaker="Bob") != said
+
+
+@pytest.mark.parametrize("trust", ["user", "verified"])
+def test_m3_forgetting_a_copy_leaves_what_is_trusted_further(trust: Any) -> None:
+    text = "Backups run at four."
+    memory = Memory(":memory:")
+    low = [memory.remember(text, "semantic", trust=level) for level in ("untrusted", "unverified")]
+    high = memory.remember(text, "semantic", trust=trust)
+    assert memory.forget(low[0]) == [low[0]]
+    assert memory.forget(low[1]) == [low[1]]
+    assert memory.inject("When do backups run?").hits[0].id == high
+    # A page that repeats a fact carries nothing of it, and takes nothing along.
+    page = memory.remember(text, trust="untrusted")
+    assert memory.remember(text, "semantic", trust="untrusted", derived_from=[page]) == high
+    assert memory.forget(page) == [page]
+    assert memory.why(high).state == "live"
+    assert memory.forget(high) == [high]
+
+
+@pytest.mark.parametrize("trust", ["untrusted", "unverified"])
+@pytest.mark.parametrize("count", [5, 300])
+def test_m3_no_number_of_notes_crowds_the_checked_out(trust: Any, count: int) -> None:
+    memory = Memory(":memory:")
+    checked = [
+        memory.remember("Refunds above 100 EUR are approved by Dana.", "semantic", trust="verified"),
+        memory.remember("Dana is on leave until Monday.", "semantic", trust="user"),
+        memory.remember("Refunds are paid within a week.", "procedural", trust="user"),
+    ]
+    question = "Who approves refunds above 100 EUR for Dana?"
+    for number in range(count):
+        note = f"Approves refunds above 100 EUR for Dana: clerk {number}, who approves refunds, Dana says."
+        memory.remember(note, "semantic", trust=trust, importance=1.0)
+    found = memory.inject(question, 5)
+    assert {hit.id for hit in found.hits[:3]} == set(checked), "before the rest"
+    assert [hit.trust for hit in found.hits[3:]] == [trust] * 2, "which has places too"
+    assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+    assert memory.inject(question, 1).hits[0].id == checked[0]
+    assert {hit.trust for hit in memory.inject(question, 5, trust="verified").hits} == {"verified"}
+    assert memory.inject(question, 0).hits == ()
+    # What fits nothing that was asked takes no place.
+    assert {hit.id for hit in memory.inject("clerk says", 5).hits} & set(checked) == set()
+
+
+def test_m3_relations_are_of_their_user() -> None:
+    memory = Memory(":memory:")
+    fact = memory.remember("Ann works at Acme.", "semantic", user="bob")
+    memory.relate("Ann", "works_at", "Acme", fact)
+    memory.relate("Ann", "knows", "Cem", "a call", user="bob")
+    memory.relate("Ann", "knows", "Dag", "a mail", user="ann")
+    memory.relate("Cem", "located_in", "Oslo", "a map")
+    memory.relate("Dag", "located_in", "Bonn", "a map", user="ann")
+
+    def near(user: str | None) -> set[str]:
+        return {one.entity for one in memory.neighbours("Ann", distance=2, user=user)}
+
+    assert near("bob") == {"Acme", "Cem", "Oslo"}
+    assert near("ann") == {"Dag", "Bonn"}
+    assert near("") == near("eve") == set()
+    assert near(None) == {"Acme", "Cem", "Oslo", "Dag", "Bonn"}
+    with pytest.raises(UsageError) as caught:
+        memory.relate("Ann", "knows", "Eve", fact, user="ann")
+    assert caught.value.code == "invalid_value"
+    # The same relation of two users is two: one goes without the other.
+    memory.relate("Ann", "knows", "Cem", "a call", user="ann")
+    gone = memory.forget_user("ann")
+    assert (list(gone), gone.relations, gone.known) == ([], 3, True)
+    assert near("bob") == {"Acme", "Cem", "Oslo"}
+    assert near("ann") == set()
+    gone = memory.forget_user("bob")
+    assert (list(gone), gone.relations) == ([fact], 1)
+    assert {one.entity for one in memory.neighbours("Cem")} == {"Oslo"}
+    assert not memory.forget_user("bob").known

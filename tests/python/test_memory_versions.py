@@ -84,3 +84,18 @@ def test_m7_what_an_older_version_left_is_erased(tmp_path: Path) -> None:
     for gone in (b"biscuit", b"zoe\xcc\x88", b"prefer tabs", b"in german"):
         assert not any(gone in part.read_bytes().lower() for part in tmp_path.iterdir()), gone
     assert memory.recall("Is the main valve open?")
+
+
+def test_m5_relations_of_an_older_version_are_of_the_user_of_their_memory(tmp_path: Path) -> None:
+    path, _ = older(tmp_path)
+    with sqlite3.connect(path) as store:
+        store.executescript("""
+            INSERT INTO memory_relations (subject, subject_key, relation, object, object_key, memory, trust, stored_at)
+            VALUES ('Bo', 'bo', 'has', 'Rex', 'rex', 3, 2, 0.0), ('Bo', 'bo', 'has', 'tea', 'tea', NULL, 2, 0.0);
+        """)
+    store.close()
+    for read_only in (True, False):
+        memory = Memory(path, read_only=read_only)
+        assert {one.entity for one in memory.neighbours("Bo", user="ann")} == {"Rex", "tea"}
+        assert {one.entity for one in memory.neighbours("Bo", user="eve")} == {"tea"}
+        memory.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, StuckDetector, tool
+from loopwright import Agent, Budget, StuckDetector, tool
 from loopwright.testing import ScriptedModel, call
 from ways import run
 
@@ -122,6 +122,50 @@ def test_k1_polling_with_a_counter_of_tries_ends(way: str) -> None:
     script = [call("get_status", attempt=n) for n in range(1, 10)]
     result, _ = run(Agent(ScriptedModel(script), tools=[get_status]), "Wait for it.", way)
     assert (result.stop_reason, result.rounds) == ("no_progress", 4)
+
+
+IDS = {
+    "number": lambda n: f"R-{n}",
+    "bare number": lambda n: 4000 + n,
+    "name": lambda n: f"order of {chr(97 + n)}",
+    "uuid": VALUES["uuid"],
+    "ObjectId": VALUES["ObjectId"],
+}
+
+
+@pytest.mark.parametrize("told", ["by a result", "by the user", "by nobody"])
+@pytest.mark.parametrize("kind", list(IDS))
+def test_k1_requests_and_attempts_that_are_worked_on_are_news(kind: str, told: str, way: str) -> None:
+    ids = [IDS[kind](n) for n in range(8)]
+    listed = str([{"request_id": value, "attempt": n} for n, value in enumerate(ids)])
+    marked = told != "by nobody"
+
+    @tool(read_only=True)
+    def pending() -> str:
+        """What waits."""
+        return listed
+
+    @tool
+    def decide(request_id: Any, decision: str) -> str:
+        """Decide on one."""
+        return "recorded"
+
+    @tool
+    def grade(attempt: int, mark: str) -> str:
+        """Grade one."""
+        return "recorded"
+
+    first = [call("pending")] if told == "by a result" else []
+    script = first + [call("decide", request_id=value, decision="approve") for value in ids]
+    script += [call("grade", attempt=n if marked else 300 + n, mark="pass") for n in range(8)]
+    budget = Budget(tool_rounds=40, iterations=40)
+    agent = Agent(ScriptedModel([*script, "Done."]), tools=[pending, decide, grade], budget=budget)
+    result, _ = run(agent, f"Decide on {listed}." if told == "by the user" else "Decide on all.", way)
+    if told == "by nobody" and kind in {"uuid", "ObjectId"}:
+        # Nobody can tell these from ids that the model makes up for each try.
+        assert result.stop_reason == "no_progress"
+    else:
+        assert (result.stop_reason, len(result.tool_calls)) == ("natural", 16 + len(first))
 
 
 def test_k1_a_batch_that_begins_anew_is_a_cycle() -> None:

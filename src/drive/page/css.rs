@@ -10,6 +10,7 @@ const SCREEN: (f64, f64) = (1280.0, 800.0);
 pub(super) fn plain(css: &str) -> String {
     let mut out = String::with_capacity(css.len());
     let mut chars = css.chars().peekable();
+    let mut bracket = false;
     while let Some(c) = chars.next() {
         match c {
             '/' if chars.peek() == Some(&'*') => {
@@ -30,10 +31,14 @@ pub(super) fn plain(css: &str) -> String {
                         // A string that is not ended ends with its line.
                         '\n' => break,
                         inner if inner == c => break,
+                        // The value of an attribute is compared.
+                        inner if bracket => out.push(letter(inner)),
                         _ => {}
                     }
                 }
-                out.push('"');
+                if !bracket {
+                    out.push('"');
+                }
             }
             '\\' => {
                 let mut code = 0;
@@ -52,14 +57,22 @@ pub(super) fn plain(css: &str) -> String {
                     chars.next().unwrap_or('\u{fffd}')
                 };
                 // What is escaped is a letter, whatever it looks like.
-                let is_mark = escaped.is_whitespace() || "{}:;,.#()@\"'".contains(escaped);
-                out.push(if is_mark { '\u{fffd}' } else { escaped.to_ascii_lowercase() });
+                out.push(letter(escaped));
             }
             c if c.is_whitespace() => blank(&mut out),
-            c => out.push(c.to_ascii_lowercase()),
+            c => {
+                bracket = if matches!(c, '{' | '}' | ';') { false } else { c == '[' || bracket && c != ']' };
+                out.push(c.to_ascii_lowercase());
+            }
         }
     }
     out
+}
+
+/// A character of a name or value as it stands in plain form: a small letter, and no mark.
+pub(super) fn letter(c: char) -> char {
+    let is_mark = c.is_whitespace() || "{}[]:;,.#()@\"'>+~*".contains(c);
+    if is_mark { '\u{fffd}' } else { c.to_ascii_lowercase() }
 }
 
 fn blank(out: &mut String) {
@@ -68,12 +81,12 @@ fn blank(out: &mut String) {
     }
 }
 
-/// The declarations of a block in plain form: names and values, without `!important`.
-pub(super) fn declarations(block: &str) -> impl Iterator<Item = (&str, &str)> {
+/// The declarations of a block in plain form: names, values without `!important`, and whether that was said.
+pub(super) fn declarations(block: &str) -> impl Iterator<Item = (&str, &str, bool)> {
     block.split(';').filter_map(|declaration| {
         let (name, value) = declaration.split_once(':')?;
-        let value = value.split('!').next().unwrap_or_default();
-        Some((name.trim(), value.trim()))
+        let (value, priority) = value.split_once('!').unwrap_or((value, ""));
+        Some((name.trim(), value.trim(), priority.trim() == "important"))
     })
 }
 
@@ -154,6 +167,14 @@ fn alternative_shows(query: &str) -> bool {
         let Some((feature, value)) = part.split_once(':') else {
             return !matches!(part, "print" | "speech" | "tty" | "tv" | "projection" | "handheld" | "braille");
         };
+        // What a page is to people who asked for nothing else.
+        match feature.trim() {
+            "prefers-color-scheme" => return value.trim() == "light",
+            "prefers-contrast" | "prefers-reduced-motion" | "forced-colors" | "inverted-colors" => {
+                return matches!(value.trim(), "no-preference" | "none");
+            }
+            _ => {}
+        }
         let Some(limit) = Length::of(value.trim()).map(Length::pixels) else { return true };
         match feature.trim() {
             "min-width" | "min-device-width" => SCREEN.0 >= limit,
@@ -209,6 +230,23 @@ impl<'a> Length<'a> {
     pub(super) fn is_relative(self) -> bool {
         self.unit == "%" || self.unit.len() >= 2 && self.unit.contains('v')
     }
+}
+
+/// Where the parenthesis closes in which a text stands.
+pub(super) fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.bytes().position(|byte| match byte {
+        b'(' => {
+            depth += 1;
+            false
+        }
+        b')' if depth == 0 => true,
+        b')' => {
+            depth -= 1;
+            false
+        }
+        _ => false,
+    })
 }
 
 /// All numbers in a value, in order.

@@ -1,25 +1,30 @@
-//! What of a page nobody sees: by attributes, by styles of an element, by simple rules of the page's own sheets.
+//! What of a page nobody sees: by attributes, by styles of an element, by the rules of the page's own sheets.
 //!
-//! Text that no reader sees is no evidence, and no word to a model. Scripts, outer sheets and selectors of several
-//! elements (`.menu .note`) are not read.
+//! Text that no reader sees is no evidence, and no word to a model. Of all that is declared for an element the last and
+//! strongest of each property holds, as in browsers. Scripts, outer sheets and selectors of several elements
+//! (`.menu .note`) are not read: they neither hide a text nor bring it to light.
 
 use std::{
-    collections::{HashSet, hash_map::DefaultHasher},
+    borrow::Cow,
+    collections::{HashMap, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
 };
 
-use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
+use html5ever::Attribute;
 
 use super::{
     css::{self, Length},
-    element::{attribute, is_hidden, raw},
-    tokens,
+    element::{attribute, is_hidden},
+    sheet::{Declaration, Sheet, declared},
 };
 
 /// Two colours that differ by no more than this in each part look the same.
 const SAME: u8 = 12;
-/// An element of more classes than this is not held against selectors of two classes.
-const MOST_PAIRED: usize = 16;
+/// So often a value refers to others, and so long it is with them, in bytes.
+const MOST_STEPS: usize = 8;
+const LONGEST: usize = 4_096;
+/// So many declarations of one element are held.
+const MOST_HELD: usize = 256;
 
 /// A colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,11 +141,172 @@ impl Paint {
     }
 }
 
-/// Whether a block of declarations in plain form hides what it is for, and the colours there. `paint` are those around.
-fn block_hides(block: &str, mut paint: Paint) -> (bool, Paint) {
+/// Properties that are set to one length.
+const LENGTHS: [&str; 21] = [
+    "opacity",
+    "zoom",
+    "scale",
+    "font-size",
+    "left",
+    "right",
+    "bottom",
+    "top",
+    "inset",
+    "translate",
+    "text-indent",
+    "margin",
+    "margin-left",
+    "margin-top",
+    "height",
+    "width",
+    "max-height",
+    "max-width",
+    "block-size",
+    "inline-size",
+    "font",
+];
+/// Properties whose values are words, or functions.
+const OTHERS: [&str; 17] = [
+    "display",
+    "visibility",
+    "content-visibility",
+    "transform",
+    "-webkit-transform",
+    "filter",
+    "clip",
+    "clip-path",
+    "-webkit-clip-path",
+    "overflow",
+    "overflow-x",
+    "overflow-y",
+    "color",
+    "-webkit-text-fill-color",
+    "background-image",
+    "background-clip",
+    "-webkit-background-clip",
+];
+
+/// Whether a property is read here, or is one that others refer to.
+pub(super) fn is_read(name: &str) -> bool {
+    LENGTHS.contains(&name)
+        || OTHERS.contains(&name)
+        || matches!(name, "all" | "background" | "background-color")
+        || name.starts_with("--")
+}
+
+/// Whether a browser takes a value, so that it stands in the place of one before. Words that are not known here are taken
+/// for mistakes: what is hidden is not brought to light by them.
+fn is_valid(name: &str, value: &str) -> bool {
+    let word = value.split(['(', ' ']).next().unwrap_or_default();
+    let wide = matches!(word, "initial" | "inherit" | "unset" | "revert" | "revert-layer" | "auto" | "none" | "normal");
+    if wide || value.contains("var(") || name.starts_with("--") || name.starts_with("background") {
+        return true;
+    }
+    match name {
+        "all" => false,
+        "display" => {
+            ["block", "inline", "flex", "grid", "table", "contents", "list-item", "flow", "ruby", "run-in", "-"]
+                .iter()
+                .any(|kind| word.starts_with(kind))
+        }
+        "visibility" | "content-visibility" | "overflow" | "overflow-x" | "overflow-y" => {
+            matches!(word, "visible" | "hidden" | "collapse" | "clip" | "scroll" | "overlay")
+        }
+        "color" | "-webkit-text-fill-color" => word == "currentcolor" || Color::of(value).is_some(),
+        "-webkit-background-clip" => true,
+        name if LENGTHS.contains(&name) => {
+            css::lengths(value).next().is_some()
+                || matches!(
+                    word,
+                    "min-content" | "max-content" | "fit-content" | "medium" | "large" | "larger" | "small" | "smaller"
+                )
+        }
+        _ => [
+            "translate",
+            "scale",
+            "rotate",
+            "skew",
+            "matrix",
+            "perspective",
+            "opacity",
+            "blur",
+            "drop-shadow",
+            "rect",
+            "inset",
+            "circle",
+            "ellipse",
+            "polygon",
+            "path",
+            "xywh",
+            "shape",
+            "url",
+        ]
+        .iter()
+        .any(|function| word.starts_with(function)),
+    }
+}
+
+/// What holds for an element: of each property the last valid declaration, in their order. Each says whether a sheet
+/// said so.
+#[derive(Default)]
+struct Style {
+    held: Vec<(Declaration, bool)>,
+}
+
+impl Style {
+    /// Takes a declaration that is stronger than those before.
+    fn take(&mut self, said: Declaration, by_sheet: bool) {
+        if !is_valid(&said.name, &said.value) || self.held.len() >= MOST_HELD {
+            return;
+        }
+        if said.name == "all" {
+            return self.held.retain(|(held, _)| held.name.starts_with("--"));
+        }
+        let is_part = |name: &str| name.strip_prefix(said.name.as_str()).is_some_and(|rest| rest.starts_with('-'));
+        let within = |name: &str| said.name == "inset" && matches!(name, "left" | "right" | "top" | "bottom");
+        // Of a font its size alone is read.
+        let is_whole = |name: &str| said.name == "font-size" && name == "font";
+        self.held.retain(|(held, _)| {
+            held.name != said.name && !is_whole(&held.name) && !is_part(&held.name) && !within(&held.name)
+        });
+        self.held.push((said, by_sheet));
+    }
+
+    /// A value with what it refers to in its place: what is said of the element, or of the page.
+    fn resolved<'a>(&self, value: &'a str, page: &HashMap<String, String>) -> Cow<'a, str> {
+        let mut value = Cow::Borrowed(value);
+        for _ in 0..MOST_STEPS {
+            let Some((before, rest)) = value.split_once("var(") else { break };
+            let Some(end) = css::closing(rest) else { break };
+            let (inside, after) = rest.split_at(end);
+            let (name, instead) = inside.split_once(',').unwrap_or((inside, ""));
+            let own = self.held.iter().find(|(held, _)| held.name == name.trim()).map(|(held, _)| &held.value);
+            let found = own.or_else(|| page.get(name.trim())).map_or(instead.trim(), String::as_str);
+            if before.len() + found.len() + after.len() > LONGEST {
+                break;
+            }
+            value = Cow::Owned(format!("{before}{found}{}", after.strip_prefix(')').unwrap_or(after)));
+        }
+        value
+    }
+
+    /// Whether it hides the element, and the colours in it. `paint` are those around.
+    fn hides(&self, paint: Paint, page: &HashMap<String, String>) -> (bool, Paint) {
+        let resolved: Vec<(&str, Cow<'_, str>, bool)> = self
+            .held
+            .iter()
+            .map(|(held, by_sheet)| (held.name.as_str(), self.resolved(&held.value, page), *by_sheet))
+            .collect();
+        hides_by(resolved.iter().map(|(name, value, by_sheet)| (*name, value.as_ref(), *by_sheet)), paint)
+    }
+}
+
+/// Whether declarations, each for another property, hide what they are for, and the colours there. `paint` are those
+/// around.
+fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: Paint) -> (bool, Paint) {
     let (mut hidden, mut aside, mut flat, mut cut, mut clear) = (false, false, false, false, false);
-    let (mut painted, mut shown_through, mut indented) = (false, false, false);
-    for (name, value) in css::declarations(block) {
+    let (mut painted, mut shown_through, mut indented, mut by_sheet) = (false, false, false, false);
+    for (name, value, of_sheet) in all {
         let length = Length::of(value);
         let none = |least: f64| length.is_some_and(|length| length.number <= least);
         let pixels = length.map(Length::pixels);
@@ -180,6 +346,7 @@ fn block_hides(block: &str, mut paint: Paint) -> (bool, Paint) {
                 if let Some(color) = Color::of(value) {
                     painted = true;
                     clear = color.is_clear();
+                    by_sheet = of_sheet;
                     paint.ink = Some(color).filter(|color| !color.is_clear()).or(paint.ink);
                 }
             }
@@ -193,11 +360,13 @@ fn block_hides(block: &str, mut paint: Paint) -> (bool, Paint) {
             _ => {}
         }
     }
+    // White on something that another rule may say is seen.
+    let assumed = by_sheet && paint.ground == Ground::Unknown;
     let hidden = hidden
         || aside
         || cut && (flat || indented)
         || clear && !shown_through
-        || painted && !clear && !shown_through && paint.hides();
+        || painted && !clear && !shown_through && !assumed && paint.hides();
     (hidden, paint)
 }
 
@@ -274,174 +443,41 @@ fn clip_path_hides(value: &str) -> bool {
     }
 }
 
-/// Which names, classes and identifiers a page's sheets hide.
-#[derive(Debug, Default)]
-pub(super) struct Sheet {
-    selectors: HashSet<String>,
-    /// Whether some of them ask for two classes.
-    paired: bool,
-}
-
-impl Sheet {
-    /// The sheets that stand in a page, wherever: what stands behind an element holds for it, too.
-    pub(super) fn of(html: &str) -> Self {
-        let has_some = html.as_bytes().windows(6).any(|piece| piece.eq_ignore_ascii_case(b"<style"));
-        if !has_some {
-            return Self::default();
-        }
-        let mut reader = tokens::read(html, SheetReader::default());
-        // A sheet may be the end of its page.
-        if let Some(text) = reader.text.take() {
-            reader.sheet.read(&text);
-        }
-        reader.sheet
-    }
-
-    /// Reads the text of a style element.
-    fn read(&mut self, text: &str) {
-        let plain = css::plain(text);
-        css::rules(&plain, |selectors, block| {
-            let (hidden, paint) = block_hides(block, Paint::default());
-            // White on something that another rule may say is seen.
-            let by_color_alone = hidden && paint.ground == Ground::Unknown && paint.ink == Some(WHITE);
-            if !hidden || by_color_alone && !block_hides(&without_ink(block), Paint::default()).0 {
-                return;
-            }
-            for selector in selectors.split(',') {
-                if let Some(selector) = simple(selector.trim()) {
-                    self.paired |= selector.matches('.').count() == 2;
-                    self.selectors.insert(selector);
-                }
-            }
-        });
-    }
-
-    /// Whether an element is hidden by them.
-    fn hides(&self, name: &str, attributes: &[Attribute]) -> bool {
-        if self.selectors.is_empty() {
-            return false;
-        }
-        let has = |what: &str| self.selectors.contains(what) || self.selectors.contains(&format!("{name}{what}"));
-        if self.selectors.contains(name)
-            || attribute(attributes, "id").is_some_and(|id| has(&format!("#{}", id.trim().to_ascii_lowercase())))
-        {
-            return true;
-        }
-        let classes = attribute(attributes, "class").unwrap_or_default().to_ascii_lowercase();
-        if classes.split_ascii_whitespace().any(|class| has(&format!(".{class}"))) {
-            return true;
-        }
-        self.paired && {
-            let mut classes: Vec<&str> = classes.split_ascii_whitespace().take(MOST_PAIRED).collect();
-            classes.sort_unstable();
-            classes
-                .iter()
-                .enumerate()
-                .any(|(at, one)| classes.iter().skip(at + 1).any(|other| has(&format!(".{one}.{other}"))))
-        }
-    }
-}
-
-fn without_ink(block: &str) -> String {
-    let kept: Vec<String> = css::declarations(block)
-        .filter(|(name, _)| *name != "color")
-        .map(|(name, value)| format!("{name}:{value}"))
-        .collect();
-    kept.join(";")
-}
-
-/// A selector of one element in the form that it is looked up by: a name, an identifier, up to two classes in order.
-fn simple(selector: &str) -> Option<String> {
-    // The page itself is around everything.
-    let selector = ["html", "body", ":root"].iter().fold(selector, |rest, root| {
-        rest.strip_prefix(root).and_then(|rest| rest.strip_prefix([' ', '>'])).map_or(rest, str::trim_start)
-    });
-    let selector = selector.strip_prefix("> ").unwrap_or(selector).trim_start_matches('*');
-    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '#' | '\u{fffd}');
-    if selector.is_empty() || selector.len() > 200 || !selector.chars().all(fits) {
-        return None;
-    }
-    let begin = selector.find(['.', '#']).unwrap_or(selector.len());
-    let (name, rest) = selector.split_at(begin);
-    if let Some(id) = rest.strip_prefix('#') {
-        return (!id.contains(['.', '#'])).then(|| selector.to_owned());
-    }
-    let mut classes: Vec<&str> = rest.split('.').skip(1).collect();
-    classes.sort_unstable();
-    let known = classes.len() <= 2 && !rest.contains('#') && classes.iter().all(|class| !class.is_empty());
-    known.then(|| classes.iter().fold(name.to_owned(), |all, class| format!("{all}.{class}")))
-}
-
-/// Reads the sheets of a page, and nothing else.
-#[derive(Default)]
-struct SheetReader {
-    sheet: Sheet,
-    /// The sheet that is being read.
-    text: Option<String>,
-    /// The element whose sheets do not hold: `noscript`, `template`.
-    inert: Option<LocalName>,
-    /// How deep that stands in others of its name.
-    depth: usize,
-    in_picture: bool,
-}
-
-impl tokens::Reader for SheetReader {
-    fn start(&mut self, name: LocalName, attributes: &[Attribute], _self_closing: bool) -> TokenSinkResult<()> {
-        match &*name {
-            "style" if self.inert.is_none() => {
-                let media = attribute(attributes, "media").unwrap_or_default();
-                self.text = css::shows(&css::plain(media)).then(String::new);
-            }
-            "svg" => self.in_picture = true,
-            "noscript" | "template" if self.inert.as_ref().is_none_or(|inert| *inert == name) => {
-                self.inert = Some(name.clone());
-                self.depth += 1;
-            }
-            _ => {}
-        }
-        let around = self.in_picture.then_some("svg");
-        raw(&name, around.into_iter()).unwrap_or(TokenSinkResult::Continue)
-    }
-
-    fn end(&mut self, name: &str) {
-        match name {
-            "style" => {
-                if let Some(text) = self.text.take() {
-                    self.sheet.read(&text);
-                }
-            }
-            "svg" => self.in_picture = false,
-            name if self.inert.as_ref().is_some_and(|inert| &**inert == name) => {
-                self.depth -= 1;
-                if self.depth == 0 {
-                    self.inert = None;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn text(&mut self, text: &str) {
-        if let Some(sheet) = &mut self.text {
-            sheet.push_str(text);
-        }
-    }
-}
-
 /// Whether an element is not shown, by itself or by the page's sheets; and the colours in it. `around` are those of the
 /// element around.
 pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around: Paint) -> (bool, Paint) {
-    let mut paint = around;
-    if let Some(ground) = attribute(attributes, "bgcolor") {
-        paint.lay(&css::plain(ground));
+    let mut style = Style::default();
+    let hints =
+        [("bgcolor", "background-color", true), ("color", "color", name == "font"), ("text", "color", name == "body")];
+    for (attribute_name, property, applies) in hints {
+        if let Some(value) = attribute(attributes, attribute_name).filter(|_| applies) {
+            let bare = value.len() == 6 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let value = css::plain(&if bare { format!("#{value}") } else { value.trim().to_owned() });
+            style.take(Declaration { name: property.to_owned(), value, important: false }, false);
+        }
     }
-    let mut hidden = is_hidden(attributes) || sheet.hides(name, attributes);
-    if let Some(style) = attribute(attributes, "style") {
-        let (by_style, painted) = block_hides(&css::plain(style), paint);
-        hidden |= by_style;
-        paint = painted;
+    let own = css::plain(attribute(attributes, "style").unwrap_or_default());
+    let Some(said) = sheet.declarations(name, attributes) else { return (true, around) };
+    for important in [false, true] {
+        for one in said.iter().filter(|one| one.important == important) {
+            style.take((*one).clone(), true);
+        }
+        for one in declared(&own).filter(|one| one.important == important) {
+            style.take(one, false);
+        }
     }
-    (hidden, paint)
+    let (hidden, paint) = style.hides(around, sheet.page());
+    // Sheets hide a whole page until a script has come, which is not run here.
+    let by_sheet_alone = matches!(name, "html" | "body") && !own_hides(&own, around);
+    (is_hidden(attributes) || hidden && !by_sheet_alone, paint)
+}
+
+/// Whether the declarations of a style attribute in plain form hide their element.
+fn own_hides(block: &str, around: Paint) -> bool {
+    let mut style = Style::default();
+    let (last, first): (Vec<_>, Vec<_>) = declared(block).partition(|one| one.important);
+    first.into_iter().chain(last).for_each(|one| style.take(one, false));
+    style.hides(around, &HashMap::new()).0
 }
 
 #[cfg(test)]
@@ -449,7 +485,7 @@ mod tests {
     use super::*;
 
     fn style_hides(style: &str) -> bool {
-        block_hides(&css::plain(style), Paint::default()).0
+        own_hides(&css::plain(style), Paint::default())
     }
 
     #[test]
@@ -553,40 +589,27 @@ mod tests {
     }
 
     #[test]
-    fn x15_sheets_that_hide() {
-        let mut sheet = Sheet::default();
-        sheet.read(
-            "/* x */ .a, p.b { display:none } #c{visibility:hidden} @media print { .d {display:none} } .e{color:red}",
-        );
-        let has = |selector: &str| sheet.selectors.contains(selector);
-        assert!(has(".a") && has("p.b") && has("#c") && !has(".d") && !has(".e"));
-        sheet.read(&"{".repeat(100_000));
-        sheet.read(&"}".repeat(100_000));
-    }
-
-    #[test]
-    fn p13_sheets_that_hide_in_disguise() {
-        let mut sheet = Sheet::default();
-        sheet.read(
-            r"@media print { .p1 {x:y} .p2 {display:none} } @media screen { .s {dis\70lay:none} }
-            .h\69 dden-one { display: none } .two.one { display:none } body > .top { opacity: 0 } *.any{display:none}
-            .nested { .inner {display:none} & {color: rgba(0,0,0,0)} } .button { color: #fff } .wrap .deep {display:none}
-            a:hover { display: none } .on { color:#fff; background: #fff }",
-        );
-        let has = |selector: &str| sheet.selectors.contains(selector);
-        for selector in [".s", ".hidden-one", ".one.two", ".top", ".any", ".nested", ".on"] {
-            assert!(has(selector), "{selector} {sheet:?}");
-        }
-        for selector in [".p1", ".p2", ".inner", ".button", ".deep", "a", ".wrap"] {
-            assert!(!has(selector), "{selector}");
-        }
-    }
-
-    #[test]
     fn p13_hostile_sheets_take_linear_time() {
-        for piece in
-            ["{", "}", ".a{", ".a{display:none}", "/*", "\\", "'", "@media{", ".a.b.c,", "x:y;", "&{", "left:calc("]
-        {
+        for piece in [
+            "{",
+            "}",
+            ".a{",
+            ".a{display:none}",
+            "/*",
+            "\\",
+            "'",
+            "@media{",
+            ".a.b.c,",
+            "x:y;",
+            "&{",
+            "left:calc(",
+            ":is(",
+            "[a=",
+            "a:not(.b),",
+            "--a:b;",
+            "x:var(--",
+            ":root{--a:b}",
+        ] {
             crate::core::growth::grows_in_line(piece, 30_000, |size| {
                 let text = piece.repeat(size / piece.len());
                 Sheet::default().read(&text);

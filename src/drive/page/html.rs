@@ -17,7 +17,8 @@ use super::{
         MAX_DEPTH, Open, REACH, Role, attribute, ended_by, ended_silently, is_around, is_empty, is_foreign, is_inline,
         language, raw, role,
     },
-    hidden::{Paint, Sheet, hides},
+    hidden::{Paint, hides},
+    sheet::Sheet,
     tokens,
 };
 use crate::core::retrieve::passages::head;

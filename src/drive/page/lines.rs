@@ -8,8 +8,9 @@ use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 
 use super::{
     element::{MAX_DEPTH, Role, ended_by, ended_silently, is_empty, is_foreign, is_inline, raw, role},
-    hidden::{Paint, Sheet, hides},
+    hidden::{Paint, hides},
     html::visible,
+    sheet::Sheet,
     tokens,
 };
 use crate::core::retrieve::chunks::PARAGRAPH;

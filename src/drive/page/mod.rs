@@ -12,6 +12,7 @@ mod hidden;
 mod html;
 mod lines;
 pub(super) mod robots;
+mod sheet;
 mod tokens;
 
 pub use html::{Document, read_html};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -21,15 +22,28 @@ use crate::{
     },
 };
 
+/// What went with a user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ForgottenUser {
+    /// The numbers of the memories.
+    pub memories: Vec<i64>,
+    /// Relations that rested on none of these.
+    pub relations: usize,
+    /// Work after turns that waited, was under way or had failed.
+    pub work: usize,
+    /// Records of the audit that named the user or a run of that one.
+    pub audit: usize,
+}
+
 /// What holds this share of a memory's terms says it again.
 const REPEATS: f64 = 0.6;
 
 impl Memory {
     /// Forgets a memory: nothing recalls it from now on, nor what was derived from it alone, nor what says the same of
-    /// the same user. Gives the numbers of all that was forgotten.
+    /// the same user and is trusted no further. Gives the numbers of all that was forgotten.
     ///
-    /// With `erase` their words are taken out of every table, of the files of preferences and of the bytes of the
-    /// store; what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what
+    /// With `erase` their words, whoever stands for them, are taken out of every table, of the files of preferences and
+    /// of the bytes of the store; what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what
     /// is still to be done, by the same call.
     pub fn forget(&self, id: i64, erase: bool) -> Result<Vec<i64>> {
         let trouble = self.trouble();
@@ -62,10 +76,10 @@ impl Memory {
     }
 
     /// Forgets a user and erases all that was kept of that one: memories, relations, the work after turns, lines of
-    /// files of preferences, and the names in the audit. Gives the numbers of the memories that went.
+    /// files of preferences, and the names in the audit. Gives what went: nothing at all of a name that nobody has.
     ///
     /// Journals of runs are kept by themselves. Error `erase_unfinished`: what is still to be done, by the same call.
-    pub fn forget_user(&self, user: &str) -> Result<Vec<i64>> {
+    pub fn forget_user(&self, user: &str) -> Result<ForgottenUser> {
         if user.trim().is_empty() {
             return Err(Error::usage("invalid_value", "a user has a name").hint("name the user to forget"));
         }
@@ -73,29 +87,30 @@ impl Memory {
         let mut connection = self.writing()?;
         connection.pragma_update(None, "secure_delete", true).map_err(&trouble)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        let forget = || -> rusqlite::Result<(Vec<i64>, Traces)> {
+        let forget = || -> rusqlite::Result<(ForgottenUser, Traces)> {
             let revision = next_revision(&transaction)?;
             let own: Vec<i64> = transaction
                 .prepare_cached("SELECT id FROM memories WHERE user = ?1")?
                 .query_map([user], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
-            let forgotten = forget_all(&transaction, own, revision, true)?;
-            let mut traces = erase::erase(&transaction, &forgotten)?;
+            let memories = forget_all(&transaction, own, revision, true)?;
+            let mut traces = erase::erase(&transaction, &memories)?;
             traces.runs.extend(work::runs_of(&transaction, user)?);
             traces.runs.extend(audit::runs_of(&transaction, user)?);
-            // Relations that rest on a memory of somebody else's are that one's.
-            transaction
+            // Relations that are somebody else's, or rest on a memory of everybody's, stay.
+            let relations = transaction
                 .prepare_cached(
-                    "DELETE FROM memory_relations WHERE memory IS NULL AND (subject_key = ?1 OR object_key = ?1)",
+                    "DELETE FROM memory_relations WHERE user = ?1 \
+                     OR (user IS NULL AND memory IS NULL AND (subject_key = ?2 OR object_key = ?2))",
                 )?
-                .execute([key_of(user)])?;
+                .execute((user, key_of(user)))?;
+            let work = work::erase_user(&transaction, user)?;
             work::erase(&transaction, &traces)?;
-            work::erase_user(&transaction, user)?;
             audit::erase_words(&transaction, &traces)?;
-            audit::erase_user(&transaction, user, &traces)?;
-            let told = event("memory_forgotten", &json!({"ids": forgotten, "erased": true}));
+            let audited = audit::erase_user(&transaction, user, &traces)?;
+            let told = event("memory_forgotten", &json!({"ids": memories, "erased": true}));
             audit::write(&transaction, &Whose::default(), &told)?;
-            Ok((forgotten, traces))
+            Ok((ForgottenUser { memories, relations, work, audit: audited }, traces))
         };
         let (forgotten, traces) = forget().map_err(&trouble)?;
         traces.leave_files()?;
@@ -109,8 +124,9 @@ fn exists(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT count(*) > 0 FROM memories WHERE id = ?1")?.query_row([id], |row| row.get(0))
 }
 
-/// Forgets memories, what says the same, and all that is left without anything it was made from. With `erase`, what
-/// holds a word that only they had goes too.
+/// Forgets memories, what says the same and is trusted no further, and all that is left without anything it was made
+/// from. With `erase`, the words are meant: what says the same goes however far it is trusted, and so does what holds a
+/// word that only they had.
 pub(super) fn forget_all(
     transaction: &Transaction<'_>,
     ids: Vec<i64>,
@@ -123,11 +139,11 @@ pub(super) fn forget_all(
         if !forgotten.insert(id) {
             continue;
         }
-        next.extend(repeats(transaction, id)?);
+        next.extend(repeats(transaction, id, erase)?);
         if erase {
             next.extend(telling(transaction, id, &forgotten)?);
         }
-        next.extend(twins(transaction, id)?);
+        next.extend(twins(transaction, id, erase)?);
         unlabel(transaction, id, revision)?;
         transaction
             .prepare_cached("UPDATE memories SET state = 1, revision = ?2, changed_at = ?3 WHERE id = ?1")?
@@ -193,16 +209,18 @@ fn telling(transaction: &Transaction<'_>, id: i64, forgotten: &BTreeSet<i64>) ->
     Ok(found)
 }
 
-/// What rests on a memory and says it again: it goes with it, whatever else it rests on.
-fn repeats(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<Vec<i64>> {
+/// What rests on a memory and says it again: it goes with it, whatever else it rests on, unless it is trusted further
+/// and not `all` are meant.
+fn repeats(transaction: &Transaction<'_>, id: i64, all: bool) -> rusqlite::Result<Vec<i64>> {
     let own = terms(&text_of(transaction, id)?);
     if own.is_empty() {
         return Ok(Vec::new());
     }
     let mut statement = transaction.prepare_cached(
-        "SELECT id, text FROM memory_derivations JOIN memories ON id = child WHERE parent = ?1 AND state <> 1",
+        "SELECT id, text FROM memory_derivations JOIN memories ON id = child WHERE parent = ?1 AND state <> 1 \
+         AND (?2 OR trust <= (SELECT trust FROM memories WHERE id = ?1))",
     )?;
-    let mut rows = statement.query([id])?;
+    let mut rows = statement.query((id, all))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let held = terms(row.get_ref(1)?.as_str()?);

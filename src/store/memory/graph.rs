@@ -51,6 +51,8 @@ pub struct Relation<'a> {
     pub memory: Option<i64>,
     /// How far it can be relied on.
     pub trust: Trust,
+    /// Whose it is: without one, the user's whose the memory is, or everybody's.
+    pub user: Option<&'a str>,
 }
 
 /// An entity next to another.
@@ -80,6 +82,9 @@ impl Memory {
         if let Some(source) = relation.source {
             check_word("source", source)?;
         }
+        if let Some(user) = relation.user {
+            check_word("user", user)?;
+        }
         for (what, name) in [("subject", relation.subject), ("object", relation.object)] {
             check_word(what, name)?;
             if is_blank(name) {
@@ -98,13 +103,15 @@ impl Memory {
         transaction.commit().map_err(&trouble)
     }
 
-    /// Who and what is next to an entity, nearest first, then most trusted; `relation` alone, if given.
+    /// Who and what is next to an entity, nearest first, then most trusted; `relation` alone, if given. Of a `user`, what
+    /// belongs to that one and what belongs to nobody; an empty name: to nobody alone.
     pub fn neighbours(
         &self,
         entity: &str,
         relation: Option<&str>,
         distance: usize,
         limit: usize,
+        user: Option<&str>,
     ) -> Result<Vec<Neighbour>> {
         let trouble = self.trouble();
         let connection = self.reading()?;
@@ -112,20 +119,26 @@ impl Memory {
         let mut best: BTreeMap<String, Trust> = BTreeMap::from([(start.clone(), Trust::Verified)]);
         let mut all: Vec<Neighbour> = Vec::new();
         let mut next = VecDeque::from([(start, entity.trim().to_owned(), 0_usize, Trust::Verified)]);
+        // A file of an older version that is only read says it with the memory alone.
+        let own = connection.prepare_cached("SELECT user FROM memory_relations").is_ok();
+        let whose = if own { "user" } else { "(SELECT user FROM memories WHERE memories.id = memory)" };
+        let kept = format!(
+            "forgotten_at IS NULL AND (?2 IS NULL OR relation = ?2) AND (?3 IS NULL OR coalesce({whose}, ?3) = ?3)"
+        );
         let mut steps = connection
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT object, object_key, relation, 0, source, memory, trust FROM memory_relations \
-                 WHERE subject_key = ?1 AND forgotten_at IS NULL AND (?2 IS NULL OR relation = ?2) \
+                 WHERE subject_key = ?1 AND {kept} \
                  UNION ALL SELECT subject, subject_key, relation, 1, source, memory, trust FROM memory_relations \
-                 WHERE object_key = ?1 AND forgotten_at IS NULL AND (?2 IS NULL OR relation = ?2) ORDER BY 7 DESC, 1",
-            )
+                 WHERE object_key = ?1 AND {kept} ORDER BY 7 DESC, 1"
+            ))
             .map_err(&trouble)?;
         while let Some((key, name, far, trusted)) = next.pop_front() {
             if far >= distance.min(FARTHEST) || all.len() >= limit {
                 break;
             }
             let mut found: Vec<(String, Neighbour)> = Vec::new();
-            let mut rows = steps.query((&key, relation)).map_err(&trouble)?;
+            let mut rows = steps.query((&key, relation, user)).map_err(&trouble)?;
             while let Some(row) = rows.next().map_err(&trouble)? {
                 let step = || -> rusqlite::Result<_> {
                     let trust = Trust::ALL.get(row.get::<_, usize>(6)?).copied().unwrap_or(Trust::Untrusted);
@@ -182,22 +195,29 @@ pub(super) fn insert_relation(transaction: &Transaction<'_>, relation: &Relation
     let (subject, object) = (admit(relation.subject.trim()), admit(relation.object.trim()));
     let (subject, object) = (subject.as_ref(), object.as_ref());
     let trouble = |error: rusqlite::Error| open::trouble(&error, name);
-    let mut trust = relation.trust;
+    let (mut trust, mut user) = (relation.trust, relation.user.map(str::to_owned));
     if let Some(id) = relation.memory {
-        let found = transaction
-            .query_row("SELECT trust FROM memories WHERE id = ?1 AND state = 0", [id], |row| row.get::<_, usize>(0));
-        let found = match found {
+        let found =
+            transaction.query_row("SELECT trust, user FROM memories WHERE id = ?1 AND state = 0", [id], |row| {
+                Ok((row.get::<_, usize>(0)?, row.get::<_, Option<String>>(1)?))
+            });
+        let (found, whose) = match found {
             Err(rusqlite::Error::QueryReturnedNoRows) => return Err(unknown(id)),
             found => found.map_err(trouble)?,
         };
         trust = trust.min(Trust::ALL.get(found).copied().unwrap_or(Trust::Untrusted));
+        if user.is_some() && whose.is_some() && user != whose {
+            let message = format!("the memory {id} belongs to another user than the relation");
+            return Err(Error::usage("invalid_value", message).hint("leave the user out: it is that of the memory"));
+        }
+        user = user.or(whose);
     }
     transaction
         .prepare_cached(
             "INSERT INTO memory_relations (subject, subject_key, relation, object, object_key, source, memory, \
-             trust, stored_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (\
+             trust, stored_at, user) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE NOT EXISTS (\
              SELECT 1 FROM memory_relations WHERE subject_key = ?2 AND relation = ?3 AND object_key = ?5 \
-             AND source IS ?6 AND memory IS ?7 AND trust = ?8 AND forgotten_at IS NULL)",
+             AND source IS ?6 AND memory IS ?7 AND trust = ?8 AND user IS ?10 AND forgotten_at IS NULL)",
         )
         .and_then(|mut insert| {
             insert.execute(rusqlite::params![
@@ -210,6 +230,7 @@ pub(super) fn insert_relation(transaction: &Transaction<'_>, relation: &Relation
                 relation.memory,
                 trust as i64,
                 now(),
+                user,
             ])
         })
         .map_err(trouble)?;

@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     kinds::{Kind, Note, Trust},
+    names,
     write::admit,
 };
 
@@ -63,11 +64,11 @@ pub(super) fn known(
     }
     let mut statement = connection.prepare_cached(
         "SELECT id, trust, text FROM memories WHERE fingerprint = ?1 AND kind = ?2 AND state = 0 \
-         AND category IS ?3 AND user IS ?4 AND (speaker IS NULL OR ?5 IS NULL OR speaker = ?5) \
-         AND trust >= ?6 AND (expires_at IS NULL OR expires_at > ?7) ORDER BY trust, id",
+         AND category IS ?3 AND user IS ?4 AND speaker IS ?5 AND trust >= ?6 \
+         AND (expires_at IS NULL OR expires_at > ?7) ORDER BY trust, id",
     )?;
     let category = note.category.as_deref().map(admit);
-    let speaker = note.speaker.as_deref().map(admit);
+    let speaker = speaker(note, text).map(admit);
     let mut rows = statement.query((
         fingerprint(text),
         note.kind as i64,
@@ -86,15 +87,21 @@ pub(super) fn known(
     Ok(None)
 }
 
-/// The memories beside `id` that say the same of the same user, however far they are trusted: whoever forgets one means
-/// the words.
-pub(super) fn twins(connection: &Connection, id: i64) -> rusqlite::Result<Vec<i64>> {
+/// Who tells a note: whoever it names, or the name that its text begins with.
+pub(super) fn speaker<'a>(note: &'a Note, text: &'a str) -> Option<&'a str> {
+    note.speaker.as_deref().or_else(|| names::speaker(text))
+}
+
+/// The memories beside `id` that say the same of the same user: those that are trusted no further, or, where the words
+/// are meant, all of them.
+pub(super) fn twins(connection: &Connection, id: i64, all: bool) -> rusqlite::Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(
         "SELECT other.id, other.text, own.text FROM memories AS own JOIN memories AS other \
          ON other.fingerprint = own.fingerprint AND other.kind = own.kind AND other.user IS own.user \
-         WHERE own.id = ?1 AND own.kind <> 0 AND own.fingerprint <> 0 AND other.id <> own.id AND other.state = 0",
+         WHERE own.id = ?1 AND own.kind <> 0 AND own.fingerprint <> 0 AND other.id <> own.id AND other.state = 0 \
+         AND (?2 OR other.trust <= own.trust)",
     )?;
-    let mut rows = statement.query([id])?;
+    let mut rows = statement.query((id, all))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         if is_same(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?) {

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Memory,
-    identity::identity,
+    identity::{identity, is_same},
     kinds::{Hit, Kind, Query, Trust},
     read::SHORT,
     write::terms,
@@ -46,24 +46,36 @@ pub struct Injection {
     pub hits: Vec<Hit>,
 }
 
+/// What is trusted so far has somebody who stands for it.
+const SURE: Trust = Trust::User;
 /// Among so many hits duplicates are looked for, or a few times as many.
 const WIDEST: usize = 256;
 
 impl Memory {
-    /// What fits a question, as text for a model.
+    /// What fits a question, as text for a model. Half of the places are kept for what somebody stands for and fits,
+    /// however much else fits better; it stands before the rest.
     pub fn inject(&self, query: &Query, shape: Shape) -> Result<Injection> {
-        // Duplicates leave room for others, however many there are.
-        let mut limit = shape.hits.saturating_mul(3);
-        let hits = loop {
+        let mut hits = self.distinct(query, shape.hits)?;
+        if hits.iter().any(|hit| hit.record.trust < SURE) {
+            let trust = Some(query.trust.map_or(SURE, |trust| trust.max(SURE)));
+            let sure = self.distinct(&Query { trust, ..query.clone() }, shape.hits.div_ceil(2))?;
+            hits = sure_first(hits, sure, shape.hits);
+        }
+        Ok(Injection { text: written(&hits, shape.characters), hits })
+    }
+
+    /// The best `most` hits in which each text stands once: duplicates leave room for others, however many there are.
+    fn distinct(&self, query: &Query, most: usize) -> Result<Vec<Hit>> {
+        let mut limit = most.saturating_mul(3);
+        loop {
             let found = self.recall(&Query { limit, ..query.clone() })?;
             let all = found.len() < limit || limit > WIDEST;
-            let hits = diverse(found, shape.hits);
-            if all || hits.len() >= shape.hits {
-                break hits;
+            let hits = diverse(found, most);
+            if all || hits.len() >= most {
+                return Ok(hits);
             }
             limit = limit.saturating_mul(4);
-        };
-        Ok(Injection { text: written(&hits, shape.characters), hits })
+        }
     }
 
     /// What fits a prompt, for a run: what is trusted apart from the rest.
@@ -72,11 +84,28 @@ impl Memory {
         let told = |hit: &Hit| RecalledHit { id: hit.record.id, trust: hit.record.trust.name().to_owned() };
         let told = hits.iter().map(told).collect();
         // What once was asked for is no standing wish, whoever said it.
-        let stands = |hit: &Hit| hit.record.trust >= Trust::User && hit.record.kind != Kind::Episodic;
+        let stands = |hit: &Hit| hit.record.trust >= SURE && hit.record.kind != Kind::Episodic;
         let (trusted, others): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(stands);
         let characters = shape.characters;
         Ok(Recollection { trusted: written(&trusted, characters), context: written(&others, characters), hits: told })
     }
+}
+
+/// Hits with those that are sure among them, and before the others. Scores fall from place to place.
+fn sure_first(mut hits: Vec<Hit>, sure: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    for hit in sure {
+        let same = |known: &Hit| is_same(&known.record.text, &hit.record.text);
+        if !hits.iter().any(|known| same(known) && known.record.trust >= SURE) {
+            hits.retain(|known| !same(known));
+            hits.push(hit);
+        }
+    }
+    hits.sort_by_key(|hit| hit.record.trust < SURE);
+    hits.truncate(limit);
+    let mut scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
+    scores.sort_by(|one, other| other.total_cmp(one));
+    hits.iter_mut().zip(scores).for_each(|(hit, score)| hit.score = score);
+    hits
 }
 
 /// At most `limit` hits in which each text stands once, told by the most trusted of its memories. What only puts the

@@ -36,6 +36,7 @@ use rusqlite::Connection;
 pub(in crate::store) use self::erase::Traces;
 pub use self::{
     consolidate::{Consolidated, Rules},
+    forget::ForgottenUser,
     graph::{Neighbour, RELATIONS, Relation},
     inject::{Injection, Shape},
     kinds::{Hit, Kind, Note, Query, Record, Trust},

@@ -3,7 +3,7 @@
 use crate::store::open::Tables;
 
 /// What [`open`](crate::store::open::open) brings up to date.
-pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD], reads_from: 2 };
+pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD, FOURTH], reads_from: 2 };
 
 /// `revision` grows with every change, so that each process reads what others changed since it last looked.
 /// A row is never deleted: `state` says whether it lives (0), was forgotten (1) or was merged into another (2).
@@ -108,4 +108,10 @@ CREATE TABLE memory_files (
 /// next numbers them anew ([`number_anew`](super::identity::number_anew)).
 const THIRD: &str = "
 UPDATE memories SET fingerprint = 0;
+";
+
+/// Whose a relation is: the user of the memory that says so, where there is one.
+const FOURTH: &str = "
+ALTER TABLE memory_relations ADD COLUMN user TEXT;
+UPDATE memory_relations SET user = (SELECT user FROM memories WHERE memories.id = memory);
 ";

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::inject::is_blank;
 use super::{
     MAX_TEXT, MAX_WORDS, Memory, check_word,
-    identity::{fingerprint, known},
+    identity::{fingerprint, known, speaker},
     kinds::{Note, Trust},
     names, now,
 };
@@ -193,7 +193,6 @@ pub(super) fn store(
         }
         id
     } else {
-        let speaker = note.speaker.as_deref().or_else(|| names::speaker(text));
         let entities = note.entities.clone().unwrap_or_else(|| names::entities(text));
         let json = |list: &Vec<String>| {
             let list: Vec<Cow<'_, str>> = list.iter().map(|word| admit(word)).collect();
@@ -210,7 +209,7 @@ pub(super) fn store(
                 admit(session).as_ref(),
                 note.kind as i64,
                 text,
-                speaker.map(admit).as_deref(),
+                speaker(note, text).map(admit).as_deref(),
                 note.category.as_deref().map(admit).as_deref(),
                 json(&note.tags),
                 json(&entities),
@@ -234,9 +233,11 @@ pub(super) fn store(
             time,
         ))?;
     }
-    // A fact that somebody stated stands by itself: it does not begin to rest on what repeats it.
-    let rests = known.is_none()
-        || transaction.prepare_cached("SELECT 1 FROM memory_derivations WHERE child = ?1")?.exists([id])?;
+    // A fact that somebody stated stands by itself: it does not begin to rest on what repeats it, nor does any on what
+    // is trusted less.
+    let rests = known.is_none_or(|(_, held)| held == trust)
+        && (known.is_none()
+            || transaction.prepare_cached("SELECT 1 FROM memory_derivations WHERE child = ?1")?.exists([id])?);
     for parent in note.derived_from.iter().filter(|parent| **parent != id && rests) {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO memory_derivations VALUES (?1, ?2)")?
@@ -262,7 +263,7 @@ fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note) -> rusqlite::
     transaction
         .prepare_cached(
             "UPDATE memories SET tags = ?2, entities = ?3, importance = max(importance, ?4), expires_at = ?5, \
-             speaker = coalesce(speaker, ?6), said_at = coalesce(?7, said_at) WHERE id = ?1",
+             said_at = coalesce(?6, said_at) WHERE id = ?1",
         )?
         .execute((
             id,
@@ -270,7 +271,6 @@ fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note) -> rusqlite::
             joined(&entities, note.entities.as_deref().unwrap_or_default()),
             note.importance.unwrap_or(0.0),
             note.expires,
-            note.speaker.as_deref().map(admit).as_deref(),
             note.at,
         ))
         .map(drop)

@@ -12,7 +12,7 @@ use super::{
 use crate::core::{
     error::Error,
     guard::Authority,
-    message::Message,
+    message::{Message, Role},
     request::{Request, ToolChoice},
     wire::schema,
 };
@@ -28,6 +28,9 @@ impl TurnMachine {
             return self.fail(error.hint("give the run a message"), out);
         }
         self.started = self.now;
+        for message in self.history.iter().filter(|message| message.role != Role::Assistant) {
+            self.stuck.show_blocks(&message.content);
+        }
         if self.config.guard.is_some() {
             // What one model writes to another is nobody's wish.
             let given = self.config.authority.take();

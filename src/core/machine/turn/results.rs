@@ -17,7 +17,7 @@ use super::{
 };
 use crate::core::{
     message::{Block, Message, Role, ToolResult},
-    sense::stuck::{Step, distinct_steps, outcomes},
+    sense::stuck::{distinct_steps, outcomes},
 };
 
 impl TurnMachine {
@@ -112,7 +112,8 @@ impl TurnMachine {
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
         self.last_failure = senses::failure_of(pairs.clone());
-        let steps = pairs.map(|(call, result)| (Step::of(call, result), call.name.as_str(), call.arguments_text()));
+        let steps =
+            pairs.map(|(call, result)| (self.stuck.step(call, result), call.name.as_str(), call.arguments_text()));
         let steps = distinct_steps(steps);
         outcomes(&steps).for_each(|succeeded| self.momentum.record(succeeded));
         if self.config.stuck.is_some() {

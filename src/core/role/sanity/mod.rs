@@ -13,7 +13,7 @@ use crate::core::{
     sense::{
         momentum::{Momentum, MomentumPolicy, Pace},
         signals::signals,
-        stuck::{Pattern, Step, StuckDetector, StuckPolicy, distinct_steps, outcomes},
+        stuck::{Pattern, StuckDetector, StuckPolicy, distinct_steps, outcomes},
     },
 };
 
@@ -240,13 +240,17 @@ fn judge(
 ) -> SanityResult {
     let mut result = SanityResult::default();
     let mut detector = StuckDetector::new(stuck.cloned().unwrap_or_default());
+    for text in asked {
+        detector.show(text);
+    }
     let mut moment = Momentum::default();
     let (mut news, mut seen) = (0_usize, BTreeSet::new());
     let mut last_failed = None;
     for round in rounds {
         let pairs = round.calls.iter().filter_map(|(call, result)| Some((*call, (*result)?)));
-        let steps =
-            pairs.clone().map(|(call, result)| (Step::of(call, result), call.name.as_str(), call.arguments_text()));
+        let steps = pairs
+            .clone()
+            .map(|(call, result)| (detector.step(call, result), call.name.as_str(), call.arguments_text()));
         let steps = distinct_steps(steps);
         if steps.is_empty() {
             if !round.said.trim().is_empty() && round.calls.is_empty() {

@@ -10,6 +10,7 @@ mod past;
 mod periods;
 mod policy;
 mod role;
+mod shown;
 mod step;
 mod text;
 mod verdict;
@@ -20,12 +21,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use past::{Entry, Past};
 use periods::Periods;
 pub use policy::{StuckPolicy, ToolRules};
+use role::Known;
+use shown::Shown;
 pub use step::Step;
 use step::{call_hashes, join};
 pub use text::{REPEATED_TEXT, TextLoop};
 pub use verdict::{Member, Pattern, Verdict};
 
-use crate::core::message::{ToolResult, ToolUse};
+use crate::core::message::{Block, ToolResult, ToolUse};
 
 /// Classes of errors that are counted at once.
 const MOST_CLASSES: usize = 16;
@@ -73,6 +76,8 @@ pub struct StuckDetector {
     said: String,
     text: TextLoop,
     found: Option<Found>,
+    #[serde(default, skip_serializing_if = "Shown::is_empty")]
+    shown: Shown,
 }
 
 impl Default for StuckDetector {
@@ -97,6 +102,7 @@ impl StuckDetector {
             said: String::new(),
             text,
             found: None,
+            shown: Shown::default(),
         }
     }
 
@@ -105,9 +111,46 @@ impl StuckDetector {
         &self.policy
     }
 
+    /// Takes a text that the model is shown and did not write: what a call says of it is what the call is about. Results
+    /// are taken with their steps.
+    pub fn show(&mut self, text: &str) {
+        self.shown.take(text.as_bytes());
+    }
+
+    /// Takes the blocks of a message or result that the model did not write.
+    pub fn show_blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Text(text) => self.show(&text.text),
+                Block::ToolResult(result) => self.show_blocks(&result.content),
+                _ => {}
+            }
+        }
+    }
+
+    const fn known(&self) -> Known<'_> {
+        Known { shown: Some(&self.shown), rounds: Some(self.periods.count()) }
+    }
+
+    /// The step of a call and its result, which the model is shown.
+    pub fn step(&mut self, call: &ToolUse, result: &ToolResult) -> Step {
+        let step = Step::known(call, result, self.known());
+        self.show_blocks(&result.content);
+        step
+    }
+
+    /// The step of a call, as its tool and arguments, and of a result that are plain text. `kind` is the kind of failure,
+    /// where there is one.
+    pub fn step_of_text(&mut self, call: (&str, &str), result: &str, failed: bool, kind: Option<&str>) -> Step {
+        let step = Step::of_text(call, result, failed, kind, self.known());
+        self.show(result);
+        step
+    }
+
     /// Takes a call and its result. `state` is anything that changes when the run gets on, as a hash.
     pub fn record(&mut self, call: &ToolUse, result: &ToolResult, state: Option<u64>) {
-        self.record_step(&call.name, call.arguments_text(), &Step::of(call, result), state);
+        let step = self.step(call, result);
+        self.record_step(&call.name, call.arguments_text(), &step, state);
     }
 
     /// Takes a call of which the hashes are known.
@@ -132,8 +175,9 @@ impl StuckDetector {
     /// Takes the calls of one round: what a model asked for at once, before it saw any result. Their order says
     /// nothing, and those that ended alike count once. A round that repeats only what is known changes nothing.
     pub fn record_round<'a>(&mut self, pairs: impl Iterator<Item = (&'a ToolUse, &'a ToolResult)>, state: Option<u64>) {
-        let steps = pairs.map(|(call, result)| (Step::of(call, result), call.name.as_str(), call.arguments_text()));
-        self.record_steps(&distinct_steps(steps), state);
+        let steps = pairs.map(|(call, result)| (self.step(call, result), call.name.as_str(), call.arguments_text()));
+        let steps = distinct_steps(steps);
+        self.record_steps(&steps, state);
     }
 
     /// Takes the calls of one round, as [`distinct_steps`] gives them: step, tool, arguments.
@@ -323,7 +367,8 @@ impl StuckDetector {
 
     /// The person said something: what was said and tried before is no repetition of what comes now.
     pub fn reset(&mut self) {
-        *self = Self::new(std::mem::take(&mut self.policy));
+        let shown = std::mem::take(&mut self.shown);
+        *self = Self { shown, ..Self::new(std::mem::take(&mut self.policy)) };
     }
 
     /// Whether there is a verdict.
@@ -358,8 +403,9 @@ impl StuckDetector {
     pub fn goes_on_with<'a>(&self, calls: impl Iterator<Item = &'a ToolUse>) -> bool {
         let Some(found) = self.found else { return false };
         let mut seen = std::collections::HashSet::new();
-        let hashes =
-            calls.map(|call| call_hashes(&call.name, call.arguments_text()).2).filter(|hash| seen.insert(*hash));
+        let hashes = calls
+            .map(|call| call_hashes(&call.name, call.arguments_text(), self.known()).2)
+            .filter(|hash| seen.insert(*hash));
         let sum = hashes.fold(0_u64, u64::wrapping_add);
         let period = if matches!(found.pattern, Pattern::Cycle) { found.period } else { 1 };
         self.past.call(self.periods.count(), period) == Some(sum)

@@ -44,7 +44,7 @@ fn is_plain(text: &[u8], grade: Grade) -> bool {
     !text.chunks(64).any(|chunk| chunk.iter().fold(false, |found, b| found | noisy(b)))
 }
 
-const fn is_word(b: u8) -> bool {
+pub(super) const fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
@@ -183,7 +183,7 @@ fn is_count(rest: &[u8], length: usize) -> bool {
 }
 
 /// Where the run that holds `at` begins, not before `least`.
-fn run_start(text: &[u8], least: usize, at: usize, belongs: fn(u8) -> bool) -> usize {
+pub(super) fn run_start(text: &[u8], least: usize, at: usize, belongs: fn(u8) -> bool) -> usize {
     let before = &text[least..at];
     before.iter().rposition(|b| !belongs(*b)).map_or(least, |end| least + end + 1)
 }
@@ -309,6 +309,23 @@ fn duration_length(text: &[u8]) -> Option<usize> {
     let fine = matches!(name, b"ms" | b"us" | b"ns" | b"\xc2\xb5s" | b"\xce\xbcs");
     let seconds = end > whole && matches!(name, b"s" | b"sec" | b"secs" | b"second" | b"seconds");
     (fine || seconds).then_some(unit + letters)
+}
+
+/// Whether a value has a form that only machines make, so that no two of them meet by chance.
+pub(super) fn is_made_up(value: &[u8]) -> bool {
+    uuid_length(value) == Some(value.len()) || (value.iter().all(|b| is_word(*b)) && is_random(value))
+}
+
+/// The first digit at or behind a place.
+pub(super) fn next_digit(text: &[u8], from: usize) -> Option<usize> {
+    let mut from = from;
+    loop {
+        from += digit_or_escape(text.get(from..)?)?;
+        if text.get(from)?.is_ascii_digit() {
+            return Some(from);
+        }
+        from += 1;
+    }
 }
 
 /// Letters and digits as only a machine mixes them: request ids, tokens, hashes.

@@ -3,7 +3,10 @@
 //! A value is never judged by its form. A uuid, a hash, a time or a numbered file is what a call is about, until the
 //! name of the argument says otherwise; an unknown name is data, since a repetition that is missed costs a few rounds of
 //! the budget, and honest work that is taken for one costs the run. The names are those of which the meaning is that a
-//! caller makes the value up anew for each try.
+//! caller makes the value up anew for each try; where the value itself shows that nobody did, it is data under any name:
+//! it was shown to the model before, is no id that a machine would make up, or counts more tries than there were.
+
+use super::{noise::is_made_up, shown::Shown};
 
 /// The most letters of a name that are looked at; longer names are data.
 const LONGEST_NAME: usize = 32;
@@ -15,8 +18,11 @@ pub(super) enum Role {
     Plain,
     /// The number of a try: a number under `attempt`, `retry_count`, ….
     Try,
-    /// An id or time that the caller gives to the request itself: noise beside data, data where it is all there is.
+    /// A time, key or token that the caller gives to the request itself: noise beside data, data where it is all there
+    /// is.
     Request,
+    /// An id that the caller gives to the request itself; the same.
+    Id,
     /// Words about a command.
     Description,
     /// Words of the model to itself.
@@ -47,9 +53,39 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
         Some(what @ (b"request" | b"req" | b"trace" | b"correlation" | b"idempotency" | b"toolcall"))
             if !is_about(tool, what) =>
         {
-            Role::Request
+            if name.ends_with(b"id") {
+                Role::Id
+            } else {
+                Role::Request
+            }
         }
         _ => Role::Plain,
+    }
+}
+
+/// What is known when a call is looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known<'a> {
+    /// What the model was shown.
+    pub shown: Option<&'a Shown>,
+    /// The rounds before, where they are counted.
+    pub rounds: Option<u64>,
+}
+
+impl Known<'_> {
+    /// Whether a value is data though the name of its argument says otherwise.
+    pub(super) fn is_data(self, role: Role, value: &[u8]) -> bool {
+        match role {
+            Role::Id => !is_made_up(value) || self.shown.is_some_and(|shown| shown.has(value)),
+            Role::Request => self.shown.is_some_and(|shown| shown.has(value)),
+            Role::Try => {
+                let number: Option<u64> = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
+                // A count of tries is no larger than they are, from wherever it begins.
+                number.zip(self.rounds).is_some_and(|(number, rounds)| number > rounds + 2)
+                    || self.shown.is_some_and(|shown| shown.has_try(value))
+            }
+            Role::Plain | Role::Description | Role::Thought | Role::Command => false,
+        }
     }
 }
 
@@ -79,9 +115,10 @@ mod tests {
         {
             assert_eq!(role(name), Role::Try, "{name}");
         }
-        for name in
-            ["request_id", "requestId", "X-Request-ID", "trace_id", "tool_call_id", "idempotency_key", "nonce", "now"]
-        {
+        for name in ["request_id", "requestId", "X-Request-ID", "trace_id", "tool_call_id"] {
+            assert_eq!(role(name), Role::Id, "{name}");
+        }
+        for name in ["idempotency_key", "requestTimestamp", "nonce", "now"] {
             assert_eq!(role(name), Role::Request, "{name}");
         }
         for name in [

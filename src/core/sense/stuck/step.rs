@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     failure,
     noise::{self, Grade},
-    role::{Role, role_of},
+    role::{Known, Role, role_of},
 };
 use crate::core::message::{Block, Source, ToolResult, ToolUse};
 
@@ -43,9 +43,13 @@ pub struct Step {
 }
 
 impl Step {
-    /// The step of a call and its result.
+    /// The step of a call and its result, of which nothing else is known.
     pub fn of(call: &ToolUse, result: &ToolResult) -> Self {
-        let (tool, exact, call) = call_hashes(&call.name, call.arguments_text());
+        Self::known(call, result, Known::default())
+    }
+
+    pub(super) fn known(call: &ToolUse, result: &ToolResult, known: Known<'_>) -> Self {
+        let (tool, exact, call) = call_hashes(&call.name, call.arguments_text(), known);
         let mut hash = 0;
         let text = result.content.iter().find_map(|block| match block {
             Block::Text(text) => Some(text.text.as_str()),
@@ -85,8 +89,14 @@ impl Step {
     }
 
     /// The step of a call and a result that are plain text. `kind` is the kind of failure, where there is one.
-    pub fn of_text(name: &str, arguments: &str, result: &str, failed: bool, kind: Option<&str>) -> Self {
-        let (tool, exact, call) = call_hashes(name, arguments);
+    pub(super) fn of_text(
+        (name, arguments): (&str, &str),
+        result: &str,
+        failed: bool,
+        kind: Option<&str>,
+        known: Known<'_>,
+    ) -> Self {
+        let (tool, exact, call) = call_hashes(name, arguments, known);
         let marked = failed;
         let failed = failed || failure::is_told(result);
         let bare = failed && failure::is_bare(result);
@@ -134,10 +144,10 @@ fn is_void(kind: Option<&str>) -> bool {
 }
 
 /// The hashes of tool, tool with arguments, and tool with the arguments that are data.
-pub(super) fn call_hashes(name: &str, arguments: &str) -> (u64, u64, u64) {
+pub(super) fn call_hashes(name: &str, arguments: &str, known: Known<'_>) -> (u64, u64, u64) {
     let tool = xxh3_64(name.as_bytes());
     let text = arguments.trim().as_bytes();
-    let read = if text.len() > LONGEST_JSON { None } else { Reader::new(name, text).read() };
+    let read = if text.len() > LONGEST_JSON { None } else { Reader { tool: name, known, text, at: 0 }.read() };
     let (exact, data) = read.unwrap_or_else(|| (xxh3_64(text), xxh3_64(text)));
     (tool, join(tool, exact), join(tool, data))
 }
@@ -185,7 +195,7 @@ impl Level {
         self.exact = self.exact.wrapping_add(join(key, exact));
         let sum = match (role, counts) {
             // A list or an object has members of its own.
-            (Role::Request, Some(_)) => &mut self.request,
+            (Role::Request | Role::Id, Some(_)) => &mut self.request,
             (Role::Try, Some(true)) => return Some(()),
             (Role::Thought, _) => &mut self.thought,
             _ => {
@@ -230,15 +240,12 @@ struct Value {
 /// no JSON is hashed as text.
 struct Reader<'a> {
     tool: &'a str,
+    known: Known<'a>,
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    const fn new(tool: &'a str, text: &'a [u8]) -> Self {
-        Self { tool, text, at: 0 }
-    }
-
     /// The hash of all, and that of the data.
     fn read(mut self) -> Option<(u64, u64)> {
         let mut levels: Vec<Level> = Vec::new();
@@ -270,16 +277,19 @@ impl<'a> Reader<'a> {
                         (self.text.get(self.at) == Some(&b':')).then_some(())?;
                         self.at += 1;
                         // Further in, an id is a part of what the call is about: of an item in a list, say.
-                        let role = Some(role_of(self.tool, inside)).filter(|role| depth == 1 || *role != Role::Request);
+                        let role = Some(role_of(self.tool, inside))
+                            .filter(|role| depth == 1 || !matches!(role, Role::Request | Role::Id));
                         level.key = Some((xxh3_64(inside), role.unwrap_or(Role::Plain)));
                         continue;
                     }
+                    self.look(&mut levels, inside);
                     let counts = !inside.is_empty() && inside.iter().all(u8::is_ascii_digit);
                     let (exact, data) = (join(1, xxh3_64(inside)), join(1, xxh3_64(inside.trim_ascii())));
                     Value { exact, data, has_data: true, counts: Some(counts) }
                 }
                 _ => {
                     let inside = self.scalar()?;
+                    self.look(&mut levels, inside);
                     let counts = inside.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-');
                     let exact = join(2, xxh3_64(inside));
                     Value { exact, data: exact, has_data: true, counts: Some(counts) }
@@ -290,6 +300,15 @@ impl<'a> Reader<'a> {
                 return (self.at == self.text.len()).then_some((value.exact, value.data));
             };
             level.take(value)?;
+        }
+    }
+
+    /// Looks whether a value is data though its name says otherwise.
+    fn look(&self, levels: &mut [Level], value: &[u8]) {
+        if let Some((_, role)) = levels.last_mut().and_then(|level| level.key.as_mut())
+            && self.known.is_data(*role, value)
+        {
+            *role = Role::Plain;
         }
     }
 
@@ -329,10 +348,10 @@ mod tests {
     use super::*;
 
     fn exact(arguments: &str) -> u64 {
-        call_hashes("f", arguments).1
+        call_hashes("f", arguments, Known::default()).1
     }
     fn free(arguments: &str) -> u64 {
-        call_hashes("f", arguments).2
+        call_hashes("f", arguments, Known::default()).2
     }
 
     #[test]
@@ -367,7 +386,10 @@ mod tests {
             (r#"{"path":"a","thought":"hm"}"#, r#"{"path":"a","thought":"so"}"#),
             (r#"{"q":"x","now":1700000001}"#, r#"{"q":"x","now":1700000002.5}"#),
             (r#"{"q":"x","requestTimestamp":1700000001123}"#, r#"{"q":"x","requestTimestamp":1700000002123}"#),
-            (r#"{"q":"x","request_id":"a"}"#, r#"{"q":"x","request_id":"b"}"#),
+            (
+                r#"{"q":"x","request_id":"123e4567-e89b-12d3-a456-426614174000"}"#,
+                r#"{"q":"x","request_id":"507f1f77bcf86cd799439011"}"#,
+            ),
             (r#"{"q":"x","nonce":"a"}"#, r#"{"q":"x"}"#),
             (r#"{"attempt":1}"#, r#"{"attempt":2}"#),
         ] {
@@ -389,6 +411,9 @@ mod tests {
                 r#"{"uuid":"123e4567-e89b-12d3-a456-426614174000"}"#,
                 r#"{"uuid":"123e4567-e89b-12d3-a456-426614174001"}"#,
             ),
+            // No machine made these up.
+            (r#"{"q":"x","request_id":"R-1"}"#, r#"{"q":"x","request_id":"R-2"}"#),
+            (r#"{"q":"x","trace_id":101}"#, r#"{"q":"x","trace_id":102}"#),
             // Alone, an id of a request is what the call is about; so it is further in.
             (r#"{"request_id":"a"}"#, r#"{"request_id":"b"}"#),
             (r#"{"trace_id":"a","thought":"hm"}"#, r#"{"trace_id":"b","thought":"hm"}"#),

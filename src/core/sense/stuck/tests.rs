@@ -3,16 +3,17 @@ use proptest::prelude::*;
 use super::*;
 
 fn step(name: &str, arguments: &str, result: &str) -> Step {
-    Step::of_text(name, arguments, result, false, None)
+    Step::of_text((name, arguments), result, false, None, Known::default())
 }
 
 fn take(detector: &mut StuckDetector, name: &str, arguments: &str, result: &str) -> Option<Pattern> {
-    detector.record_step(name, arguments, &step(name, arguments, result), None);
+    let step = detector.step_of_text((name, arguments), result, false, None);
+    detector.record_step(name, arguments, &step, None);
     detector.verdict().map(|verdict| verdict.pattern)
 }
 
 fn fail(detector: &mut StuckDetector, name: &str, arguments: &str, error: &str) -> Option<Pattern> {
-    let step = Step::of_text(name, arguments, error, true, None);
+    let step = detector.step_of_text((name, arguments), error, true, None);
     detector.record_step(name, arguments, &step, None);
     detector.verdict().map(|verdict| verdict.pattern)
 }
@@ -93,6 +94,51 @@ fn c25_noise_in_arguments_makes_no_difference() {
         assert_eq!(take(&mut detector, "f", &arguments(1), "same"), None);
         assert_eq!(take(&mut detector, "f", &arguments(2), "same"), None);
         assert_eq!(take(&mut detector, "f", &arguments(3), "same"), Some(Pattern::NearDuplicate), "{}", arguments(1));
+    }
+}
+
+#[test]
+fn k1_what_was_shown_is_what_a_call_is_about() {
+    let id = |n: u64| format!("123e4567-e89b-12d3-a456-42661417{n:04}");
+    let decide = |n: u64| format!("{{\"request_id\":\"{}\",\"decision\":\"yes\"}}", id(n));
+    let grade = |n: u64| format!("{{\"attempt\":{n},\"mark\":\"pass\"}}");
+    let list = format!("{:?}", (0..8).map(|n| (id(n), format!("attempt: {n}"))).collect::<Vec<_>>());
+    for by_user in [false, true] {
+        let mut detector = StuckDetector::default();
+        if by_user {
+            detector.show(&list);
+            detector.reset();
+        } else {
+            assert_eq!(take(&mut detector, "list", "{}", &list), None);
+        }
+        for n in 0..8 {
+            assert_eq!(take(&mut detector, "decide", &decide(n), "ok"), None, "{by_user} {n}");
+            assert_eq!(take(&mut detector, "grade", &grade(n), "ok"), None, "{by_user} {n}");
+        }
+        // Those that were made up are still noise, and so is what the results of their own calls say of them.
+        for n in 100..102 {
+            assert_eq!(take(&mut detector, "decide", &decide(n), &format!("no request {}", id(n))), None);
+        }
+        assert_eq!(take(&mut detector, "decide", &decide(102), &id(103)), None);
+        for n in [104, 105] {
+            assert_eq!(take(&mut detector, "decide", &decide(n), "no request"), None);
+        }
+        assert_eq!(take(&mut detector, "decide", &decide(106), "no request"), Some(Pattern::NearDuplicate));
+    }
+}
+
+#[test]
+fn k1_a_number_that_counts_no_tries_is_data() {
+    for (numbers, found) in [
+        (vec![417, 288, 901, 32, 77, 1005, 64, 58], false),
+        ((1001..1009).collect(), false),
+        ((0..8).collect::<Vec<u64>>(), true),
+        (vec![1, 2, 3], true),
+        (vec![2, 2, 3, 4], true),
+    ] {
+        let mut detector = StuckDetector::default();
+        let verdicts = numbers.iter().filter_map(|n| take(&mut detector, "f", &format!("{{\"attempt\":{n}}}"), "ok"));
+        assert_eq!(verdicts.count() > 0, found, "{numbers:?}");
     }
 }
 
@@ -234,9 +280,9 @@ fn x20_rounds_that_bring_nothing_new_change_nothing() {
 /// Feeds steps given as numbers; gives the record at which something is found.
 fn found_at(steps: impl Iterator<Item = u64>) -> Option<(usize, Verdict)> {
     let mut detector = StuckDetector::default();
-    for (at, step) in steps.enumerate() {
-        let arguments = format!("{{\"i\":{step}}}");
-        detector.record_step("f", &arguments, &Step::of_text("f", &arguments, "ok", false, None), None);
+    for (at, number) in steps.enumerate() {
+        let arguments = format!("{{\"i\":{number}}}");
+        detector.record_step("f", &arguments, &step("f", &arguments, "ok"), None);
         if let Some(verdict) = detector.verdict() {
             return Some((at + 1, verdict));
         }
@@ -297,7 +343,7 @@ proptest! {
                 loaded = Some(back);
             }
             let arguments = format!("{{\"i\":{number}}}");
-            let step = Step::of_text("f", &arguments, "ok", failed, None);
+            let step = Step::of_text(("f", &arguments), "ok", failed, None, Known::default());
             for detector in std::iter::once(&mut detector).chain(loaded.as_mut()) {
                 detector.record_step("f", &arguments, &step, None);
                 detector.feed(&text);
@@ -332,7 +378,7 @@ proptest! {
     fn no_text_is_too_strange(name in ".{0,20}", arguments in ".{0,200}", result in ".{0,200}", failed in any::<bool>()) {
         let mut detector = StuckDetector::default();
         for _ in 0..4 {
-            let step = Step::of_text(&name, &arguments, &result, failed, None);
+            let step = detector.step_of_text((&name, &arguments), &result, failed, None);
             detector.record_step(&name, &arguments, &step, None);
             detector.record_text(&result);
             detector.feed(&arguments);
@@ -350,8 +396,8 @@ proptest! {
             calls.iter().map(|(kind, number, noise)| {
                 let noise = noise ^ salt;
                 let arguments = match kind {
-                    0 => format!("{{\"q\":{},\"attempt\":{noise}}}", number % 2),
-                    1 => format!("{{\"q\":{},\"trace_id\":{noise}}}", number % 2),
+                    0 => format!("{{\"q\":{},\"attempt\":{}}}", number % 2, noise % 3),
+                    1 => format!("{{\"q\":{},\"trace_id\":\"{noise:032x}\"}}", number % 2),
                     _ => format!("{{\"cmd\":\"cat x {}\",\"description\":\"{noise}\"}}", number % 2),
                 };
                 take(&mut detector, "f", &arguments, "same").is_some()

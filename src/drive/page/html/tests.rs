@@ -132,6 +132,81 @@ fn p13_sheets_of_the_page_hide_wherever_they_stand() {
 }
 
 #[test]
+fn p13_of_what_is_declared_the_strongest_holds() {
+    let mut wrong = Vec::new();
+    for (sheet, element, seen) in [
+        // What is hidden and taken back: by a later rule, a closer one, an attribute, a priority.
+        (".tab{display:none} .tab.active{display:block}", "class='tab active'", true),
+        (".tab.active{display:block} .tab{display:none}", "class='active tab'", true),
+        (".tab{display:none} .tab.active{display:block}", "class=tab", false),
+        (".a{display:none} .b{display:flex}", "class='a b'", true),
+        (".b{display:flex} .a{display:none}", "class='a b'", false),
+        ("#x{display:grid} p.a.b.c{display:none}", "id=x class='a b c'", true),
+        (".a{display:none}", "class=a style='display:block'", true),
+        (".a{display:none !important}", "class=a style='display:block'", false),
+        (".a{display:none !important} .a{display:block !important}", "class=a", true),
+        (".a{opacity:0} .a.on{opacity:1}", "class='a on'", true),
+        (".a{font:0/0 x} .a{font-size:12px}", "class=a", true),
+        (".a{font-size:0} .a{font:12px x}", "class=a", true),
+        (".a{left:-9999px} .a{inset:0}", "class=a", true),
+        (".a{visibility:hidden} .a{all:unset}", "class=a", true),
+        // What browsers do not take brings nothing to light.
+        (".a{display:none; display:nonsense}", "class=a", false),
+        (".a{font-size:0; font-size:quite}", "class=a", false),
+        (".a{transform:scale(0)} .a{transform:grow(1)}", "class=a", false),
+        (".a{display:none} .a:hover{display:block}", "class=a", false),
+        (".a{display:none} @media print{.a{display:block}}", "class=a", false),
+        (".a{display:none} .b .a{display:block}", "class=a", false),
+        // Colours meet wherever they are said.
+        ("body{background:#000} p{color:#fff}", "", true),
+        ("p{color:#fff} body{background:#123}", "class=a", true),
+        (".dark{background:#111;color:#eee}", "class=dark", true),
+        ("body{background:#222} .a{color:#222}", "class=a", false),
+        (".a{background:#fff} p{color:white}", "class=a", false),
+        ("@media (prefers-color-scheme: dark){body{background:#333}} p{color:#333}", "", true),
+        (":root{--c:#fff} body{background:var(--c)} p{color:var(--c)}", "", false),
+        (":root{--c:none} .a{display:var(--c)}", "class=a", false),
+        (".a{display:var(--d, none)}", "class=a", false),
+        (".a{--d:none; display:var(--d)} .b{--d:block}", "class='a b'", true),
+        (":root{--a:var(--b);--b:var(--a)} p{color:var(--a)}", "", true),
+        // Selectors.
+        (":is(.a, .b){display:none}", "class=b", false),
+        (":where(#x){display:none} p{display:block}", "id=x", true),
+        (":is(#x, .y){display:none} .y{display:block}", "class=y", false),
+        ("p:not(.on){display:none}", "class=on", true),
+        ("p:not(.on):not([data-on]){display:none}", "", false),
+        (".a.b.c{display:none}", "class='c b a'", false),
+        (".a.b.c{display:none}", "class='b a'", true),
+        ("[data-x]{display:none}", "data-x", false),
+        ("p[data-x='One two.']{display:none}", "data-x='one two.'", false),
+        ("[data-x~=two]{display:none}", "data-x='one two'", false),
+        ("[data-x^=on][data-x$='wo']{display:none}", "data-x='one two'", false),
+        ("[data-x*=three]{display:none}", "data-x='one two'", true),
+        ("[lang|=de]{display:none}", "lang=de-AT", false),
+        (".a > b{display:none} .a,.b .c{x:y}", "class=a", true),
+        ("*{display:none} p{display:block}", "", true),
+    ] {
+        let page = format!("<style>{sheet}</style><body><p {element}>Word.</p>");
+        if text(&page).contains("Word.") != seen {
+            wrong.push(page);
+        }
+    }
+    for (page, seen) in [
+        ("<table><tr><td bgcolor=white><font color=white>Word.</font></table>", false),
+        ("<table bgcolor=ffffff><tr><td><font color='#FFFFFF'>Word.</font></table>", false),
+        ("<table bgcolor=navy><tr><td><font color=white>Word.</font></table>", true),
+        ("<table bgcolor=navy><tr><td style='color:navy'>Word.</table>", false),
+        ("<body bgcolor=black text=white><p>Word.", true),
+        ("<p color=white>Word.", true),
+    ] {
+        if text(page).contains("Word.") != seen {
+            wrong.push(page.to_owned());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn p13_ends_that_end_nothing_bring_nothing_to_light() {
     for (before, hidden) in [
         ("<div hidden>", "</body>no"),

@@ -427,6 +427,7 @@ impl Keeping<'_> {
                 source: Some(&source),
                 memory,
                 trust,
+                user: self.turn.user.as_deref(),
             };
             insert_relation(self.transaction, &relation, self.memory.name())?;
             self.told.push(event("relation_kept", &json!({"relation": found.relation, "memory": memory})));
