@@ -174,12 +174,10 @@ def names(headers: object) -> list[tuple[str, str]]:
 def texts(option: str, value: object) -> list[str]:
     """A list of texts; a text alone is a list of one."""
     if isinstance(value, str):
-        return [value]
-    if not isinstance(value, Iterable):
-        raise _wrong(option, value, "a list of texts")
-    found = list(value)
-    if not all(isinstance(each, str) for each in found):
-        raise _wrong(option, value, "a list of texts")
+        value = [value]
+    found = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else [None]
+    if not all(isinstance(each, str) and each for each in found):
+        raise _wrong(option, value, "a list of texts that are not empty")
     return found
 
 

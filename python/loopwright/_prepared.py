@@ -163,7 +163,7 @@ class Prepared(Generic[Output]):
         """What a run on this prompt may use."""
         if budget is not None:
             return _bounded(_checked_budget(budget), self._acting)
-        if self._complexity is None:
+        if self._complexity is None or self.budget.gives_iterations:
             return self.budget
         from dataclasses import replace
 

@@ -18,6 +18,13 @@ _ITERATIONS: dict[str, int] = {"simple": 3, "moderate": 5, "complex": 10, "break
 _MOST: dict[str, float] = {"wall_time": float("inf"), "tokens": 2**63 - 1, "cost": float("inf")}
 
 
+class _Usual(int):
+    """A limit that nobody gave: what is judged of a task may take its place."""
+
+
+_USUAL_ITERATIONS = _Usual(10)
+
+
 @dataclass(frozen=True)
 class Budget:
     """What a run may use at most. The first limit that is reached ends the run with a reason of its own.
@@ -27,7 +34,7 @@ class Budget:
 
     tool_rounds: int = 8
     """Rounds of tool calls."""
-    iterations: int = 10
+    iterations: int = _USUAL_ITERATIONS
     """Requests to the model."""
     verify_attempts: int = 3
     """Attempts at a verified answer."""
@@ -54,6 +61,11 @@ class Budget:
             if value > most:
                 message = f"Budget.{name} can be {most:,.0f} at most, and is more"
                 raise UsageError(message, "invalid_budget", "give a number that a run could reach")
+
+    @property
+    def gives_iterations(self) -> bool:
+        """Whether somebody said how many requests there may be."""
+        return not isinstance(self.iterations, _Usual)
 
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:

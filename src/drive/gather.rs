@@ -1,7 +1,7 @@
 //! Gathers from a folder: walks it, reads its text files, and hands them to the ranking.
 //!
 //! `.gitignore` is honoured, hidden files and symbolic links are left out, and the order is that of names, so the same
-//! folder always gives the same sources. What can't be read is reported, never fatal.
+//! folder always gives the same sources; files whose names speak of the question come first. What can't be read is reported, never fatal.
 
 use std::{
     collections::HashSet,
@@ -19,6 +19,7 @@ use crate::core::{
     retrieve::{
         gather::{Document, GatherLimits, Gathered, gather_documents},
         plain::{decoded, notebook_cells, plain_text},
+        words::terms,
     },
 };
 
@@ -79,21 +80,25 @@ pub fn gather_all<P: AsRef<Path>>(
         folders.push((place, prefix));
     }
     let mut tally = Tally::new(limits);
-    let mut waiting = folders.iter();
-    let mut walk: Option<(Folder<'_>, Walk)> = None;
-    let strange = Strange::default();
+    // Files whose names speak of the question come first: the limits shall not cut them off.
+    let asked: HashSet<String> = terms(question).into_iter().collect();
+    let mut waiting = [true, false].into_iter().flat_map(|speaks| folders.iter().map(move |folder| (speaks, folder)));
+    let mut walk: Option<(bool, Folder<'_>, Walk)> = None;
+    let (strange, known) = (Strange::default(), Strange::default());
     let mut ready = std::collections::VecDeque::from(others);
     let documents = std::iter::from_fn(|| {
         loop {
             if let Some(document) = ready.pop_front() {
                 return Some(document);
             }
-            let Some((folder, entries)) = &mut walk else {
-                let (root, prefix) = waiting.next()?;
-                walk = Some((Folder { root, prefix }, entries_of(root, limits, &strange)));
+            let Some((first, folder, entries)) = &mut walk else {
+                let (first, (root, prefix)) = waiting.next()?;
+                let told = if first { &strange } else { &known };
+                walk = Some((first, Folder { root, prefix }, entries_of(root, limits, told)));
                 continue;
             };
             match entries.next() {
+                Some(Ok(entry)) if folder.speaks_of(&asked, entry.path()) != *first => {}
                 Some(Ok(entry)) => match folder.read(&entry, &mut tally) {
                     Taken::Text(parts) => {
                         let document = |(reference, text)| Document { reference, text, ..Document::default() };
@@ -102,7 +107,8 @@ pub fn gather_all<P: AsRef<Path>>(
                     Taken::Skip => {}
                     Taken::Stop => return None,
                 },
-                Some(Err(error)) => tally.problems.add(error.to_string()),
+                Some(Err(error)) if *first => tally.problems.add(error.to_string()),
+                Some(Err(_)) => {}
                 None => walk = None,
             }
         }
@@ -295,6 +301,12 @@ struct Folder<'a> {
 }
 
 impl Folder<'_> {
+    /// Whether the name of a file or of a folder that holds it has a word of what is asked.
+    fn speaks_of(&self, asked: &HashSet<String>, path: &Path) -> bool {
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        terms(&relative.to_string_lossy()).iter().any(|term| asked.contains(term))
+    }
+
     fn read(&self, entry: &DirEntry, tally: &mut Tally<'_>) -> Taken {
         let path = entry.path();
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -415,6 +427,20 @@ mod tests {
     }
 
     const TEXT: &[u8] = b"The cache is here.";
+
+    #[test]
+    fn s16_e07_a_file_that_is_named_by_the_question_is_read_whatever_the_limit() {
+        let mut files: Vec<(String, Vec<u8>)> =
+            (0..80).map(|at| (format!("animals/a{at:02}.md"), b"A horse runs over the plain.".to_vec())).collect();
+        files.push(("animals/zebras.md".into(), b"They have stripes, and live in herds.".to_vec()));
+        files.push(("zebra/habits.md".into(), b"At dawn the herd drinks.".to_vec()));
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+        let scratch = Scratch::new("named", &files);
+        let found =
+            gather_folder(&scratch.0, "What stripes does a zebra have?", &[], &GatherLimits::default()).unwrap();
+        assert!(names(&found).contains(&"animals/zebras.md"), "{:?}", names(&found));
+        assert_eq!(found.problems, ["only the first 50 files were read"]);
+    }
 
     #[test]
     fn e07_a_folder_without_any_text_says_why_nothing_was_read() {
