@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 COMPILER := $(shell $(or $(RUSTC),rustc) -vV 2>/dev/null | awk '/^commit-hash:/ { commit = substr($$2, 1, 9) } \
     /^host:/ { host = $$2 } /^release:/ { print $$2 "-" commit "-" host }')
 COUNTS  := $(wildcard benches/profile/$(COMPILER).profdata)
-SOURCES := $(shell find src -name '*.rs' 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml $(COUNTS)
+SOURCES := $(shell find src -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 # Functions that have changed since are compiled without; nobody has to hear of each.
 ifneq ($(COUNTS),)
 COUNTED := --config "build.rustflags=[\"-Cprofile-use=$(abspath $(COUNTS))\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
@@ -39,18 +39,16 @@ demo: $(VENV)/.built
 	$(BIN)/python -m loopwright ask "When does the circuit breaker open, and for how long?" --in docs --trace
 
 test: $(VENV)/.built
-	@echo "== the core alone, without Python and without I/O"
-	cargo $(CARGO_TEST) --no-default-features
-	@echo "== the core with its drivers"
+	@echo "== the core and its drivers"
 	cargo $(CARGO_TEST)
 	@echo "== the Python package"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 quick: $(VENV)/.built
-	@echo "== the core alone, without Python and without I/O"
-	cargo $(CARGO_TEST) --no-default-features
+	@echo "== the core and its drivers"
+	cargo $(CARGO_TEST)
 	@echo "== the Python package, without the slow tests"
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 # A build and an environment of its own, beside those of the usual Python.
 freethreaded: PYTHON := python3.14t
@@ -116,8 +114,8 @@ $(VENV)/.made: pyproject.toml
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.made $(SOURCES)
-	@echo "== building the extension module (five to ten minutes the first time)"
-	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --release --quiet $(COUNTED)
+	@echo "== building the extension module (some minutes the first time)"
+	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --profile fast --quiet
 	@touch $@
 
 clean:
