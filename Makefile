@@ -20,6 +20,10 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
 # The property tests of `make` draw the same cases every time; `cargo nextest run` by itself draws new ones.
 export PROPTEST_RNG_SEED ?= 20261122
 
+# The tests of the package in two processes at once, each with one part of the files.
+in_parts = PART=1/2 $(BIN)/python -m pytest $(1) & first=$$!; PART=2/2 $(BIN)/python -m pytest $(1); second=$$?; \
+    wait $$first && exit $$second
+
 .PHONY: help demo test quick freethreaded bench wheel profile lint docs clean
 
 help:
@@ -42,13 +46,13 @@ test: $(VENV)/.built
 	@echo "== the core and its drivers"
 	cargo $(CARGO_TEST)
 	@echo "== the Python package"
-	$(BIN)/python -m pytest -n auto
+	$(call in_parts,)
 
 quick: $(VENV)/.built
 	@echo "== the core and its drivers"
 	cargo $(CARGO_TEST)
 	@echo "== the Python package, without the slow tests"
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(call in_parts,-m "not slow")
 
 # A build and an environment of its own, beside those of the usual Python.
 freethreaded: PYTHON := python3.14t

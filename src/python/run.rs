@@ -207,13 +207,9 @@ impl Run {
         let about = raw(about)?;
         let prompt =
             prompt.map(|prompt| serde_json::from_str(prompt).map_err(|error| invalid_json(&error))).transpose()?;
-        let continued = py
-            .detach(|| journal::fork(id, Journal::read(text)?, at, Change { prompt, model, result }, about))
-            .map_err(|error| errors::exception(&error))?;
-        let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
-        let sink = sink(py, id, &config, journal, store, keep)?;
-        let prompt = Telling::prompt_in(&continued.run.tree().history());
-        Self::continued(py, continued, sink, prompt.as_deref())
+        let change = Change { prompt, model, result };
+        let fork = || journal::fork(id, Journal::read(text)?, at, change, about);
+        Self::forked(py, fork, |config| sink(py, id, config, journal, store, keep), text)
     }
 
     /// A run named `id` that begins as the one of a journal (its text) that this version decides otherwise, and goes on
@@ -230,13 +226,8 @@ impl Run {
         store: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
         let about = raw(about)?;
-        let continued = py
-            .detach(|| journal::reopen(id, Journal::read(text)?, about))
-            .map_err(|error| errors::exception(&error))?;
-        let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
-        let sink = sink(py, id, &config, journal, store, keep)?;
-        let prompt = Telling::prompt_in(&continued.run.tree().history());
-        Self::continued(py, continued, sink, prompt.as_deref())
+        let reopen = || journal::reopen(id, Journal::read(text)?, about);
+        Self::forked(py, reopen, |config| sink(py, id, config, journal, store, keep), text)
     }
 
     /// Seconds since the run's start, without those for which its clock stood still.
@@ -415,6 +406,19 @@ impl Run {
             self.state.lock().unwrap_or_else(PoisonError::into_inner).broken();
             errors::exception(&unwritten(error))
         })
+    }
+
+    /// A run that begins as the one of a journal's `text` did, and writes to a sink of its own.
+    fn forked(
+        py: Python<'_>,
+        begin: impl FnOnce() -> crate::core::error::Result<Continued> + Send,
+        sink: impl FnOnce(&MachineConfig) -> PyResult<Sink>,
+        text: &str,
+    ) -> PyResult<(Self, Vec<machine::Command>)> {
+        let continued = py.detach(begin).map_err(|error| errors::exception(&error))?;
+        let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
+        let prompt = Telling::prompt_in(&continued.run.tree().history());
+        Self::continued(py, continued, sink(&config)?, prompt.as_deref())
     }
 
     fn continued(
