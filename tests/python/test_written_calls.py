@@ -141,10 +141,12 @@ def test_d09_calls_that_are_only_talked_about_do_not_run(serve: Any, wire: str, 
 
 def test_d09_only_declared_tools_are_called_and_without_tools_nothing_is_read(serve: Any, wire: str) -> None:
     words = '<tool_call>{"name": "rm", "arguments": {}}</tool_call>'
-    server = serve(text(words), text(words), text(CALL))
-    assert agent_at(server, wire, tools=[population], read_markup=True).run_sync("go").final == words
+    server = serve(text(words), text("There is no rm."), text(words), text(CALL), text("In words."))
+    answered = agent_at(server, wire, tools=[population], read_markup=True).run_sync("go")
+    assert [(call.name, call.failure) for call in answered.tool_calls] == [("rm", "unknown_tool")]
+    assert answered.final == "There is no rm."
     assert agent_at(server, wire).run_sync("go").final == words
-    assert agent_at(server, wire, tools=[population], read_markup=False).run_sync("go").final == CALL
+    assert agent_at(server, wire, tools=[population], read_markup=False).run_sync("go").final == "In words."
     assert asked == []
 
 

@@ -86,7 +86,15 @@ def calls(*wanted: Call, text: str = "") -> Reply:
 
 def response(answer: Response | dict[str, Any]) -> Reply:
     """A reply of a whole response: stop reason, usage, reasoning and all; a dict is in the canonical form."""
-    found = answer if isinstance(answer, dict) else answer.to_dict()
+    if isinstance(answer, dict):
+        found = answer
+    else:
+        found = answer.to_dict()
+        blocks = [block for block in found["message"]["content"] if block["type"] == "tool_use"]
+        for call, block in zip(answer.calls, blocks, strict=True):
+            if isinstance(call.arguments, str):
+                # A wire carries what a model wrote.
+                block["input"], block["invalid"] = {}, call.arguments
     return Reply({"message": {**found, "id": found.get("id", "") if isinstance(answer, dict) else ""}})
 
 

@@ -139,6 +139,17 @@ pub struct Dialect {
     pub bare: bool,
 }
 
+impl Dialect {
+    /// What closes a value, in dialects whose values stand between elements.
+    pub(super) fn value_end(&self) -> Option<&'static str> {
+        match self.grammar {
+            Grammar::Tags(tags) => Some(tags.parameter_end),
+            Grammar::Pairs { value, .. } => Some(value.1),
+            _ => None,
+        }
+    }
+}
+
 /// The dialect of that name; where there is none, an error that names those there are.
 pub fn known_dialect(name: &str) -> Result<&'static Dialect> {
     dialect_named(name).ok_or_else(|| {
