@@ -319,10 +319,13 @@ class Result(Generic[Output]):
         return made
 
     def __str__(self) -> str:
-        """The answer; without one, what was said last, where nobody had to verify that, and the words for people."""
+        """The answer; without one, what was said last and the words for people. A draft that was to be verified, or that a
+        hook withheld, is not shown.
+        """
         if self.final:
             return self.final
-        draft = self.best_draft if self.verified is None else None
+        withheld = self.verified is not None or self.stop_reason in ("hook_veto", "hook_failed")
+        draft = None if withheld else self.best_draft
         return "\n\n".join(text for text in (draft, self.message) if text)
 
     def __repr__(self) -> str:

@@ -165,7 +165,7 @@ def test_x02_the_best_draft_stays_when_a_limit_ends_the_run() -> None:
     assert result.partial
     assert result.hit_ceiling
     assert result.best_draft == "So far: nothing."
-    assert str(result) == "So far: nothing."
+    assert str(result) == f"So far: nothing.\n\n{result.message}"
 
 
 def test_a09_a_single_request_without_a_follow_up(way: str) -> None:
