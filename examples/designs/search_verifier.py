@@ -1,6 +1,6 @@
 """A claim, verified with a search engine: searches told live, counted and timed, and a verdict with or without them.
 
-The provider and its web search are played by a server on a real socket; with a key and `anthropic:claude-sonnet-4-5` the
+The provider and its search are played by a server on a real socket; with `anthropic:claude-sonnet-4-5` and a key the
 rest stays as it is.
 """
 
@@ -20,11 +20,10 @@ BROKEN = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
 
 def searched(query: str, words: str, *, stop: str = "end_turn", found: Any = (FOUND,)) -> Reply:
     """An answer during which the provider searched, in the shape that Anthropic's answers have."""
-    raws: list[dict[str, Any]] = [
-        {"type": "server_tool_use", "id": f"srvtoolu_{query}", "name": "web_search", "input": {"query": query}},
-        {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{query}", "content": found},
-    ]
-    content = [{"type": "provider", "wire": "anthropic", "raw": raw} for raw in raws] + [{"type": "text", "text": words}]
+    asked = {"type": "server_tool_use", "id": f"srvtoolu_{query}", "name": "web_search", "input": {"query": query}}
+    gave = {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{query}", "content": found}
+    content: list[Any] = [{"type": "provider", "wire": "anthropic", "raw": raw} for raw in (asked, gave)]
+    content.append({"type": "text", "text": words})
     usage = {"input": 400, "output": 60, "provider_tool_uses": 1}
     return response({"model": "", "message": {"role": "assistant", "content": content}, "stop": stop, "usage": usage})
 
@@ -41,7 +40,8 @@ async def verify(claim: str, *replies: Reply) -> None:
                 case RoundFinished(round=number, duration=seconds):
                     print(f"\n[round {number} took {seconds:.3f} s]")
                 case Verification() as verdict:
-                    print(f"{verdict.findings['verdict']}: {verdict.scores.overall} of 100", *verdict.warnings, sep="\n! ")
+                    print(f"{verdict.findings['verdict']}, {verdict.scores.overall} of 100")
+                    print(*(f"! {warning}\n" for warning in verdict.warnings), end="")
                     print(f"[{verdict.complexity}: {len(verdict.searches)} searches, {verdict.result.rounds} rounds]\n")
 
 
