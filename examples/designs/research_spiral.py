@@ -30,7 +30,6 @@ ANSWERS: dict[str, list[dict[str, object]]] = {
         {"critique": "Storms raise the sea as well.", "thought": "The outline lacks them.", "plan": [STORMS, WIND]},
         {"critique": "Nothing is missing.", "thought": "An empty plan ends it.", "plan": []},
     ],
-    "abstract": [{"title": "What Moves the Sea", "abstract": "The moon causes most of the tide [1]."}],
 }
 
 
@@ -51,7 +50,8 @@ def tell(event: Event) -> None:
     if isinstance(event, Status):
         print(f"[{event.cycle}] {event.text}")
     elif isinstance(event, PhaseFinished) and event.phase in ("analyse", "plan"):
-        print("   ", event.output.get("critique") or {name: event.output[name] for name in ("accepted", "gain", "trend")})
+        made = {name: event.output[name] for name in ("critique", "accepted", "gain", "trend") if name in event.output}
+        print("   ", made)
 
 
 if __name__ == "__main__":
