@@ -30,8 +30,12 @@ def test_s13_what_is_vague_is_asked_about(prompt: str) -> None:
     assert result.final == told[0].question
     assert result.messages[-1].text == result.final
     agent = Agent(ScriptedModel([text("The one of last year is gone.")]), monitor=Monitor(intent="act"))
-    again = agent.resume_sync(result.journal, answer="The old one.")
+    events: list[Any] = []
+    again = agent.resume_sync(result.journal, answer="The old one.", on_event=events.append)
     assert again.final == "The one of last year is gone."
+    names = [type(event).__name__ for event in events]
+    assert names.index("IntentAssessed") < names.index("RoundStarted") < names.index("RoundFinished")
+    assert len({event.event_id for event in events}) == len(events)
 
 
 @pytest.mark.parametrize("mode", ["tell", None])

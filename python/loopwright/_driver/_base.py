@@ -295,6 +295,8 @@ class Driver:
         if self.run.state != "running":
             self.ends.appendleft("resume")
         for command in commands:
+            if command.kind == "emit" and not self.watch:
+                continue
             if command.kind != "execute" or self.at(command.id).tools[command.calls[0].name].idempotent:
                 self.carry_out([command])
             elif self.plan.approve is None:

@@ -8,7 +8,7 @@ use super::{
 use crate::core::{
     error::{Error, Result},
     json::Raw,
-    machine::{Event, EventKind, Machine, Time, Tree},
+    machine::{Command, Event, EventKind, Machine, Time, Tree},
     message::{Message, ToolResult},
 };
 
@@ -55,6 +55,7 @@ pub(super) fn fork_knowing(
         };
         *result = ToolResult::text(&result.id, &result.name, text);
     }
+    let begins = change.prompt.is_some();
     if let Some(prompt) = change.prompt {
         // What has happened is history: the new run starts with it.
         let mut tree = Tree::new(machine.clone());
@@ -68,11 +69,16 @@ pub(super) fn fork_knowing(
     let mut open = Open::default();
     let mut run = Run::knowing(id, machine, true, about, results);
     let known = std::mem::take(&mut run.results);
+    let mut told = Vec::new();
     for event in kept {
         open.answered(&event);
         let commands = run.step(event);
+        // Nobody has heard what a run tells that begins with a prompt of its own.
+        told.extend(commands.iter().filter(|command| begins && matches!(command, Command::Emit { .. })).cloned());
         open.given(commands);
     }
     run.results = known;
-    Ok(begin(run, open))
+    let mut continued = begin(run, open);
+    continued.open.splice(0..0, told);
+    Ok(continued)
 }

@@ -21,7 +21,7 @@ impl Outcome {
         let on = "Answer the run to let it go on with what it has";
         match self.stop {
             Stop::Natural | Stop::NoToolUse => format!("The model was done, after {requests}."),
-            Stop::Verified => format!("The answer was checked against {}.", counted_sources(self)),
+            Stop::Verified => "The answer was checked against its sources.".into(),
             Stop::Abstained => "The sources do not hold the answer. Name other sources, or ask in their words.".into(),
             Stop::Unverified => "No draft passed the check against the sources. Ask for one fact at a time, or name \
                                  other sources."
@@ -29,8 +29,8 @@ impl Outcome {
             Stop::NeedsUserInput => {
                 "The model asks you something before it goes on. Answer the run, and it goes on.".into()
             }
-            Stop::Ambiguous => "What was asked can be read in more than one way, and the model asks which is meant. \
-                                Answer the run, and it goes on."
+            Stop::Ambiguous => "What was asked can be read in more than one way, or lacks something: the answer asks \
+                                what is meant. Answer the run, and it goes on."
                 .into(),
             Stop::CheckIn => {
                 format!(
@@ -83,12 +83,9 @@ impl Outcome {
             Stop::ContextWindow => "The messages no longer fit into the model's context window. Begin anew with fewer \
                                     of them, or use a model with a larger window."
                 .into(),
-            Stop::SanityPause => format!("Paused after {requests}: {} {on}.", self.sanity("somebody should look.")),
+            Stop::SanityPause => format!("Paused after {requests}: {} {on}.", self.sanity("somebody should look")),
             Stop::SanityAbort => {
-                format!(
-                    "Stopped after {requests}: {} Begin anew with a narrower task.",
-                    self.sanity("it goes nowhere.")
-                )
+                format!("Stopped after {requests}: {} Begin anew with a narrower task.", self.sanity("it goes nowhere"))
             }
             Stop::HookVeto => "A hook said no. The warnings name the hook.".into(),
             Stop::HookFailed => format!("A hook failed that must not fail{}.", self.why()),
@@ -108,7 +105,7 @@ impl Outcome {
     fn sanity(&self, otherwise: &str) -> String {
         let found = self.roles.sanity.last().and_then(|check| check.result.concerns.first());
         let said = found.map_or(otherwise, |concern| concern.text.as_str());
-        format!("a check of the run says: {}", shorten(said, SHOWN))
+        format!("a check of the run says: {}.", shorten(said.trim_end_matches('.'), SHOWN))
     }
 }
 
@@ -121,13 +118,6 @@ fn limit(which: &str, name: &str) -> String {
 
 fn counted(count: u64, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
-}
-
-fn counted_sources(outcome: &Outcome) -> String {
-    match outcome.sources.len() as u64 {
-        0 => "its sources".to_owned(),
-        count => counted(count, "place in its sources", "places in its sources"),
-    }
 }
 
 /// The tool that was called last, with what went wrong.

@@ -70,6 +70,9 @@ pub(super) fn by_rule(turn: &Turn) -> Vec<Thought> {
     all
 }
 
+/// Kinds of failure that say that a call may not be made.
+const FORBIDDEN: [&str; 2] = ["denied", "forbidden"];
+
 /// What went wrong, and what helped.
 fn looked_back(turn: &Turn) -> Vec<Thought> {
     let mut all = Vec::new();
@@ -94,12 +97,13 @@ fn looked_back(turn: &Turn) -> Vec<Thought> {
                 0.6,
                 format!("A call of {} that fails with {kind} can succeed when it is tried again.", call.name),
             ),
-            (None, Some(instead)) => thought(
+            // What somebody or a rule forbade is no failure to be got round.
+            (None, Some(instead)) if !FORBIDDEN.contains(&kind) => thought(
                 "reflection",
                 0.6,
                 format!("Where {} fails with {kind}, {} can help instead.", call.name, instead.name),
             ),
-            (None, None) => thought(
+            (None, _) => thought(
                 "reflection",
                 0.5,
                 format!("Calls of {} fail with {kind}; nothing that followed helped.", call.name),
