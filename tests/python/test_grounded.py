@@ -32,9 +32,8 @@ def test_e01_e04_the_offline_model_answers_from_the_handbook() -> None:
     assert (result.stop_reason, result.verified, result.attempts) == ("verified", True, 1)
     assert result.final is not None and "every 6 hours" in result.final
     cited = result.sources[0]
-    assert (cited.reference, cited.line, cited.end_line) == ("operations.md", 5, 5)
-    line = (HANDBOOK / "operations.md").read_text().splitlines()[4]
-    assert cited.text == line
+    assert (cited.reference, cited.line, cited.end_line) == ("operations.md", 5, 6)
+    assert cited.text == "\n".join((HANDBOOK / "operations.md").read_text().splitlines()[4:6])
     assert str(result) == result.final == result.output
     assert result.model == "offline-extractive (not an LLM)"
 
@@ -132,7 +131,7 @@ def test_e07_paths_with_spaces_and_other_letters(tmp_path: Path) -> None:
 def test_e07_several_folders_are_told_apart(docs: Path) -> None:
     result = Grounded(OFFLINE, sources=[docs, HANDBOOK]).run_sync(SNAPSHOT)
     assert result.sources[0].reference == "handbook/operations.md"
-    assert "[handbook/operations.md:5]" in (result.final or "")
+    assert "[handbook/operations.md:5-6]" in (result.final or "")
     file = Grounded(OFFLINE, sources=docs / "net.md").run_sync(QUESTION)
     assert file.sources[0].reference == "net.md"
 

@@ -230,9 +230,11 @@ fn lettered(line: &str) -> Option<usize> {
     let open = usize::from(line.starts_with('('));
     let inside = line.get(open..)?.find(')').filter(|length| (1..=2).contains(length))?;
     let sign = line.get(open..open + inside)?;
-    let counts = sign.bytes().all(|b| b.is_ascii_digit()) || (sign.len() == 1 && sign.bytes().all(|b| b.is_ascii_lowercase()));
+    let counts =
+        sign.bytes().all(|b| b.is_ascii_digit()) || (sign.len() == 1 && sign.bytes().all(|b| b.is_ascii_lowercase()));
     let end = open + inside + 1;
-    (counts && (open == 1 || !sign.starts_with(|c: char| c.is_ascii_digit())) && line.get(end..)?.starts_with(' ')).then_some(end)
+    (counts && (open == 1 || !sign.starts_with(|c: char| c.is_ascii_digit())) && line.get(end..)?.starts_with(' '))
+        .then_some(end)
 }
 
 /// The length of a comment mark at the start of a line of code.

@@ -53,7 +53,8 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            let parts = if silence::is_silence(&text, own.is_some()) { silence::parts(&text) } else { vec![text.as_str()] };
+            let parts =
+                if silence::is_silence(&text, own.is_some()) { silence::parts(&text) } else { vec![text.as_str()] };
             for part in parts.into_iter().filter(|part| part.chars().any(char::is_alphanumeric)) {
                 if silence::is_silence(part, own.is_some()) {
                     tally.abstentions += 1;
@@ -98,7 +99,7 @@ impl Reader<'_> {
             (None, Some(own)) => !own.is_empty(),
             (None, None) => false,
         };
-        if own.is_none() {
+        if own.is_none() && !self.cited.is_empty() {
             let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
             let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
             self.issue(severity, "UNCITED_CLAIM", &format!("{:?} names no source", shorten(&sentence, 120)));
@@ -185,7 +186,9 @@ impl Reader<'_> {
         let mut lead: Option<BTreeSet<usize>> = None;
         for (unit, slot) in units.iter().zip(own) {
             match slot {
-                Some(sources) if text(unit).ends_with(':') || (unit.kind == Kind::Columns) => lead = Some(sources.clone()),
+                Some(sources) if text(unit).ends_with(':') || (unit.kind == Kind::Columns) => {
+                    lead = Some(sources.clone())
+                }
                 None if is_item(unit) && unit.kind != Kind::Heading => slot.clone_from(&lead),
                 None if unit.kind == Kind::Columns => {}
                 _ if is_item(unit) => {}

@@ -55,7 +55,9 @@ pub(super) fn read(text: &str, brackets: &Brackets) -> Form {
         }
         // What a citation names is none of the sentence.
         while cited.next_if(|one| one.end <= at).is_some() {}
-        if let Some(one) = cited.peek().filter(|one| one.start <= at && !links.clone().any(|link| link.start == one.start)) {
+        if let Some(one) =
+            cited.peek().filter(|one| one.start <= at && !links.clone().any(|link| link.start == one.start))
+        {
             at = one.end;
             continue;
         }
@@ -73,7 +75,9 @@ pub(super) fn read(text: &str, brackets: &Brackets) -> Form {
                 let length: usize = rest.chars().take_while(|c| is_sign(*c)).map(char::len_utf8).sum();
                 Some(form.mark(text, at..at + length))
             }
-            c if c.is_ascii_digit() && rest.get(1..).is_some_and(|rest| rest.trim_start_matches('\u{fe0f}').starts_with('\u{20e3}')) => {
+            c if c.is_ascii_digit()
+                && rest.get(1..).is_some_and(|rest| rest.trim_start_matches('\u{fe0f}').starts_with('\u{20e3}')) =>
+            {
                 let length: usize = rest.chars().take_while(|c| !c.is_whitespace()).take(3).map(char::len_utf8).sum();
                 Some(form.mark(text, at..at + length))
             }
@@ -162,7 +166,8 @@ impl Form {
             _ => &['"'],
         };
         let rest = text.get(start..)?;
-        let length = rest.char_indices().take(LONGEST).take_while(|(_, c)| *c != '\n').find(|(_, c)| close.contains(c))?.0;
+        let length =
+            rest.char_indices().take(LONGEST).take_while(|(_, c)| *c != '\n').find(|(_, c)| close.contains(c))?.0;
         let inside = rest.get(..length)?;
         // One or two words are a name, or a manner of speaking.
         if inside.split_whitespace().count() >= 3 {
@@ -178,7 +183,7 @@ fn says_something(code: &str) -> bool {
 }
 
 fn in_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | '/' | ':' | '\'' | '’') 
+    c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | '/' | ':' | '\'' | '’')
 }
 
 /// `:white_check_mark:` that stands for itself, and where it ends.

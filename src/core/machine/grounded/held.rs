@@ -3,10 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
-    dates::{Date, dates},
-    quantity::{Around, Quantity, implicit, quantities},
-};
+use super::quantity::{Around, Quantity, implicit, quantities};
 use crate::core::retrieve::{
     chunks::Format,
     sentences::{Kind, leans, sentences},
@@ -24,7 +21,6 @@ pub(super) struct Statement {
     /// They and those above it.
     pub(super) around: Around,
     pub(super) quantities: Vec<Quantity>,
-    pub(super) dates: Vec<Date>,
     /// As it is compared to the letter.
     pub(super) plain: String,
 }
@@ -43,7 +39,8 @@ impl Held {
     pub(super) fn read(text: &str, heading: &str, format: Format) -> Self {
         let mut held = Self::default();
         let mut seen: HashSet<String> = HashSet::new();
-        let (mut title, mut columns, mut lead, mut before) = (String::new(), String::new(), String::new(), String::new());
+        let (mut title, mut columns, mut lead, mut before) =
+            (String::new(), String::new(), String::new(), String::new());
         let mut block = usize::MAX;
         for unit in sentences(text, format) {
             let said = text.get(unit.bytes.clone()).unwrap_or_default();
@@ -101,7 +98,7 @@ impl Held {
                 holders.push(at);
             }
         }
-        self.all.push(Statement { own, around, quantities, dates: dates(said), plain: super::form::plain(said) });
+        self.all.push(Statement { own, around, quantities, plain: super::form::plain(said) });
     }
 
     /// The statements that hold a word.
@@ -110,7 +107,11 @@ impl Held {
     }
 
     /// The statements in which a quantity of a claim stands.
-    pub(super) fn with<'a>(&'a self, claimed: &'a Quantity, alike: impl Fn(&str, &HashSet<String>) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+    pub(super) fn with<'a>(
+        &'a self,
+        claimed: &'a Quantity,
+        alike: impl Fn(&str, &HashSet<String>) -> bool + 'a,
+    ) -> impl Iterator<Item = usize> + 'a {
         let keys: HashSet<String> = claimed.keys().collect();
         let near: std::collections::BTreeSet<usize> =
             keys.iter().filter_map(|key| self.by_value.get(key)).flatten().copied().collect();

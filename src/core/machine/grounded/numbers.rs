@@ -90,7 +90,8 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
         let before = text.get(..start).unwrap_or_default();
         let after = text.get(end..).unwrap_or_default();
         let (unit, more) = Unit::around(before, after);
-        let readings = if is_negative(before, after.get(more..).unwrap_or_default()) { negated(readings) } else { readings };
+        let readings =
+            if is_negative(before, after.get(more..).unwrap_or_default()) { negated(readings) } else { readings };
         at = end;
         inside = false;
         if !readings.is_empty() {
@@ -105,7 +106,10 @@ fn is_negative(before: &str, after: &str) -> bool {
     let bare = before.trim_end_matches(['$', '€', '£', '¥', '₹']);
     let ahead = match bare.strip_suffix(['-', '−', '–']) {
         // Between numbers it is a range, within a word a part of that, and behind a blank of a list its mark.
-        Some(ahead) => ahead.is_empty() || ahead.ends_with(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '=' | ':' | '|' | ',')),
+        Some(ahead) => {
+            ahead.is_empty()
+                || ahead.ends_with(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '=' | ':' | '|' | ','))
+        }
         None => false,
     };
     let word = |word: &str| {

@@ -5,13 +5,17 @@
 //! for. What is only said of something else, what takes the place of another word, and a clause of which little stands in
 //! the source are unsupported; so is one that denies what the nearest statement says, or says what that denies.
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
 
 use super::{
     facts::{Claimed, Facts},
     form,
     held::{self, Statement},
     lexicon::{alike, list},
+    quantity::quantities,
     verify::Reader,
 };
 use crate::core::retrieve::words;
@@ -51,10 +55,33 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
     all
 }
 
+/// A text with blanks in the place of its quantities, which are compared by themselves.
+fn uncounted(text: &str, counted: impl Iterator<Item = Range<usize>>) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for range in counted {
+        // Whole characters go, so that text is left.
+        bytes.get_mut(range).into_iter().flatten().for_each(|byte| *byte = b' ');
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
 /// The clauses of a sentence.
 fn clauses(text: &str) -> Vec<&str> {
     const JOINTS: [&str; 14] = [
-        ", ", "; ", ": ", " and ", " but ", " while ", " whereas ", " because ", " which ", " plus ", " – ", " — ", " | ", " or ",
+        ", ",
+        "; ",
+        ": ",
+        " and ",
+        " but ",
+        " while ",
+        " whereas ",
+        " because ",
+        " which ",
+        " plus ",
+        " – ",
+        " — ",
+        " | ",
+        " or ",
     ];
     let mut all = Vec::new();
     let mut start = 0;
@@ -86,9 +113,42 @@ fn clauses(text: &str) -> Vec<&str> {
 fn is_verb(word: &Word<'_>) -> bool {
     let helper = matches!(
         word.before.as_str(),
-        "to" | "be" | "is" | "are" | "was" | "were" | "been" | "being" | "must" | "can" | "may" | "will" | "should" | "would" | "could"
-            | "shall" | "have" | "has" | "had" | "you" | "we" | "they" | "it" | "i" | "he" | "she" | "not" | "do" | "does" | "did" | "cannot"
-            | "please" | "only" | "also" | "who" | "which" | "that"
+        "to" | "be"
+            | "is"
+            | "are"
+            | "was"
+            | "were"
+            | "been"
+            | "being"
+            | "must"
+            | "can"
+            | "may"
+            | "will"
+            | "should"
+            | "would"
+            | "could"
+            | "shall"
+            | "have"
+            | "has"
+            | "had"
+            | "you"
+            | "we"
+            | "they"
+            | "it"
+            | "i"
+            | "he"
+            | "she"
+            | "not"
+            | "do"
+            | "does"
+            | "did"
+            | "cannot"
+            | "please"
+            | "only"
+            | "also"
+            | "who"
+            | "which"
+            | "that"
     );
     let lower = word.written.to_lowercase();
     (helper && word.before != "to") || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
@@ -110,12 +170,21 @@ fn denials(text: &str) -> usize {
 
 /// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
 fn unturned(term: &str) -> Option<&str> {
-    ["non", "un", "in", "im", "ir", "dis"].iter().find_map(|prefix| term.strip_prefix(prefix)).filter(|rest| rest.len() >= 4)
+    ["non", "un", "in", "im", "ir", "dis"]
+        .iter()
+        .find_map(|prefix| term.strip_prefix(prefix))
+        .filter(|rest| rest.len() >= 4)
 }
 
 impl Reader<'_> {
     /// Why a statement does not stand in the sources `own` that it cites; nothing if it does.
-    pub(super) fn misplaced(&self, text: &str, own: &BTreeSet<usize>, numbers: &[Claimed], question: &Facts) -> Option<String> {
+    pub(super) fn misplaced(
+        &self,
+        text: &str,
+        own: &BTreeSet<usize>,
+        numbers: &[Claimed],
+        question: &Facts,
+    ) -> Option<String> {
         let facts: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
         let plain = form::plain(text);
         let bare = plain.trim_matches(|c: char| !c.is_alphanumeric());
@@ -127,15 +196,24 @@ impl Reader<'_> {
             }
         }
         let known = |term: &str| {
-            facts.iter().any(|facts| facts.terms.contains(term) || alike(term, &facts.terms) || unturned(term).is_some_and(|rest| facts.terms.iter().any(|one| one.starts_with(rest))))
+            facts.iter().any(|facts| {
+                facts.terms.contains(term)
+                    || alike(term, &facts.terms)
+                    || unturned(term).is_some_and(|rest| facts.terms.iter().any(|one| one.starts_with(rest)))
+            })
         };
         let stands = |word: &Word<'_>| {
-            known(&word.term) || question.terms.contains(&word.term) || words::terms(word.written).iter().skip(1).any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
+            known(&word.term)
+                || question.terms.contains(&word.term)
+                || words::terms(word.written)
+                    .iter()
+                    .skip(1)
+                    .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
-        let mut start = 0;
-        for clause in clauses(text) {
-            let at = text.get(start..).and_then(|rest| rest.find(clause)).map_or(start, |at| start + at);
-            start = at + clause.len();
+        let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()));
+        for clause in clauses(&said) {
+            let at = clause.as_ptr() as usize - said.as_ptr() as usize;
+            let here = at..at + clause.len();
             let said = words_of(clause);
             let content: Vec<&Word<'_>> = said.iter().filter(|word| !alike(&word.term, &HashSet::new())).collect();
             let strange: Vec<&&Word<'_>> = content.iter().filter(|word| !stands(word)).collect();
@@ -143,9 +221,12 @@ impl Reader<'_> {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
             }
-            let here = at..start;
-            let terms: Vec<String> = held::terms(clause).into_iter().filter(|term| !term.starts_with(|c: char| c.is_ascii_digit())).collect();
-            let terms: Vec<&str> = terms.iter().map(String::as_str).filter(|term| !alike(term, &HashSet::new())).collect();
+            let terms: Vec<String> = held::terms(clause)
+                .into_iter()
+                .filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()))
+                .collect();
+            let terms: Vec<&str> =
+                terms.iter().map(String::as_str).filter(|term| !alike(term, &HashSet::new())).collect();
             for number in numbers.iter().filter(|one| here.contains(&one.bytes().start)) {
                 if let Some(why) = elsewhere(number, &terms, &facts) {
                     return Some(format!("{} is said of {why:?}", number.shown(text)));
@@ -158,7 +239,10 @@ impl Reader<'_> {
             if let Some(why) = swapped(clause, &terms, best, &facts) {
                 return Some(why);
             }
-            let all = terms.iter().filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term)).count();
+            let all = terms
+                .iter()
+                .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
+                .count();
             if near as f64 >= NEAREST * all as f64 && near >= 2 && self.is_turned(clause, &terms, near, &facts) {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
@@ -168,7 +252,11 @@ impl Reader<'_> {
 
     /// Whether all that stands as near as the nearest statement is denied where the clause is not, or the other way about.
     fn is_turned(&self, clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
-        let mine = denials(clause) + terms.iter().filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest)))).count();
+        let mine = denials(clause)
+            + terms
+                .iter()
+                .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
+                .count();
         let mut found = false;
         for one in facts.iter().flat_map(|facts| &facts.held.all).take(MOST) {
             if met(terms, one) < near {
@@ -182,7 +270,11 @@ impl Reader<'_> {
             let parts = clauses(&one.plain);
             let most = parts.iter().map(|part| speaks(&part)).max().unwrap_or(0);
             for part in parts.iter().filter(|part| speaks(part) == most) {
-                let theirs = denials(part) + words::terms(part).iter().filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest))).count();
+                let theirs = denials(part)
+                    + words::terms(part)
+                        .iter()
+                        .filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest)))
+                        .count();
                 if theirs % 2 == mine % 2 {
                     return false;
                 }
@@ -247,7 +339,8 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
 /// A word that takes the place of another: it stands nowhere, and in the nearest statement its neighbour goes with a
 /// word that the claim does not say.
 fn replaced(said: &[Word<'_>], strange: &[&&Word<'_>], best: &Statement) -> Option<String> {
-    let theirs = words_of(&best.plain);
+    let plain = uncounted(&best.plain, quantities(&best.plain).into_iter().map(|one| one.number.bytes));
+    let theirs = words_of(&plain);
     let mine: HashSet<String> = said.iter().map(|word| word.term.clone()).collect();
     for word in strange.iter().filter(|word| !is_verb(word)) {
         let at = said.iter().position(|one| std::ptr::eq(one, **word))?;
@@ -255,7 +348,10 @@ fn replaced(said: &[Word<'_>], strange: &[&&Word<'_>], best: &Statement) -> Opti
         let stands = |one: &&Word<'_>| best.own.contains(&one.term);
         let left = said.get(..at)?.iter().rev().take(2).find(stands);
         let right = said.get(at + 1..)?.iter().take(2).find(stands);
-        let other = |one: Option<&Word<'_>>| one.filter(|one| !mine.contains(&one.term) && !alike(&one.term, &mine) && !is_verb(one)).map(|one| one.written.to_owned());
+        let other = |one: Option<&Word<'_>>| {
+            one.filter(|one| !mine.contains(&one.term) && !alike(&one.term, &mine) && !is_verb(one))
+                .map(|one| one.written.to_owned())
+        };
         let place = |term: &str| theirs.iter().position(|one| one.term == term);
         let behind = left.and_then(|left| other(theirs.get(place(&left.term)? + 1)));
         let ahead = right.and_then(|right| other(theirs.get(place(&right.term)?.checked_sub(1)?)));
@@ -276,8 +372,15 @@ fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> 
                 let both: Vec<&String> = rival.own.intersection(&best.own).collect();
                 let spoken = both.iter().any(|term| terms.contains(&term.as_str()));
                 let least = rival.own.len().min(best.own.len()).max(1);
-                if spoken && both.len() as f64 >= PARALLEL * least as f64 && !lower.contains(" and ") && !lower.contains(" or ") {
-                    return Some(format!("{missing:?} is said of {:?}", rival.plain.chars().take(120).collect::<String>()));
+                if spoken
+                    && both.len() as f64 >= PARALLEL * least as f64
+                    && !lower.contains(" and ")
+                    && !lower.contains(" or ")
+                {
+                    return Some(format!(
+                        "{missing:?} is said of {:?}",
+                        rival.plain.chars().take(120).collect::<String>()
+                    ));
                 }
             }
         }

@@ -28,13 +28,9 @@ pub(super) enum Bound {
     #[default]
     None,
     /// At most, and less than.
-    Upper {
-        strict: bool,
-    },
+    Upper { strict: bool },
     /// At least, and more than.
-    Lower {
-        strict: bool,
-    },
+    Lower { strict: bool },
 }
 
 /// What a quantity is said for.
@@ -84,7 +80,9 @@ impl Around {
                 self.rates.push(time);
             }
             let (unit, length) = Unit::named(part, true);
-            if let Some(unit) = unit.filter(|_| length == part.len() && part.chars().count() > 1 || !part.chars().all(char::is_alphabetic)) {
+            if let Some(unit) = unit
+                .filter(|_| length == part.len() && part.chars().count() > 1 || !part.chars().all(char::is_alphabetic))
+            {
                 if let Some(seconds) = unit.seconds().filter(|_| is_each(before)) {
                     self.rates.push(seconds);
                 }
@@ -105,7 +103,9 @@ impl Around {
             // "Every 24 hours" is daily.
             let each = text.get(..quantity.number.bytes.start).unwrap_or_default().trim_end();
             let value: Option<f64> = quantity.number.readings.first().and_then(|one| one.first()?.parse().ok());
-            if let (true, Some(unit), Some(value)) = (each.ends_with("every") || each.ends_with("Every"), quantity.number.unit, value) {
+            if let (true, Some(unit), Some(value)) =
+                (each.ends_with("every") || each.ends_with("Every"), quantity.number.unit, value)
+            {
                 self.rates.extend(unit.seconds().map(|seconds| seconds * value));
             }
         }
@@ -146,8 +146,8 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         let mut counted = Vec::new();
         if let (None, Some(unit)) = (number.unit, Unit::share())
             && number.in_words
-            && ["half", "quarter", "third"].iter().any(|part| written.to_lowercase().ends_with(part))
             && number.readings.len() > 1
+            && is_part(&written.to_lowercase(), behind)
         {
             // "Half an hour" is so much of it, else it is a part.
             let of = behind.strip_prefix(" an ").or_else(|| behind.strip_prefix(" a "));
@@ -167,6 +167,13 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
     all
 }
 
+/// Whether a number in words is a part of what stands behind it: `half of`, `a third of`, not `third-party`.
+fn is_part(written: &str, behind: &str) -> bool {
+    let of = [" of", " a ", " an ", " the "].iter().any(|of| behind.starts_with(of));
+    (written.ends_with("half") && !behind.starts_with('-'))
+        || (of && ["quarter", "third"].iter().any(|part| written.ends_with(part)))
+}
+
 /// The words behind a number that say what it counts; a unit behind one or two of them is its unit.
 fn words_behind(behind: &str, number: &mut Number) -> Vec<String> {
     let mut all = Vec::new();
@@ -178,7 +185,11 @@ fn words_behind(behind: &str, number: &mut Number) -> Vec<String> {
         let length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’'))).unwrap_or(rest.len());
         let word = rest.get(..length).unwrap_or_default();
         let lower = word.to_lowercase();
-        if (gap == 0 && !all.is_empty()) || word.is_empty() || words::is_stop_word(&lower) || word.starts_with(|c: char| c.is_ascii_digit()) {
+        if (gap == 0 && !all.is_empty())
+            || word.is_empty()
+            || words::is_stop_word(&lower)
+            || word.starts_with(|c: char| c.is_ascii_digit())
+        {
             break;
         }
         if !all.is_empty()
@@ -240,16 +251,17 @@ fn bound(before: &str, behind: &str) -> Bound {
     let mut bare = lower.trim_end_matches([' ', '*', '_', '$', '€', '£', '¥', '₹', '~', '\u{a0}', '(', '-', '−']);
     for filler in ["about", "around", "a total of", "the", "a", "an", "is", "of", "roughly", "approximately"] {
         let cut = bare.strip_suffix(filler).filter(|cut| cut.ends_with(' '));
-        if ["of", "is"].contains(&filler) && ["maximum", "minimum", "limit"].iter().any(|word| bare.ends_with(&format!("{word} {filler}"))) {
+        if ["of", "is"].contains(&filler)
+            && ["maximum", "minimum", "limit"].iter().any(|word| bare.ends_with(&format!("{word} {filler}")))
+        {
             break;
         }
         bare = cut.map_or(bare, str::trim_end);
     }
     let ends = |name: &str| {
         let longest = BOUNDS.get(name).into_iter().flatten().filter(|phrase| {
-            bare.strip_suffix(phrase.as_str()).is_some_and(|rest| {
-                !phrase.ends_with(char::is_alphabetic) || !rest.ends_with(char::is_alphanumeric)
-            })
+            bare.strip_suffix(phrase.as_str())
+                .is_some_and(|rest| !phrase.ends_with(char::is_alphabetic) || !rest.ends_with(char::is_alphanumeric))
         });
         longest.map(String::len).max().unwrap_or(0)
     };
@@ -259,7 +271,8 @@ fn bound(before: &str, behind: &str) -> Bound {
         (ends("before.lower"), Bound::Lower { strict: false }),
         (ends("before.over"), Bound::Lower { strict: true }),
     ];
-    if let Some((length, bound)) = found.into_iter().filter(|(length, _)| *length > 0).max_by_key(|(length, _)| *length) {
+    if let Some((length, bound)) = found.into_iter().filter(|(length, _)| *length > 0).max_by_key(|(length, _)| *length)
+    {
         let rest = bare.get(..bare.len() - length).unwrap_or_default().trim_end();
         let denied = ["not", "n't", "n’t", "never", "cannot"].iter().any(|not| rest.ends_with(not));
         return match bound {
@@ -308,7 +321,10 @@ fn rates_in(text: &str) -> Vec<Rate> {
         let each = matches!(before.as_str(), "per" | "each" | "every");
         match time {
             Some(time) if slash || each || matches!(before.as_str(), "a" | "an") => all.push(Rate::Time(time)),
-            None if slash || each || (matches!(before.as_str(), "a") && matches!(lower.as_str(), "head" | "person" | "piece")) => {
+            None if slash
+                || each
+                || (matches!(before.as_str(), "a") && matches!(lower.as_str(), "head" | "person" | "piece")) =>
+            {
                 all.extend(words::terms(word).into_iter().next().map(Rate::Each));
             }
             _ => all.extend(rate(&lower).map(Rate::Time)),
@@ -323,7 +339,10 @@ impl Quantity {
     /// Whether this quantity, of a claim, is `said`, in a statement with `around` it. `alike` tells whether a word of the
     /// claim means something that is said there.
     pub(super) fn is(&self, said: &Self, around: &Around, alike: impl Fn(&str) -> bool) -> bool {
-        self.same_value(said, around) && self.same_thing(said, around, &alike) && self.same_bound(said, around) && self.same_rate(said, around, &alike)
+        self.same_value(said, around)
+            && self.same_thing(said, around, &alike)
+            && self.same_bound(said, around)
+            && self.same_rate(said, around, &alike)
     }
 
     /// Whether both measure the same.
@@ -331,8 +350,13 @@ impl Quantity {
         match (self.number.unit, other.number.unit) {
             (Some(unit), Some(other)) => unit.measure == other.measure,
             (None, None) => {
-                let time = |one: &Self| one.number.readings.first().and_then(|one| one.first()).is_some_and(|one| one.contains(':'));
-                time(self) == time(other) && (self.counted.is_empty() || other.counted.is_empty() || self.counted.iter().any(|word| other.counted.contains(word)))
+                let time = |one: &Self| {
+                    one.number.readings.first().and_then(|one| one.first()).is_some_and(|one| one.contains(':'))
+                };
+                time(self) == time(other)
+                    && (self.counted.is_empty()
+                        || other.counted.is_empty()
+                        || self.counted.iter().any(|word| other.counted.contains(word)))
             }
             _ => false,
         }
@@ -355,6 +379,7 @@ impl Quantity {
                         all.push(format!("{measure} {:.4e} each", amount / time));
                     }
                 }
+                all.extend((measure == "share").then(|| amount.clone()));
                 all.push(format!("{measure} {amount}"));
             }
             for rate in &self.rates {
@@ -372,7 +397,8 @@ impl Quantity {
 
     fn same_value(&self, said: &Self, around: &Around) -> bool {
         let (mine, theirs) = (self.number.unit, said.number.unit);
-        let divide = |one: &Self| one.rates.iter().find_map(|rate| if let Rate::Time(time) = rate { Some(*time) } else { None });
+        let divide =
+            |one: &Self| one.rates.iter().find_map(|rate| if let Rate::Time(time) = rate { Some(*time) } else { None });
         // Said for different times, both are compared for a second.
         let (each, other) = match (divide(self), divide(said)) {
             (Some(mine), Some(theirs)) => (mine, theirs),
@@ -392,7 +418,8 @@ impl Quantity {
                 }
                 (None, _) => {
                     let hour = known.split_once(':').filter(|(_, minute)| *minute == "00").map(|(hour, _)| hour);
-                    near(value, each, known, other) || (hour.is_some_and(|hour| of_day(hour) == of_day(value)) && self.counted.is_empty())
+                    near(value, each, known, other)
+                        || (hour.is_some_and(|hour| of_day(hour) == of_day(value)) && self.counted.is_empty())
                 }
             })
         })
@@ -408,7 +435,12 @@ impl Quantity {
 
     fn same_bound(&self, said: &Self, around: &Around) -> bool {
         let theirs = match said.bound {
-            Bound::None => around.bounds.first().copied().filter(|first| around.bounds.iter().all(|one| one == first)).unwrap_or_default(),
+            Bound::None => around
+                .bounds
+                .first()
+                .copied()
+                .filter(|first| around.bounds.iter().all(|one| one == first))
+                .unwrap_or_default(),
             bound => bound,
         };
         match (self.bound, theirs) {
@@ -422,12 +454,8 @@ impl Quantity {
     fn same_rate(&self, said: &Self, around: &Around, alike: impl Fn(&str) -> bool) -> bool {
         self.rates.iter().all(|mine| match mine {
             // Times were compared with the values.
-            Rate::Time(time) => {
-                said.rates.iter().any(|rate| matches!(rate, Rate::Time(_))) || around.has_rate(*time)
-            }
-            Rate::Each(word) => {
-                said.rates.contains(mine) || around.terms.contains(word) || alike(word)
-            }
+            Rate::Time(time) => said.rates.iter().any(|rate| matches!(rate, Rate::Time(_))) || around.has_rate(*time),
+            Rate::Each(word) => said.rates.contains(mine) || around.terms.contains(word) || alike(word),
         })
     }
 }
@@ -456,8 +484,10 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
             "once" | "single" | "one" if all => Some("1"),
             _ => None,
         };
-        let spans = all || matches!(last.as_str(), "within" | "after" | "in" | "for" | "lasts" | "takes" | "under" | "over");
-        let each = matches!(before.as_str(), "a" | "an") || (all && matches!(before.as_str(), "per" | "each" | "every" | "one"));
+        let spans =
+            all || matches!(last.as_str(), "within" | "after" | "in" | "for" | "lasts" | "takes" | "under" | "over");
+        let each = matches!(before.as_str(), "a" | "an")
+            || (all && matches!(before.as_str(), "per" | "each" | "every" | "one"));
         let unit = if spans && each { Unit::named(word, true).0.filter(|_| word.len() > 1) } else { None };
         if let Some(value) = value.or(unit.map(|_| "1")) {
             let readings = vec![vec![value.to_owned()]];

@@ -60,7 +60,8 @@ pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
     let near = |one: &[usize], other: &[usize]| {
         one.iter().any(|one| other.iter().any(|other| one < other && other - one <= NEAR))
     };
-    let participle = |at: &&usize| word(**at).ends_with("ed") || matches!(word(**at), "said" | "told");
+    let participle =
+        |at: &&usize| word(**at).ends_with("ed") || matches!(word(**at), "said" | "told" | "spoken" | "written");
     let told: Vec<usize> = tell.iter().filter(participle).copied().collect();
     // "The documents don't mention it", "none of them says", "it isn't stated".
     if (behind(&deny, &tell) && !place.is_empty()) || near(&deny, &told) {
@@ -82,7 +83,9 @@ pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
     let seek = places_of("silence.seek");
     // "The sources don't cover it", "I couldn't find it", "nothing in the thread".
     (!place.is_empty() && !hold.is_empty() && (behind(&deny, &hold) || behind(&place, &deny)))
-        || (!seek.is_empty() && (first_person || deny.first().is_some_and(|at| *at <= 1)) && (behind(&deny, &seek) || near(&seek, &deny)))
+        || (!seek.is_empty()
+            && (first_person || deny.first().is_some_and(|at| *at <= 1))
+            && (behind(&deny, &seek) || near(&seek, &deny)))
         || (deny.first() == Some(&0) && place.first().is_some_and(|at| *at <= NEAR))
 }
 

@@ -31,7 +31,8 @@ struct Units {
     rates: HashMap<String, f64>,
 }
 
-static UNITS: LazyLock<Units> = LazyLock::new(|| DeTable::parse(TABLE).map(|table| Units::read(table.get_ref())).unwrap_or_default());
+static UNITS: LazyLock<Units> =
+    LazyLock::new(|| DeTable::parse(TABLE).map(|table| Units::read(table.get_ref())).unwrap_or_default());
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
     match value {
@@ -119,7 +120,8 @@ impl Unit {
         let money = |unit: &Self| unit.measure != "share" && unit.measure != "degree" && unit.factor == 1.0;
         let sign = word.chars().next_back().filter(|c| !c.is_alphanumeric() && *c != '%' && *c != '°');
         let sign = sign.and_then(|sign| UNITS.signs.get(sign.encode_utf8(&mut [0; 4]) as &str));
-        let code = UNITS.signs.get(word).filter(|_| word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_uppercase()));
+        let code =
+            UNITS.signs.get(word).filter(|_| word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_uppercase()));
         if let Some(money) = sign.or(code).filter(|unit| money(unit)) {
             return (Some(*money), 0);
         }
@@ -136,7 +138,10 @@ impl Unit {
 
     /// The unit whose name or sign `text` begins with, and how long that is.
     pub(super) fn named(text: &str, apart: bool) -> (Option<Self>, usize) {
-        let in_sign = |c: char| c.is_alphabetic() || matches!(c, '%' | '％' | '٪' | '‰' | '$' | '€' | '£' | '¥' | '₹' | '°' | '²' | '³' | '2' | '3');
+        let in_sign = |c: char| {
+            c.is_alphabetic()
+                || matches!(c, '%' | '％' | '٪' | '‰' | '$' | '€' | '£' | '¥' | '₹' | '°' | '²' | '³' | '2' | '3')
+        };
         let length: usize = text.chars().take_while(|c| in_sign(*c)).take(24).map(char::len_utf8).sum();
         let sign = text.get(..length).unwrap_or_default();
         // A letter behind a gap is as often a word.
