@@ -150,13 +150,27 @@ const KNOWN: [&str; 14] =
 
 /// What a sentence says that can be counted: "Step 2", "(2)" and "2)" only count what is said, and so do "these two".
 pub(super) fn claimed(sentence: &str) -> Vec<Claimed> {
-    let stated = counted(sentence).into_iter().filter(|one| match one {
-        Claimed::Quantity(quantity) => says_something(sentence, &quantity.number),
-        _ => true,
+    let context: HashSet<String> = words::terms(sentence).into_iter().collect();
+    let stated = counted(sentence).into_iter().filter_map(|one| match one {
+        Claimed::Quantity(mut quantity) => {
+            let says = says_something(sentence, &quantity.number) && !counts_items(sentence, &quantity);
+            quantity.context.clone_from(&context);
+            says.then_some(Claimed::Quantity(quantity))
+        }
+        other => Some(other),
     });
     let implicit = implicit(sentence, false).into_iter().map(Claimed::Quantity);
     let often = frequencies(sentence).into_iter().map(|(bytes, seconds)| Claimed::Often(bytes, seconds));
     stated.chain(implicit).chain(often).collect()
+}
+
+/// Whether a number only counts what is listed behind it: "two people: Ann and Bo".
+fn counts_items(sentence: &str, quantity: &Quantity) -> bool {
+    let behind = sentence.get(quantity.number.bytes.end..).unwrap_or_default();
+    let Some((_, listed)) = behind.split_once(": ") else { return false };
+    let items =
+        listed.replace(" and ", ", ").split(", ").filter(|item| item.chars().any(char::is_alphanumeric)).count();
+    quantity.number.unit.is_none() && quantity.number.readings.iter().any(|one| *one == [items.to_string()])
 }
 
 fn says_something(sentence: &str, number: &Number) -> bool {

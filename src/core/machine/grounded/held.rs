@@ -21,6 +21,10 @@ pub(super) struct Statement {
     /// They and those above it.
     pub(super) around: Around,
     pub(super) quantities: Vec<Quantity>,
+    /// As it is written.
+    pub(super) said: String,
+    /// The table that it is a row of.
+    pub(super) table: Option<usize>,
     /// As it is compared to the letter.
     pub(super) plain: String,
 }
@@ -69,6 +73,9 @@ impl Held {
             block = unit.block;
             if seen.insert(format!("{said}\n{above}")) {
                 held.add(said, &above);
+                if let Some(last) = held.all.last_mut().filter(|_| unit.kind == Kind::Row) {
+                    last.table = Some(unit.block);
+                }
             }
         }
         if !heading.is_empty() {
@@ -98,7 +105,14 @@ impl Held {
                 holders.push(at);
             }
         }
-        self.all.push(Statement { own, around, quantities, plain: super::form::plain(said) });
+        self.all.push(Statement {
+            own,
+            around,
+            quantities,
+            said: said.to_owned(),
+            table: None,
+            plain: super::form::plain(said),
+        });
     }
 
     /// The statements that hold a word.

@@ -42,10 +42,11 @@ pub(super) fn list(name: &str) -> &'static HashSet<String> {
     LISTS.get(name).unwrap_or(&NONE)
 }
 
-/// Whether `text` begins with one of the phrases of a list, as whole words.
-pub(super) fn begins(text: &str, name: &str) -> bool {
+/// The longest phrase of a list that `text` begins with, as whole words; empty if it begins with none.
+pub(super) fn longest(text: &str, name: &str) -> &'static str {
     let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric());
-    list(name).iter().any(|phrase| text.strip_prefix(phrase.as_str()).is_some_and(|rest| !goes_on(rest)))
+    let begins = |phrase: &&String| text.strip_prefix(phrase.as_str()).is_some_and(|rest| !goes_on(rest));
+    list(name).iter().filter(begins).max_by_key(|phrase| phrase.len()).map_or("", String::as_str)
 }
 
 /// Words that mean the same, by their terms: the numbers of the groups that each belongs to.

@@ -35,6 +35,8 @@ struct Word<'a> {
     term: String,
     /// The word before it, of any kind, in lower case.
     before: String,
+    /// An article or the like right behind it.
+    next: &'a str,
 }
 
 fn words_of(text: &str) -> Vec<Word<'_>> {
@@ -45,12 +47,25 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
         if written.is_empty() {
             continue;
         }
+        let determiner = matches!(
+            written.to_lowercase().as_str(),
+            "the" | "a" | "an" | "your" | "it" | "them" | "us" | "to" | "their" | "our"
+        );
+        if let Some(last) = all.last_mut().filter(|last: &&mut Word<'_>| determiner && last.next.is_empty()) {
+            last.next = written;
+        }
         if let Some(term) = words::terms(written).into_iter().next()
             && !written.starts_with(|c: char| c.is_ascii_digit())
         {
-            all.push(Word { written, term, before: before.clone() });
+            all.push(Word { written, term, before: before.clone(), next: "" });
         }
         before = written.to_lowercase();
+        if let Some(last) =
+            all.last_mut().filter(|last: &&mut Word<'_>| last.next.is_empty() && last.written != written)
+        {
+            // Something else stands behind it.
+            last.next = if determiner { last.next } else { "-" };
+        }
     }
     all
 }
@@ -151,7 +166,8 @@ fn is_verb(word: &Word<'_>) -> bool {
             | "that"
     );
     let lower = word.written.to_lowercase();
-    (helper && word.before != "to") || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
+    let object = !word.next.is_empty() && word.next != "-";
+    helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
 }
 
 /// How many words of a clause deny.
@@ -186,7 +202,18 @@ impl Reader<'_> {
         question: &Facts,
     ) -> Option<String> {
         let facts: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
-        let plain = form::plain(text);
+        // "No, it is not": the first word answers, and denies nothing.
+        let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
+        let answers = ["yes", "no", "nope", "yep", "correct", "right"].iter().find_map(|word| {
+            let end = start + word.len();
+            let same = text.get(start..end).is_some_and(|first| first.eq_ignore_ascii_case(word));
+            (same
+                && text.get(end..).is_some_and(|rest| {
+                    rest.starts_with([',', '.', ':', '!', ' ']) && !(*word == "no" && rest.starts_with(' '))
+                }))
+            .then_some(start..end)
+        });
+        let plain = form::plain(text.get(answers.as_ref().map_or(0, |word| word.end)..).unwrap_or_default());
         let bare = plain.trim_matches(|c: char| !c.is_alphanumeric());
         let repeats = |one: &Statement| !bare.is_empty() && one.plain.contains(bare);
         if facts.iter().any(|facts| facts.held.all.iter().take(MOST).any(repeats)) {
@@ -210,7 +237,7 @@ impl Reader<'_> {
                     .skip(1)
                     .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
-        let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()));
+        let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
         for clause in clauses(&said) {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
@@ -309,20 +336,56 @@ fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, us
     best.filter(|(_, near)| *near > 0)
 }
 
-/// The statement of another quantity that a clause speaks of rather than of those with its own.
+/// The part of a statement that holds what is written at a place, and its words.
+fn part_at(said: &str, at: usize) -> (HashSet<String>, bool) {
+    let parts = clauses(said);
+    let start = |part: &&str| part.as_ptr() as usize - said.as_ptr() as usize;
+    let part = parts.iter().find(|part| (start(part)..start(part) + part.len()).contains(&at)).copied().unwrap_or(said);
+    (words::terms(part).into_iter().collect(), parts.len() > 1)
+}
+
+/// The statement, or part of one, of another quantity that a clause speaks of rather than of those with its own.
 fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<String> {
     let Claimed::Quantity(claimed) = number else { return None };
+    // A name says more of what is spoken of than any other word.
+    let says = |held: &HashSet<String>, said: &str| {
+        let stands = |term: &&&str| held.contains(**term) || alike(term, held);
+        let is_name = |term: &str| {
+            words_of(said).iter().any(|word| word.term == *term && word.written.starts_with(char::is_uppercase))
+        };
+        terms.iter().filter(stands).map(|term| if is_name(term) { 2 } else { 1 }).sum::<usize>()
+    };
+    let names_another =
+        |held: &HashSet<String>| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
     let mut own: Option<usize> = None;
     let mut holders: HashSet<(usize, usize)> = HashSet::new();
+    let (mut parts, mut another) = (Vec::new(), true);
     for (of, facts) in facts.iter().enumerate() {
         for at in facts.held.with(claimed, alike) {
-            let near = facts.held.all.get(at).map_or(0, |one| met(terms, one));
-            own = own.max(Some(near));
+            let Some(one) = facts.held.all.get(at) else { continue };
             holders.insert((of, at));
+            own = own.max(Some(met(terms, one)));
+            another &= names_another(&one.own);
+            // Of a statement with several such quantities the part counts that holds this one.
+            let around = |word: &str| alike(word, &one.around.terms);
+            for mine in one.quantities.iter().filter(|mine| claimed.is(mine, &one.around, around)) {
+                let (held, several) = part_at(&one.said, mine.number.bytes.start);
+                let others =
+                    one.quantities.iter().filter(|other| other.measures_as(claimed) && other.number.bytes.end > 0);
+                let mut others = others.map(|other| part_at(&one.said, other.number.bytes.start).0);
+                let nearer = others.any(|other| {
+                    says(&other, &one.said) > says(&held, &one.said)
+                        && terms.iter().any(|term| other.contains(*term) && !held.contains(*term))
+                });
+                parts.push((several && names_another(&held) && nearer, one));
+            }
         }
     }
     let own = own?;
-    if own >= terms.len() {
+    if let (true, Some((_, one))) = (parts.iter().all(|(nearer, _)| *nearer), parts.first()) {
+        return Some(one.plain.chars().take(120).collect());
+    }
+    if own >= terms.len() || !another {
         return None;
     }
     for (of, facts) in facts.iter().enumerate() {
@@ -334,6 +397,11 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
         }
     }
     None
+}
+
+/// Whether a term is a word that says something.
+fn is_word(term: &str) -> bool {
+    !term.starts_with(|c: char| c.is_ascii_digit()) && !alike(term, &HashSet::new())
 }
 
 /// A word that takes the place of another: it stands nowhere, and in the nearest statement its neighbour goes with a
@@ -372,8 +440,12 @@ fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> 
                 let both: Vec<&String> = rival.own.intersection(&best.own).collect();
                 let spoken = both.iter().any(|term| terms.contains(&term.as_str()));
                 let least = rival.own.len().min(best.own.len()).max(1);
-                if spoken
-                    && both.len() as f64 >= PARALLEL * least as f64
+                let another =
+                    |one: &Statement| one.own.iter().any(|term| is_word(term) && !terms.contains(&term.as_str()));
+                let rows = rival.table.is_some() && rival.table == best.table;
+                if another(rival)
+                    && another(best)
+                    && (rows || (spoken && both.len() as f64 >= PARALLEL * least as f64))
                     && !lower.contains(" and ")
                     && !lower.contains(" or ")
                 {

@@ -52,6 +52,10 @@ pub(super) struct Quantity {
     label: Option<String>,
     bound: Bound,
     rates: Vec<Rate>,
+    /// Its unit or what it counts as it is written, as terms.
+    things: Vec<String>,
+    /// The words of the claim that it stands in.
+    pub(super) context: HashSet<String>,
 }
 
 /// What is said around a quantity: in its statement, and above it.
@@ -157,12 +161,14 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         if number.unit.is_none() {
             counted = words_behind(behind, &mut number);
         }
+        let things = words::terms(head(behind, NEAR)).into_iter().take(COUNTED);
+        let things: Vec<String> = words::terms(written).into_iter().chain(things).collect();
         let label = label(before);
         let bound = bound(before, behind);
         let mut rates: Vec<Rate> = number.unit.and_then(|unit| unit.per).map(Rate::Time).into_iter().collect();
         let end = next.max(number.bytes.end);
         rates.extend(rates_in(head(text.get(number.bytes.end..end).unwrap_or_default(), FAR)));
-        all.push(Quantity { number, counted, label, bound, rates });
+        all.push(Quantity { number, counted, label, bound, rates, things, context: HashSet::new() });
     }
     all
 }
@@ -265,7 +271,19 @@ fn bound(before: &str, behind: &str) -> Bound {
         });
         longest.map(String::len).max().unwrap_or(0)
     };
+    // "Larger uploads than".
+    let compared = bare.strip_suffix(" than").and_then(|rest| {
+        rest.split_whitespace().rev().take(4).find_map(|word| {
+            let is = |name: &str| BOUNDS.get(name).is_some_and(|list| list.contains(&format!("{word} than")));
+            if is("before.over") {
+                Some(Bound::Lower { strict: true })
+            } else {
+                is("before.under").then_some(Bound::Upper { strict: true })
+            }
+        })
+    });
     let found = [
+        (usize::from(compared.is_some()), compared.unwrap_or_default()),
         (ends("before.upper"), Bound::Upper { strict: false }),
         (ends("before.under"), Bound::Upper { strict: true }),
         (ends("before.lower"), Bound::Lower { strict: false }),
@@ -430,7 +448,13 @@ impl Quantity {
             return true;
         }
         let known = |word: &String| said.counted.contains(word) || around.terms.contains(word) || alike(word);
-        self.counted.iter().any(known) || (self.label.is_some() && self.label == said.label)
+        // "Unused days: up to 6 move on": what is counted stands elsewhere in the claim.
+        let named = || {
+            said.things
+                .iter()
+                .any(|thing| self.context.contains(thing) && !thing.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        self.counted.iter().any(known) || named() || (self.label.is_some() && self.label == said.label)
     }
 
     fn same_bound(&self, said: &Self, around: &Around) -> bool {
@@ -494,7 +518,15 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
             let number = Number { bytes: range.clone(), readings, unit, in_words: true };
             let lead = tail(text.get(..range.start).unwrap_or_default(), NEAR);
             let bound = if all { Bound::None } else { bound(lead, "") };
-            found.push(Quantity { number, counted: Vec::new(), label: None, bound, rates: Vec::new() });
+            found.push(Quantity {
+                number,
+                counted: Vec::new(),
+                label: None,
+                bound,
+                rates: Vec::new(),
+                things: Vec::new(),
+                context: HashSet::new(),
+            });
         }
         (last, before) = (before, lower);
     }

@@ -4,7 +4,7 @@
 //! has found it; rules say how the words of `answers.toml` must stand to each other. A sentence that fits none of them is
 //! a statement.
 
-use super::lexicon::{begins, list};
+use super::lexicon::{list, longest};
 use crate::core::retrieve::words;
 
 /// A sentence that says more is a statement.
@@ -103,15 +103,17 @@ pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool) -> bo
         return true;
     }
     let particle = said.first().is_some_and(|word| matches!(word.as_str(), "yes" | "no" | "yep" | "nope" | "correct"));
-    if !particle && !begins(&lower, "courtesy") && !bare.ends_with(':') {
+    if !particle && longest(&lower, "courtesy").is_empty() && !bare.ends_with(':') {
         return false;
     }
     let courteous = list("courteous");
+    let phrase = longest(&lower, "courtesy");
     said.iter().skip(usize::from(particle)).all(|word| {
         let bare = word.split('\'').next().unwrap_or_default();
         words::is_stop_word(word)
             || words::is_stop_word(bare)
             || courteous.contains(bare)
+            || phrase.split(|c: char| !c.is_alphanumeric()).any(|known| known == bare)
             || (!particle && bare.chars().all(char::is_alphabetic) && question(bare))
     })
 }
