@@ -295,7 +295,7 @@ fn e13_e17_short_and_beside_the_question_are_warnings() {
     assert_eq!(codes(&outcome), ["MINIMUM_LENGTH", "ADDRESSES_QUESTION"]);
     let long = "How often is a failed request retried, and how long is the wait between two of the attempts?";
     let outcome =
-        ask(&mut world([says("A failed request is retried up to 3 times. [1] It waits a while.")]), config(), long)
+        ask(&mut world([says("A failed request is retried up to 3 times. It waits a while. [1]")]), config(), long)
             .outcome;
     assert!(outcome.warnings[0].contains("100 are usual"), "{:?}", outcome.warnings);
     // Stems meet: "retries" addresses "retried".
@@ -305,7 +305,8 @@ fn e13_e17_short_and_beside_the_question_are_warnings() {
 
 #[test]
 fn e14_e15_slack_has_rules_of_its_own() {
-    let bad = "**A failed request** is retried, see [here](https://x.org).\n> up to 3 times [docs/net.md:3]";
+    let bad =
+        "**A failed request** is retried, see [here](https://x.org) [docs/net.md:3].\n> up to 3 times [docs/net.md:3]";
     // What a question holds need not stand in a source.
     let asked = format!("{QUESTION} Is it told at https://x.org?");
     assert_eq!(ask(&mut world([says(bad)]), config(), &asked).outcome.stop, Stop::Verified);

@@ -18,7 +18,7 @@ use super::{
     quantity::quantities,
     verify::Reader,
 };
-use crate::core::retrieve::words;
+use crate::core::retrieve::{polarity::opposed, words};
 
 /// So much of a statement must stand in what it cites.
 const SHARED: f64 = 0.5;
@@ -80,8 +80,25 @@ fn uncounted(text: &str, counted: impl Iterator<Item = Range<usize>>) -> String 
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The clauses of a sentence.
+/// The clauses of a sentence; what is too short to say anything alone belongs to one beside it.
 fn clauses(text: &str) -> Vec<&str> {
+    let mut joined: Vec<&str> = Vec::new();
+    for part in parts(text) {
+        let short = words_of(part).len() < 2;
+        match joined.last_mut() {
+            Some(last) if short || words_of(last).len() < 2 => {
+                let from = last.as_ptr() as usize - text.as_ptr() as usize;
+                let to = part.as_ptr() as usize - text.as_ptr() as usize + part.len();
+                *last = text.get(from..to).unwrap_or(last);
+            }
+            _ => joined.push(part),
+        }
+    }
+    joined
+}
+
+/// What stands between the joints of a sentence.
+fn parts(text: &str) -> Vec<&str> {
     const JOINTS: [&str; 14] = [
         ", ",
         "; ",
@@ -107,20 +124,7 @@ fn clauses(text: &str) -> Vec<&str> {
         start = at + joint;
     }
     all.extend(text.get(start..));
-    // What is too short to say anything alone belongs to what follows or stands before.
-    let mut joined: Vec<&str> = Vec::new();
-    for part in all {
-        let short = words_of(part).len() < 2;
-        match joined.last_mut() {
-            Some(last) if short || words_of(last).len() < 2 => {
-                let from = last.as_ptr() as usize - text.as_ptr() as usize;
-                let to = part.as_ptr() as usize - text.as_ptr() as usize + part.len();
-                *last = text.get(from..to).unwrap_or(last);
-            }
-            _ => joined.push(part),
-        }
-    }
-    joined
+    all
 }
 
 /// Whether a word is said of something rather than being something: a verb or an adverb, by its form and what stands
@@ -190,6 +194,20 @@ fn unturned(term: &str) -> Option<&str> {
         .iter()
         .find_map(|prefix| term.strip_prefix(prefix))
         .filter(|rest| rest.len() >= 4)
+}
+
+/// How many words of two clauses are opposites of each other; those that deny are counted by themselves.
+fn opposites(one: &str, other: &str) -> usize {
+    let of = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        let counts =
+            |word: &String| !word.is_empty() && !list("negative").contains(word) && !list("light").contains(word);
+        words.filter(counts).collect()
+    };
+    let (mine, theirs) = (of(one), of(other));
+    let only = |word: &&String, other: &BTreeSet<String>| !other.contains(*word);
+    let turned = |word: &&String| theirs.difference(&mine).any(|other| opposed(word, other));
+    mine.iter().filter(|word| only(word, &theirs)).filter(turned).count()
 }
 
 impl Reader<'_> {
@@ -301,7 +319,8 @@ impl Reader<'_> {
                     + words::terms(part)
                         .iter()
                         .filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest)))
-                        .count();
+                        .count()
+                    + opposites(clause, part);
                 if theirs % 2 == mine % 2 {
                     return false;
                 }
@@ -338,7 +357,7 @@ fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, us
 
 /// The part of a statement that holds what is written at a place, and its words.
 fn part_at(said: &str, at: usize) -> (HashSet<String>, bool) {
-    let parts = clauses(said);
+    let parts = parts(said);
     let start = |part: &&str| part.as_ptr() as usize - said.as_ptr() as usize;
     let part = parts.iter().find(|part| (start(part)..start(part) + part.len()).contains(&at)).copied().unwrap_or(said);
     (words::terms(part).into_iter().collect(), parts.len() > 1)
@@ -433,6 +452,26 @@ fn replaced(said: &[Word<'_>], strange: &[&&Word<'_>], best: &Statement) -> Opti
 /// Something that is said of another in a statement like the nearest one.
 fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> Option<String> {
     let lower = clause.to_lowercase();
+    let names = |text: &str| -> Vec<String> {
+        let names = words_of(text).into_iter().filter(|word| word.written.starts_with(char::is_uppercase));
+        names.map(|word| word.term).filter(|term| is_word(term)).collect()
+    };
+    // Of one statement with several parts: a name of another part stands in the place of that of the nearest.
+    let held: Vec<(&str, HashSet<String>)> =
+        parts(&best.said).into_iter().map(|part| (part, words::terms(part).into_iter().collect())).collect();
+    let near = |held: &HashSet<String>, name: &str| {
+        terms.iter().filter(|term| **term != name && held.contains(**term)).count()
+    };
+    for name in names(clause) {
+        let Some((part, own)) = held.iter().max_by_key(|(_, held)| near(held, &name)) else { continue };
+        let theirs = held.iter().filter(|(_, held)| held.contains(&name)).map(|(_, held)| near(held, &name)).max();
+        let other = names(part).into_iter().find(|other| !terms.contains(&other.as_str()));
+        if let (true, false, Some(_)) =
+            (theirs.is_some_and(|theirs| near(own, &name) >= theirs + 2), own.contains(&name), other)
+        {
+            return Some(format!("{name:?} is not said of {part:?}"));
+        }
+    }
     for missing in terms.iter().filter(|term| met(&[term], best) == 0) {
         for facts in facts {
             for at in facts.held.holding(missing) {

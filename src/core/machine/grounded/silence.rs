@@ -64,7 +64,7 @@ pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
         |at: &&usize| word(**at).ends_with("ed") || matches!(word(**at), "said" | "told" | "spoken" | "written");
     let told: Vec<usize> = tell.iter().filter(participle).copied().collect();
     // "The documents don't mention it", "none of them says", "it isn't stated".
-    if (behind(&deny, &tell) && !place.is_empty()) || near(&deny, &told) {
+    if ((behind(&deny, &tell) || near(&tell, &deny)) && !place.is_empty()) || near(&deny, &told) {
         return true;
     }
     // "It is unclear from the pages."
