@@ -160,7 +160,14 @@ pub(super) fn claimed(sentence: &str) -> Vec<Claimed> {
         other => Some(other),
     });
     let implicit = implicit(sentence, false).into_iter().map(Claimed::Quantity);
-    let often = frequencies(sentence).into_iter().map(|(bytes, seconds)| Claimed::Often(bytes, seconds));
+    // How often is not said by what a quantity is said for.
+    let own = counted(sentence);
+    let each =
+        |seconds: f64| own.iter().any(|one| matches!(one, Claimed::Quantity(quantity) if quantity.is_each(seconds)));
+    let often = frequencies(sentence)
+        .into_iter()
+        .filter(|(_, seconds)| !each(*seconds))
+        .map(|(bytes, seconds)| Claimed::Often(bytes, seconds));
     stated.chain(implicit).chain(often).collect()
 }
 

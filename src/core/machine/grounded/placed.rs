@@ -16,6 +16,7 @@ use super::{
     held::{self, Statement},
     lexicon::{alike, list},
     quantity::quantities,
+    units::Unit,
     verify::Reader,
 };
 use crate::core::retrieve::{polarity::opposed, words};
@@ -261,7 +262,9 @@ impl Reader<'_> {
             let here = at..at + clause.len();
             let said = words_of(clause);
             let content: Vec<&Word<'_>> = said.iter().filter(|word| !alike(&word.term, &HashSet::new())).collect();
-            let strange: Vec<&&Word<'_>> = content.iter().filter(|word| !stands(word)).collect();
+            // Units are compared with their quantities.
+            let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
+            let strange: Vec<&&Word<'_>> = content.iter().filter(|word| !stands(word) && !is_unit(word)).collect();
             if strange.len() >= 2 && ((content.len() - strange.len()) as f64) < SHARED * content.len() as f64 {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
@@ -304,7 +307,8 @@ impl Reader<'_> {
                 .count();
         let mut found = false;
         for one in facts.iter().flat_map(|facts| &facts.held.all).take(MOST) {
-            if met(terms, one) < near {
+            // A cell of a row denies nothing that stands in another.
+            if met(terms, one) < near || one.table.is_some() {
                 continue;
             }
             // The clause of it that speaks of this.
@@ -393,7 +397,9 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
                     one.quantities.iter().filter(|other| other.measures_as(claimed) && other.number.bytes.end > 0);
                 let mut others = others.map(|other| part_at(&one.said, other.number.bytes.start).0);
                 let nearer = others.any(|other| {
-                    says(&other, &one.said) > says(&held, &one.said)
+                    // One part may leave out what another says, "the south gate at 9 am".
+                    let all = other.iter().all(|term| !is_word(term) || claimed.context.contains(term));
+                    (all || says(&other, &one.said) > says(&held, &one.said))
                         && terms.iter().any(|term| other.contains(*term) && !held.contains(*term))
                 });
                 parts.push((several && names_another(&held) && nearer, one));

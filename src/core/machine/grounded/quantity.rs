@@ -363,6 +363,11 @@ impl Quantity {
             && self.same_rate(said, around, &alike)
     }
 
+    /// Whether it is said for each such time.
+    pub(super) fn is_each(&self, seconds: f64) -> bool {
+        self.rates.contains(&Rate::Time(seconds))
+    }
+
     /// Whether both measure the same.
     pub(super) fn measures_as(&self, other: &Self) -> bool {
         match (self.number.unit, other.number.unit) {
