@@ -295,7 +295,7 @@ fn e13_e17_short_and_beside_the_question_are_warnings() {
     assert_eq!(codes(&outcome), ["MINIMUM_LENGTH", "ADDRESSES_QUESTION"]);
     let long = "How often is a failed request retried, and how long is the wait between two of the attempts?";
     let outcome =
-        ask(&mut world([says("A failed request is retried up to 3 times. [1] It waits a while.")]), config(), long)
+        ask(&mut world([says("A failed request is retried up to 3 times. It waits a while. [1]")]), config(), long)
             .outcome;
     assert!(outcome.warnings[0].contains("100 are usual"), "{:?}", outcome.warnings);
     // Stems meet: "retries" addresses "retried".
@@ -305,8 +305,11 @@ fn e13_e17_short_and_beside_the_question_are_warnings() {
 
 #[test]
 fn e14_e15_slack_has_rules_of_its_own() {
-    let bad = "**A failed request** is retried, see [here](https://x.org).\n> up to 3 times [docs/net.md:3]";
-    assert_eq!(run(&mut world([says(bad)]), config()).outcome.stop, Stop::Verified);
+    let bad =
+        "**A failed request** is retried, see [here](https://x.org) [docs/net.md:3].\n> up to 3 times [docs/net.md:3]";
+    // What a question holds need not stand in a source.
+    let asked = format!("{QUESTION} Is it told at https://x.org?");
+    assert_eq!(ask(&mut world([says(bad)]), config(), &asked).outcome.stop, Stop::Verified);
     let slack = GroundedConfig { profile: Profile::Slack, ..config() };
     let mut world = world([says(bad), says(GOOD)]);
     let outcome = run(&mut world, slack.clone()).outcome;
@@ -374,10 +377,19 @@ fn e16_brackets_that_a_source_holds_are_quotes() {
 
 #[test]
 fn e19_warnings_pass_and_are_told() {
-    let answer = "A failed request is retried up to 3 times. [1]\n\nThe wait starts at 200 ms.";
-    let outcome = run(&mut world([says(answer)]), config()).outcome;
+    let outcome = run(&mut world([says("It is retried up to 3 times. [1]")]), config()).outcome;
     assert_eq!((outcome.stop, outcome.verified), (Stop::Verified, Some(true)));
-    assert_eq!(codes(&outcome), ["UNCITED_CLAIM"]);
+    assert_eq!(codes(&outcome), ["MINIMUM_LENGTH"]);
+}
+
+#[test]
+fn e16_every_statement_names_its_source() {
+    let mut one = config();
+    one.turn.budget.verify_attempts = 1;
+    let answer = "A failed request is retried up to 3 times. [1]\n\nThe wait starts at 200 ms.";
+    let outcome = run(&mut world([says(answer)]), one).outcome;
+    assert_eq!((outcome.stop, outcome.verified), (Stop::Unverified, Some(false)));
+    assert!(codes(&outcome).contains(&"UNCITED_CLAIM"));
 }
 
 #[test]
@@ -407,13 +419,13 @@ fn abstaining_is_an_answer() {
     let outcome = ask(&mut world([says(told)]), config(), "What does the request's flux capacitor do?").outcome;
     assert_eq!((outcome.stop, outcome.r#final.as_deref()), (Stop::Abstained, Some(told)));
     assert!(outcome.sources.is_empty() && outcome.warnings.is_empty());
-    // Nothing at all was found: chatter passes with a warning, claims do not.
+    // Nothing at all was found: nothing is verified.
     let nothing = |script: [Step; 1]| World::scripted(script);
     let mut one = config();
     one.turn.budget.verify_attempts = 1;
     let outcome =
         ask(&mut nothing([says("Hello! How can I help you today with your questions?")]), one.clone(), "Hello").outcome;
-    assert_eq!(outcome.stop, Stop::Verified);
+    assert_eq!(outcome.stop, Stop::Unverified);
     assert!(codes(&outcome).contains(&"NO_SOURCES"));
     for claim in ["The capital of France is Paris.", "There are 42 of them."] {
         let outcome = ask(&mut nothing([says(claim)]), one.clone(), "What is the capital of France?").outcome;
@@ -694,7 +706,7 @@ fn e01_the_offline_model_passes_on_the_handbook() {
             let outcome = handbook(question, GroundedConfig { profile, ..config() }).outcome;
             let told = (&outcome.r#final, &outcome.best_draft, &outcome.warnings);
             assert_eq!((outcome.stop, outcome.verified), (Stop::Verified, Some(true)), "{question}: {told:?}");
-            assert!(outcome.sources[0].line > 0 && outcome.sources[0].end_line == outcome.sources[0].line);
+            assert!(outcome.sources[0].line > 0 && outcome.sources[0].end_line >= outcome.sources[0].line);
         }
     }
     for question in ["What does the flux capacitor do?", "Who won the football championship?"] {

@@ -70,3 +70,66 @@ def test_x16_sentences_are_supported_by_their_own_passage() -> None:
     for sentence in text.split(". "):
         check = check_citations(f"{sentence.rstrip('.')}. [1]", [text])
         assert check.passed, (sentence, check.issues)
+
+
+PUMP = {
+    "reference": "https://pumps.example/manual",
+    "text": "The pump delivers 40 l/min and draws 2 kW. It is checked every 6 months by the shift lead.\n"
+    "Never run it below -10 °C. Up to 3 pumps may share a pipe. The north gate opens at 7 am, the south gate at 9 am.\n"
+    "Guests are not admitted to the hall. Start it with `pumpctl start --slow`.\n",
+}
+FORMS = [
+    ("1. It draws 2 kW [1].\n2. It delivers 40 l/min [1].\n3. Up to 3 pumps may share a pipe [1].", "markdown"),
+    ("<@U024BE7LH> :100: The pump draws 2 kW, see <https://pumps.example/manual|the manual> [1].", "slack"),
+    ("*Pump*\n• draws 2 kW [1]\n• delivers 40 l/min [1]\n\nAsk in <#C024BE7LR|pumps>.", "slack"),
+    ("| What | How much |\n|---|---|\n| power | 2 kW |\n| flow | 40 litres per minute |\n\n[1]", "markdown"),
+    ("Start it with [the tool](https://pumps.example/manual):\n\n```sh\npumpctl start --slow\n```", "markdown"),
+    ("Hi! The south gate opens at 9 am [1]. Let me know if you need anything else!", "plain"),
+    ("No, guests are not admitted to the hall [1].", "plain"),
+]
+UNTRUE = [
+    "The pump draws 2 W [1].",
+    "The pump delivers 40 litres per second [1].",
+    "It is checked every 6 weeks by the shift lead [1].",
+    "Never run it below 10 °C [1].",
+    "At least 3 pumps may share a pipe [1].",
+    "The south gate opens at 9 pm [1].",
+    "The south gate opens at 7 am [1].",
+    "Guests are admitted to the hall [1].",
+    "The pump draws 2 kW, and coffee and cake are served at noon [1].",
+    "The pump draws 2 kW [1]. No check is ever needed.",
+    "Start it with `pumpctl start --force` [1].",
+    'The manual says "the pump may run without oil" [1].',
+    "The pump draws 2 kW, see https://pumps.example/other [1].",
+    "The pump draws 2 kW [1].\n\nSources:\n- Smith, Pumps of the World, 2019",
+]
+
+
+@pytest.mark.parametrize(("answer", "profile"), FORMS)
+def test_x16_form_is_no_claim(answer: str, profile: str) -> None:
+    check = check_citations(answer, [PUMP], question="How is the pump run?", profile=profile)
+    assert check.passed, check.issues
+
+
+@pytest.mark.parametrize("answer", UNTRUE)
+def test_x16_what_is_changed_in_one_place_is_found(answer: str) -> None:
+    assert not check_citations(answer, [PUMP], question="How is the pump run?").passed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The manual doesn't mention a colour.",
+        "None of the sources say which colour it has.",
+        "I couldn't find anything about its colour.",
+        "There is no information about the colour in these documents.",
+        "It is not stated which colour the pump has.",
+        "The colour isn't covered in the docs.",
+        "I don't have enough information to answer that.",
+        "It's unclear from the manual.",
+    ],
+)
+def test_e16_that_the_sources_are_silent_is_an_abstention(answer: str) -> None:
+    check = check_citations(answer, [PUMP], question="Which colour has the pump?")
+    assert check.passed and check.abstains, check.issues
+    assert not check_citations("It is blue.", [], question="Which colour has the pump?").passed

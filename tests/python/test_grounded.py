@@ -32,9 +32,8 @@ def test_e01_e04_the_offline_model_answers_from_the_handbook() -> None:
     assert (result.stop_reason, result.verified, result.attempts) == ("verified", True, 1)
     assert result.final is not None and "every 6 hours" in result.final
     cited = result.sources[0]
-    assert (cited.reference, cited.line, cited.end_line) == ("operations.md", 5, 5)
-    line = (HANDBOOK / "operations.md").read_text().splitlines()[4]
-    assert cited.text == line
+    assert (cited.reference, cited.line, cited.end_line) == ("operations.md", 5, 6)
+    assert cited.text == "\n".join((HANDBOOK / "operations.md").read_text().splitlines()[4:6])
     assert str(result) == result.final == result.output
     assert result.model == "offline-extractive (not an LLM)"
 
@@ -132,7 +131,7 @@ def test_e07_paths_with_spaces_and_other_letters(tmp_path: Path) -> None:
 def test_e07_several_folders_are_told_apart(docs: Path) -> None:
     result = Grounded(OFFLINE, sources=[docs, HANDBOOK]).run_sync(SNAPSHOT)
     assert result.sources[0].reference == "handbook/operations.md"
-    assert "[handbook/operations.md:5]" in (result.final or "")
+    assert "[handbook/operations.md:5-6]" in (result.final or "")
     file = Grounded(OFFLINE, sources=docs / "net.md").run_sync(QUESTION)
     assert file.sources[0].reference == "net.md"
 
@@ -306,3 +305,29 @@ def test_e26_errors_are_typed_by_guilt_and_say_what_to_do(docs: Path, tmp_path: 
 def test_repr_shows_the_model_and_the_folders(docs: Path) -> None:
     grounded = Grounded(OFFLINE, sources=[docs])
     assert repr(grounded) == f"<Grounded offline-extractive (not an LLM) sources=[{os.fspath(docs)!r}]>"
+
+
+def test_e06_a_follow_up_is_gathered_with_its_thread(tmp_path: Path) -> None:
+    (tmp_path / "leave.md").write_text("Vacation is signed off by the line manager.\n")
+    asked: list[str] = []
+
+    def board(question: str) -> list[str]:
+        asked.append(question)
+        return []
+
+    model = Scripted("Vacation is signed off by the line manager. [leave.md:1]")
+    said = ["How much vacation do I get?", "You get 25 days."]
+    result = Grounded(model, sources=[tmp_path, board]).run_sync("And who does that?", said)
+    assert any(source.reference == "leave.md" for source in result.sources), result
+    assert "vacation" in asked[0] and asked[0].endswith("And who does that?")
+
+
+def test_e24_a_draft_that_failed_is_void(docs: Path) -> None:
+    async def watch() -> list[str]:
+        return [
+            type(event).__name__ async for event in Grounded(Scripted("Often.", GOOD), sources=[docs]).stream(QUESTION)
+        ]
+
+    told = asyncio.run(watch())
+    assert told.count("Reset") == 1
+    assert told.index("Draft") < told.index("Reset") < len(told) - 1 - told[::-1].index("Draft")

@@ -94,7 +94,7 @@ fn is_inside(before: &str, from: &str) -> bool {
 }
 
 /// The length of an HTML tag at the start, where it is one that documents use; 0 if it is none.
-fn tag(from: &str) -> usize {
+pub(crate) fn tag(from: &str) -> usize {
     const TAGS: [&str; 16] = [
         "a", "b", "i", "br", "p", "em", "strong", "span", "div", "sub", "sup", "kbd", "img", "code", "summary",
         "details",

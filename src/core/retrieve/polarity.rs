@@ -9,6 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
+pub(crate) use super::verbatim::opposed;
 use super::{
     chunks::Format,
     denial::{Standing, Told},

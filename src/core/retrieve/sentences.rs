@@ -78,11 +78,20 @@ pub struct Sentence {
     pub block: usize,
 }
 
-/// The units of `text`, in order.
+/// The units of `text`, in order; it may be a piece of something longer, and begin inside a code fence.
 pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
+    units(text, format, format == Format::Markdown && starts_in_fence(text))
+}
+
+/// The units of Markdown that is whole.
+pub(crate) fn of_whole(text: &str) -> Vec<Sentence> {
+    units(text, Format::Markdown, false)
+}
+
+fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
     let mut reader = Reader { text, all: Vec::new(), open: None, block: 0 };
     let mut fence = Fence::default();
-    if format == Format::Markdown && starts_in_fence(text) {
+    if in_fence {
         fence.read("```");
     }
     let mut after_blank = true;
@@ -191,7 +200,8 @@ pub(super) fn mark_of(line: &str) -> usize {
     for _ in 0..8 {
         let rest = line.get(at..).unwrap_or_default();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let found = if rest.starts_with(['-', '*', '+', '•']) && rest.chars().nth(1).is_some_and(char::is_whitespace)
+        let found = if rest.starts_with(['-', '*', '+', '•', '–', '—', '◦', '‣', '▪', '·'])
+            && rest.chars().nth(1).is_some_and(char::is_whitespace)
         {
             rest.chars().next().map_or(0, char::len_utf8)
         } else if rest.starts_with('>') {
@@ -200,6 +210,8 @@ pub(super) fn mark_of(line: &str) -> usize {
             && rest.get(digits..).is_some_and(|r| r.starts_with(". ") || r.starts_with(") "))
         {
             digits + 1
+        } else if let Some(length) = lettered(rest) {
+            length
         } else if at > 0 && (rest.starts_with("[ ] ") || rest.starts_with("[x] ")) {
             3
         } else if at > 0 && rest.starts_with("[!") {
@@ -211,6 +223,18 @@ pub(super) fn mark_of(line: &str) -> usize {
         at += line.get(at..).map_or(0, |rest| rest.len() - rest.trim_start().len());
     }
     at
+}
+
+/// The length of `a)`, `(a)` or `(1)` before a blank.
+fn lettered(line: &str) -> Option<usize> {
+    let open = usize::from(line.starts_with('('));
+    let inside = line.get(open..)?.find(')').filter(|length| (1..=2).contains(length))?;
+    let sign = line.get(open..open + inside)?;
+    let counts =
+        sign.bytes().all(|b| b.is_ascii_digit()) || (sign.len() == 1 && sign.bytes().all(|b| b.is_ascii_lowercase()));
+    let end = open + inside + 1;
+    (counts && (open == 1 || !sign.starts_with(|c: char| c.is_ascii_digit())) && line.get(end..)?.starts_with(' '))
+        .then_some(end)
 }
 
 /// The length of a comment mark at the start of a line of code.

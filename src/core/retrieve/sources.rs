@@ -108,6 +108,11 @@ impl Source {
     pub fn citation(&self, line: usize) -> String {
         format!("{}:{line}", one_line(&self.reference))
     }
+
+    /// Lines of the source as an answer cites them: `path:line`, or `path:line-line` for several.
+    pub fn range(&self, from: usize, to: usize) -> String {
+        if to > from { format!("{}-{to}", self.citation(from)) } else { self.citation(from) }
+    }
 }
 
 /// The prompt for `question` with its sources and, after a failed attempt, what was wrong with it.

@@ -181,7 +181,8 @@ fn differs(claim: &[Piece], window: &[Piece]) -> Option<Option<usize>> {
     Some(other)
 }
 
-fn opposed(one: &str, other: &str) -> bool {
+/// Whether two words, in lower case, are opposites.
+pub(crate) fn opposed(one: &str, other: &str) -> bool {
     are_opposites(one, other)
         || OPPOSITES.iter().any(|(first, second)| {
             first.contains(&one) && second.contains(&other) || first.contains(&other) && second.contains(&one)

@@ -10,6 +10,7 @@ mod summary;
 mod supervise;
 mod transcript;
 
+pub(crate) use answer::truth;
 pub use answer::{Unreadable, read_sanity, read_summary, read_verdict};
 pub use prompt::{Form, repair};
 pub use sanity::{Concern, ConcernKind, SanityResult, check_sanity, note_of};

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::{
     citation,
     facts::{self, Claimed, Facts},
+    silence,
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
 use crate::core::{
@@ -36,46 +37,80 @@ impl Reader<'_> {
         let mut tally = Tally::default();
         for (unit, own) in units.iter().zip(of_unit) {
             let text = self.masked.get(unit.bytes.clone()).unwrap_or_default().to_owned();
-            if is_abstention(&text) {
-                tally.abstentions += 1;
-                self.abstention(&text, &question);
-            } else if text.chars().any(char::is_alphanumeric) {
+            // An indent alone makes no code of a claim.
+            let kind = match unit.kind {
+                Kind::Code if !citation::holds(&fences, unit.bytes.start) => Kind::Prose,
+                Kind::Prose if is_label(&text) => Kind::Heading,
+                kind => kind,
+            };
+            if !text.chars().any(char::is_alphanumeric) {
+                continue;
+            }
+            if matches!(kind, Kind::Heading | Kind::Columns | Kind::Code) {
                 tally.others += 1;
-                // An indent alone makes no code of a claim.
-                let kind = match unit.kind {
-                    Kind::Code if !citation::holds(&fences, unit.bytes.start) => Kind::Prose,
-                    kind => kind,
-                };
-                if kind != Kind::Code
-                    && let Some(supported) = self.claim(&text, kind, own.as_ref(), &question)
-                {
-                    tally.claims += 1;
-                    if self.claimed.len() < MOST_CLAIMS {
-                        let sentence = shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400);
-                        let mut sources: Vec<usize> = own.iter().flatten().map(|at| self.source_of(*at) + 1).collect();
-                        sources.sort_unstable();
-                        sources.dedup();
-                        self.claimed.push(Claim { sentence, sources, supported });
-                    }
+                if kind == Kind::Heading {
+                    self.claim(&text, kind, own.as_ref(), &question);
+                }
+                continue;
+            }
+            let parts =
+                if silence::is_silence(&text, own.is_some()) { silence::parts(&text) } else { vec![text.as_str()] };
+            for part in parts.into_iter().filter(|part| part.chars().any(char::is_alphanumeric)) {
+                if silence::is_silence(part, own.is_some()) {
+                    tally.abstentions += 1;
+                    self.abstention(part, &question);
+                } else {
+                    tally.others += 1;
+                    self.statement(part, kind, own.as_ref(), &question, &mut tally);
                 }
             }
         }
-        if tally.others == 0 {
-            return !self.unknown;
+        // An answer that says nothing but that the sources are silent, whatever it cites for that.
+        let abstains = tally.abstentions > 0 && tally.claims == 0 && !self.unknown;
+        if tally.others == 0 || abstains || self.unknown {
+            return abstains;
         }
-        if !self.cited.is_empty() || self.unknown {
-            return false;
-        }
-        // Words around an abstention claim nothing.
-        let abstains = tally.abstentions > 0 && tally.claims == 0;
-        if !self.evidence.sources.is_empty() {
-            let severity = if abstains || self.evidence.unseen { Severity::Warning } else { Severity::Error };
+        let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
+        if self.evidence.sources.is_empty() && self.evidence.tools.is_empty() {
+            self.issue(severity, "NO_SOURCES", "nothing was found that the answer could rest on");
+        } else if self.cited.is_empty() && !self.evidence.sources.is_empty() {
             let message = "no source is cited; name the source of each statement as [path:line] or [n]";
             self.issue(severity, "UNCITED", message);
-        } else if !abstains && self.evidence.tools.is_empty() && !self.evidence.unseen {
-            self.warning("NO_SOURCES", "nothing was found that the answer could rest on");
         }
-        abstains
+        false
+    }
+
+    /// Checks what a sentence states, if it states anything.
+    fn statement(
+        &mut self,
+        text: &str,
+        kind: Kind,
+        own: Option<&BTreeSet<usize>>,
+        question: &Facts,
+        tally: &mut Tally,
+    ) {
+        let asked = |word: &str| words::terms(word).iter().all(|term| question.terms.contains(term));
+        if own.is_none() && silence::is_courtesy(text, asked) {
+            return;
+        }
+        tally.claims += 1;
+        let supported = match (self.claim(text, kind, own, question), own) {
+            (Some(supported), _) => supported,
+            (None, Some(own)) => !own.is_empty(),
+            (None, None) => false,
+        };
+        if own.is_none() && !self.cited.is_empty() {
+            let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
+            let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.issue(severity, "UNCITED_CLAIM", &format!("{:?} names no source", shorten(&sentence, 120)));
+        }
+        if self.claimed.len() < MOST_CLAIMS {
+            let sentence = shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400);
+            let mut sources: Vec<usize> = own.into_iter().flatten().map(|at| self.source_of(*at) + 1).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            self.claimed.push(Claim { sentence, sources, supported });
+        }
     }
 
     /// For each unit the sources it cites; `None` if it cites none. A unit without citations of its own leans on the
@@ -102,16 +137,64 @@ impl Reader<'_> {
                 slot.get_or_insert_with(BTreeSet::new).extend(&one.sources);
             }
         }
+        let alone = |at: usize| {
+            let line = lines.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+            let (start, first) = lines.get(line).copied().unwrap_or_default();
+            let end = lines.get(line + 1).map_or(self.masked.len(), |(start, _)| *start);
+            (first >= end).then_some(start)
+        };
+        self.lean(units, &mut own, &self.resolved.iter().filter_map(|one| alone(one.at)).collect::<Vec<_>>());
+        own
+    }
+
+    /// What units lean on that cite nothing themselves: on the next citation of their paragraph or table; on one that
+    /// stands alone on the line behind their list; an item on what leads to its list, and what leads to one on its items.
+    fn lean(&self, units: &[Sentence], own: &mut [Option<BTreeSet<usize>>], alone: &[usize]) {
+        let text = |unit: &Sentence| self.masked.get(unit.bytes.clone()).unwrap_or_default().trim_end();
+        let is_item = |unit: &Sentence| {
+            let before = self.masked.get(..unit.bytes.start).unwrap_or_default();
+            let line = before.rfind('\n').map_or(0, |end| end + 1);
+            unit.kind == Kind::Row || before.get(line..).is_some_and(|mark| !mark.trim_matches([' ', ',']).is_empty())
+        };
         let mut last: Option<(usize, BTreeSet<usize>)> = None;
-        for (slot, unit) in own.iter_mut().zip(units).rev() {
-            match slot {
-                Some(sources) => last = Some((unit.block, sources.clone())),
-                None => {
-                    *slot = last.as_ref().filter(|(block, _)| *block == unit.block).map(|(_, sources)| sources.clone());
+        let mut all: Option<BTreeSet<usize>> = None;
+        for at in (0..units.len()).rev() {
+            let (Some(unit), Some(slot)) = (units.get(at), own.get(at)) else { continue };
+            let ends = units.get(at + 1).map_or(self.masked.len(), |next| next.bytes.start);
+            let closes = alone.iter().any(|start| (unit.bytes.end..ends).contains(start));
+            if closes {
+                all.clone_from(slot);
+            } else if unit.kind == Kind::Heading || (slot.is_some() && !is_item(unit)) {
+                all = None;
+            }
+            let leans = match slot {
+                Some(sources) => {
+                    last = Some((unit.block, sources.clone()));
+                    continue;
                 }
+                None if unit.kind == Kind::Heading => continue,
+                None => last.as_ref().filter(|(block, _)| *block == unit.block).map(|(_, sources)| sources),
+            };
+            let leads = text(unit).ends_with(':');
+            let behind = if leads { own.get(at + 1).and_then(Option::as_ref) } else { None };
+            let found = leans.or(all.as_ref()).or(behind).cloned();
+            if let (Some(slot), Some(found)) = (own.get_mut(at), found) {
+                *slot = Some(found);
             }
         }
-        own
+        // From above: the citation of the line that leads to a list.
+        let mut lead: Option<BTreeSet<usize>> = None;
+        for (unit, slot) in units.iter().zip(own) {
+            match slot {
+                Some(sources) if text(unit).ends_with(':') || (unit.kind == Kind::Columns) => {
+                    lead = Some(sources.clone())
+                }
+                None if is_item(unit) && unit.kind != Kind::Heading => slot.clone_from(&lead),
+                None if unit.kind == Kind::Columns => {}
+                _ if is_item(unit) => {}
+                _ => lead = None,
+            }
+        }
     }
 
     /// The source that a place among the facts belongs to.
@@ -160,6 +243,13 @@ impl Reader<'_> {
             self.unsupported(text, &format!("what it cites says the opposite: {:?}", shorten(&said, 120)));
             return Some(false);
         }
+        if kind != Kind::Heading
+            && let Some(own) = own.filter(|own| !own.is_empty())
+            && let Some(why) = self.misplaced(text, own, &numbers, question)
+        {
+            self.unsupported(text, &why);
+            return Some(false);
+        }
         if numbers.is_empty() && (names.is_empty() || (own.is_none() && new_names.peek().is_none())) {
             return None;
         }
@@ -186,9 +276,7 @@ impl Reader<'_> {
             }
             (None, Some(_)) if !shares => self.unsupported(text, "it shares no word with what it cites"),
             (None, None) if !shares => self.unsupported(text, "it cites nothing, and no source speaks of it"),
-            (None, None) if kind == Kind::Heading => {}
-            (None, None) => self.warning("UNCITED_CLAIM", &format!("{:?} names no source", shorten(text.trim(), 120))),
-            (None, Some(_)) => {}
+            (None, _) => {}
         }
         // A name must stand in a source that is cited, anywhere in it. Abbreviations are as often the writer's own.
         let whole: Option<BTreeSet<usize>> = own.map(|own| own.iter().map(|at| self.source_of(*at)).collect());
@@ -237,11 +325,13 @@ fn unnumbered(heading: &str) -> &str {
     if counts { bare.get(number.len()..).unwrap_or_default() } else { bare }
 }
 
-/// Whether a sentence says that something was not found.
-fn is_abstention(sentence: &str) -> bool {
-    const FORMS: [&str; 4] =
-        ["not found in the sources", "i found nothing", "not in these lines", "i am the offline extractive model"];
-    let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let start: String = bare.chars().take(40).collect::<String>().to_lowercase();
-    FORMS.iter().any(|form| start.starts_with(form))
+/// Whether a line is a title: one stressed phrase and nothing else.
+fn is_label(text: &str) -> bool {
+    let bare = text.trim().trim_end_matches(':').trim_end();
+    let mark = bare.chars().take_while(|c| matches!(c, '*' | '_')).count();
+    let inner = bare.trim_matches(['*', '_']);
+    mark > 0
+        && bare.ends_with(['*', '_'])
+        && !inner.contains(['*', '.', '!', '?'])
+        && inner.split_whitespace().count() <= 8
 }

@@ -4,22 +4,25 @@ use std::collections::HashSet;
 
 use super::{
     dates::{Date, When, dates, month},
+    held::Held,
+    lexicon::alike,
     numbers::{Number, digit, numbers},
-    units::{Measure, Unit},
+    quantity::{Quantity, frequencies, implicit, quantities},
 };
-use crate::core::retrieve::{sources::Source, words};
+use crate::core::retrieve::{
+    chunks::Format,
+    sources::{Source, SourceKind},
+    words,
+};
 
-/// The numbers, amounts, dates and words of a text.
+/// The quantities, dates and words of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
+    /// What it says, statement by statement.
+    pub(super) held: Held,
     /// Every value that a number may mean.
     numbers: HashSet<String>,
-    /// Those that no unit stands with.
-    bare: HashSet<String>,
-    amounts: HashSet<(Measure, String)>,
     dates: HashSet<When>,
-    /// Whether shares are spoken of: then a bare number may be one.
-    shares: bool,
     pub(super) terms: HashSet<String>,
     /// Whether it holds letters of scripts without capitals.
     caseless: bool,
@@ -27,61 +30,28 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn of_text(text: &str) -> Self {
-        let mut facts = Self::default();
+        let mut facts = Self { held: Held::read(text, "", Format::Markdown), ..Self::default() };
         facts.add(text);
         facts
     }
 
     pub(super) fn of_source(source: &Source) -> Self {
-        let mut facts = Self::of_text(&source.text);
+        let format = match source.kind {
+            SourceKind::File => Format::of_path(&source.reference),
+            SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
+        };
+        let mut facts = Self { held: Held::read(&source.text, &source.heading, format), ..Self::default() };
+        facts.held.add(named(&source.reference), "");
+        facts.add(&source.text);
         facts.add(&source.heading);
         facts.add(named(&source.reference));
         facts
     }
 
     fn add(&mut self, text: &str) {
-        for number in numbers(text) {
-            for value in number.readings.iter().flatten() {
-                match number.unit {
-                    None => {
-                        self.bare.insert(value.clone());
-                    }
-                    Some(unit) => {
-                        for (measure, amount) in unit.amounts(value) {
-                            if measure == Measure::Share {
-                                self.shares = true;
-                                self.numbers.insert(amount.clone());
-                            }
-                            self.amounts.insert((measure, amount));
-                        }
-                    }
-                }
-                self.numbers.insert(value.clone());
-            }
-        }
+        self.numbers.extend(numbers(text).into_iter().flat_map(|number| number.readings).flatten());
         self.dates.extend(dates(text).into_iter().flat_map(|date| date.readings));
-        self.shares |= text.contains(['%', '％', '٪']) || text.contains("percent");
         self.caseless |= text.chars().any(is_caseless);
-        let mut before = "";
-        for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
-            // "An hour" is one hour, "both" are two.
-            let value = match word {
-                "both" | "Both" | "pair" | "couple" | "neither" | "Neither" => "2",
-                "once" | "Once" | "single" | "one" | "One" => "1",
-                _ => "",
-            };
-            if !value.is_empty() {
-                self.numbers.insert(value.to_owned());
-                self.bare.insert(value.to_owned());
-            }
-            if matches!(before, "a" | "an" | "A" | "An" | "per" | "each" | "every" | "Each" | "Every" | "one")
-                && let (Some(unit), _) = Unit::around("", word)
-            {
-                self.numbers.insert("1".to_owned());
-                self.amounts.extend(unit.amounts("1"));
-            }
-            before = word;
-        }
         words::each_term(text, |term| {
             if !self.terms.contains(term) {
                 self.terms.insert(term.to_owned());
@@ -89,17 +59,12 @@ impl Facts {
         });
     }
 
-    /// Whether the number stands here, in one of its readings, and of the same unit where both have one.
-    pub(super) fn holds(&self, number: &Number) -> bool {
-        number.readings.iter().any(|reading| reading.iter().all(|value| self.holds_value(value, number.unit)))
-    }
-
-    fn holds_value(&self, value: &str, unit: Option<Unit>) -> bool {
-        let Some(unit) = unit else { return self.numbers.contains(value) };
-        let amounts = unit.amounts(value);
-        let share = unit.measure == Measure::Share;
-        amounts.iter().any(|amount| self.amounts.contains(amount) || (share && self.numbers.contains(&amount.1)))
-            || (self.bare.contains(value) && (!share || self.shares))
+    /// Whether the quantity stands in a statement here.
+    fn holds(&self, claimed: &Quantity) -> bool {
+        // What can be read as several numbers may stand here as these.
+        let mut several = claimed.number.readings.iter().filter(|reading| reading.len() > 1);
+        self.held.with(claimed, alike).next().is_some()
+            || several.any(|reading| reading.iter().all(|value| self.numbers.contains(value)))
     }
 
     /// Whether the date stands here; a part that is not said of it here must stand somewhere else.
@@ -128,40 +93,47 @@ fn named(reference: &str) -> &str {
     }
 }
 
-/// What a sentence claims that can be counted: its numbers and its dates.
+/// What a sentence claims that can be counted: its quantities, its dates, and how often something is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Claimed {
-    Number(Number),
+    Quantity(Quantity),
     Date(Date),
+    Often(std::ops::Range<usize>, f64),
 }
 
 impl Claimed {
     pub(super) fn stands_in(&self, facts: &Facts) -> bool {
         match self {
-            Self::Number(number) => facts.holds(number),
+            Self::Quantity(quantity) => facts.holds(quantity),
             Self::Date(date) => facts.holds_date(date),
+            Self::Often(_, seconds) => facts.held.all.iter().any(|one| one.around.has_rate(*seconds)),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &std::ops::Range<usize> {
+        match self {
+            Self::Quantity(quantity) => &quantity.number.bytes,
+            Self::Date(date) => &date.bytes,
+            Self::Often(bytes, _) => bytes,
         }
     }
 
     /// As it is written in `sentence`.
     pub(super) fn shown(&self, sentence: &str) -> String {
-        let bytes = match self {
-            Self::Number(number) => number.bytes.clone(),
-            Self::Date(date) => date.bytes.clone(),
-        };
-        sentence.get(bytes).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+        sentence.get(self.bytes().clone()).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// All numbers and dates of a text.
+/// All quantities and dates of a text.
 pub(super) fn counted(text: &str) -> Vec<Claimed> {
     let dates = dates(text);
     let mut next = dates.iter().peekable();
     let mut all: Vec<Claimed> = Vec::new();
-    for number in numbers(text) {
-        while next.next_if(|date| date.bytes.end <= number.bytes.start).is_some() {}
-        if next.peek().is_none_or(|date| date.bytes.start >= number.bytes.end) {
-            all.push(Claimed::Number(number));
+    for quantity in quantities(text) {
+        let bytes = &quantity.number.bytes;
+        while next.next_if(|date| date.bytes.end <= bytes.start).is_some() {}
+        if next.peek().is_none_or(|date| date.bytes.start >= bytes.end) {
+            all.push(Claimed::Quantity(quantity));
         }
     }
     all.extend(dates.into_iter().map(Claimed::Date));
@@ -178,13 +150,34 @@ const KNOWN: [&str; 14] =
 
 /// What a sentence says that can be counted: "Step 2", "(2)" and "2)" only count what is said, and so do "these two".
 pub(super) fn claimed(sentence: &str) -> Vec<Claimed> {
-    counted(sentence)
+    let context: HashSet<String> = words::terms(sentence).into_iter().collect();
+    let stated = counted(sentence).into_iter().filter_map(|one| match one {
+        Claimed::Quantity(mut quantity) => {
+            let says = says_something(sentence, &quantity.number) && !counts_items(sentence, &quantity);
+            quantity.context.clone_from(&context);
+            says.then_some(Claimed::Quantity(quantity))
+        }
+        other => Some(other),
+    });
+    let implicit = implicit(sentence, false).into_iter().map(Claimed::Quantity);
+    // How often is not said by what a quantity is said for.
+    let own = counted(sentence);
+    let each =
+        |seconds: f64| own.iter().any(|one| matches!(one, Claimed::Quantity(quantity) if quantity.is_each(seconds)));
+    let often = frequencies(sentence)
         .into_iter()
-        .filter(|one| match one {
-            Claimed::Date(_) => true,
-            Claimed::Number(number) => says_something(sentence, number),
-        })
-        .collect()
+        .filter(|(_, seconds)| !each(*seconds))
+        .map(|(bytes, seconds)| Claimed::Often(bytes, seconds));
+    stated.chain(implicit).chain(often).collect()
+}
+
+/// Whether a number only counts what is listed behind it: "two people: Ann and Bo".
+fn counts_items(sentence: &str, quantity: &Quantity) -> bool {
+    let behind = sentence.get(quantity.number.bytes.end..).unwrap_or_default();
+    let Some((_, listed)) = behind.split_once(": ") else { return false };
+    let items =
+        listed.replace(" and ", ", ").split(", ").filter(|item| item.chars().any(char::is_alphanumeric)).count();
+    quantity.number.unit.is_none() && quantity.number.readings.iter().any(|one| *one == [items.to_string()])
 }
 
 fn says_something(sentence: &str, number: &Number) -> bool {

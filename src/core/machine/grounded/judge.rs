@@ -6,13 +6,16 @@
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{GroundedMachine, Phase, emit, rest_on};
 use crate::core::{
+    extract::extract_json,
     machine::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, command::shorten, turn::TurnConfig},
     message::Message,
     request::History,
     retrieve::sources::{Source, one_bar, render_prompt},
+    role::truth,
 };
 
 /// At most this many problems of a judge are told.
@@ -50,27 +53,44 @@ pub(super) struct Judging {
     pub(super) ending: Option<Stop>,
 }
 
-#[derive(Deserialize)]
-struct Said {
-    verdict: String,
-    #[serde(default)]
-    problems: Vec<Problem>,
-}
-
-#[derive(Deserialize)]
+/// Something that a judge has found wrong.
 struct Problem {
-    #[serde(default)]
     claim: String,
-    #[serde(default)]
     why: String,
 }
 
-/// What a judge has said: whether the answer passed, and why not; nothing where it gave no verdict.
+impl Problem {
+    /// A problem in whatever shape it was given: a text, or an object that names the claim and the reason.
+    fn read(value: &Value) -> Option<Self> {
+        let why = |why: &str| Self { claim: String::new(), why: why.to_owned() };
+        let Some(fields) = value.as_object() else { return value.as_str().map(why) };
+        let claim = fields.get("claim").or_else(|| fields.get("statement")).and_then(Value::as_str).unwrap_or_default();
+        let other =
+            fields.iter().find(|(name, value)| !matches!(name.as_str(), "claim" | "statement") && value.is_string());
+        let reason = fields.get("why").or(other.map(|(_, value)| value)).and_then(Value::as_str).unwrap_or_default();
+        Some(Self { claim: claim.to_owned(), why: reason.to_owned() })
+    }
+}
+
+/// What a judge has said: whether the answer passed, and why not; nothing where it gave no verdict. A no stands in
+/// whatever shape it came; a yes must be the one that was asked for.
 fn said(reply: &str) -> Option<(bool, Vec<Problem>)> {
-    let said: Said = serde_json::from_str(super::schema::bare(reply)).ok()?;
-    match said.verdict.trim().to_ascii_lowercase().as_str() {
-        "pass" => Some((true, said.problems)),
-        "fail" => Some((false, said.problems)),
+    let Ok(found) = extract_json(reply, Some(&serde_json::json!({"type": "object"}))) else {
+        let no =
+            truth(&Value::String(reply.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned())) == Some(false);
+        return no.then(|| (false, Problem::read(&Value::String(reply.trim().to_owned())).into_iter().collect()));
+    };
+    let said: Value = serde_json::from_str(&found.json).ok()?;
+    let verdict = ["verdict", "pass", "passed", "result"].iter().find_map(|name| said.get(name));
+    let problems = ["problems", "reasons", "issues", "errors", "reason", "why"].iter().find_map(|name| said.get(name));
+    let problems: Vec<Problem> = match problems {
+        Some(Value::Array(all)) => all.iter().filter_map(Problem::read).collect(),
+        Some(one) => Problem::read(one).into_iter().collect(),
+        None => Vec::new(),
+    };
+    match (verdict.and_then(Value::as_str).map(str::trim), verdict.and_then(truth)) {
+        (Some(word), _) if word.eq_ignore_ascii_case("pass") && found.complete => Some((true, problems)),
+        (_, Some(false)) => Some((false, problems)),
         _ => None,
     }
 }

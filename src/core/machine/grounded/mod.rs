@@ -9,10 +9,17 @@ mod claims;
 mod config;
 mod dates;
 mod facts;
+mod follow;
+mod form;
 mod format;
+mod held;
 mod judge;
+mod lexicon;
 mod numbers;
+mod placed;
+mod quantity;
 mod schema;
+mod silence;
 mod spelled;
 mod table;
 mod units;
@@ -175,7 +182,7 @@ impl GroundedMachine {
         emit(out, Notice::PhaseStarted { phase: "gather".to_owned(), attempt: 1 });
         let id = self.id();
         self.phase = Phase::Gathering { id, since: self.now };
-        let (question, limits) = (self.question.clone(), self.config.gather.clone());
+        let (question, limits) = (follow::searched(&self.question, &thread), self.config.gather.clone());
         out.push(Command::Search { id, question, thread, limits });
     }
 
@@ -359,6 +366,8 @@ impl GroundedMachine {
         }
         self.history.push(Message::user(render_feedback(feedback)));
         self.feedback = Some(feedback.to_owned());
+        // What was streamed of the draft is void.
+        emit(out, Notice::Reset { round: self.spent.iterations });
         self.act(out);
     }
 

@@ -90,6 +90,8 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
         let before = text.get(..start).unwrap_or_default();
         let after = text.get(end..).unwrap_or_default();
         let (unit, more) = Unit::around(before, after);
+        let readings =
+            if is_negative(before, after.get(more..).unwrap_or_default()) { negated(readings) } else { readings };
         at = end;
         inside = false;
         if !readings.is_empty() {
@@ -97,6 +99,29 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
         }
     }
     all
+}
+
+/// Whether the number behind `before` lies below zero: `-5`, `-$5`, `minus 5`, `5 degrees below zero`.
+fn is_negative(before: &str, after: &str) -> bool {
+    let bare = before.trim_end_matches(['$', '€', '£', '¥', '₹']);
+    let ahead = match bare.strip_suffix(['-', '−', '–']) {
+        // Between numbers it is a range, within a word a part of that, and behind a blank of a list its mark.
+        Some(ahead) => {
+            ahead.is_empty()
+                || ahead.ends_with(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '=' | ':' | '|' | ','))
+        }
+        None => false,
+    };
+    let word = |word: &str| {
+        let start = before.len().saturating_sub(word.len() + 1);
+        before.get(start..).is_some_and(|end| end.trim_end().eq_ignore_ascii_case(word))
+    };
+    ahead || word("minus") || word("negative") || after.trim_start().starts_with("below zero")
+}
+
+fn negated(readings: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let negate = |value: String| if value == "0" || value.contains(':') { value } else { format!("-{value}") };
+    readings.into_iter().map(|reading| reading.into_iter().map(negate).collect()).collect()
 }
 
 /// What a number is made of: its length in bytes, its readings, and whether it is written in words.
@@ -251,16 +276,18 @@ fn clock(text: &str) -> Option<Read> {
     if hour > 24 || minute.is_some_and(|minute| minute > 59) || (minute.is_none() && half.is_none()) {
         return None;
     }
-    let shift = match half {
-        Some(half) if half.starts_with(['p', 'P']) && hour < 12 => 12,
-        Some(half) if half.starts_with(['a', 'A']) && hour == 12 => return None,
-        _ => 0,
+    let hour = match half {
+        Some(half) if half.starts_with(['p', 'P']) && hour < 12 => hour + 12,
+        Some(half) if half.starts_with(['a', 'A']) && hour == 12 => 0,
+        _ => hour,
     };
     let more = half.map_or(0, |half| after.len() - bare.len() + half.len());
     let (own, minute) = (hour.to_string(), minute.unwrap_or(0));
-    let mut readings = vec![vec![format!("{}:{minute:02}", hour + shift)], vec![own.clone(), minute.to_string()]];
-    if minute == 0 {
-        readings.push(vec![own]);
+    let mut readings = vec![vec![format!("{hour}:{minute:02}")]];
+    if half.is_none() {
+        // It may be one of the afternoon, and a ratio.
+        readings.extend((1..12).contains(&hour).then(|| vec![format!("{}:{minute:02}", hour + 12)]));
+        readings.push(vec![own, minute.to_string()]);
     }
     Some((length + more, readings, false))
 }
@@ -344,11 +371,13 @@ pub(super) fn normal(number: &str) -> String {
     if more.is_some() {
         return number.to_owned();
     }
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
     let whole = whole.trim_start_matches('0');
-    let whole = if whole.is_empty() { "0" } else { whole };
+    let whole = format!("{sign}{}", if whole.is_empty() { "0" } else { whole });
     match fraction.map(|fraction| fraction.trim_end_matches('0')) {
         Some(fraction) if !fraction.is_empty() => format!("{whole}.{fraction}"),
-        _ => whole.to_owned(),
+        _ if whole == "-0" => "0".to_owned(),
+        _ => whole,
     }
 }
 

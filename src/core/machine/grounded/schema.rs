@@ -115,8 +115,9 @@ fn leaves(value: &Value, name: &str, out: &mut String) {
     match value {
         Value::Null | Value::Bool(_) => {}
         Value::Number(number) => {
-            // Writing to a string does not fail.
-            let _ = write!(out, "{name} {number}\n\n");
+            // A number can cite nothing: it is held against all sources, as one in a heading. Writing to a string does not
+            // fail.
+            let _ = write!(out, "# {name} {number}\n\n");
         }
         Value::String(text) => {
             let _ = write!(out, "{text}\n\n");

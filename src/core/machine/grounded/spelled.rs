@@ -88,7 +88,8 @@ pub(super) fn scale(after: &str) -> (f64, usize, bool) {
         "B" => 1e9,
         _ => return (1.0, 0, false),
     };
-    if gap == 0 { (letter, 1, false) } else { (1.0, 0, false) }
+    // `512B` may be bytes.
+    if gap == 0 { (letter, 1, word != "B") } else { (1.0, 0, false) }
 }
 
 /// The words at the start of `text`, in lower case, each with where it ends; joined by a space, a hyphen or a line's end.

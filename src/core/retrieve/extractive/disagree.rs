@@ -43,7 +43,7 @@ fn words(sources: &[Source], units: &[Unit], chosen: &[usize]) -> Option<String>
             .chain(others)
             .filter_map(|unit| {
                 let said = unit.text.trim_end_matches('.');
-                Some(format!("\u{201c}{said}\u{201d} [{}]", sources.get(unit.source)?.citation(unit.line)))
+                Some(format!("\u{201c}{said}\u{201d} [{}]", sources.get(unit.source)?.range(unit.line, unit.end_line)))
             })
             .collect();
         return Some(format!("\n\nThe sources disagree: {}.", told.join(", ")));
@@ -92,7 +92,7 @@ fn numbers(sources: &[Source], units: &[Unit], chosen: &[usize], weights: &[f64]
     let told: Vec<String> = sides
         .into_iter()
         .filter_map(|(numbers, unit)| {
-            Some(format!("{} [{}]", numbers.join(" and "), sources.get(unit.source)?.citation(unit.line)))
+            Some(format!("{} [{}]", numbers.join(" and "), sources.get(unit.source)?.range(unit.line, unit.end_line)))
         })
         .collect();
     Some(format!("\n\nThe sources disagree: {}.", told.join(", ")))

@@ -108,6 +108,8 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
         repeats.entry(unit.text.as_str()).or_default().insert(unit.source);
     }
     let fits = |unit: &Unit| !asked.is_vague() || shows_a_way(&asked, &units, unit, &weights);
+    // Where the best quotes were refused, the next best must at least speak of what is asked.
+    let shares = |unit: &Unit| avoid.is_empty() || sum(&unit.direct, &weights) > 0.0;
     let usable = |unit: &Unit| {
         let repeated = repeats.get(unit.text.as_str()).is_some_and(|places| places.len() >= 3);
         unit.score > 0.0
@@ -115,12 +117,17 @@ pub fn answer(question: &str, sources: &[Source], options: &Options) -> Answer {
             && !repeated
             && !is_boilerplate(&unit.text)
             && fits(unit)
+            && shares(unit)
     };
     let mut chosen = choose(&units, &weights, total, options, usable);
     if chosen.is_empty() {
         // Better what is said everywhere than nothing.
         let usable = |unit: &Unit| {
-            unit.score > 0.0 && !avoid.contains(unit.text.as_str()) && !is_boilerplate(&unit.text) && fits(unit)
+            shares(unit)
+                && unit.score > 0.0
+                && !avoid.contains(unit.text.as_str())
+                && !is_boilerplate(&unit.text)
+                && fits(unit)
         };
         chosen = choose(&units, &weights, total, options, usable);
     }
@@ -178,7 +185,7 @@ fn finish(
         } else {
             text.push_str(&unit.text);
         }
-        let _ = write!(text, " [{}]", source.citation(unit.line));
+        let _ = write!(text, " [{}]", source.range(unit.line, unit.end_line));
         quotes.push(Quote {
             source: unit.source,
             line: unit.line,
@@ -204,7 +211,8 @@ fn finish(
     if options.list_sources {
         let mut names: Vec<String> = Vec::new();
         for quote in &quotes {
-            let name = sources.get(quote.source).map(|source| source.citation(quote.line)).unwrap_or_default();
+            let name =
+                sources.get(quote.source).map(|source| source.range(quote.line, quote.end_line)).unwrap_or_default();
             if !names.contains(&name) {
                 names.push(name);
             }

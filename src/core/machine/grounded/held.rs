@@ -1,0 +1,152 @@
+//! What a source says statement by statement, each with what stands above it: headings, the columns of its table, the
+//! line that leads to its list.
+
+use std::collections::{HashMap, HashSet};
+
+use super::quantity::{Around, Quantity, implicit, quantities};
+use crate::core::retrieve::{
+    chunks::Format,
+    sentences::{Kind, leans, sentences},
+    words,
+};
+
+/// Statements that hold a word or a number beyond these are not told apart by it.
+const MOST: usize = 512;
+
+/// A statement of a source.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Statement {
+    /// The words that it holds itself.
+    pub(super) own: HashSet<String>,
+    /// They and those above it.
+    pub(super) around: Around,
+    pub(super) quantities: Vec<Quantity>,
+    /// As it is written.
+    pub(super) said: String,
+    /// The table that it is a row of.
+    pub(super) table: Option<usize>,
+    /// As it is compared to the letter.
+    pub(super) plain: String,
+}
+
+/// The statements of a text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held {
+    pub(super) all: Vec<Statement>,
+    by_term: HashMap<String, Vec<usize>>,
+    /// The statements with quantities, by the values of these.
+    by_value: HashMap<String, Vec<usize>>,
+}
+
+impl Held {
+    /// Reads a text that stands under `heading`.
+    pub(super) fn read(text: &str, heading: &str, format: Format) -> Self {
+        let mut held = Self::default();
+        let mut seen: HashSet<String> = HashSet::new();
+        let (mut title, mut columns, mut lead, mut before) =
+            (String::new(), String::new(), String::new(), String::new());
+        let mut block = usize::MAX;
+        for unit in sentences(text, format) {
+            let said = text.get(unit.bytes.clone()).unwrap_or_default();
+            let is_row = matches!(unit.kind, Kind::Row | Kind::Columns);
+            if !is_row {
+                columns.clear();
+            }
+            if unit.kind == Kind::Heading {
+                said.clone_into(&mut title);
+                (lead, before) = (String::new(), String::new());
+            }
+            let mut above = format!("{heading}\n{title}\n{lead}\n{columns}");
+            if leans(said) && unit.block == block {
+                above.push('\n');
+                above.push_str(&before);
+            }
+            if unit.kind == Kind::Columns || (is_row && columns.is_empty()) {
+                said.clone_into(&mut columns);
+            }
+            if said.trim_end().ends_with(':') {
+                said.clone_into(&mut lead);
+            } else if unit.block != block && unit.kind == Kind::Prose && !is_item(text, unit.bytes.start) {
+                lead.clear();
+            }
+            said.clone_into(&mut before);
+            block = unit.block;
+            if seen.insert(format!("{said}\n{above}")) {
+                held.add(said, &above);
+                if let Some(last) = held.all.last_mut().filter(|_| unit.kind == Kind::Row) {
+                    last.table = Some(unit.block);
+                }
+            }
+        }
+        if !heading.is_empty() {
+            held.add(heading, "");
+        }
+        held
+    }
+
+    /// Adds a statement that stands under what `above` says.
+    pub(super) fn add(&mut self, said: &str, above: &str) {
+        let at = self.all.len();
+        let mut around = Around::default();
+        around.add(said);
+        let own = around.terms.clone();
+        around.add(above);
+        let mut quantities = quantities(said);
+        quantities.extend(implicit(said, true));
+        for term in &own {
+            let holders = self.by_term.entry(term.clone()).or_default();
+            if holders.len() < MOST {
+                holders.push(at);
+            }
+        }
+        for value in quantities.iter().flat_map(Quantity::keys) {
+            let holders = self.by_value.entry(value).or_default();
+            if holders.len() < MOST && holders.last() != Some(&at) {
+                holders.push(at);
+            }
+        }
+        self.all.push(Statement {
+            own,
+            around,
+            quantities,
+            said: said.to_owned(),
+            table: None,
+            plain: super::form::plain(said),
+        });
+    }
+
+    /// The statements that hold a word.
+    pub(super) fn holding(&self, term: &str) -> &[usize] {
+        self.by_term.get(term).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The statements in which a quantity of a claim stands.
+    pub(super) fn with<'a>(
+        &'a self,
+        claimed: &'a Quantity,
+        alike: impl Fn(&str, &HashSet<String>) -> bool + 'a,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let keys: HashSet<String> = claimed.keys().collect();
+        let near: std::collections::BTreeSet<usize> =
+            keys.iter().filter_map(|key| self.by_value.get(key)).flatten().copied().collect();
+        near.into_iter().filter(move |at| {
+            self.all.get(*at).is_some_and(|one| {
+                let alike = |word: &str| alike(word, &one.around.terms);
+                one.quantities.iter().any(|said| claimed.is(said, &one.around, alike))
+            })
+        })
+    }
+}
+
+/// Whether what begins at a place is an item of a list.
+fn is_item(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    before.get(line..).is_some_and(|mark| !mark.trim().is_empty())
+}
+
+/// The words of a text, each once, in order.
+pub(super) fn terms(text: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    words::terms(text).into_iter().filter(|term| seen.insert(term.clone())).collect()
+}
