@@ -1,7 +1,7 @@
 """How many right and wrong everyday answers pass the check of a grounded answer: `python benches/answers/exam.py FILE`.
 
-A line of the file is a case: question, documents, thread, profile, answer, and whether it is right. Each is answered by a
-model that writes just that answer, with one attempt. Cases were written by somebody who had not read the rules.
+A line of the file is a case: question, documents, thread, profile, answer, and whether it is right. Each is answered by
+a model that writes just that answer, with one attempt. Cases were written by somebody who had not read the rules.
 """
 
 from __future__ import annotations
@@ -44,11 +44,10 @@ def main(path: str) -> None:
             print(case["id"], case["profile"], case["wrong_in"] or "right", "passes" if passed else "fails", told[:2])
     for kind in dict.fromkeys(kind for kind, _ in counts):
         print(f"{kind:10} {counts[kind, True]:3} of {counts[kind, True] + counts[kind, False]:3} pass")
-    wrong = [counts[kind, passed] for kind, passed in counts if kind != "right" and passed]
-    every = sum(count for (kind, _), count in counts.items() if kind != "right")
-    print(
-        f"right: {counts['right', True]} of {counts['right', True] + counts['right', False]}; wrong: {sum(wrong)} of {every}"
-    )
+    for right in (True, False):
+        mine = {key: count for key, count in counts.items() if (key[0] == "right") is right}
+        passed = sum(count for (_, passed), count in mine.items() if passed)
+        print(f"{'right' if right else 'wrong'} ones: {passed} of {sum(mine.values())} pass")
 
 
 if __name__ == "__main__":

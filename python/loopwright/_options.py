@@ -175,7 +175,7 @@ def texts(option: str, value: object) -> list[str]:
     """A list of texts; a text alone is a list of one."""
     if isinstance(value, str):
         value = [value]
-    found = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else [None]
+    found: list[Any] = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else [None]
     if not all(isinstance(each, str) and each for each in found):
         raise _wrong(option, value, "a list of texts that are not empty")
     return found

@@ -319,8 +319,8 @@ class Result(Generic[Output]):
         return made
 
     def __str__(self) -> str:
-        """The answer; without one, what was said last and the words for people. A draft that was to be verified, or that a
-        hook withheld, is not shown.
+        """The answer; without one, what was said last and the words for people. A draft that was to be verified, or
+        that a hook withheld, is not shown.
         """
         if self.final:
             return self.final
