@@ -63,9 +63,14 @@ def resume(arguments: argparse.Namespace) -> int:
 
 def answer(arguments: argparse.Namespace) -> int:
     """Goes on with a run that has ended, as a new one that is given the answer; gives the exit code."""
+    from loopwright import Research
+
     place = found(arguments.run, arguments.journal)
 
     def go_on(agent: Any, on_event: Any, signal: Any) -> Result[Any]:
+        if isinstance(agent, Research):
+            message = f"the run {place.name} is a research, which asks nothing"
+            raise UsageError(message, "no_question", 'ask anew, with `loopwright research "…"`')
         result: Result[Any] = agent.resume_sync(
             place.path, place.run, answer=arguments.answer, on_event=on_event, signal=signal
         )
