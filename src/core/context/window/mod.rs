@@ -25,8 +25,12 @@ use super::{
     pairs::Repair,
     policy::Policy,
     report::{Fate, Report},
+    search::page,
 };
-use crate::core::{error::Result, message::Message};
+use crate::core::{
+    error::Result,
+    message::{Message, Role},
+};
 
 /// A history inside a budget. Serialisable; the same calls always give the same bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -187,6 +191,14 @@ impl ContextWindow {
         // What stands in the view as it was is not looked for.
         let kept: HashSet<*const Message> = self.view.iter().map(Arc::as_ptr).collect();
         self.archive.answer(handle, find, from, bytes, |message| !kept.contains(&Arc::as_ptr(message)))
+    }
+
+    /// Tokens of what is asked back at a time: two of such pages stand whole beside what never leaves.
+    pub fn page(&self, count: &mut dyn Count) -> usize {
+        let all = share(self.marks.budget, 1.0 / self.marks.scale).saturating_sub(self.beside(count));
+        let mut said = self.view.iter().filter(|message| message.role == Role::User && Facts::of(message).says());
+        let stays = [said.next(), said.next_back()].into_iter().flatten().map(|message| count.message(message));
+        page(all.saturating_sub(stays.sum()))
     }
 
     /// What the next request is made of.
