@@ -108,7 +108,7 @@ fn plan_looked(
         facts: &looked.facts,
         counts: counts.unwrap_or(&looked.counts),
         base,
-        aims: &[Aim::at(budget, Whole::Last), Aim::at(budget, Whole::Nothing)],
+        aims: &[Whole::Last, Whole::Nothing].map(|whole| Aim { target: budget, whole }),
         policy,
         archive,
         keep: 0,

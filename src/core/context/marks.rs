@@ -73,7 +73,7 @@ pub(super) struct Point {
 
 impl Point {
     pub(super) const fn aim(&self) -> Aim {
-        Aim::at(self.target, self.whole)
+        Aim { target: self.target, whole: self.whole }
     }
 }
 

@@ -74,15 +74,6 @@ impl Whole {
 pub(super) struct Aim {
     pub(super) target: usize,
     pub(super) whole: Whole,
-    /// Whether the summary has all of its room, too: where there is a larger target, it does not give way.
-    pub(super) spares: bool,
-}
-
-impl Aim {
-    /// A plan where the summary gives way.
-    pub(super) const fn at(target: usize, whole: Whole) -> Self {
-        Self { target, whole, spares: false }
-    }
 }
 
 /// The place of a step in the ladder; `base` is how much the unit matters.

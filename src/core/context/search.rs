@@ -130,16 +130,10 @@ impl<H: Hand> Search<'_, '_, H> {
             self.take(*step, least as usize).await;
         }
         // All that can go is gone: what is left over is the summary's.
-        let firm = self.aim.whole != Whole::Nothing;
-        let spare = match (self.aim.spares, firm) {
-            (true, _) => self.state.reserve,
-            (false, true) => least as usize,
-            (false, false) => 0,
-        };
-        if self.spares(spare) {
+        if self.spares(0) {
             return Ok(());
         }
-        if firm || self.aside.is_empty() { Err(self.too_small()) } else { wants_all() }
+        if self.aim.whole != Whole::Nothing || self.aside.is_empty() { Err(self.too_small()) } else { wants_all() }
     }
 
     /// What the messages may cost.
@@ -219,7 +213,7 @@ impl<H: Hand> Search<'_, '_, H> {
         let longest = most.saturating_mul(16).max(limits[2]);
         let bytes = self.largest(&messages, most, limits[2]..longest, |bytes| Page { bytes, rest: 0 }).await;
         let all = self.room().saturating_sub(others);
-        self.largest(&messages, all, 0..limits[0], |rest| Page { bytes, rest }).await;
+        self.largest(&messages, all, 0..limits[0].max(bytes), |rest| Page { bytes, rest }).await;
     }
 
     /// Cuts an exchange to the largest page of these that takes no more than `most` tokens.

@@ -96,10 +96,7 @@ impl ContextWindow {
             (Whole::Last, &all),
             (Whole::Nothing, &all),
         ];
-        let aim = |whole, target: usize| {
-            let target = share(target, 1.0 / self.marks.scale);
-            Aim { target, whole, spares: target < share(budget, 1.0 / self.marks.scale) }
-        };
+        let aim = |whole, target: usize| Aim { target: share(target, 1.0 / self.marks.scale), whole };
         tries.iter().flat_map(|(whole, targets)| targets.iter().map(|target| aim(*whole, *target))).collect()
     }
 
