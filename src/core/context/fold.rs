@@ -185,6 +185,22 @@ mod tests {
     }
 
     #[test]
+    fn c26_rows_of_tables_are_no_lines_alike() {
+        let rows = |row: fn(usize) -> String| (1..40).map(row).collect::<String>();
+        for text in [
+            format!("| no | volts |\n|----|-------|\n{}", rows(|n| format!("| {n} | {} |\n", n * 37))),
+            format!("no,volts,amps\n{}", rows(|n| format!("{n},{},{}\n", n * 37, n * 3))),
+            rows(|n| format!("{{\"no\": {n}, \"volts\": {}}}\n", n * 37)),
+            rows(|n| format!("{n}\t{}\t{}\n", n * 37, n * 3)),
+        ] {
+            assert_eq!(fold(&text), text);
+        }
+        // What is the same in every row is counted.
+        let text = format!("no,volts,amps\n{}", "1,2,3 and so on, row by row\n".repeat(20));
+        assert!(fold(&text).contains("[…19 lines the same]"));
+    }
+
+    #[test]
     fn c26_bars_that_grow_line_by_line_are_counted() {
         let bar = |n: usize| format!("Fetching {n}% {}\n", "#".repeat(n / 2));
         let text: String = (0..=100).map(bar).collect();

@@ -47,6 +47,8 @@ pub(super) enum Whole {
     /// Nothing that can be shortened.
     #[default]
     Nothing,
+    /// The last exchanges, and nothing else that can go.
+    LastAlone,
     /// The last exchanges.
     Last,
     /// These, and what the model asked back.
@@ -63,7 +65,7 @@ impl Whole {
     pub(super) const fn until(self) -> f64 {
         match self {
             Self::Nothing => f64::INFINITY,
-            Self::Last => LAST,
+            Self::Last | Self::LastAlone => LAST,
             Self::Recalled => RECALLED,
         }
     }

@@ -88,8 +88,9 @@ impl<H: Hand> Search<'_, '_, H> {
             left = total.saturating_sub(self.aside.tokens);
             lost = self.aside.tokens.saturating_sub(tidied);
         }
+        let goes_on = self.aim.whole == Whole::LastAlone;
         for step in self.steps.iter().take_while(|step| step.key < LAST) {
-            if fits(left, lost) {
+            if !goes_on && fits(left, lost) {
                 break;
             }
             left = left.saturating_sub(step.saves);
@@ -116,7 +117,7 @@ impl<H: Hand> Search<'_, '_, H> {
         }
         loop {
             self.state.reserve = reserve(lost) as usize;
-            if self.state.total + self.state.reserve <= room && self.beside <= self.aim.target {
+            if !goes_on && self.state.total + self.state.reserve <= room && self.beside <= self.aim.target {
                 return Ok(());
             }
             let Some(step) = self.steps.get(taken) else { break };
@@ -130,6 +131,9 @@ impl<H: Hand> Search<'_, '_, H> {
             self.take(*step, least as usize).await;
         }
         // All that can go is gone: what is left over is the summary's.
+        if goes_on {
+            self.state.reserve = self.state.reserve.min(least as usize);
+        }
         if self.spares(0) {
             return Ok(());
         }
@@ -142,11 +146,11 @@ impl<H: Hand> Search<'_, '_, H> {
     }
 
     /// Leaves to the summary what there is room for, if that is as much as this.
-    const fn spares(&mut self, least: usize) -> bool {
+    fn spares(&mut self, least: usize) -> bool {
         let room = self.room();
         let fits = self.beside <= self.aim.target && self.state.total.saturating_add(least) <= room;
         if fits {
-            self.state.reserve = room - self.state.total;
+            self.state.reserve = self.state.reserve.min(room - self.state.total);
         }
         fits
     }

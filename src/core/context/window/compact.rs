@@ -85,7 +85,8 @@ impl ContextWindow {
     }
 
     /// What a compaction tries, in order: what was asked back stays whole up to the high mark, the last exchanges up to
-    /// the budget, or to `most` where that is more. What does not fit alone is cut to pages.
+    /// the budget, or to `most` where that is more; above the high mark all else goes, so that there is room to grow. What
+    /// does not fit alone is cut to pages.
     pub(super) fn aims(&self, most: usize) -> Vec<Aim> {
         let budget = self.marks.budget;
         let marks = [self.low, f64::midpoint(self.low, self.high), self.high].map(|mark| share(budget, mark));
@@ -93,7 +94,7 @@ impl ContextWindow {
         let tries = [
             (Whole::Recalled, marks.as_slice()),
             (Whole::Last, marks.as_slice()),
-            (Whole::Last, &all),
+            (Whole::LastAlone, &all),
             (Whole::Nothing, &all),
         ];
         let aim = |whole, target: usize| Aim { target: share(target, 1.0 / self.marks.scale), whole };

@@ -196,7 +196,8 @@ impl ContextWindow {
     /// Tokens of what is asked back at a time: two of such pages stand whole beside what never leaves.
     pub fn page(&self, count: &mut dyn Count) -> usize {
         let all = share(self.marks.budget, 1.0 / self.marks.scale).saturating_sub(self.beside(count));
-        let mut said = self.view.iter().filter(|message| message.role == Role::User && Facts::of(message).says());
+        let is_said = |facts: &Facts| facts.role == Role::User && facts.says() && !facts.is_summary();
+        let mut said = self.view.iter().filter(|message| is_said(&Facts::of(message)));
         let stays = [said.next(), said.next_back()].into_iter().flatten().map(|message| count.message(message));
         page(all.saturating_sub(stays.sum()))
     }
