@@ -132,7 +132,9 @@ impl<H: Hand> Search<'_, '_, H> {
         }
         // All that can go is gone: what is left over is the summary's.
         if goes_on {
-            self.state.reserve = self.state.reserve.min(least as usize);
+            // Above the high mark a summary stands only where it leaves room to grow.
+            let fits = self.state.total + least as usize <= room / 16 * 15;
+            self.state.reserve = if fits { self.state.reserve.min(least as usize) } else { 0 };
         }
         if self.spares(0) {
             return Ok(());
