@@ -135,7 +135,7 @@ impl Archive {
         let head = head.filter(|head| head.iter().map(|row| row.len()).sum::<usize>() <= bytes / 5);
         let mut out: String = head.into_iter().flatten().copied().collect();
         let shown = page(lines.get(from..).unwrap_or_default(), bytes - out.len());
-        shown.iter().for_each(|row| out.push_str(cut(row, bytes)));
+        out.extend(shown.iter().map(|row| cut(row, bytes)));
         let next = from + shown.len();
         if next < lines.len() {
             let _ = write!(out, "\n[goes on: recall(\"{handle}\", from_line={})]", next + 1);

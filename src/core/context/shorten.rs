@@ -136,7 +136,9 @@ fn choose(lines: &[&str], cells: &[Cells], from: usize, limit: usize, weights: &
     for (at, (line, cells)) in lines.iter().zip(cells).enumerate() {
         let body = cut(line.trim(), 2 * LINE);
         if at < from {
-            terms::names(body, |name| drop(seen.insert(terms::key(name))));
+            terms::names(body, |name| {
+                seen.insert(terms::key(name));
+            });
             continue;
         }
         // The number of an empty line says nothing.

@@ -56,13 +56,13 @@ fn table_at(lines: &[&str], at: usize) -> Option<Table> {
         return (rows.len() > ROWS).then_some(Table { head: at..at, rows });
     }
     let (by, first) = (by?, line(at));
-    let named = !first.bytes().any(|byte| byte.is_ascii_digit());
+    let titled = !first.bytes().any(|byte| byte.is_ascii_digit());
     // Rows of `a  b` begin with a cell for their own name at times.
-    let more = usize::from(named && by == Cells::Apart);
+    let more = usize::from(titled && by == Cells::Apart);
     let count = by.count(first);
-    let rows = at + usize::from(named)..end(at + 1, &|line| (count..=count + more).contains(&by.count(line)));
-    let sure = named || (count > 1 && by != Cells::Apart && !tells_how_far(first));
-    (sure && rows.len() >= ROWS + usize::from(!named)).then_some(Table { head: at..rows.start, rows })
+    let rows = at + usize::from(titled)..end(at + 1, &|line| (count..=count + more).contains(&by.count(line)));
+    let sure = titled || (count > 1 && by != Cells::Apart && !tells_how_far(first));
+    (sure && rows.len() >= ROWS + usize::from(!titled)).then_some(Table { head: at..rows.start, rows })
 }
 
 /// What stands between cells.
