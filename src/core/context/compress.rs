@@ -226,15 +226,16 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     hand.pause(placed.len() * 30).await;
     let ages = Ages { units: units.len() + aside.units, skipped: given.skipped };
     let Some(first) = given.aims.first().copied() else { return Err(Error::internal("no_aim", "a plan needs an aim")) };
-    if total.saturating_add(beside) <= first.target {
+    let fits = |target: usize| total.saturating_add(beside) <= target;
+    let by_age = || -> Vec<f64> {
+        let units = units.iter().enumerate();
+        units.map(|(at, unit)| weigh::by_age(unit.kind, ages.of(at, unit)).salience(&policy.weights)).collect()
+    };
+    if fits(first.target) {
         if !aside.is_empty() {
             return wants_all();
         }
-        let salience = units
-            .iter()
-            .enumerate()
-            .map(|(at, unit)| weigh::by_age(unit.kind, ages.of(at, unit)).salience(&policy.weights));
-        let salience: Vec<f64> = salience.collect();
+        let salience = by_age();
         let state = State::whole(&placed, tokens, units.len());
         let mut handles = handles_of(&given, hand).await;
         let made = Finish {
@@ -282,15 +283,22 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     let (mut done, mut failed) = (None, None);
     for aim in given.aims {
         // What must stay where so much is left whole is the same for every target.
-        if failed.as_ref().is_some_and(|(whole, least, _)| *whole == aim.whole && aim.target < *least) {
+        let aim = match &failed {
+            Some((Whole::Last, stays, least, _)) if aim.whole == Whole::LastAlone => alone(*stays, *least, aim.target),
+            _ => *aim,
+        };
+        if failed.as_ref().is_some_and(|(whole, stays, ..)| *whole == aim.whole && aim.target < *stays) {
             continue;
+        }
+        if fits(aim.target) && !aside.is_empty() {
+            return wants_all();
         }
         let mut handles = handles_of(&given, hand).await;
         let mut search = Search {
             tiers: &tiers,
             tokens,
             steps: steps.get(..steps.partition_point(|step| step.key < aim.whole.until())).unwrap_or_default(),
-            aim: *aim,
+            aim,
             beside,
             share: (policy.memory_share + policy.project_share).clamp(0.0, 0.9),
             state: State::whole(&placed, tokens, units.len()),
@@ -303,15 +311,18 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         match search.run(total).await {
             Ok(()) => {
                 let state = search.state;
-                done = Some((*aim, state, handles));
+                done = Some((aim, state, handles));
                 break;
             }
             Err(error) if error.code == WANTS_ALL => return Err(error),
-            Err(error) => failed = Some((aim.whole, search.state.total.saturating_add(beside), error)),
+            Err(error) => {
+                let State { total, least, .. } = search.state;
+                failed = Some((aim.whole, total.saturating_add(beside), least, error));
+            }
         }
     }
     let Some((aim, state, mut handles)) = done else {
-        return Err(failed.map_or_else(|| Error::internal("no_aim", "a plan needs an aim"), |(_, _, error)| error));
+        return Err(failed.map_or_else(|| Error::internal("no_aim", "a plan needs an aim"), |(.., error)| error));
     };
     let budget = aim.target.saturating_sub(beside);
     let mut gone = by_salience(&units, &state.levels, &weighed.salience);
@@ -342,6 +353,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         }
         summary = made;
     }
+    let by_age = if fits(aim.target) { by_age() } else { Vec::new() };
     let left = leaves(&given, &units, &owners, facts, &placed, &state, &unit_tokens, &ages);
     let made = Finish {
         given: &given,
@@ -349,7 +361,8 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         placed: &placed,
         units: &units,
         owners: &owners,
-        salience: &weighed.salience,
+        // As it is told where the first target is as large.
+        salience: if fits(aim.target) { &by_age } else { &weighed.salience },
         table: &table,
         state,
         summary,
@@ -359,6 +372,13 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     };
     let made = finish(made, hand).await;
     Ok(Planned { made, added: handles.added, aim, units: ages.units, left, named: ids_known, rest })
+}
+
+/// Nothing but what must stay, with room to say that the rest left where that leaves room to grow.
+const fn alone(stays: usize, least: usize, target: usize) -> Aim {
+    let told = stays.saturating_add(least);
+    let most = if told <= target / 16 * 15 { told } else { stays };
+    Aim { target: if most < target { most } else { target }, whole: Whole::Last }
 }
 
 /// No handle yet but those of the messages that the archive is to hold in any case.

@@ -27,6 +27,8 @@ pub(super) struct State {
     pub(super) total: usize,
     /// Tokens set aside for the summary.
     pub(super) reserve: usize,
+    /// Tokens to say that something left.
+    pub(super) least: usize,
     /// Of each result of the exchange that is cut to a page.
     pub(super) page: Page,
 }
@@ -34,7 +36,14 @@ pub(super) struct State {
 impl State {
     pub(super) fn whole(placed: &[Placed], tokens: &[usize], units: usize) -> Self {
         let shapes = placed.iter().zip(tokens).map(|(_, tokens)| (Shape::Same, *tokens)).collect();
-        Self { levels: vec![Level::Full; units], shapes, total: tokens.iter().sum(), reserve: 0, page: Page::default() }
+        Self {
+            levels: vec![Level::Full; units],
+            shapes,
+            total: tokens.iter().sum(),
+            reserve: 0,
+            least: 0,
+            page: Page::default(),
+        }
     }
 }
 
@@ -69,6 +78,7 @@ impl<H: Hand> Search<'_, '_, H> {
         let cap = room as f64 * self.share;
         // Whatever leaves, there is room to say that it did, and what it was about.
         let least = self.hand.message(&Arc::new(Message::user(units::SUMMARY_HEAD))).await as f64 * 2.5;
+        self.state.least = least as usize;
         let reserve = move |lost: usize| if lost > 0 { cap.min((lost as f64 * 0.3).max(least)) } else { 0.0 };
         let fits = move |left: usize, lost: usize| left as f64 * 0.9 + reserve(lost) <= room as f64;
         // First by rough sizes, a little less far than they say; then step by step, counting.
@@ -88,9 +98,8 @@ impl<H: Hand> Search<'_, '_, H> {
             left = total.saturating_sub(self.aside.tokens);
             lost = self.aside.tokens.saturating_sub(tidied);
         }
-        let goes_on = self.aim.whole == Whole::LastAlone;
         for step in self.steps.iter().take_while(|step| step.key < LAST) {
-            if !goes_on && fits(left, lost) {
+            if fits(left, lost) {
                 break;
             }
             left = left.saturating_sub(step.saves);
@@ -117,7 +126,7 @@ impl<H: Hand> Search<'_, '_, H> {
         }
         loop {
             self.state.reserve = reserve(lost) as usize;
-            if !goes_on && self.state.total + self.state.reserve <= room && self.beside <= self.aim.target {
+            if self.state.total + self.state.reserve <= room && self.beside <= self.aim.target {
                 return Ok(());
             }
             let Some(step) = self.steps.get(taken) else { break };
@@ -131,11 +140,6 @@ impl<H: Hand> Search<'_, '_, H> {
             self.take(*step, least as usize).await;
         }
         // All that can go is gone: what is left over is the summary's.
-        if goes_on {
-            // Above the high mark a summary stands only where it leaves room to grow.
-            let fits = self.state.total + least as usize <= room / 16 * 15;
-            self.state.reserve = if fits { self.state.reserve.min(least as usize) } else { 0 };
-        }
         if self.spares(0) {
             return Ok(());
         }
