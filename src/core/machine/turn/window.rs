@@ -13,9 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{TurnConfig, TurnMachine, emit};
 use crate::core::{
-    context::{
-        ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_BYTES, RECALL_NAMES, UNKNOWN_WINDOW, window_of,
-    },
+    context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_NAMES, UNKNOWN_WINDOW, window_of},
     error::{Error, Failure, Result},
     json::{Fields, Raw},
     machine::{Command, Notice, command::Tally, tree::LONG},
@@ -197,8 +195,6 @@ struct Live {
     places: Vec<Option<usize>>,
 }
 
-/// Bytes that come back however small the window is.
-const LEAST_RECALLED: usize = 600;
 /// No text has more tokens than this for each byte of its JSON, by any count of ours.
 const MOST_PER_BYTE: usize = 3;
 /// No picture or document of unknown size counts for more.
@@ -571,16 +567,7 @@ impl TurnMachine {
         // What comes back must not push the rest out again, nor what is asked back beside it.
         let beside = calls.iter().filter(|call| call.name == self.recall_name()).count().max(1);
         let mut counter = TokenCounter::new(*live.counter.tokenizer());
-        let most = live.window.page(&mut counter) / beside;
-        let mut bytes = RECALL_BYTES.min(most.saturating_mul(6)).max(LEAST_RECALLED);
-        let found = loop {
-            let found = live.window.recall(&text("handle"), &text("find"), from, bytes);
-            let tokens = found.as_deref().map_or(0, |found| Count::text(&mut counter, found));
-            if tokens <= most || bytes == LEAST_RECALLED {
-                break found;
-            }
-            bytes = (bytes.saturating_mul(most) / tokens).min(bytes / 32 * 31).max(LEAST_RECALLED);
-        };
+        let found = live.window.recall_page(&text("handle"), &text("find"), from, beside, &mut counter);
         Some(match found {
             Ok(found) => ToolResult::text(&call.id, &call.name, found),
             Err(error) => {
