@@ -293,3 +293,79 @@ fn c26_bad_input_is_repaired_or_named() {
     assert_eq!(repaired.messages[0].message.role, Role::User);
     assert_eq!(repaired.report.repairs.len(), 1);
 }
+
+fn asked(n: usize, name: &str, output: String) -> [Arc<Message>; 2] {
+    let id = format!("c{n}");
+    let call = ToolUse::from_text(&id, name, format!("{{\"n\":{n}}}"));
+    [
+        Arc::new(Message::new(Role::Assistant, vec![Block::ToolUse(call)])),
+        Arc::new(Message::new(Role::User, vec![Block::ToolResult(ToolResult::text(&id, name, output))])),
+    ]
+}
+
+fn readings(n: usize, lines: usize) -> String {
+    (0..lines).map(|at| format!("sensor {n}-{at} gave {} volts\n", at * 31 % 97)).collect()
+}
+
+/// What stands of the result under `c{n}`.
+fn stands(done: &Compressed, n: usize) -> Option<String> {
+    let id = format!("c{n}");
+    let mut results = done.messages.iter().flat_map(|placed| placed.message.tool_results());
+    results.find(|result| result.id == id).map(|result| result.prose())
+}
+
+#[test]
+fn c17_the_last_two_results_are_whole_while_anything_else_can_go() {
+    let mut history = vec![Arc::new(Message::user("Read the sensors."))];
+    (0..12).for_each(|n| history.extend(asked(n, "measure", readings(n, 60))));
+    let all: usize = history.iter().map(|message| BytesPerFour.message(message)).sum();
+    let last: usize = history.iter().rev().take(4).map(|message| BytesPerFour.message(message)).sum();
+    for budget in (last + 60..all).step_by(97) {
+        let (done, _) = fit(&history, budget).unwrap();
+        for n in [10, 11] {
+            assert_eq!(stands(&done, n).unwrap(), readings(n, 60), "{budget}");
+        }
+    }
+    // Where both can't, the last one is; where it can't alone, its first lines are, and how to go on.
+    let (done, _) = fit(&history, last / 2 + 120).unwrap();
+    assert_eq!(stands(&done, 11).unwrap(), readings(11, 60));
+    let (done, archive) = fit(&history, last / 2 - 60).unwrap();
+    let page = stands(&done, 11).unwrap();
+    let (shown, handle) = page.rsplit_once("goes on: recall(\"").unwrap();
+    let (handle, from) = handle.split_once("\", from_line=").unwrap();
+    let from: usize = from.trim_end_matches(")]").parse().unwrap();
+    let head: String = readings(11, 60).split_inclusive('\n').take(from - 1).collect();
+    assert!(from > 5 && shown.starts_with(&head), "{page}");
+    let rest: String = readings(11, 60).split_inclusive('\n').skip(from - 1).collect();
+    assert_eq!(archive.recall(handle, from, usize::MAX).unwrap(), rest);
+}
+
+#[test]
+fn c26_what_was_asked_back_goes_after_other_results() {
+    let mut history = vec![Arc::new(Message::user("Read the sensors."))];
+    (0..12).for_each(|n| history.extend(asked(n, if n == 4 { "recall" } else { "measure" }, readings(n, 60))));
+    let each = BytesPerFour.message(&history[2]) + BytesPerFour.message(&history[1]);
+    let (done, _) = fit(&history, each * 5).unwrap();
+    assert_eq!(stands(&done, 4).unwrap(), readings(4, 60));
+    assert_ne!(stands(&done, 9), Some(readings(9, 60)));
+}
+
+#[test]
+fn c26_a_table_is_cut_by_rows_under_its_head() {
+    let head = "| no | volts |\n|----|-------|\n";
+    let rows: Vec<String> = (0..300).map(|n| format!("| {n} | {} |\n", n * 37 % 1_000)).collect();
+    let table = format!("{head}{}", rows.concat());
+    let mut history = vec![Arc::new(Message::user("Read the sensors."))];
+    history.extend(asked(0, "measure", table.clone()));
+    (1..5).for_each(|n| history.extend(asked(n, "measure", readings(n, 30))));
+    let all: usize = history.iter().map(|message| BytesPerFour.message(message)).sum();
+    let (done, archive) = fit(&history, all - 800).unwrap();
+    let cut = stands(&done, 0).unwrap();
+    assert!(cut.len() < table.len() && cut.starts_with(head) && !cut.contains("alike"), "{cut}");
+    let whole = |line: &&str| table.lines().any(|row| row == *line);
+    assert!(cut.lines().filter(|line| line.starts_with('|')).all(|line| whole(&line)));
+    // What is asked back of it comes under the head, too.
+    let handle = cut.rsplit_once("recall(\"").unwrap().1.split('"').next().unwrap();
+    let page = archive.recall(handle, 103, 400).unwrap();
+    assert!(page.starts_with(&format!("{head}{}{}", rows[100], rows[101])), "{page}");
+}

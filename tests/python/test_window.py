@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, ContextPolicy, Message, UsageError, count_tokens, replay, tool
+from loopwright import (
+    Agent,
+    Budget,
+    Call,
+    ContextPolicy,
+    Message,
+    Response,
+    UsageError,
+    count_tokens,
+    replay,
+    tool,
+)
+from loopwright._core import Request
 from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
-from loopwright.testing import Reply, WireServer, calls, fault, response, text
+from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
+from loopwright.tools.builtin import builtin_tools
 from ways import KEY, agent_at, run
 
 PROVIDERS = {"anthropic": "anthropic", "chat": "openai-chat", "responses": "openai-responses"}
@@ -255,3 +272,114 @@ def test_c26_a_tool_of_the_callers_that_is_named_recall_stays_theirs(serve: Any,
     assert "recalled by the shop: x" in sent[16]
     assert secret(0) in sent[17]
     assert result.final == "All read."
+
+
+LINES = [f"line {n}: the value of {n * 7_919 % 1_000} is kept for a later check" for n in range(600)]
+ROWS = [
+    f"| {n} | customer-{n:03} | {n * 37 % 1_000}.{n * 13 % 100:02} EUR | 2026-03-{n % 28 + 1:02} |" for n in range(90)
+]
+HEAD = "| no | customer | amount | date |\n|----|----------|--------|------|"
+
+
+@tool(read_only=True)
+def orders() -> str:
+    """All orders, as a table."""
+    return "\n".join([HEAD, *ROWS])
+
+
+class Pager:
+    """A model that reads a result to its end, as the notes in it say how, and what it saw of it."""
+
+    def __init__(self, first: Call) -> None:
+        self.first = first
+        self.pages: list[str] = []
+        self.requests: list[list[str]] = []
+
+    def __call__(self, request: Request) -> Response | str:
+        results = results_of(request)
+        if not results:
+            return called(self.first)
+        self.pages.append(results[-1])
+        self.requests.append(results)
+        onward = re.search(r'goes on: recall\("(\w+)", from_line=(\d+)\)\]$', results[-1])
+        if onward is None:
+            return "Read to the end."
+        where = {"handle": onward[1], "from_line": int(onward[2])}
+        return called(Call("recall", where, f"c{len(self.pages)}"))
+
+
+def called(each: Call) -> Response:
+    return Response(calls=[each])
+
+
+def results_of(request: Request) -> list[str]:
+    blocks = [block for message in request.messages for block in message.to_dict()["content"]]
+    given = [block["content"] for block in blocks if block["type"] == "tool_result"]
+    return [each if isinstance(each, str) else "".join(part["text"] for part in each) for each in given]
+
+
+@pytest.mark.parametrize("window", [4_096, 8_192, 16_384])
+@pytest.mark.parametrize("what", ["table", "file"])
+def test_c26_a_result_that_does_not_fit_is_read_page_by_page(what: str, window: int, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("\n".join(LINES))
+    wanted = ROWS if what == "table" else LINES
+    pager = Pager(Call("orders", {}, "c0") if what == "table" else Call("read_file", {"path": "notes.txt"}, "c0"))
+    read_file = next(each for each in builtin_tools(tmp_path) if each.name == "read_file")
+    budget = Budget(iterations=200, tool_rounds=200)
+    model = ScriptedModel([pager] * 80)
+    reader = Agent(model, tools=[orders, read_file], context=ContextPolicy(window=window), budget=budget)
+    result = reader.run_sync("Read all of it.")
+    assert result.final == "Read to the end."
+    assert [page for page in pager.pages if "alike]" in page] == []
+    # Every line came, in order, and of a table every page has the head.
+    end = re.search(r"\[lines 1 to (\d+) of", pager.pages[0])
+    first = pager.pages[0].splitlines()[: int(end[1])] if end else pager.pages[0].splitlines()
+    pages = [first, *(page.splitlines() for page in pager.pages[1:])]
+    seen = [line for page in pages for line in wanted_of(page, wanted)]
+    assert seen == wanted
+    if what == "table":
+        assert all(page[:2] == HEAD.split("\n") for page in pages)
+    # No more calls than there are pages as large as the first.
+    assert len(result.tool_calls) <= math.ceil(len(wanted) / len(wanted_of(first, wanted)))
+    # What came last is whole, and so is what came before it where it was asked back.
+    for before, after in itertools.pairwise(pager.requests[1:]):
+        assert after[-2] == before[-1]
+
+
+def wanted_of(page: list[str], wanted: list[str]) -> list[str]:
+    lines = [line.split("\t")[-1] for line in page]
+    known = set(wanted)
+    return [line for line in lines if line in known]
+
+
+def test_c17_the_last_two_results_stay_whole_in_a_small_window() -> None:
+    sizes = [90, 40, 90, 60, 20, 90, 40]
+    answers: list[str] = []
+
+    @tool(read_only=True)
+    def measure(n: int) -> str:
+        """Measure.
+
+        Args:
+            n: Its number.
+        """
+        answers.append("\n".join(f"sensor {n}-{at} gave {at * 31 % 97} volts" for at in range(sizes[n])))
+        return answers[-1]
+
+    seen: list[list[str]] = []
+
+    def step(n: int) -> Any:
+        def answer(request: Request) -> Response | str:
+            seen.append(results_of(request))
+            return called(Call("measure", {"n": n}, f"c{n}")) if n < len(sizes) else "Measured."
+
+        return answer
+
+    model = ScriptedModel([step(n) for n in range(len(sizes) + 1)])
+    reader = Agent(
+        model, tools=[measure], context=ContextPolicy(budget=3_600), budget=Budget(iterations=50, tool_rounds=50)
+    )
+    assert reader.run_sync("Measure them all.").final == "Measured."
+    for n, results in enumerate(seen):
+        assert results[-2:] == answers[max(0, n - 2) : n]
+    assert len(seen[-1]) < len(sizes) or seen[-1] != answers

@@ -17,6 +17,7 @@ use super::{
     mended::Mended,
     pace::{AtOnce, Pieces, at_once},
     pairs::{self, Repair, Rest},
+    plan::Aim,
     policy::Policy,
     report::{Entry, Fate, Report},
     salience::Tier,
@@ -91,7 +92,7 @@ pub(super) enum Before {
 /// What a plan is wanted for.
 pub(super) struct Given<'a> {
     pub(super) messages: usize,
-    pub(super) target: usize,
+    pub(super) aims: &'a [Aim],
     pub(super) policy: &'a Policy,
     pub(super) archive: &'a Archive,
     /// How many of the last messages the archive is to hold in any case.
@@ -388,7 +389,7 @@ impl History {
             facts: self.facts.get(..slice(self.facts.len())).unwrap_or_default(),
             counts: self.counts.get(..slice(self.counts.len())).unwrap_or_default(),
             base: count.base(),
-            budget: given.target,
+            aims: given.aims,
             policy: given.policy,
             archive: given.archive,
             keep: given.keep,
@@ -419,7 +420,7 @@ impl Taken {
             facts: &self.facts,
             counts: &self.counts,
             base,
-            budget: given.target,
+            aims: given.aims,
             policy: given.policy,
             archive: given.archive,
             keep: given.keep,
@@ -466,10 +467,11 @@ impl Ahead {
         let taken = history.taken(given.messages);
         let newest = taken.counts.iter().rev().take(given.policy.attention);
         self.whole.get_or_insert_with(|| newest.sum::<usize>().saturating_mul(PER_TOKEN));
-        let Given { messages, target, keep, .. } = *given;
+        let Given { messages, keep, .. } = *given;
         let (policy, archive, base) = (given.policy.clone(), given.archive.clone(), count.base());
+        let aims = given.aims.to_vec();
         self.work = Some(Pieces::new(move |mut desk| async move {
-            let given = Given { messages, target, policy: &policy, archive: &archive, keep };
+            let given = Given { messages, aims: &aims, policy: &policy, archive: &archive, keep };
             plan(taken.given(base, &given), &mut desk).await
         }));
     }

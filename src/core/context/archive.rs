@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{
     facts::Facts,
     shorten::{cut, cut_end},
+    table::head_of,
     terms::{self, Map},
 };
 use crate::core::{
@@ -29,6 +30,9 @@ struct Kept {
     entries: Vec<(Arc<str>, Arc<Message>)>,
     by_handle: Map<usize>,
 }
+
+/// The names of the tool that asks it back: the usual one, and the one beside a tool of the caller's that has that.
+pub const RECALL_NAMES: [&str; 2] = ["recall", "recall_context"];
 
 /// The bytes that one recall gives at most, unless asked otherwise.
 pub const RECALL_BYTES: usize = 16_000;
@@ -124,19 +128,17 @@ impl Archive {
                 .hint("handles stand in notes such as [… recall(\"k3f9qab\")]; or search with `find`")
         })?;
         let text = shown(message);
-        let mut out = String::new();
-        for (number, row) in rows(&text).skip(from.saturating_sub(1)) {
-            if out.len() + row.len() > bytes {
-                let next = if out.is_empty() {
-                    out.push_str(cut(row, bytes));
-                    number + 1
-                } else {
-                    number
-                };
-                let _ = write!(out, "\n[goes on: recall(\"{handle}\", from_line={next})]");
-                break;
-            }
-            out.push_str(row);
+        let lines: Vec<&str> = rows(&text).map(|(_, row)| row).collect();
+        let from = from.saturating_sub(1);
+        // Rows of a table come under its head.
+        let head = head_of(&lines, from).filter(|_| from < lines.len()).and_then(|head| lines.get(head));
+        let head = head.filter(|head| head.iter().map(|row| row.len()).sum::<usize>() <= bytes / 5);
+        let mut out: String = head.into_iter().flatten().copied().collect();
+        let shown = page(lines.get(from..).unwrap_or_default(), bytes - out.len());
+        out.extend(shown.iter().map(|row| cut(row, bytes)));
+        let next = from + shown.len();
+        if next < lines.len() {
+            let _ = write!(out, "\n[goes on: recall(\"{handle}\", from_line={})]", next + 1);
         }
         Ok(out)
     }
@@ -214,15 +216,59 @@ fn plain(handle: &str) -> &str {
     inside.trim().trim_matches(['"', '\'', '`'])
 }
 
+/// The rows from the first on that take no more than `bytes`, one at least; the last of them ends a line, where any does.
+fn page<'a, 'b>(rows: &'b [&'a str], bytes: usize) -> &'b [&'a str] {
+    let mut used = 0;
+    let fits = rows.iter().take_while(|row| {
+        used += row.len();
+        used <= bytes
+    });
+    let fits = fits.count();
+    let shown = rows.get(..fits.max(1)).unwrap_or(rows);
+    if fits == rows.len() {
+        return shown;
+    }
+    let whole = shown.iter().rposition(|row| row.ends_with('\n')).map_or(shown.len(), |last| last + 1);
+    shown.get(..whole).unwrap_or(shown)
+}
+
+/// The first page of a text that stands behind so many rows of the message under `handle`, and how to go on.
+pub(super) fn first_page<'a>(text: &'a str, before: usize, bytes: usize, handle: &str) -> (&'a str, String) {
+    let lines: Vec<&str> = rows(text).map(|(_, row)| row).collect();
+    let shown = page(&lines, bytes);
+    let (next, all) = (before + shown.len() + 1, before + lines.len());
+    let note =
+        format!("[lines {} to {} of {all}; goes on: recall(\"{handle}\", from_line={next})]", before + 1, next - 1);
+    (cut(text, shown.iter().map(|row| row.len()).sum()), note)
+}
+
+/// How many rows a message has before what stands behind these blocks.
+pub(super) fn rows_before<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
+    let mut out = String::new();
+    blocks.for_each(|block| show(&mut out, block));
+    rows(&out).count()
+}
+
 /// A longer line is counted as several.
 const ROW: usize = 512;
+
+/// The beginning of a longer line, which ends behind an item of a list or at a space where one stands in its second half.
+fn piece(line: &str) -> &str {
+    let most = cut(line, ROW);
+    if most.len() == line.len() {
+        return most;
+    }
+    let half = most.len() / 2;
+    let ends = ["},", "],", " "].iter().find_map(|end| Some(most.rfind(end).filter(|at| *at >= half)? + end.len()));
+    ends.and_then(|end| line.get(..end)).unwrap_or(most)
+}
 
 /// The lines of a text with their numbers, long ones in pieces.
 fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let pieces = text.split_inclusive('\n').flat_map(|line| {
         let mut rest = line;
         std::iter::from_fn(move || {
-            let piece = cut(rest, ROW);
+            let piece = piece(rest);
             rest = rest.get(piece.len()..).unwrap_or_default();
             // A line break alone is no row.
             if rest.len() <= 2 && rest.trim_end_matches(['\r', '\n']).is_empty() && !piece.is_empty() {

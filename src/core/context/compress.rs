@@ -22,7 +22,7 @@ use super::{
     look::{Looked, look},
     pace::{AtOnce, Hand, at_once},
     pairs::{self, Placed, Rest},
-    plan::{self, Rungs},
+    plan::{self, Aim, Rungs, Whole},
     policy::Policy,
     report::Report,
     search::{Search, State},
@@ -108,7 +108,7 @@ fn plan_looked(
         facts: &looked.facts,
         counts: counts.unwrap_or(&looked.counts),
         base,
-        budget,
+        aims: &[Whole::Last, Whole::Nothing].map(|whole| Aim { target: budget, whole }),
         policy,
         archive,
         keep: 0,
@@ -129,7 +129,8 @@ pub(super) struct Given<'a> {
     pub(super) counts: &'a [usize],
     /// What a request costs beside its messages.
     pub(super) base: usize,
-    pub(super) budget: usize,
+    /// What it may take and what stays whole, in the order they are tried.
+    pub(super) aims: &'a [Aim],
     pub(super) policy: &'a Policy,
     pub(super) archive: &'a Archive,
     /// How many of the last messages the archive is to hold in any case.
@@ -155,6 +156,8 @@ pub(super) struct Planned {
     pub(super) made: Compressed,
     /// What has to go into the archive.
     pub(super) added: Archive,
+    /// What it takes at most, and what stands whole.
+    pub(super) aim: Aim,
     /// How many units the whole history has.
     pub(super) units: usize,
     /// What may be left aside from now on.
@@ -185,15 +188,8 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     let ids_known = names.is_some();
     let trimmed = pairs::trim_end(&mut placed, &mut repairs, policy.wire);
     hand.pause(messages.len() * 60).await;
-    let mut handles = Handles::new(given.archive, messages, given.facts);
-    for index in messages.len().saturating_sub(given.keep)..messages.len() {
-        handles.of(index);
-        hand.pause(200).await;
-    }
     // Nothing is no request: it costs nothing.
     let beside = if placed.is_empty() { 0 } else { given.base.saturating_add(policy.reserve) };
-    let whole = given.budget;
-    let budget = whole.saturating_sub(beside);
     let (mut tokens, mut facts) = (Cow::Borrowed(counts), Cow::Borrowed(given.facts));
     let as_given = |(at, placed): (usize, &Placed)| placed.origin == Some(at) && !placed.changed;
     if ids_known {
@@ -226,21 +222,25 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     }
     let (tokens, facts) = (&*tokens, &*facts);
     let total: usize = tokens.iter().fold(aside.tokens, |sum, tokens| sum.saturating_add(*tokens));
-    let (units, owners) = units::units(&placed, facts, policy.keep_last, &policy.pin);
+    let (units, owners) = units::units(&placed, facts, policy);
     hand.pause(placed.len() * 30).await;
     let ages = Ages { units: units.len() + aside.units, skipped: given.skipped };
-    if total <= budget && beside <= whole {
+    let Some(first) = given.aims.first().copied() else { return Err(Error::internal("no_aim", "a plan needs an aim")) };
+    let fits = |target: usize| total.saturating_add(beside) <= target;
+    let by_age = || -> Vec<f64> {
+        let units = units.iter().enumerate();
+        units.map(|(at, unit)| weigh::by_age(unit.kind, ages.of(at, unit)).salience(&policy.weights)).collect()
+    };
+    if fits(first.target) {
         if !aside.is_empty() {
             return wants_all();
         }
-        let salience = units
-            .iter()
-            .enumerate()
-            .map(|(at, unit)| weigh::by_age(unit.kind, ages.of(at, unit)).salience(&policy.weights));
-        let salience: Vec<f64> = salience.collect();
+        let salience = by_age();
         let state = State::whole(&placed, tokens, units.len());
+        let mut handles = handles_of(&given, hand).await;
         let made = Finish {
             given: &given,
+            aim: first,
             placed: &placed,
             units: &units,
             owners: &owners,
@@ -253,7 +253,8 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             handles: &mut handles,
         };
         let made = finish(made, hand).await;
-        return Ok(Planned { made, added: handles.added, units: ages.units, left: Vec::new(), named: ids_known, rest });
+        let (added, left) = (handles.added, Vec::new());
+        return Ok(Planned { made, added, aim: first, units: ages.units, left, named: ids_known, rest });
     }
     let table = chunks::repeats(&placed, &units, policy.attention, hand).await;
     let weighed = weigh::weigh(&placed, facts, &units, &ages, policy, hand).await;
@@ -279,23 +280,51 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         limits: policy.limits,
     };
     let most = aside.most(ages.units, policy);
-    let mut search = Search {
-        tiers: &tiers,
-        tokens,
-        steps: &steps,
-        budget,
-        whole,
-        beside,
-        share: (policy.memory_share + policy.project_share).clamp(0.0, 0.9),
-        state: State::whole(&placed, tokens, units.len()),
-        hand,
-        handles: &mut handles,
-        aside,
-        most,
-        ages: &ages,
+    let (mut done, mut failed) = (None, None);
+    for aim in given.aims {
+        // What must stay where so much is left whole is the same for every target.
+        let aim = match &failed {
+            Some((Whole::Last, stays, least, _)) if aim.whole == Whole::LastAlone => alone(*stays, *least, aim.target),
+            _ => *aim,
+        };
+        if failed.as_ref().is_some_and(|(whole, stays, ..)| *whole == aim.whole && aim.target < *stays) {
+            continue;
+        }
+        if fits(aim.target) && !aside.is_empty() {
+            return wants_all();
+        }
+        let mut handles = handles_of(&given, hand).await;
+        let mut search = Search {
+            tiers: &tiers,
+            tokens,
+            steps: steps.get(..steps.partition_point(|step| step.key < aim.whole.until())).unwrap_or_default(),
+            aim,
+            beside,
+            share: (policy.memory_share + policy.project_share).clamp(0.0, 0.9),
+            state: State::whole(&placed, tokens, units.len()),
+            hand,
+            handles: &mut handles,
+            aside,
+            most,
+            ages: &ages,
+        };
+        match search.run(total).await {
+            Ok(()) => {
+                let state = search.state;
+                done = Some((aim, state, handles));
+                break;
+            }
+            Err(error) if error.code == WANTS_ALL => return Err(error),
+            Err(error) => {
+                let State { total, least, .. } = search.state;
+                failed = Some((aim.whole, total.saturating_add(beside), least, error));
+            }
+        }
+    }
+    let Some((aim, state, mut handles)) = done else {
+        return Err(failed.map_or_else(|| Error::internal("no_aim", "a plan needs an aim"), |(.., error)| error));
     };
-    search.run(total).await?;
-    let state = search.state;
+    let budget = aim.target.saturating_sub(beside);
     let mut gone = by_salience(&units, &state.levels, &weighed.salience);
     gone.truncate(MOST_LINES);
     // What is left aside comes behind those that surely matter more.
@@ -324,13 +353,16 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         }
         summary = made;
     }
+    let by_age = if fits(aim.target) { by_age() } else { Vec::new() };
     let left = leaves(&given, &units, &owners, facts, &placed, &state, &unit_tokens, &ages);
     let made = Finish {
         given: &given,
+        aim,
         placed: &placed,
         units: &units,
         owners: &owners,
-        salience: &weighed.salience,
+        // As it is told where the first target is as large.
+        salience: if fits(aim.target) { &by_age } else { &weighed.salience },
         table: &table,
         state,
         summary,
@@ -339,7 +371,25 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         handles: &mut handles,
     };
     let made = finish(made, hand).await;
-    Ok(Planned { made, added: handles.added, units: ages.units, left, named: ids_known, rest })
+    Ok(Planned { made, added: handles.added, aim, units: ages.units, left, named: ids_known, rest })
+}
+
+/// Nothing but what must stay, with room to say that the rest left where that leaves room to grow.
+const fn alone(stays: usize, least: usize, target: usize) -> Aim {
+    let told = stays.saturating_add(least);
+    let most = if told <= target / 16 * 15 { told } else { stays };
+    Aim { target: if most < target { most } else { target }, whole: Whole::Last }
+}
+
+/// No handle yet but those of the messages that the archive is to hold in any case.
+async fn handles_of<'a>(given: &Given<'a>, hand: &mut impl Hand) -> Handles<'a> {
+    let messages = given.messages;
+    let mut handles = Handles::new(given.archive, messages, given.facts);
+    for index in messages.len().saturating_sub(given.keep)..messages.len() {
+        handles.of(index);
+        hand.pause(200).await;
+    }
+    handles
 }
 
 /// The messages with the ids they get.

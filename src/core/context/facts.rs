@@ -4,7 +4,7 @@
 //! once, when it comes, and plans go by what was noted then. The same message always gives the same facts.
 
 use super::{
-    archive::digits_of,
+    archive::{RECALL_NAMES, digits_of},
     chunks, pairs,
     shorten::{cut, cut_end},
     terms, units,
@@ -77,6 +77,8 @@ const FAILS: u16 = 1 << 12;
 const UNREAD: u16 = 1 << 13;
 /// Words that are not blank.
 const SAYS: u16 = 1 << 14;
+/// All its tool uses ask something back.
+const RECALLS: u16 = 1 << 15;
 /// A demand stands near the beginning, or nobody reads it.
 const READ: usize = 8_192;
 
@@ -133,6 +135,7 @@ impl Facts {
             words |= !matches!(block, Block::ToolResult(_));
             mark(SAYS, !matches!(block, Block::ToolResult(_)) && !pairs::is_blank(block));
         }
+        mark(RECALLS, message.tool_uses().all(|call| RECALL_NAMES.contains(&call.name.as_str())));
         let empty = pairs::is_empty(message);
         mark(EMPTY, empty);
         mark(WORDS, words);
@@ -158,6 +161,11 @@ impl Facts {
     /// Whether it holds tool uses that want results.
     pub(super) fn calls(&self) -> bool {
         self.role == Role::Assistant && self.calls != Ids::None
+    }
+
+    /// Whether it uses tools, and all of that only to ask back what left.
+    pub(super) fn recalls(&self) -> bool {
+        self.calls() && self.is(RECALLS)
     }
 
     /// Whether it names tool uses, whoever speaks.

@@ -10,6 +10,7 @@ use super::{
     inside,
     pace::Hand,
     pairs::{Placed, Repair},
+    plan::Aim,
     report::{Entry, Fate, Report},
     salience::Tier,
     search::State,
@@ -21,6 +22,7 @@ use super::{
 /// All that was decided.
 pub(super) struct Finish<'a, 'h> {
     pub(super) given: &'a Given<'a>,
+    pub(super) aim: Aim,
     pub(super) placed: &'a [Placed],
     pub(super) units: &'a [Unit],
     pub(super) owners: &'a [[Option<usize>; 2]],
@@ -35,7 +37,7 @@ pub(super) struct Finish<'a, 'h> {
 
 /// The history as it stands now, and the report.
 pub(super) async fn finish(work: Finish<'_, '_>, hand: &mut impl Hand) -> Compressed {
-    let Finish { given, placed, units, owners, salience, table, state, summary, repairs, beside, handles } = work;
+    let Finish { given, aim, placed, units, owners, salience, table, state, summary, repairs, beside, handles } = work;
     let before = given.counts;
     let spoken: std::collections::BTreeSet<usize> =
         summary.iter().flat_map(|summary| summary.units.iter().copied()).collect();
@@ -151,7 +153,7 @@ pub(super) async fn finish(work: Finish<'_, '_>, hand: &mut impl Hand) -> Compre
     let total = before.iter().fold(beside, |sum, tokens| sum.saturating_add(*tokens));
     Compressed {
         messages,
-        report: Report { entries, repairs, before: total, after, budget: given.budget, first_changed },
+        report: Report { entries, repairs, before: total, after, budget: aim.target, first_changed },
     }
 }
 

@@ -1,9 +1,11 @@
 //! Noise folded away: colours, progress bars, lines that repeat.
 //!
 //! What a terminal would show stays; what it would have overwritten goes. Runs of equal lines, and of lines that differ
-//! in their numbers alone, become the first, a count, and the last.
+//! in their numbers alone, become the first, a count, and the last; rows of a table are no such lines.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, cell::LazyCell, fmt::Write as _};
+
+use super::table::tables;
 
 /// So many lines alike are worth a fold.
 const RUN: usize = 4;
@@ -86,7 +88,7 @@ fn alike(a: &str, b: &str) -> bool {
 }
 
 /// Whether a line has a share such as `12%` or `3/40`.
-fn tells_how_far(line: &str) -> bool {
+pub(super) fn tells_how_far(line: &str) -> bool {
     let bytes = line.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     memchr::memchr2_iter(b'%', b'/', bytes)
@@ -132,8 +134,16 @@ fn repeated(text: &str) -> Option<String> {
     let lines: Vec<&str> = lines_of(text).collect();
     let mut out = String::new();
     let (mut start, mut copied) = (0, 0);
+    let tables = LazyCell::new(|| tables(&lines));
+    let in_table = |at: usize| {
+        let next = tables.partition_point(|table| table.rows.end <= at);
+        tables.get(next).is_some_and(|table| table.rows.contains(&at))
+    };
     while let Some(first) = lines.get(start) {
-        let same = lines.iter().skip(start + 1).take_while(|line| alike(first, line)).count();
+        let mut same = lines.iter().skip(start + 1).take_while(|line| alike(first, line)).count();
+        if same + 1 >= RUN && in_table(start) {
+            same = lines.iter().skip(start + 1).take_while(|line| first == *line).count();
+        }
         let bytes: usize = lines.iter().skip(start + 1).take(same).map(|line| line.len()).sum();
         if same + 1 >= RUN && bytes > 60 && first.trim().len() > 1 {
             lines.iter().take(start + 1).skip(copied).for_each(|line| out.push_str(line));
@@ -172,6 +182,22 @@ mod tests {
         assert_eq!(fold(&text), "Downloading part 0 of 100\n[…98 lines alike]\nDownloading part 99 of 100\n");
         let text = "retrying the connection\n".repeat(50) + "done\n";
         assert_eq!(fold(&text), "retrying the connection\n[…49 lines the same]\ndone\n");
+    }
+
+    #[test]
+    fn c26_rows_of_tables_are_no_lines_alike() {
+        let rows = |row: fn(usize) -> String| (1..40).map(row).collect::<String>();
+        for text in [
+            format!("| no | volts |\n|----|-------|\n{}", rows(|n| format!("| {n} | {} |\n", n * 37))),
+            format!("no,volts,amps\n{}", rows(|n| format!("{n},{},{}\n", n * 37, n * 3))),
+            rows(|n| format!("{{\"no\": {n}, \"volts\": {}}}\n", n * 37)),
+            rows(|n| format!("{n}\t{}\t{}\n", n * 37, n * 3)),
+        ] {
+            assert_eq!(fold(&text), text);
+        }
+        // What is the same in every row is counted.
+        let text = format!("no,volts,amps\n{}", "1,2,3 and so on, row by row\n".repeat(20));
+        assert!(fold(&text).contains("[…19 lines the same]"));
     }
 
     #[test]

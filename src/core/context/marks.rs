@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::window::is_zero;
+use super::{
+    plan::{Aim, Whole},
+    window::is_zero,
+};
 use crate::core::tokens::Learned;
 
 /// What a window knows beside its history: with the same history, the same view can be made from it again.
@@ -61,8 +64,17 @@ impl Marks {
 pub(super) struct Point {
     /// How many messages there were.
     pub(super) messages: usize,
-    /// What it went down to.
+    /// What it went down to, …
     pub(super) target: usize,
+    /// … and what stood whole there.
+    #[serde(default, skip_serializing_if = "Whole::is_nothing")]
+    pub(super) whole: Whole,
+}
+
+impl Point {
+    pub(super) const fn aim(&self) -> Aim {
+        Aim { target: self.target, whole: self.whole }
+    }
 }
 
 const fn one() -> f64 {

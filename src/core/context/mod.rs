@@ -30,6 +30,7 @@ mod salience;
 mod search;
 mod shorten;
 mod summary;
+mod table;
 mod terms;
 mod tiers;
 mod units;
@@ -37,7 +38,7 @@ mod weigh;
 mod window;
 
 pub use self::{
-    archive::{Archive, RECALL_BYTES, shown},
+    archive::{Archive, RECALL_BYTES, RECALL_NAMES, shown},
     assemble::{Parts, assemble, memory_in},
     compress::{Compressed, compress, compress_looked, compress_with},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},

@@ -2,7 +2,10 @@
 //!
 //! Every unit can be tidied, shortened three times, and dropped. All these steps stand in one ladder, least loss first;
 //! a budget decides only how far down it goes. So a larger budget keeps all that a smaller one does, and the same
-//! history always gives the same plan.
+//! history always gives the same plan. The last exchanges come at its end: the older ones go before the last, and a
+//! result is cut to a page before it is cut to less.
+
+use serde::{Deserialize, Serialize};
 
 use super::{
     chunks::{self, Table},
@@ -30,8 +33,64 @@ pub(super) const LATER: [f64; 6] = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4];
 pub(super) const FIRST: f64 = -10.0;
 /// A person's words stay longer than any output.
 pub(super) const WORDS: f64 = 0.6;
-/// What is held comes last.
-const LAST: f64 = 10.0;
+/// What the model asked back while it is at work goes behind all else that is not held.
+const RECALLED: f64 = 3.0;
+/// Then the demands of a person are shortened, …
+const DEMANDS: f64 = 6.0;
+/// … and what is held comes last.
+pub(super) const LAST: f64 = 10.0;
+
+/// What a plan leaves whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Whole {
+    /// Nothing that can be shortened.
+    #[default]
+    Nothing,
+    /// The last exchanges, and nothing else that can go.
+    LastAlone,
+    /// The last exchanges.
+    Last,
+    /// These, and what the model asked back.
+    Recalled,
+}
+
+impl Whole {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub(super) const fn is_nothing(&self) -> bool {
+        matches!(self, Self::Nothing)
+    }
+
+    /// The first place in the ladder that is out of bounds.
+    pub(super) const fn until(self) -> f64 {
+        match self {
+            Self::Nothing => f64::INFINITY,
+            Self::Last | Self::LastAlone => LAST,
+            Self::Recalled => RECALLED,
+        }
+    }
+}
+
+/// What a plan may take, and what it leaves whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aim {
+    pub(super) target: usize,
+    pub(super) whole: Whole,
+}
+
+/// The place of a step in the ladder; `base` is how much the unit matters.
+fn key(unit: &Unit, level: Level, base: f64, later: f64) -> f64 {
+    match (unit.kind, unit.hold) {
+        (_, Hold::Free) if level == Level::Tidy => FIRST,
+        (_, Hold::Free) if unit.recalls => RECALLED + base + later,
+        (_, Hold::Free) => base + later,
+        // Of exchanges that are held all of the older one goes before any of the next.
+        (Kind::Exchange, Hold::Late) => LAST,
+        (Kind::Exchange, _) if level == Level::Short => LAST + 1.0,
+        (_, Hold::Late) if level < Level::Gone => DEMANDS + base + later,
+        _ => LAST + 2.0 + base + later,
+    }
+}
 
 /// Rough sizes of a unit at each level, in bytes.
 fn sizes(messages: &[Placed], facts: &[Facts], unit: &Unit, table: &Table, limits: [usize; 3]) -> [usize; 6] {
@@ -149,19 +208,18 @@ pub(super) async fn ladder(rungs: Rungs<'_>, hand: &mut impl Hand) -> Vec<Step> 
         let whole = tokens.get(at).copied().unwrap_or(0);
         let mut size = full;
         let base = salience.get(at).copied().unwrap_or(0.0)
-            + if matches!(unit.kind, Kind::User | Kind::Summary) { WORDS } else { 0.0 }
-            + if unit.hold >= Hold::Late { LAST } else { 0.0 };
+            + if matches!(unit.kind, Kind::User | Kind::Summary) { WORDS } else { 0.0 };
         for ((level, bytes), later) in LEVELS.into_iter().zip(sizes).zip(LATER).skip(1) {
-            if level == Level::Gone && unit.hold == Hold::Soft {
+            if (level == Level::Gone && unit.hold == Hold::Soft) || !unit.has(level) {
                 continue;
             }
-            // Folding is known only when it is done, so every exchange is tidied.
-            let tidies = level == Level::Tidy && unit.kind == Kind::Exchange;
-            if bytes + bytes / 8 >= size && !tidies && level != Level::Gone {
+            // How far folding or a page goes is known only when it is done, so every exchange has that step.
+            let opens = unit.kind == Kind::Exchange && (level == Level::Tidy || unit.is_paged(level));
+            if bytes + bytes / 8 >= size && !opens && level != Level::Gone {
                 continue;
             }
-            let key = if level == Level::Tidy && unit.hold < Hold::Late { FIRST } else { base + later };
-            let now = size.min(bytes);
+            let key = key(unit, level, base, later);
+            let now = if unit.is_paged(level) { size } else { size.min(bytes) };
             let saves = tokens_at(whole, size, full) - tokens_at(whole, now, full);
             steps.push(Step { unit: at, level, key, saves });
             size = now;

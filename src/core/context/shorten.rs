@@ -1,11 +1,11 @@
 //! Long text made short by its structure: the lines that matter stay, the rest is counted.
 //!
 //! Lines are chosen in one fixed order (head, tail, errors, lines with names in use, definitions), so that a larger
-//! limit keeps all that a smaller one does. JSON stays valid JSON. No character is ever cut in two.
+//! limit keeps all that a smaller one does. Of a table its head stays and its rows are whole. JSON stays valid JSON. No character is ever cut in two.
 
 use std::fmt::Write as _;
 
-use super::{fold::lines_of, prune::shorten_json, terms, weigh::Weights};
+use super::{fold::lines_of, prune::shorten_json, table::tables, terms, weigh::Weights};
 
 /// The longest piece of a line that is kept of a longer one.
 const LINE: usize = 240;
@@ -63,17 +63,31 @@ pub(super) fn shorten(text: &str, limit: usize, weights: &impl Weights) -> Strin
     if lines.len() < 3 {
         return middle_out(text, limit);
     }
-    let chosen = choose(&lines, limit, weights);
+    match chosen(&lines, 0, limit, weights) {
+        Some(short) if short.len() < text.len() => short,
+        Some(_) => text.to_owned(),
+        None => middle_out(text, limit),
+    }
+}
+
+/// What matters of the lines of `text` behind its first `from`, in about `limit` bytes.
+pub(super) fn shorten_behind(text: &str, from: usize, limit: usize, weights: &impl Weights) -> Option<String> {
+    chosen(&lines_of(text).collect::<Vec<_>>(), from, limit, weights)
+}
+
+fn chosen(lines: &[&str], from: usize, limit: usize, weights: &impl Weights) -> Option<String> {
+    let cells = cells(lines);
+    let chosen = choose(lines, &cells, from, limit, weights);
     if chosen.iter().all(|kept| !kept) {
-        return middle_out(text, limit);
+        return None;
     }
     let mut out = String::with_capacity(limit + limit / 4);
     let mut gone = 0;
-    for (line, kept) in lines.iter().zip(chosen) {
+    for ((line, kept), cells) in lines.iter().zip(chosen).zip(cells).skip(from) {
         if kept {
             gap(&mut out, gone);
             gone = 0;
-            if line.len() > LINE {
+            if line.len() > LINE && cells == Cells::None {
                 out.push_str(&middle_out(line.trim_end(), LINE));
                 out.push('\n');
             } else {
@@ -84,7 +98,7 @@ pub(super) fn shorten(text: &str, limit: usize, weights: &impl Weights) -> Strin
         }
     }
     gap(&mut out, gone);
-    if out.len() < text.len() { out } else { text.to_owned() }
+    Some(out)
 }
 
 fn gap(out: &mut String, lines: usize) {
@@ -96,14 +110,39 @@ fn gap(out: &mut String, lines: usize) {
     }
 }
 
+/// What a line is to a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cells {
+    None,
+    Head,
+    Row,
+}
+
+fn cells(lines: &[&str]) -> Vec<Cells> {
+    let mut cells = vec![Cells::None; lines.len()];
+    for table in tables(lines) {
+        for (range, kind) in [(table.head, Cells::Head), (table.rows, Cells::Row)] {
+            cells.get_mut(range).into_iter().flatten().for_each(|cell| *cell = kind);
+        }
+    }
+    cells
+}
+
 /// Which lines stay.
-fn choose(lines: &[&str], limit: usize, weights: &impl Weights) -> Vec<bool> {
+fn choose(lines: &[&str], cells: &[Cells], from: usize, limit: usize, weights: &impl Weights) -> Vec<bool> {
     let mut ranked: Vec<(f32, usize)> = Vec::with_capacity(lines.len());
     let last = lines.len() - 1;
     let mut seen = terms::Set::default();
-    for (at, line) in lines.iter().enumerate() {
+    for (at, (line, cells)) in lines.iter().zip(cells).enumerate() {
         let body = cut(line.trim(), 2 * LINE);
-        if body.len() < 3 {
+        if at < from {
+            terms::names(body, |name| {
+                seen.insert(terms::key(name));
+            });
+            continue;
+        }
+        // The number of an empty line says nothing.
+        if body.len() < 3 || body.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
         let mut score = 0.0_f32;
@@ -125,13 +164,14 @@ fn choose(lines: &[&str], limit: usize, weights: &impl Weights) -> Vec<bool> {
             score += 0.4;
         }
         let cost = body.len().min(LINE) + 10;
-        ranked.push((score / cost as f32, at));
+        ranked.push((if *cells == Cells::Head { f32::MAX } else { score / cost as f32 }, at));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut chosen = vec![false; lines.len()];
     let mut used = 0;
     for (_, at) in ranked {
-        let length = lines.get(at).map_or(0, |line| line.len().min(LINE) + 8);
+        let most = if cells.get(at) == Some(&Cells::None) { LINE } else { usize::MAX };
+        let length = lines.get(at).map_or(0, |line| line.len().min(most) + 8);
         if used + length > limit {
             break;
         }
@@ -215,8 +255,9 @@ mod tests {
         ) {
             let text = lines.join("\n");
             let lines: Vec<&str> = lines_of(&text).collect();
-            let few = choose(&lines, small, &Map::<f32>::default());
-            let many = choose(&lines, small + more, &Map::<f32>::default());
+            let cells = cells(&lines);
+            let few = choose(&lines, &cells, 0, small, &Map::<f32>::default());
+            let many = choose(&lines, &cells, 0, small + more, &Map::<f32>::default());
             prop_assert!(few.iter().zip(&many).all(|(few, many)| *many || !few));
         }
     }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use super::{
-    archive::Handles,
+    archive::{self, Handles},
     chunks::{self, Repeats, Table},
-    fold::fold,
+    fold::{fold, lines_of},
     pairs::Placed,
     prune::shorten_json,
-    shorten::shorten,
+    shorten::{shorten, shorten_behind},
     terms::Map,
     units::{Kind, Unit},
     weigh::Name,
@@ -58,6 +58,15 @@ pub(super) enum Shape {
     Gone,
 }
 
+/// How much of a result that does not fit alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Page {
+    /// Bytes of its first lines, …
+    pub(super) bytes: usize,
+    /// … and of what matters behind these.
+    pub(super) rest: usize,
+}
+
 /// What shapes need.
 pub(super) struct Tiers<'a> {
     pub(super) messages: &'a [Placed],
@@ -70,7 +79,7 @@ pub(super) struct Tiers<'a> {
 
 impl Tiers<'_> {
     /// The message `index`, its units being at `levels`.
-    pub(super) fn shape(&self, index: usize, levels: &[Level], handles: &mut Handles<'_>) -> Shape {
+    pub(super) fn shape(&self, index: usize, levels: &[Level], page: Page, handles: &mut Handles<'_>) -> Shape {
         let (Some(placed), Some(owners)) = (self.messages.get(index), self.owners.get(index)) else {
             return Shape::Gone;
         };
@@ -98,6 +107,10 @@ impl Tiers<'_> {
                 content.push(block.clone());
                 continue;
             };
+            if let (Block::ToolResult(result), true) = (block, unit.is_paged(level)) {
+                content.push(Block::ToolResult(self.first_page(message, place, result, page, &handle)));
+                continue;
+            }
             let repeats = self.table.get(index).and_then(Option::as_ref).and_then(|row| row.get(place));
             if let Some(block) = self.block(message, unit, block, level, repeats.map(|(repeats, _)| repeats), &handle) {
                 content.push(block);
@@ -147,6 +160,29 @@ impl Tiers<'_> {
             }
             _ => Some(block.clone()),
         }
+    }
+
+    /// A result whose texts are cut to their first pages, with what matters of the rest; `place` is that of its block in
+    /// the message.
+    fn first_page(&self, message: &Message, place: usize, result: &ToolResult, page: Page, handle: &str) -> ToolResult {
+        let mut out = result.clone();
+        let blocks = message.content.get(..place).unwrap_or_default();
+        for (at, part) in out.content.iter_mut().enumerate() {
+            let Block::Text(text) = part else { continue };
+            if text.text.len() <= page.bytes {
+                continue;
+            }
+            let before = archive::rows_before(blocks.iter().chain(result.content.iter().take(at)));
+            let (shown, note) = archive::first_page(&text.text, before, page.bytes, handle);
+            let mut short = shown.to_owned();
+            if shown.ends_with('\n') && page.rest > 0 {
+                let lines = lines_of(shown).count();
+                short.extend(shorten_behind(&text.text, lines, page.rest, self.weights));
+            }
+            let gap = if short.ends_with('\n') { "" } else { "\n" };
+            text.text = shorter(&text.text, format!("{short}{gap}{note}"));
+        }
+        out
     }
 
     fn result(&self, result: &ToolResult, limit: usize, repeats: Option<&Repeats>, handle: &str) -> ToolResult {

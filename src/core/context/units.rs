@@ -7,7 +7,7 @@ use std::{collections::HashSet, ops::Range};
 
 use crate::core::message::{Block, Message, Role};
 
-use super::{facts::Facts, pairs::Placed};
+use super::{facts::Facts, pairs::Placed, policy::Policy, tiers::Level};
 
 /// How a summary of ours begins; such a message is known again when a history is compressed once more.
 pub(super) const SUMMARY_HEAD: &str = "[Summary of what left the conversation; the tool recall gives any of it back: \
@@ -54,9 +54,22 @@ pub(super) struct Unit {
     pub(super) live: bool,
     /// Whether it holds reasoning or a provider's own blocks that must not be parted from what stands beside them.
     pub(super) bound: bool,
+    /// Whether it is what the model, while it is at work, asked back of what left.
+    pub(super) recalls: bool,
 }
 
 impl Unit {
+    /// Whether at this level its results are cut to a page.
+    pub(super) fn is_paged(&self, level: Level) -> bool {
+        level == Level::Short && self.kind == Kind::Exchange && self.hold >= Hold::Late
+    }
+
+    /// Whether a plan may take it to this level: what is read line by line stands whole, as a page, or as a stub.
+    pub(super) fn has(&self, level: Level) -> bool {
+        let read = self.kind == Kind::Exchange && (self.hold >= Hold::Late || self.recalls);
+        !read || level >= Level::Stub || self.is_paged(level)
+    }
+
     /// Whether results belong to the unit, too, where its messages hold any.
     pub(super) const fn has_results(&self) -> bool {
         !matches!(self.kind, Kind::User | Kind::Goal | Kind::Summary)
@@ -73,12 +86,7 @@ impl Unit {
 
 /// The units of a history that is legal, in order, and for each message the units that own parts of it (the exchange
 /// first, then words beside its results).
-pub(super) fn units(
-    messages: &[Placed],
-    facts: &[Facts],
-    keep_last: usize,
-    pins: &[usize],
-) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
+pub(super) fn units(messages: &[Placed], facts: &[Facts], policy: &Policy) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
     let mut units: Vec<Unit> = Vec::new();
     let mut owners = vec![[None, None]; messages.len()];
     let mut exchange: Option<usize> = None;
@@ -87,7 +95,7 @@ pub(super) fn units(
         let mut add = |kind, units: &mut Vec<Unit>| {
             let bound = it.role == Role::Assistant && it.is_bound();
             let hold = if kind == Kind::System { Hold::Hard } else { Hold::Free };
-            units.push(Unit { kind, messages: index..index + 1, hold, live: false, bound });
+            units.push(Unit { kind, messages: index..index + 1, hold, live: false, bound, recalls: false });
             let at = units.len() - 1;
             if let Some(owner) = owners.get_mut(index) {
                 let slot = usize::from(owner[0].is_some());
@@ -123,7 +131,14 @@ pub(super) fn units(
                         (false, Some(_)) => Kind::User,
                     };
                     // The borrow of `owners` above has ended.
-                    units.push(Unit { kind, messages: index..index + 1, hold: Hold::Free, live: false, bound: false });
+                    units.push(Unit {
+                        kind,
+                        messages: index..index + 1,
+                        hold: Hold::Free,
+                        live: false,
+                        bound: false,
+                        recalls: false,
+                    });
                     let at = units.len() - 1;
                     if kind == Kind::Goal {
                         goal = Some(at);
@@ -138,17 +153,20 @@ pub(super) fn units(
             }
         }
     }
-    hold(&mut units, messages, facts, keep_last, pins);
+    hold(&mut units, messages, facts, policy);
     (units, owners)
 }
 
-fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], keep_last: usize, pins: &[usize]) {
+fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Policy) {
     let said_last = units.iter().rposition(|unit| matches!(unit.kind, Kind::User | Kind::Goal));
     let mut exchanges = 0;
     let count = units.len();
-    let pins: HashSet<usize> = pins.iter().copied().collect();
+    let pins: HashSet<usize> = policy.pin.iter().copied().collect();
+    let oldest = messages.len().saturating_sub(policy.attention);
     for (at, unit) in units.iter_mut().enumerate().rev() {
         unit.live = said_last.is_none_or(|said| at > said);
+        let begins = unit.messages.start;
+        unit.recalls = unit.live && begins >= oldest && facts.get(begins).is_some_and(Facts::recalls);
         match unit.kind {
             Kind::Goal => unit.hold = Hold::Hard,
             Kind::User if Some(at) == said_last => unit.hold = Hold::Hard,
@@ -156,7 +174,7 @@ fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], keep_last: usi
             Kind::Exchange => {
                 if exchanges == 0 {
                     unit.hold = Hold::Soft;
-                } else if exchanges < keep_last {
+                } else if exchanges < policy.keep_last {
                     unit.hold = Hold::Late;
                 }
                 exchanges += 1;

@@ -12,7 +12,10 @@ const CHANGES: [&str; 1] = [
      a number or text that no program can hold is refused; \
      a schema that the provider can't be held to is warned about; \
      options, variables and secrets in shell lines are judged with more care, and a task's words authorise less; \
-     every statement of a grounded answer is held against its sources, quantities whole, and a draft that fails is void",
+     every statement of a grounded answer is held against its sources, quantities whole, and a draft that fails is void; \
+     a compaction leaves the last exchanges whole while anything else can go; \
+     calls that are written as bare JSON are read, those of unknown tools answered, and no answer is a call that was written as text; \
+     a search that fails again and again is left alone",
 ];
 
 /// The version of the rules. Journals that name none were decided by the first.

@@ -8,6 +8,7 @@ use super::{
         compress::{Planned, WANTS_ALL},
         count::Count,
         marks::Point,
+        plan::{Aim, Whole},
         report::Report,
     },
     ContextWindow, share,
@@ -50,9 +51,12 @@ impl ContextWindow {
             return false;
         }
         let done = match self.ahead.finish(count) {
-            Some(Ok(planned)) => self.install(planned, point, point.target, true, count),
+            Some(Ok(planned)) => self.install(planned, point.messages, point.target, true, count),
             Some(Err(error)) if error.code != WANTS_ALL => return false,
-            _ => return self.make_at(point, point.target, true, count).unwrap_or(false),
+            _ => {
+                let made = self.make_at(point.messages, &[point.aim()], point.target, true, count);
+                return made.unwrap_or(false);
+            }
         };
         done && {
             self.marks.trigger = share(self.marks.budget, self.high);
@@ -70,22 +74,8 @@ impl ContextWindow {
     pub fn compact_to(&mut self, most: usize, count: &mut dyn Count) -> Result<bool> {
         self.drop_ahead();
         let budget = self.marks.budget;
-        let wanted = [
-            share(budget, self.low),
-            share(budget, f64::midpoint(self.low, self.high)),
-            share(budget, self.high),
-            budget,
-            most.max(budget),
-        ];
-        let mut done = Err(Error::internal("no_target", "no mark to go down to"));
-        for target in wanted.map(|target| share(target, 1.0 / self.marks.scale)) {
-            let low = share(share(budget, self.low), 1.0 / self.marks.scale);
-            done = self.make_at(Point { messages: self.history.len(), target }, low, true, count);
-            if done.is_ok() {
-                break;
-            }
-        }
-        let smaller = done?;
+        let least = share(share(budget, self.low), 1.0 / self.marks.scale);
+        let smaller = self.make_at(self.history.len(), &self.aims(most), least, true, count)?;
         // Room to grow before the next one, even where this one could not free much.
         let room = share(budget, (self.high - self.low) / 2.0);
         let expected = self.expected();
@@ -94,11 +84,29 @@ impl ContextWindow {
         Ok(smaller)
     }
 
-    /// Makes the view anew from the first messages, down to a target; the others follow as they are. It counts for
-    /// `least` at least. If it `must_shrink` and would not, nothing changes.
+    /// What a compaction tries, in order: what was asked back stays whole up to the high mark, the last exchanges up to
+    /// the budget, or to `most` where that is more; above the high mark all else goes, so that there is room to grow. What
+    /// does not fit alone is cut to pages.
+    pub(super) fn aims(&self, most: usize) -> Vec<Aim> {
+        let budget = self.marks.budget;
+        let marks = [self.low, f64::midpoint(self.low, self.high), self.high].map(|mark| share(budget, mark));
+        let all = [budget, most.max(budget)];
+        let tries = [
+            (Whole::Recalled, marks.as_slice()),
+            (Whole::Last, marks.as_slice()),
+            (Whole::LastAlone, &all),
+            (Whole::Nothing, &all),
+        ];
+        let aim = |whole, target: usize| Aim { target: share(target, 1.0 / self.marks.scale), whole };
+        tries.iter().flat_map(|(whole, targets)| targets.iter().map(|target| aim(*whole, *target))).collect()
+    }
+
+    /// Makes the view anew from the first messages; the others follow as they are. It counts for `least` at least. If it
+    /// `must_shrink` and would not, nothing changes.
     pub(super) fn make_at(
         &mut self,
-        point: Point,
+        messages: usize,
+        aims: &[Aim],
         least: usize,
         must_shrink: bool,
         count: &mut dyn Count,
@@ -106,23 +114,22 @@ impl ContextWindow {
         if self.has_view_alone() {
             return Err(Error::internal("history_left_out", "a window of its view alone has nothing to compact"));
         }
-        let messages = point.messages.min(self.history.len());
+        let messages = messages.min(self.history.len());
         let keep = self.archived.map_or(0, |archived| messages.saturating_sub(archived));
-        let given = Given { messages, target: point.target, policy: &self.policy, archive: &self.archive, keep };
+        let given = Given { messages, aims, policy: &self.policy, archive: &self.archive, keep };
         let planned = self.history.plan(&given, count)?;
-        Ok(self.install(planned, Point { messages, ..point }, least, must_shrink, count))
+        Ok(self.install(planned, messages, least, must_shrink, count))
     }
 
     fn install(
         &mut self,
         planned: Planned,
-        point: Point,
+        messages: usize,
         least: usize,
         must_shrink: bool,
         count: &mut dyn Count,
     ) -> bool {
-        let Point { messages, .. } = point;
-        let Planned { made, added, units, left, named, rest } = planned;
+        let Planned { made, added, aim, units, left, named, rest } = planned;
         let before = self.history.planned(messages, rest);
         let new = messages..self.history.len();
         let tokens = new.clone().fold(made.report.after, |sum, at| sum.saturating_add(self.cost(at, count).0));
@@ -139,7 +146,7 @@ impl ContextWindow {
         }
         self.marks.padding = least.saturating_sub(report.after());
         self.marks.anchored = least.max(report.after());
-        self.marks.point = Some(point);
+        self.marks.point = Some(Point { messages, target: aim.target, whole: aim.whole });
         self.marks.compactions += 1;
         self.view.clear();
         self.view.extend(made.messages.into_iter().map(|placed| placed.message));

@@ -18,15 +18,19 @@ use self::saved::Saved;
 pub(super) use self::saved::is_zero;
 use super::{
     ahead::{Ahead, History, Made},
-    archive::Archive,
+    archive::{Archive, RECALL_BYTES},
     count::Count,
     facts::{Facts, Waiting},
     marks::Marks,
     pairs::Repair,
     policy::Policy,
     report::{Fate, Report},
+    search::page,
 };
-use crate::core::{error::Result, message::Message};
+use crate::core::{
+    error::Result,
+    message::{Message, Role},
+};
 
 /// A history inside a budget. Serialisable; the same calls always give the same bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,6 +63,8 @@ pub struct ContextWindow {
 pub const HIGH: f64 = 0.85;
 /// … and takes it down to this.
 pub const LOW: f64 = 0.6;
+/// Bytes that come back however small the window is.
+const LEAST_RECALLED: usize = 600;
 /// In a shorter history a compaction is made when it is due: that takes no longer than preparing it.
 const LONG: usize = 256;
 
@@ -187,6 +193,36 @@ impl ContextWindow {
         // What stands in the view as it was is not looked for.
         let kept: HashSet<*const Message> = self.view.iter().map(Arc::as_ptr).collect();
         self.archive.answer(handle, find, from, bytes, |message| !kept.contains(&Arc::as_ptr(message)))
+    }
+
+    /// The same, as one of so many answers that together take no more than a page.
+    pub fn recall_page(
+        &self,
+        handle: &str,
+        find: &str,
+        from: usize,
+        parts: usize,
+        count: &mut dyn Count,
+    ) -> Result<String> {
+        let most = self.page(count) / parts.max(1);
+        let mut bytes = RECALL_BYTES.min(most.saturating_mul(6)).max(LEAST_RECALLED);
+        loop {
+            let found = self.recall(handle, find, from, bytes)?;
+            let tokens = count.text(&found);
+            if tokens <= most || bytes == LEAST_RECALLED {
+                return Ok(found);
+            }
+            bytes = (bytes.saturating_mul(most) / tokens).min(bytes / 32 * 31).max(LEAST_RECALLED);
+        }
+    }
+
+    /// Tokens of what is asked back at a time: two of such pages stand whole beside what never leaves.
+    fn page(&self, count: &mut dyn Count) -> usize {
+        let all = share(self.marks.budget, 1.0 / self.marks.scale).saturating_sub(self.beside(count));
+        let is_said = |facts: &Facts| facts.role == Role::User && facts.says() && !facts.is_summary();
+        let mut said = self.view.iter().filter(|message| is_said(&Facts::of(message)));
+        let stays = [said.next(), said.next_back()].into_iter().flatten().map(|message| count.message(message));
+        page(all.saturating_sub(stays.sum()))
     }
 
     /// What the next request is made of.

@@ -8,6 +8,7 @@ use super::{
         ahead::{Given, Lead},
         count::Count,
         marks::Point,
+        plan::Whole,
     },
     ContextWindow, LONG, share,
 };
@@ -25,7 +26,7 @@ impl ContextWindow {
         let reached = expected > share(budget, self.high - lead.before) && expected <= self.marks.trigger;
         let target = share(share(budget, self.low - lead.deeper), 1.0 / self.marks.scale);
         (self.prepares && usual && reached && lead.is_worth_it(budget) && self.all() >= LONG && self.waiting.is_over())
-            .then_some(Point { messages: self.all(), target })
+            .then_some(Point { messages: self.all(), target, whole: Whole::Recalled })
     }
 
     /// Goes on with the next compaction, as far as the window has filled since.
@@ -38,13 +39,15 @@ impl ContextWindow {
         if self.marks.ahead.is_none() {
             self.marks.ahead = self.point_ahead(expected);
         }
-        let Some(Point { messages, target }) = self.marks.ahead else { return };
+        let Some(point) = self.marks.ahead else { return };
         if self.has_view_alone() {
             return;
         }
         if self.ahead.is_idle() {
+            let messages = point.messages;
             let keep = self.archived.map_or(0, |archived| messages.saturating_sub(archived));
-            let given = Given { messages, target, policy: &self.policy, archive: &self.archive, keep };
+            let (policy, archive, aims) = (&self.policy, &self.archive, &[point.aim()]);
+            let given = Given { messages, aims, policy, archive, keep };
             self.ahead.begin(&mut self.history, &given, count);
         }
         let new = self.tokens.saturating_sub(before);

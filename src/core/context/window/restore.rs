@@ -5,10 +5,7 @@
 use std::sync::Arc;
 
 use super::{
-    super::{
-        count::Count,
-        marks::{Marks, Point},
-    },
+    super::{count::Count, marks::Marks},
     ContextWindow, LONG, share,
 };
 use crate::core::{
@@ -28,7 +25,7 @@ impl ContextWindow {
         for message in history {
             // Before a model's message there was a request.
             if message.role == Role::Assistant && sum > trigger && !self.history.is_empty() {
-                let full = Point { messages: self.all(), target: low };
+                let full = self.all();
                 let ahead = self.marks.ahead.take().filter(|point| point.target.saturating_add(since) <= low);
                 sum = ahead.map_or(low, |point| point.target + since);
                 last = Some((ahead, full));
@@ -44,8 +41,9 @@ impl ContextWindow {
         let ahead = self.marks.ahead;
         // Otherwise all of it is due for a compaction anyway, as it is where what must stay does not fit.
         if let Some((point, full)) = last.filter(|_| sum <= trigger)
-            && point.is_none_or(|point| self.make_at(point, point.target, false, count).is_err())
-            && let Err(_too_small) = self.make_at(full, low, false, count)
+            && point
+                .is_none_or(|point| self.make_at(point.messages, &[point.aim()], point.target, false, count).is_err())
+            && let Err(_too_small) = self.make_at(full, &self.aims(self.marks.budget), low, false, count)
         {
             self.marks.point = None;
         }
@@ -66,7 +64,7 @@ impl ContextWindow {
             self.show(message, count);
         }
         if let Some(point) = marks.point {
-            self.make_at(point, point.target, false, count)?;
+            self.make_at(point.messages, &[point.aim()], point.target, false, count)?;
         }
         self.marks = marks;
         self.resume(count);

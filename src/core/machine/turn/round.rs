@@ -133,14 +133,16 @@ impl Round {
         turn: &TurnMachine,
     ) -> Self {
         let limits = calls.iter().map(|call| turn.tool(&call.name).and_then(|tool| tool.max_output)).collect();
+        let given: Vec<Option<ToolResult>> = calls.iter().map(|call| turn.recalled(call, &calls)).collect();
         let calls: Vec<Pending> = calls
             .into_iter()
+            .zip(given)
             .zip(broken)
             .zip(judged)
-            .map(|((call, broken), judged)| {
+            .map(|(((call, given), broken), judged)| {
                 let failed = |failure| ToolResult::failed(&call.id, &call.name, failure);
                 let refused = || (judged.verdict == Ruled::Forbid).then(|| forbidden(&judged));
-                let result = broken.map(failed).or_else(|| turn.recalled(&call)).or_else(|| turn.made_before(&call));
+                let result = broken.map(failed).or(given).or_else(|| turn.made_before(&call));
                 let result = result.or_else(|| unknown_tool(&call, turn).or_else(refused).map(failed));
                 Pending {
                     hash: arguments_hash(&call),

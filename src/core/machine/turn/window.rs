@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{TurnConfig, TurnMachine, emit};
 use crate::core::{
-    context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_BYTES, UNKNOWN_WINDOW, window_of},
+    context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_NAMES, UNKNOWN_WINDOW, window_of},
     error::{Error, Failure, Result},
     json::{Fields, Raw},
     machine::{Command, Notice, command::Tally, tree::LONG},
@@ -69,7 +69,8 @@ impl Default for ContextConfig {
 impl TurnConfig {
     /// The name of the tool that gives back what left the window; a tool of the caller's goes first.
     pub(in crate::core::machine) fn recall_name(&self) -> &'static str {
-        if self.tools.iter().any(|tool| tool.name == "recall") { "recall_context" } else { "recall" }
+        let [usual, beside] = RECALL_NAMES;
+        if self.tools.iter().any(|tool| tool.name == usual) { beside } else { usual }
     }
 }
 
@@ -551,7 +552,7 @@ impl TurnMachine {
     }
 
     /// The answer to a call of our own tool; `None` if it is none.
-    pub(super) fn recalled(&self, call: &ToolUse) -> Option<ToolResult> {
+    pub(super) fn recalled(&self, call: &ToolUse, calls: &[ToolUse]) -> Option<ToolResult> {
         if call.name != self.recall_name() || !self.offers_recall() {
             return None;
         }
@@ -563,9 +564,11 @@ impl TurnMachine {
             raw.to::<usize>().ok().or_else(|| raw.string()?.trim().parse().ok())
         };
         let from = number("from_line").or_else(|| number("from")).unwrap_or(1);
-        // What comes back must not push the rest out again.
-        let bytes = RECALL_BYTES.min((live.window.budget() / 2).max(600));
-        Some(match live.window.recall(&text("handle"), &text("find"), from, bytes) {
+        // What comes back must not push the rest out again, nor what is asked back beside it.
+        let beside = calls.iter().filter(|call| call.name == self.recall_name()).count().max(1);
+        let mut counter = TokenCounter::new(*live.counter.tokenizer());
+        let found = live.window.recall_page(&text("handle"), &text("find"), from, beside, &mut counter);
+        Some(match found {
             Ok(found) => ToolResult::text(&call.id, &call.name, found),
             Err(error) => {
                 let failure = ToolFailure {
