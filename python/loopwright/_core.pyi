@@ -1005,6 +1005,9 @@ def json_elements(text: str) -> list[str]:
 def check_json(text: str, what: str) -> None:
     """Whether the text is one JSON value; if not, an error that says where it goes wrong."""
 
+def search_is_down(error: str) -> bool:
+    """Whether a provider's word for what went wrong with its search means the search, and not how it was asked."""
+
 def limit_output(text: str, most: int) -> str:
     """Text of at most `most` characters: head, tail, and a line that says what was left out."""
 

@@ -53,6 +53,7 @@ __all__ = [
     "RunFinished",
     "SanityChecked",
     "SearchCompleted",
+    "SearchStarted",
     "Status",
     "Summarized",
     "Supervised",
@@ -161,13 +162,30 @@ class ToolFinished(Told):
 
 
 @dataclass(frozen=True)
+class SearchStarted(Told):
+    """A search begins, ours or the provider's, `at` seconds after the run began. Of the provider's it is told while its
+    answer streams, or behind an answer that does not; `query` is empty where it is not known by then.
+    """
+
+    id: str
+    round: int
+    query: str
+    at: float
+
+
+@dataclass(frozen=True)
 class SearchCompleted(Told):
-    """A search is done, ours or the provider's; `count` of them so far. `error` is what went wrong with it."""
+    """A search is done, ours or the provider's; `count` of them so far. `error` is what went wrong with it, `results`
+    how many came, where the provider says so. `id` and `at` are as in `SearchStarted`; a research tells neither.
+    """
 
     round: int
     query: str
     count: int
     error: str | None = None
+    id: str = ""
+    results: int | None = None
+    at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -524,6 +542,7 @@ Event: TypeAlias = (
     | ToolStarted
     | ToolProgress
     | ToolFinished
+    | SearchStarted
     | SearchCompleted
     | CallJudged
     | ApprovalAsked
@@ -564,6 +583,7 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         "reset": Reset,
         "tool_started": ToolStarted,
         "tool_finished": ToolFinished,
+        "search_started": SearchStarted,
         "search_completed": SearchCompleted,
         "call_judged": CallJudged,
         "approval_asked": ApprovalAsked,

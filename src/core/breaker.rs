@@ -95,6 +95,13 @@ impl Breaker {
         };
     }
 
+    /// Whoever was called says at `now` that it is down.
+    pub const fn trip(&mut self, now: f64) {
+        if !matches!(self.state, State::Open { .. }) {
+            self.state = State::Open { since: now };
+        }
+    }
+
     /// A probe was cancelled: its slot is free for the next call.
     pub fn cancelled(&mut self) {
         if let State::Probing { since } = self.state {

@@ -425,7 +425,11 @@ impl ProviderBlock {
 
     /// Whether the provider runs a tool here: a search, a fetch, code, an MCP call.
     pub fn is_tool_use(&self) -> bool {
-        let kind = self.kind();
+        Self::runs_tool(&self.kind())
+    }
+
+    /// The same of the type of a block.
+    pub fn runs_tool(kind: &str) -> bool {
         kind.ends_with("_tool_use") || kind.ends_with("_call")
     }
 }

@@ -446,4 +446,28 @@ pub enum Delta {
         /// The tool's name, where the wire gives one.
         name: String,
     },
+    /// A search of the provider's has begun, or ended.
+    Search(ProviderSearch),
+}
+
+/// What an answer says of a search of the provider's: that it was begun, what came of it, or both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderSearch {
+    /// The provider's id of the search.
+    pub id: String,
+    /// What is asked, empty where that is not known; `None` where the result alone is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// How it ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<SearchEnd>,
+}
+
+/// How a search of the provider's ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchEnd {
+    /// How many results came, where the provider says so.
+    pub results: Option<u64>,
+    /// The provider's word for what went wrong.
+    pub error: Option<String>,
 }

@@ -596,7 +596,7 @@ impl<W: Watch> Call<'_, W> {
         self.visible |= deltas.iter().any(|delta| match delta {
             Delta::Text { text, .. } | Delta::Reasoning { text, .. } => !text.is_empty(),
             Delta::ToolUse { .. } => true,
-            Delta::Arguments { .. } | Delta::Provider { .. } => false,
+            Delta::Arguments { .. } | Delta::Provider { .. } | Delta::Search(_) => false,
         });
         self.watch.deltas(deltas);
     }

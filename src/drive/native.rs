@@ -24,7 +24,7 @@ use super::{
     hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
     repeats::ask_until_repeated,
-    under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
+    under_way::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
 };
 use crate::core::{
     error::{Error, Failure, FailureKind, Result},
@@ -268,7 +268,7 @@ impl Driver {
                 tokio::select! {
                     biased;
                     Some(piece) = pieces.recv() => {
-                        told(piece);
+                        hear(piece, &mut run, work.now(), &mut told);
                         continue;
                     }
                     Some(kind) = receiver.recv() => kind,
@@ -283,9 +283,9 @@ impl Driver {
             }
             // What is kept has been told.
             while let Ok(piece) = pieces.try_recv() {
-                told(piece);
+                hear(piece, &mut run, work.now(), &mut told);
             }
-            let at = Time::from_seconds(work.started.elapsed().as_secs_f64());
+            let at = work.now();
             if let Some(kind) = partials {
                 run.step(Event { at, kind });
             }
@@ -309,11 +309,32 @@ impl Driver {
     }
 }
 
+/// What is heard of an answer that streams.
+enum Heard {
+    Told(Told),
+    /// Of a search of the provider's, by the command.
+    Search(Id, Delta),
+}
+
+/// Passes on what is heard of an answer; what is heard of a search the machine tells.
+fn hear(heard: Heard, run: &mut Run, at: Time, told: &mut impl FnMut(Told)) {
+    match heard {
+        Heard::Told(piece) => told(piece),
+        Heard::Search(id, delta) => {
+            for command in run.step(Event { at, kind: EventKind::Delta { id, delta } }) {
+                if let Command::Emit { notice } = command {
+                    told(Told::Notice(notice));
+                }
+            }
+        }
+    }
+}
+
 /// What is under way for a run. Dropping it ends all tasks.
 struct Work<'a> {
     driver: &'a Driver,
     sender: mpsc::UnboundedSender<EventKind>,
-    shown: mpsc::UnboundedSender<Told>,
+    shown: mpsc::UnboundedSender<Heard>,
     tasks: JoinSet<()>,
     handles: BTreeMap<Id, Vec<AbortHandle>>,
     /// What has been shown of the answers that are under way.
@@ -329,8 +350,9 @@ struct Work<'a> {
 
 /// Keeps what an answer has shown, and passes it on.
 struct Watcher {
+    id: Id,
     answer: Shown,
-    shown: mpsc::UnboundedSender<Told>,
+    shown: mpsc::UnboundedSender<Heard>,
     /// The sub-agent that speaks.
     path: Option<String>,
 }
@@ -338,10 +360,15 @@ struct Watcher {
 impl Watch for Watcher {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         self.answer.add(&deltas);
-        let _ = self.shown.send(match &self.path {
-            Some(path) => Told::Child { path: path.clone(), deltas },
-            None => Told::Deltas(deltas),
-        });
+        // A run that has ended hears nothing any more.
+        let send = |heard| drop(self.shown.send(heard));
+        let pieces = |deltas| {
+            send(Heard::Told(match &self.path {
+                Some(path) => Told::Child { path: path.clone(), deltas },
+                None => Told::Deltas(deltas),
+            }));
+        };
+        hand_out(deltas, pieces, |delta| send(Heard::Search(self.id, delta)));
     }
 
     fn used(&mut self, usage: Usage) {
@@ -350,6 +377,10 @@ impl Watch for Watcher {
 }
 
 impl Work<'_> {
+    fn now(&self) -> Time {
+        Time::from_seconds(self.started.elapsed().as_secs_f64())
+    }
+
     /// A run that ends while answers stream keeps what had come of them: in the event that ends it, or in one before.
     fn with_partial(&self, kind: EventKind) -> (Option<EventKind>, EventKind) {
         let ends = matches!(
@@ -408,7 +439,7 @@ impl Work<'_> {
                 let path = agent.map(|place| place.path.clone());
                 let repeats = self.repeats.filter(|_| purpose == Purpose::Executor);
                 self.start(id, async move {
-                    let watch = Watcher { answer, shown, path };
+                    let watch = Watcher { id, answer, shown, path };
                     let answer = ask_until_repeated(&client, &endpoint, &timeouts, &request, attempt, watch, repeats);
                     match answered(caught(answer).await) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },

@@ -36,6 +36,25 @@ impl<F: FnMut(Vec<Delta>) + Send> Watch for F {
     }
 }
 
+/// Hands out what is new of an answer, in order: pieces to whoever watches, and by themselves the searches of the
+/// provider's, which the machine takes as events, so that each has its own time and stands in the journal.
+pub fn hand_out(deltas: Vec<Delta>, mut pieces: impl FnMut(Vec<Delta>), mut search: impl FnMut(Delta)) {
+    let mut run = Vec::new();
+    for delta in deltas {
+        if matches!(delta, Delta::Search(_)) {
+            if !run.is_empty() {
+                pieces(std::mem::take(&mut run));
+            }
+            search(delta);
+        } else {
+            run.push(delta);
+        }
+    }
+    if !run.is_empty() {
+        pieces(run);
+    }
+}
+
 /// The prose that a call has shown so far, and what it has used. Cloning shares it.
 #[derive(Clone, Debug, Default)]
 pub struct Shown(Arc<Mutex<(String, Usage)>>);

@@ -54,6 +54,8 @@ impl<'a> Written<'a> {
                     reader.feed(text.as_bytes(), &self.shown, &mut self.read);
                     self.show(block, &mut shown);
                 }
+                // Of no block, and so the end of none.
+                Delta::Search(_) => shown.push(delta),
                 other => {
                     self.finish_block(&mut shown);
                     shown.push(self.renumber(other));
@@ -123,6 +125,7 @@ impl<'a> Written<'a> {
             Delta::Provider { block, kind, name } => {
                 Delta::Provider { block: self.block(Piece::Other(block)), kind, name }
             }
+            Delta::Search(_) => delta,
         }
     }
 }

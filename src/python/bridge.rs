@@ -35,7 +35,7 @@ use crate::{
         http::{CallFailure, Timeouts},
         queue::{Queue, Wake},
         repeats::ask_until_repeated,
-        under_way::{Shown, Watch, answered, broken_search, caught, caught_now},
+        under_way::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
         web_call::{WebAnswer, WebCall},
     },
 };
@@ -111,15 +111,9 @@ impl Hub {
         for (key, item) in items {
             match item {
                 Item::Event(kind) => out.push((key, Bound::new(py, machine::Event(kind))?.into_any())),
-                Item::Deltas(deltas) => {
-                    let objects: Vec<_> =
-                        deltas.into_iter().map(|delta| delta_object(py, delta)).collect::<PyResult<_>>()?;
-                    out.push((key, PyList::new(py, objects)?.into_any()));
-                }
+                Item::Deltas(deltas) => out.push((key, PyList::new(py, delta_objects(py, deltas)?)?.into_any())),
                 Item::Apart(id, deltas) => {
-                    let objects: Vec<_> =
-                        deltas.into_iter().map(|delta| delta_object(py, delta)).collect::<PyResult<_>>()?;
-                    out.push((key, (id, objects).into_pyobject(py)?.into_any()));
+                    out.push((key, (id, delta_objects(py, deltas)?).into_pyobject(py)?.into_any()));
                 }
                 Item::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
                 Item::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
@@ -171,7 +165,7 @@ impl Hub {
         let work = async move {
             let Command::Generate { request, purpose, attempt, .. } = &*command else { return };
             let repeats = repeats.filter(|_| *purpose == Purpose::Executor);
-            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, apart: apart.then_some(id) };
+            let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, id, apart };
             // Whoever waits for this call is told of its end, whatever that is.
             // One of several models is named with its provider; the provider knows it by its own name.
             let named = request.model.strip_prefix(&*endpoint.inner.name).and_then(|rest| rest.strip_prefix(':'));
@@ -305,21 +299,21 @@ struct Watcher<'a> {
     key: u64,
     seen: Option<&'a Shown>,
     inbox: &'a Inbox,
-    /// The command, where deltas name it.
-    apart: Option<u64>,
+    /// The command.
+    id: u64,
+    /// Whether deltas name it.
+    apart: bool,
 }
 
 impl Watch for Watcher<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         let Some(seen) = self.seen else { return };
         seen.add(&deltas);
-        self.inbox.push((
-            self.key,
-            match self.apart {
-                Some(id) => Item::Apart(id, deltas),
-                None => Item::Deltas(deltas),
-            },
-        ));
+        let push = |item| {
+            self.inbox.push((self.key, item));
+        };
+        let pieces = |deltas| push(if self.apart { Item::Apart(self.id, deltas) } else { Item::Deltas(deltas) });
+        hand_out(deltas, pieces, |delta| push(Item::Event(EventKind::Delta { id: self.id, delta })));
     }
 
     fn used(&mut self, usage: Usage) {
@@ -515,13 +509,18 @@ delta_class!(
     ProviderDelta { kind, name }
 );
 
-/// The object for a delta.
-pub(super) fn delta_object(py: Python<'_>, delta: Delta) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match delta {
-        Delta::Text { block, text } => Bound::new(py, TextDelta::new(text, block))?.into_any(),
-        Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta::new(text, block))?.into_any(),
-        Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta::new(id, name, block))?.into_any(),
-        Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta::new(text, block))?.into_any(),
-        Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta::new(kind, name, block))?.into_any(),
-    })
+/// The objects for deltas. What a run is told of searches are events of its own.
+pub(super) fn delta_objects(py: Python<'_>, deltas: Vec<Delta>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let mut objects = Vec::with_capacity(deltas.len());
+    for delta in deltas {
+        objects.push(match delta {
+            Delta::Text { block, text } => Bound::new(py, TextDelta::new(text, block))?.into_any(),
+            Delta::Reasoning { block, text } => Bound::new(py, ReasoningDelta::new(text, block))?.into_any(),
+            Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta::new(id, name, block))?.into_any(),
+            Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta::new(text, block))?.into_any(),
+            Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta::new(kind, name, block))?.into_any(),
+            Delta::Search(_) => continue,
+        });
+    }
+    Ok(objects)
 }

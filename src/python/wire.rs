@@ -9,7 +9,7 @@ use crate::core::{
     error::Failure,
     machine::turn,
     message::{Message, Wire},
-    request::{Request, Response},
+    request::{Delta, Request, Response},
     wire::{self, stream::Stream},
 };
 
@@ -80,6 +80,7 @@ pub(super) fn decode_stream(wire: &str, chunks: Vec<Vec<u8>>) -> PyResult<(Strin
         stream.finish(&mut deltas)
     };
     let response = feed().map_err(|failure| errors::exception(&failure.to_error()))?;
+    deltas.retain(|delta| !matches!(delta, Delta::Search(_)));
     Ok((text(&response), text(&deltas)))
 }
 
@@ -138,7 +139,7 @@ impl StreamDecoder {
         // Nothing of Python is touched under the lock: whoever waits for it would keep the interpreter from a halt.
         let fed = self.stream().feed(chunk, &mut deltas);
         fed.map_err(|failure| failed(&failure))?;
-        deltas.into_iter().map(|delta| bridge::delta_object(py, delta)).collect()
+        bridge::delta_objects(py, deltas)
     }
 
     /// Whether the wire's last event has been seen.
@@ -152,8 +153,7 @@ impl StreamDecoder {
         let mut deltas = Vec::new();
         let finished = self.stream().finish(&mut deltas);
         let response = finished.map_err(|failure| failed(&failure))?;
-        let deltas: PyResult<_> = deltas.into_iter().map(|delta| bridge::delta_object(py, delta)).collect();
-        Ok((text(&response), deltas?))
+        Ok((text(&response), bridge::delta_objects(py, deltas)?))
     }
 
     /// What has come so far and is whole enough to stand in a history.
@@ -166,4 +166,10 @@ impl StreamDecoder {
 #[pyfunction]
 pub(super) fn limit_output(text: &str, most: usize) -> String {
     turn::limit_output(text, most)
+}
+
+/// Whether a provider's word for what went wrong with its search means the search, and not how it was asked.
+#[pyfunction]
+pub(super) fn search_is_down(error: &str) -> bool {
+    turn::search_is_down(error)
 }

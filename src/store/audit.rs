@@ -41,7 +41,7 @@ const MOST_DETAIL: usize = 4_096;
 const MOST_EVENTS: usize = 100_000;
 
 /// The types of events, and what each says.
-pub const TYPES: [(&str, &str); 44] = [
+pub const TYPES: [(&str, &str); 45] = [
     ("run_finished", "a run has ended: why, tokens, cost, seconds, tools"),
     ("run_failed", "a run has ended with an error: its code"),
     ("round_started", "a request goes to the model"),
@@ -50,6 +50,7 @@ pub const TYPES: [(&str, &str); 44] = [
     ("reset", "what was shown of an answer is void"),
     ("tool_started", "a tool begins: its name; arguments are left out"),
     ("tool_finished", "a tool is done: whether it failed, seconds"),
+    ("search_started", "a search begins"),
     ("search_completed", "a search is done"),
     ("call_judged", "the guard has judged a call: verdict, risk, rules"),
     ("approval_asked", "a person is asked about a call"),

@@ -3,7 +3,7 @@
 use loopwright::core::{
     error::FailureKind,
     message::{Block, StopReason, Usage},
-    request::Delta,
+    request::{Delta, ProviderSearch, SearchEnd},
     wire::{Decode, openai_responses::StreamDecoder},
 };
 use serde_json::{Value, json};
@@ -59,6 +59,7 @@ fn a16_a_stream_gives_the_whole_answer_and_shows_all_of_it() {
     let usage = Usage { input: 10, output: 7, cache_read: 4, cache_write: 0, reasoning: 5, provider_tool_uses: 1 };
     assert_eq!(whole.usage, usage);
     let text = |text: &str| text.to_owned();
+    let searched = |end| Delta::Search(ProviderSearch { id: text("ws_1"), query: Some(String::new()), end });
     assert_eq!(
         deltas,
         [
@@ -67,6 +68,8 @@ fn a16_a_stream_gives_the_whole_answer_and_shows_all_of_it() {
             Delta::Reasoning { block: 0, text: text("\n\n") },
             Delta::Reasoning { block: 0, text: text("Two.") },
             Delta::Provider { block: 1, kind: text("web_search_call"), name: String::new() },
+            searched(None),
+            searched(Some(SearchEnd { results: None, error: None })),
             Delta::Text { block: 2, text: text("Grü") },
             Delta::Text { block: 2, text: text("ße") },
             Delta::ToolUse { block: 3, id: text("c1"), name: text("add") },

@@ -39,6 +39,7 @@ from loopwright.events import (
     RunFinished,
     SanityChecked,
     SearchCompleted,
+    SearchStarted,
     Status,
     Summarized,
     Supervised,
@@ -108,7 +109,7 @@ def what_happened(event: Event) -> str:
             return f"{reason}, {assert_type(delay, float)} s"
         case ToolStarted(name=name) | ToolProgress(name=name) | ToolFinished(name=name):
             return assert_type(name, str)
-        case SearchCompleted(query=query):
+        case SearchStarted(query=query) | SearchCompleted(query=query):
             return assert_type(query, str)
         case CallJudged(name=name, verdict=verdict):
             return name + assert_type(verdict, str)

@@ -82,8 +82,7 @@ class SyncDriver(Driver):
             while True:
                 while self.wanted:
                     self.wanted.popleft()()
-                while self.outcome is None and (event := self.next_event()) is not None:
-                    self.step(event)
+                self.feed()
                 while self.told:
                     yield from self.next_told()
                 if self.outcome is not None:
@@ -117,12 +116,23 @@ class SyncDriver(Driver):
         next_at = min([now + self.patience, *self.timers.values(), *(at for at, _ in self.limits)])
         self.hub.wait(max(0.0, next_at - now))
         for _, item in self.hub.drain():
+            if type(item) is _core.Event:
+                self.inbox.append(item)
+                continue
+            # What an event before it tells stands before it.
+            if self.inbox:
+                self.feed()
             if isinstance(item, list):
                 self.tell_deltas(item)
             elif type(item) is tuple:
                 self.tell_pieces(*item)
             else:
                 self.inbox.append(item)
+
+    def feed(self) -> None:
+        """Feeds the machine with all that is there."""
+        while self.outcome is None and (event := self.next_event()) is not None:
+            self.step(event)
 
     def interrupt_soon(self, how: str) -> None:
         """Ends the run, from any thread."""

@@ -66,6 +66,7 @@ class Watcher:
             events.ToolStarted: self._tool_started,
             events.ToolProgress: lambda event: self._status(one_line(event.text[:_LOOKED_AT])),
             events.ToolFinished: self._tool_finished,
+            events.SearchStarted: self._searches,
             events.SearchCompleted: self._searched,
             events.CallJudged: self._judged,
             events.ApprovalDecided: self._decided,
@@ -216,10 +217,16 @@ class Watcher:
             shown = words if len(words) <= _LAST_WORDS else "…" + words[-_LAST_WORDS:]
             self._status(f"{who}: {shown}")
 
+    def _searches(self, event: events.SearchStarted) -> None:
+        # A tool of ours that searches was told already.
+        if event.id not in self._running:
+            self._status(f"Searching{_for(event.query)}")
+
     def _searched(self, event: events.SearchCompleted) -> None:
         # A tool of ours that searches was told already.
         if not any(event.query in sentence for sentence in self._told):
-            self._note(f"Searched for “{one_line(event.query)}”")
+            failed = f": {one_line(event.error)}" if event.error else ""
+            self._note(f"{'A search failed' if failed else 'Searched'}{_for(event.query)}{failed}")
 
     def _phase_started(self, event: events.PhaseStarted) -> None:
         attempt = event.attempt
@@ -265,3 +272,7 @@ class Watcher:
 
     def _note(self, text: str) -> None:
         self._screen.note(text, style=Style.DIM)
+
+
+def _for(query: str) -> str:
+    return f" for “{one_line(query)}”" if query else ""

@@ -16,7 +16,7 @@ from loopwright import _core
 from loopwright.agent import Agent
 from loopwright.budget import Budget, Complexity
 from loopwright.errors import LoopwrightError, UsageError
-from loopwright.events import ProviderDelta, RoundStarted, SearchCompleted, ToolStarted
+from loopwright.events import SearchCompleted, SearchStarted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -72,10 +72,12 @@ class SearchStatus:
 
     state: str
     query: str
-    """What is asked; of the provider's own search it is known when the search is done."""
+    """What is asked; empty where the provider tells it only when the search is done."""
     round: int
     count: int
     """Searches that were done so far."""
+    results: int | None = None
+    """How many came, where the provider says so."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,12 @@ class Verification:
     """Why it could not."""
     result: Result[Any] = field(repr=False)
     """How the run went: stop reason, rounds and their times, tokens, messages."""
+
+    @property
+    def verdict(self) -> str:
+        """What the answer says of the claim; `unverifiable` where it says nothing, as where no answer came."""
+        said = self.findings.get("verdict")
+        return said.strip() if isinstance(said, str) and said.strip() else "unverifiable"
 
     @property
     def partial(self) -> bool:
@@ -340,7 +348,7 @@ class Verifier:
         """
         check = _Check(self, claim, complexity)
         options = {"messages": messages, "signal": signal, "journal": journal, "budget": check.budget}
-        heard = check.heard(on_event) if on_event is not None else None
+        heard = check.heard(on_event)
         try:
             result = await check.agent.run(check.prompt, on_event=heard, **options)
         except BaseException:
@@ -361,7 +369,7 @@ class Verifier:
         """`run` without asyncio."""
         check = _Check(self, claim, complexity)
         options = {"messages": messages, "signal": signal, "journal": journal, "budget": check.budget}
-        heard = check.heard(on_event, asynchronous=False) if on_event is not None else None
+        heard = check.heard(on_event, asynchronous=False)
         try:
             result = check.agent.run_sync(check.prompt, on_event=heard, **options)
         except BaseException:
@@ -427,14 +435,21 @@ class _Check:
                     "the search failed again and again and is left alone for now: the claim was checked without it"
                 )
             self.probing = left is None
-        self.round = 0
         self.count = 0
         self.times: list[tuple[str, int, float]] = []
         self.started: dict[str, tuple[str, float]] = {}
         self.began = time.time()
 
-    def heard(self, on_event: Callable[[Any], Any], *, asynchronous: bool = True) -> Callable[[Event], Any]:
+    def heard(self, on_event: Callable[[Any], Any] | None, *, asynchronous: bool = True) -> Callable[[Event], Any]:
+        """What hears the events of the run; the log needs them too, for each search's own time."""
         import inspect
+
+        if on_event is None:
+
+            def nobody(event: Event) -> None:
+                self.told(event)
+
+            return nobody
 
         if asynchronous and inspect.iscoroutinefunction(on_event):
 
@@ -454,18 +469,13 @@ class _Check:
 
     def told(self, event: Event) -> list[Any]:
         """The event, and what it says about searches."""
-        if isinstance(event, RoundStarted):
-            self.round = event.round
-        elif isinstance(event, ProviderDelta) and _begins_search(event):
-            return [event, SearchStatus("started", "", self.round, self.count)]
-        elif isinstance(event, ToolStarted) and "search" in event.name:
-            query = event.input.get("query") if isinstance(event.input, dict) else None
-            return [event, SearchStatus("started", str(query or ""), event.round, self.count)]
-        elif isinstance(event, SearchCompleted):
+        if isinstance(event, SearchStarted):
+            return [event, SearchStatus("started", event.query, event.round, self.count)]
+        if isinstance(event, SearchCompleted):
             self.count = event.count
-            self.times.append((event.query, event.round, time.time()))
+            self.times.append((event.query, event.round, self.began + (event.at or 0.0)))
             state = "finished" if event.error is None else "failed"
-            return [event, SearchStatus(state, event.query, event.round, event.count)]
+            return [event, SearchStatus(state, event.query, event.round, event.count, event.results)]
         return [event]
 
     def gave_up(self) -> None:
@@ -479,13 +489,16 @@ class _Check:
         said = self._own(result.messages)
         found = searches_of(said)
         outcomes = [error for _, _, error in found.searches]
-        without = next((text for text in result.warnings if text.startswith("without_tools")), None)
+        told = result.warnings
+        without, down = (
+            next((t for t in told if t.startswith(code)), None) for code in ("without_tools", "search_down")
+        )
         if self.probing:
             # What was refused, or did not come in time, was a search that failed.
             self._judge([*outcomes, "refused"] if without else outcomes)
         searches = self._provider_log(found, result, said) + self._own_log_of(said)
         if self.why_not is None:
-            self.why_not = without
+            self.why_not = without or down
         if self.why_not is None and searches and all(search.error for search in searches):
             self.why_not = f"every search failed: {searches[-1].error}"
         hits = {hit.url: hit for search in searches for hit in search.hits}
@@ -507,11 +520,11 @@ class _Check:
     def _judge(self, outcomes: list[str | None]) -> None:
         breaker = self.verifier.breaker
         for error in outcomes:
-            # A limit that was set is no failure.
-            if error in (None, "max_uses_exceeded", "query_too_long", "invalid_tool_input"):
-                breaker.success()
-            else:
+            if error is not None and _core.search_is_down(error):
                 breaker.failure(time.monotonic())
+            else:
+                # A limit that was set is no failure.
+                breaker.success()
         if not outcomes:
             breaker.cancelled()
 
@@ -545,10 +558,6 @@ class _Check:
                     continue
                 log.append(VerifiedSearch(record.query, round_, record.at, record.duration, record.hits, record.error))
         return log
-
-
-def _begins_search(event: ProviderDelta) -> bool:
-    return event.kind == "web_search_call" or (event.kind == "server_tool_use" and event.name == "web_search")
 
 
 def _filled(prompt: str | Callable[[str], str], claim: str) -> str:
@@ -629,7 +638,8 @@ def verifier(
         prompt: What is asked, with `{claim}` in it, or a function of the claim.
         timeout: Seconds for one request, the provider's searches included.
         max_tokens: Tokens of one answer.
-        threshold: After so many failed searches in a row claims are checked without the provider's search.
+        threshold: After so many failed searches in a row claims are checked without the provider's search. Within one
+            claim three in a row are enough, of ours too: the next request goes without them.
         cooldown: For so many seconds; then one claim tries it again.
         budget: Other limits; iterations are those of the complexity.
         options: What else an `Agent` takes.

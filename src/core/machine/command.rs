@@ -311,8 +311,23 @@ pub enum Notice {
         /// Seconds it took.
         duration: f64,
     },
+    /// A search begins: a tool of ours with `search` in its name, or the provider's own; of that it is told while the answer
+    /// streams, or behind an answer that does not stream.
+    SearchStarted {
+        /// The id of the call, ours or the provider's.
+        id: String,
+        /// The round.
+        round: u32,
+        /// The query, empty where the provider tells it only with the end of the search, or not at all.
+        query: String,
+        /// When, in seconds since the run began.
+        at: f64,
+    },
     /// A search is done: a tool of ours with `search` in its name, or the provider's own.
     SearchCompleted {
+        /// The id of the call, ours or the provider's; empty in a research, which calls no tools.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        id: String,
         /// The round.
         round: u32,
         /// The query, where it is known.
@@ -322,6 +337,12 @@ pub enum Notice {
         /// What went wrong, if something did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// How many results came, where the provider says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        results: Option<u64>,
+        /// When, in seconds since the run began; not told in a research.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<f64>,
     },
     /// The guard has judged a call, before anything of its reply ran.
     CallJudged {
@@ -783,16 +804,6 @@ pub(crate) fn shorten(text: &str, chars: usize) -> String {
         short.push('…');
     }
     short
-}
-
-/// The first string among the arguments: what a search was for.
-pub(crate) fn query_of(input: &Raw) -> String {
-    let fields = crate::core::json::Fields::parse(input.text()).unwrap_or_default();
-    ["query", "q", "pattern", "url"]
-        .iter()
-        .find_map(|key| fields.get_str(key))
-        .or_else(|| fields.iter().find_map(|(_, value)| value.string()))
-        .unwrap_or_default()
 }
 
 /// The text of a system message, where there is one.

@@ -11,6 +11,7 @@ pub mod offline;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod schema;
+pub mod searches;
 pub mod sse;
 pub mod stream;
 

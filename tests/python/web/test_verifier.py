@@ -10,10 +10,10 @@ from pathlib import Path
 
 import loopwright.presets._verifier as room
 import pytest
-from loopwright import LoopwrightError, UsageError
+from loopwright import Call, LoopwrightError, UsageError
 from loopwright.events import RoundFinished, TextDelta
 from loopwright.presets import Scores, SearchStatus, Verification, complexity_of, parse_scores, verifier
-from loopwright.testing import ScriptedModel, WireServer, call, fault, recorded, response, text
+from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, recorded, response, text
 
 KEY = "sk-test-0123456789"
 SCORED = 'It holds.\n```json\n{"evidence": 80, "epistemology": 70, "sources": 60, "logic": 90, "verdict": "true"}\n```'
@@ -132,7 +132,7 @@ def test_a15_a16_a17_text_streams_and_searches_tell_that_they_begin_and_end(chec
     with WireServer([searching("oslo", 1, words=SCORED)]) as server:
         verification, events = check(at(server))
     status = [(event.state, event.query, event.count) for event in events if isinstance(event, SearchStatus)]
-    assert status == [("started", "", 0), ("finished", "oslo", 1)]
+    assert status == [("started", "oslo", 0), ("finished", "oslo", 1)]
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == SCORED
     started = next(at for at, event in enumerate(events) if isinstance(event, SearchStatus))
     written = next(at for at, event in enumerate(events) if isinstance(event, TextDelta))
@@ -258,7 +258,7 @@ def test_a17_a_search_that_fails_says_so_and_does_not_finish(check):
     with WireServer([searching("oslo", 1, words=SCORED, error="unavailable")]) as server:
         _, events = check(at(server))
     told = [(event.state, event.query) for event in events if isinstance(event, SearchStatus)]
-    assert told == [("started", ""), ("failed", "oslo")]
+    assert told == [("started", "oslo"), ("failed", "oslo")]
     with WireServer([call("web_search", query="oslo"), text(SCORED)]) as server:
         verification, events = check(at(server, search=broken))
     told = [(event.state, event.query) for event in events if isinstance(event, SearchStatus)]
@@ -288,6 +288,72 @@ def test_a19_searches_that_fail_again_and_again_are_left_alone_for_a_while():
         assert check.run_sync("Oslo.").searched
         assert server.requests[4]["body"]["tools"]
         assert check.run_sync("Oslo.").searched
+
+
+def without_tools(request) -> bool:
+    """Whether the model could call nothing: the wire wants the tools of a conversation with calls to stay."""
+    body = request["body"]
+    return not body.get("tools") or body.get("tool_choice") == {"type": "none"}
+
+
+UNSURE = SCORED.replace('"true"', '"unverifiable"')
+
+
+@pytest.mark.parametrize("complexity", ["moderate", "complex", "breaking"])
+@pytest.mark.parametrize("dead", ["raises", "hangs", "provider", "at once"])
+def test_a19_a21_a_dead_search_is_left_alone_within_the_claim_and_a_verdict_comes(check, complexity, dead):
+    from loopwright.search import as_search
+
+    def broken(query):
+        raise OSError(f"no network for {query}")
+
+    async def hangs(query):
+        await asyncio.sleep(60)
+
+    options = {"search": broken}
+    asks = [call("web_search", query=f"oslo {number}") for number in range(3)]
+    if dead == "hangs":
+        options["search"] = as_search(hangs)
+        options["search"].timeout = 0.05
+    if dead == "provider":
+        options = {}
+        asks = [searching(f"q{number}", number, stop="pause_turn", error="unavailable") for number in range(3)]
+    if dead == "at once":
+        asks = [calls(*(Call("web_search", {"query": f"oslo {number}"}, f"c{number}") for number in range(3)))]
+    with WireServer([*asks, text(UNSURE)]) as server:
+        verification, events = check(at(server, **options), complexity=complexity)
+        requests = server.requests
+    assert [without_tools(request) for request in requests] == [False] * len(asks) + [True]
+    assert "does not work now" in str(requests[-1]["body"]["messages"][-1])
+    assert verification.result.stop_reason == "natural"
+    assert (verification.verdict, verification.partial, verification.searched) == ("unverifiable", False, False)
+    assert verification.why_not in verification.warnings
+    assert [event.state for event in events if isinstance(event, SearchStatus)].count("failed") == 3
+    assert len(verification.searches) == 3
+    assert all(one.error for one in verification.searches)
+
+
+def test_a19_a21_the_last_request_goes_without_a_search_that_failed_before_it(check):
+    failing = [searching(f"q{number}", number, stop="pause_turn", error="unavailable") for number in range(2)]
+    with WireServer([*failing, text(UNSURE)]) as server:
+        verification, _ = check(at(server), complexity="simple")
+        assert [without_tools(request) for request in server.requests] == [False, False, True]
+    assert (verification.result.stop_reason, verification.verdict) == ("natural", "unverifiable")
+
+
+def test_a19_a_search_that_comes_back_is_not_left_alone(check):
+    errors = ["unavailable", "unavailable", None, "unavailable", "max_uses_exceeded", "max_uses_exceeded"]
+    paused = [searching(f"q{number}", number, stop="pause_turn", error=error) for number, error in enumerate(errors, 1)]
+    with WireServer([*paused, text(SCORED)]) as server:
+        verification, _ = check(at(server), complexity="complex")
+        assert not any(without_tools(request) for request in server.requests)
+    assert verification.verdict == "true"
+
+
+def test_a21_where_no_answer_comes_the_verdict_says_so():
+    with WireServer([searching(f"q{n}", n, stop="pause_turn", error="unavailable") for n in range(3)]) as server:
+        verification = at(server).run_sync("Oslo.", complexity="simple")
+    assert (verification.partial, verification.verdict) == (True, "unverifiable")
 
 
 def test_a19_a_limit_that_was_set_is_no_failure():

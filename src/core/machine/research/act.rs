@@ -137,7 +137,8 @@ impl ResearchMachine {
             asked.hits = hits.len();
         }
         let (round, count) = (self.state.cycles + 1, self.outcome.searches);
-        emit(out, Notice::SearchCompleted { round, query, count, error: failed });
+        let (id, results) = (String::new(), None);
+        emit(out, Notice::SearchCompleted { id, round, query, count, error: failed, results, at: None });
         if let Some(slot) = self.hits.get_mut(at) {
             *slot = Some(hits);
         }

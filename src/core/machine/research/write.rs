@@ -241,7 +241,8 @@ impl ResearchMachine {
         let (query, topic) = (section.query.clone(), section.topic.topic.clone());
         let (round, count) = (self.state.cycles, self.outcome.searches);
         let error = hits.as_ref().err().map(|error| error.code.to_string());
-        emit(out, Notice::SearchCompleted { round, query: query.clone(), count, error });
+        let (id, told, results) = (String::new(), query.clone(), None);
+        emit(out, Notice::SearchCompleted { id, round, query: told, count, error, results, at: None });
         match hits {
             Ok(hits) => {
                 for hit in hits.into_iter().take(self.config.limits.review_hits) {

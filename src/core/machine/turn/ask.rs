@@ -149,6 +149,9 @@ impl TurnMachine {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
         }
+        if let Some(tools) = self.without_search(&request.tools) {
+            request.tools = tools.into();
+        }
         if self.without_tools {
             request.tools = std::sync::Arc::default();
         } else if self.tools_off && !request.tools.is_empty() {

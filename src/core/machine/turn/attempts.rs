@@ -26,6 +26,7 @@ impl TurnMachine {
         out: &mut Vec<Command>,
     ) {
         let visible = visible || asking.visible;
+        self.end_searches(|_| Some(failure.kind.name().to_owned()), out);
         if let Some(partial) = &partial {
             self.spent.add(partial.usage, self.config.price.as_ref());
         }
@@ -147,7 +148,7 @@ impl TurnMachine {
         failure.kind == FailureKind::Timeout && self.searches_itself() && self.may_degrade()
     }
 
-    fn searches_itself(&self) -> bool {
+    pub(super) fn searches_itself(&self) -> bool {
         self.config.provider_tools.iter().any(|tool| matches!(tool, Tool::WebSearch(_)))
     }
 

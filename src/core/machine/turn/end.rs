@@ -103,6 +103,7 @@ impl TurnMachine {
         }
         self.desk.take_back(|_| true, out);
         self.last_summary(out);
+        self.cut_searches(out);
         let answered = stop.is_success();
         let took_over = self.desk.acting > 0 || self.model.is_some();
         let acted = took_over.then(|| Acted { place: self.place(), model: self.model().to_owned() });

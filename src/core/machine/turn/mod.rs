@@ -28,6 +28,7 @@ mod role_config;
 mod roles;
 mod round;
 mod sanity;
+mod searches;
 mod senses;
 mod step;
 mod summarize;
@@ -56,6 +57,8 @@ pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConf
 use roles::Desk;
 pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
+use searches::Searching;
+pub use searches::search_is_down;
 use supervise::Supervising;
 pub use table::{TRANSITIONS, diagram, transitions};
 pub use text::limit_output;
@@ -172,6 +175,12 @@ pub struct TurnMachine {
     /// The request that a hook put in the place of the one that goes out, or went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replaced: Option<Box<Request>>,
+    /// Searches of the provider's that the answer under way has told of, and those that go on from the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    searching: Vec<Searching>,
+    /// The provider's search is left alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    search_off: bool,
 }
 
 impl TurnMachine {
@@ -213,6 +222,8 @@ impl TurnMachine {
             escalated: false,
             front: Front::default(),
             replaced: None,
+            searching: Vec::new(),
+            search_off: false,
         }
     }
 

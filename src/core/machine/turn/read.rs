@@ -4,7 +4,7 @@
 //! empty answer is never a success.
 
 use super::{
-    super::{Command, IterationRecord, Notice, Stop, command::query_of},
+    super::{Command, IterationRecord, Notice, Stop},
     Asking, Phase, TurnMachine,
     calls::{Tidy, tidy_reply},
     decision::{Decision, Situation, assess},
@@ -17,8 +17,7 @@ use crate::core::{
     error::Error,
     extract::{self, Reading},
     guard::Judgement,
-    json::Fields,
-    message::{Block, Message, StopReason, ToolUse},
+    message::{Message, StopReason, ToolUse},
     request::Response,
     sense::{
         continuation::{Standing, continuation},
@@ -41,8 +40,8 @@ impl TurnMachine {
 
     /// Reads an answer and decides what to do with it.
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
+        self.searches_read(&response, response.stop == StopReason::PauseTurn, out);
         let Response { mut message, stop, .. } = response;
-        self.count_provider_searches(&message, out);
         let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
@@ -131,7 +130,12 @@ impl TurnMachine {
                 self.phase = Phase::Tools(round);
                 self.advance(out);
             }
-            Decision::Continue if stop == StopReason::PauseTurn => self.ask(out),
+            Decision::Continue if stop == StopReason::PauseTurn => {
+                if let Some(word) = self.leave_searches(out) {
+                    self.history.push(Message::user(word));
+                }
+                self.ask(out);
+            }
             Decision::Continue | Decision::PauseForConfirm => {
                 self.nudged = true;
                 let next_step = speech::stated_step(&prose);
@@ -249,37 +253,4 @@ impl TurnMachine {
         self.ask(out);
         true
     }
-
-    fn count_provider_searches(&mut self, message: &Message, out: &mut Vec<Command>) {
-        let round = self.round();
-        for block in &message.content {
-            if let Block::Provider(block) = block
-                && block.is_tool_use()
-                && (block.kind().contains("search") || block.field("name").is_some_and(|name| name.contains("search")))
-            {
-                self.outcome.searches += 1;
-                let input = Fields::parse(block.raw.text()).unwrap_or_default();
-                let query = input.get("input").or_else(|| input.get("action")).map(query_of);
-                let query = query.unwrap_or_default();
-                let error = search_error(&input, message);
-                emit(out, Notice::SearchCompleted { round, query, count: self.outcome.searches, error });
-            }
-        }
-    }
-}
-
-/// What went wrong with a search of the provider: it says so in the call itself, or in the result that names its id.
-fn search_error(call: &Fields, message: &Message) -> Option<String> {
-    if let Some(status) = call.get_str("status") {
-        return (status != "completed").then_some(status);
-    }
-    let id = call.get_str("id")?;
-    message.content.iter().find_map(|block| {
-        let Block::Provider(block) = block else { return None };
-        let result = Fields::parse(block.raw.text()).ok()?;
-        if result.get_str("tool_use_id")? != id {
-            return None;
-        }
-        Fields::parse(result.get("content")?.text()).ok()?.get_str("error_code")
-    })
 }

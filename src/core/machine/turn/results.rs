@@ -4,20 +4,20 @@
 //! say goes with them.
 
 use super::{
-    super::{
-        CallRecord, Command, Limit, Notice, Stop,
-        command::{query_of, shorten},
-    },
+    super::{CallRecord, Command, Limit, Notice, Stop, command::shorten},
     Phase, TurnMachine,
     calls::not_run,
     emit,
     round::Round,
     sanity::Checked,
+    searches::{is_outage, is_search},
     senses,
 };
 use crate::core::{
+    error::FailureKind,
     message::{Block, Message, Role, ToolResult},
     sense::stuck::{distinct_steps, outcomes},
+    wire::searches::query_of,
 };
 
 impl TurnMachine {
@@ -37,12 +37,14 @@ impl TurnMachine {
     pub(super) fn executed(&mut self, at: usize, out: &mut Vec<Command>) {
         let Phase::Tools(round) = &self.phase else { return };
         let Some(pending) = round.calls.get(at) else { return };
-        let (name, query) = (pending.call.name.clone(), query_of(&pending.call.input));
+        let (id, name, query) = (pending.call.id.clone(), pending.call.name.clone(), query_of(&pending.call.input));
         let failure = pending.result.as_ref().and_then(|result| result.failure.as_ref());
         let error = failure.map(|failure| failure.kind.clone());
-        let outage = failure.is_some_and(|failure| matches!(failure.kind.as_str(), "exception" | "timeout"));
+        let outage = failure.is_some_and(|failure| is_outage(&name, &failure.kind));
+        // It keeps a breaker of its own, which knows better.
+        let is_open = outage && error.as_deref() == Some(FailureKind::BreakerOpen.name());
         let finished = Notice::ToolFinished {
-            id: pending.call.id.clone(),
+            id: id.clone(),
             name: name.clone(),
             round: self.round(),
             is_error: pending.result.as_ref().is_some_and(|result| result.is_error),
@@ -52,15 +54,15 @@ impl TurnMachine {
         emit(out, finished);
         let now = self.now.seconds();
         let breaker = self.breakers.entry(name.clone()).or_default();
-        if outage {
+        if is_open {
+            breaker.trip(now);
+        } else if outage {
             breaker.failure(now);
         } else {
             breaker.success();
         }
-        if name.contains("search") {
-            self.outcome.searches += 1;
-            let notice = Notice::SearchCompleted { round: self.round(), query, count: self.outcome.searches, error };
-            emit(out, notice);
+        if is_search(&name) {
+            self.search_ended(id, query, None, error, out);
         }
         self.advance(out);
     }
@@ -81,11 +83,17 @@ impl TurnMachine {
             Some(stop) => (Some(stop), None),
             None => self.sense_round(out),
         };
+        // It goes on, without what fails.
+        stop = stop.filter(|stop| *stop != Stop::RepeatedFailures || !self.fails_searching());
+        let down = if stop.is_none() { self.leave_searches(out) } else { None };
         if stop.is_none() {
             self.escalates(out);
             blocks.append(&mut self.added);
-            blocks.extend(word.map(Block::text));
-            blocks.extend(self.word_about_budget().map(Block::text));
+            blocks.extend(word.filter(|_| down.is_none()).map(Block::text));
+            blocks.extend(down.map(Block::text));
+            if down.is_none() || !self.tools_off {
+                blocks.extend(self.word_about_budget().map(Block::text));
+            }
         }
         let mut message = Message::new(Role::User, blocks);
         if stop.is_none() {

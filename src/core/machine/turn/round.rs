@@ -14,6 +14,7 @@ use super::{
     emit,
     gate::{forbidden, judged_notice},
     question::Question,
+    searches::is_search,
     text,
 };
 use crate::core::{
@@ -22,6 +23,7 @@ use crate::core::{
     json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
     machine::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash, command::shorten},
     message::{Block, ToolFailure, ToolResult, ToolUse},
+    wire::searches::query_of,
 };
 
 /// A call of the round.
@@ -356,6 +358,9 @@ impl Round {
                 out,
                 Notice::ToolStarted { id: call.id.clone(), name: call.name.clone(), input: call.input.value(), round },
             );
+            if is_search(&call.name) {
+                turn.search_began(call.id.clone(), query_of(&call.input), out);
+            }
             let timeout = turn.tool(&call.name).and_then(|tool| tool.timeout);
             calls.push(Call { tool_use: call.clone(), timeout, round });
         }

@@ -7,7 +7,7 @@ use super::{
     super::{ApprovalDecision, Command, Event, EventKind, HookStage, Id, Limit, Machine, Notice, Stop},
     Phase, TurnMachine, emit, refuse,
 };
-use crate::core::request::Response;
+use crate::core::request::{Delta, Response};
 
 impl Machine for TurnMachine {
     fn step(&mut self, event: Event) -> Vec<Command> {
@@ -35,8 +35,9 @@ impl Machine for TurnMachine {
             }
             EventKind::Pause | EventKind::Resume if matches!(self.phase, Phase::Idle) => {}
             _ if matches!(self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
-            EventKind::Delta { id, .. } => match &mut self.phase {
-                Phase::Asking(asking) if asking.id == id => asking.visible = true,
+            EventKind::Delta { id, delta } => match (&mut self.phase, delta) {
+                (Phase::Asking(asking), Delta::Search(search)) if asking.id == id => self.search_seen(search, &mut out),
+                (Phase::Asking(asking), _) if asking.id == id => asking.visible = true,
                 _ => self.drop_answer(),
             },
             EventKind::Generated { id, response } => match &self.phase {

@@ -16,7 +16,7 @@ use crate::core::{
     json::{Fields, Raw},
     message::{Block, StopReason, ToolUse, Usage},
     request::{Delta, Response},
-    wire::{Decode, failure_kind},
+    wire::{Decode, failure_kind, searches},
 };
 
 /// All that an answer holds may not cost more memory than this.
@@ -413,6 +413,11 @@ impl Slot {
                 && call.input.text() != "{}"
             {
                 deltas.push(Delta::Arguments { block: at, text: call.input.text().to_owned() });
+            }
+            if let Block::Provider(block) = &block
+                && let Ok(fields) = Fields::parse(block.raw.text())
+            {
+                deltas.extend(searches::of_block(&fields, at).map(Delta::Search));
             }
             *self = Self::Closed(block);
         }

@@ -13,7 +13,7 @@ use crate::core::{
     json::{Fields, Raw},
     message::{Block, Extra, Message, Role, StopReason, ToolUse},
     request::{Delta, Response},
-    wire::Decode,
+    wire::{Decode, searches},
 };
 
 use super::{
@@ -87,6 +87,8 @@ pub struct StreamDecoder {
     by_id: HashMap<String, usize>,
     ids: Ids,
     finish: Option<String>,
+    /// Whether a page was cited: the provider has searched.
+    cited: bool,
     bytes: usize,
     done: bool,
     failed: Option<Failure>,
@@ -221,8 +223,13 @@ impl StreamDecoder {
         if let Some(finish) = choice.finish.filter(|finish| finish.get() != "null") {
             let finish = string(finish).ok_or_else(|| invalid("the finish reason is no string", data))?;
             if !finish.is_empty() {
-                self.finish = Some(finish.into_owned());
+                let first = self.finish.replace(finish.into_owned()).is_none();
                 self.show_all(deltas);
+                if self.cited && first {
+                    let all = self.message.fields();
+                    let results = all.get("annotations").and_then(searches::cited_in).unwrap_or_default();
+                    deltas.push(Delta::Search(searches::of_citations(&self.id, Some(results))));
+                }
             }
         }
         Ok(())
@@ -257,6 +264,10 @@ impl StreamDecoder {
             self.function(at, function, deltas)?;
         }
         for (key, value) in &delta.rest {
+            if key == "annotations" && !self.cited && searches::cited_in(&Raw::copied(value)).is_some() {
+                self.cited = true;
+                deltas.push(Delta::Search(searches::of_citations(&self.id, None)));
+            }
             // A second spelling of the reasoning repeats it.
             if !matches!(key.as_ref(), "reasoning" | "reasoning_content") {
                 self.message.add(&kept_key(key), value.get(), true)?;

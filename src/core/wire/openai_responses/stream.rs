@@ -7,7 +7,7 @@
 mod event;
 mod so_far;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
@@ -22,8 +22,8 @@ use crate::core::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
     message::Block,
-    request::{Delta, Response},
-    wire::Decode,
+    request::{Delta, ProviderSearch, Response},
+    wire::{Decode, searches},
 };
 
 /// Events in, deltas out, one response at the end.
@@ -36,6 +36,8 @@ pub struct StreamDecoder {
     shown: Vec<Shown>,
     /// What the first event said of the answer.
     created: Option<Raw>,
+    /// The ids of searches whose beginning was told.
+    searching: HashSet<String>,
     end: End,
 }
 
@@ -170,6 +172,10 @@ impl StreamDecoder {
             }
             "response.reasoning_summary_text.delta" => self.reasoning(&event, true, deltas),
             "response.reasoning_text.delta" => self.reasoning(&event, false, deltas),
+            kind if kind.contains("_search_call.") => {
+                self.search_goes_on(kind, &event, deltas);
+                Ok(())
+            }
             "response.completed" | "response.incomplete" => self.last(&kind, &event, deltas),
             "response.failed" => {
                 let response = event.response.and_then(|response| Fields::parse(response.get()).ok());
@@ -316,6 +322,9 @@ impl StreamDecoder {
         let block = self.part(at, kind, 0, kind)?;
         if kind == Kind::Provider && new {
             deltas.push(announce(block, &fields));
+            if let Some(search) = searches::of_block(&fields, block).filter(|search| knows_query(search)) {
+                self.tell_search(search, deltas);
+            }
         }
         if kind == Kind::Call
             && let (Some(id), Some(name)) = (fields.get_str("call_id"), fields.get_str("name"))
@@ -333,6 +342,29 @@ impl StreamDecoder {
         Ok(())
     }
 
+    /// A search begins as soon as its query is known; one whose query comes only with its end, when it is under way.
+    fn search_goes_on(&mut self, kind: &str, event: &Event<'_>, deltas: &mut Vec<Delta>) {
+        let named = event.item_id.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+        let Some(id) = named.filter(|id| !id.is_empty()) else { return };
+        let mut item = Fields::new();
+        item.put("type", "web_search_call");
+        item.put("id", &id);
+        if let Some(action) = event.action {
+            item.set("action", Raw::copied(action));
+        }
+        if let Some(search) = searches::of_block(&item, 0)
+            && (knows_query(&search) || kind.ends_with(".searching") || kind.ends_with(".completed"))
+        {
+            self.tell_search(search, deltas);
+        }
+    }
+
+    fn tell_search(&mut self, search: ProviderSearch, deltas: &mut Vec<Delta>) {
+        if self.searching.insert(search.id.clone()) || search.end.is_some() {
+            deltas.push(Delta::Search(search));
+        }
+    }
+
     fn call_block(&mut self, event: &Event<'_>) -> Result<usize, Failure> {
         let at = self.place(event, Kind::Call)?;
         let item = self.item(at, Kind::Call)?;
@@ -343,7 +375,7 @@ impl StreamDecoder {
     }
 
     fn item_done(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        let (raw, fields) = object(event.item, "item")?;
+        let (raw, mut fields) = object(event.item, "item")?;
         let mut blocks = Vec::new();
         item::decode_output(&raw, &mut blocks).map_err(invalid)?;
         let kind = kind_of(&fields);
@@ -364,6 +396,17 @@ impl StreamDecoder {
                 let part = last.map_or(0, |last| last.saturating_add(1)).saturating_add((n - known.len()) as u64);
                 let at = self.part(place, kind, part, shown_kind(block))?;
                 self.catch_up(at, block, true, deltas)?;
+            }
+        }
+        let block = self.item(place, kind)?.parts.values().next().copied();
+        if kind == Kind::Provider
+            && let Some(block) = block
+        {
+            if fields.get("status").is_none() {
+                fields.put("status", "completed");
+            }
+            if let Some(search) = searches::of_block(&fields, block) {
+                self.tell_search(search, deltas);
             }
         }
         Ok(())
@@ -504,6 +547,10 @@ fn shown_kind(block: &Block) -> Kind {
         Block::ToolUse(_) => Kind::Call,
         Block::Image(_) | Block::Document(_) | Block::ToolResult(_) | Block::Provider(_) => Kind::Provider,
     }
+}
+
+fn knows_query(search: &ProviderSearch) -> bool {
+    search.query.as_ref().is_some_and(|query| !query.is_empty())
 }
 
 fn announce(block: usize, item: &Fields) -> Delta {

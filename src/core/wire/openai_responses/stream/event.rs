@@ -35,6 +35,8 @@ pub(super) struct Event<'a> {
     #[serde(borrow, default)]
     pub(super) part: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    pub(super) action: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(super) response: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
