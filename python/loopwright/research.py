@@ -381,7 +381,7 @@ def _name(embedder: Any) -> str | None:
 def _thresholds(kind: str, select: Mapping[str, Any] | None, stop: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the machine's own values are changed to."""
     chosen: dict[str, Any] = {"relevance": 0.65, "top": 15, "copy": {"cosine": 0.995}}
-    enough: dict[str, Any] = {"window": 2, "chunks": True, "claims": True}
+    enough: dict[str, Any] = {"window": 2, "chunks": False, "claims": False}
     latent: dict[str, Any] = {}
     if kind == "seed":
         enough["epsilon"], latent["novel"], near = {"cosine": 0.005}, {"cosine": 0.65}, {"cosine": 0.8}

@@ -386,6 +386,108 @@ def test_b20_copies_of_a_page_enter_once() -> None:
     assert all(0 <= chunk["novelty"] <= 2 for chunk in state["all_chunks"])
 
 
+FACTS = [
+    ("Batteries", "Lithium titanate cells in the roof packs survive 22000 charges.", "lithium titanate roof packs"),
+    ("Noise", "Residents measured 71 decibels at bedroom windows in the curve.", "decibels bedroom windows curve"),
+    ("Frost", "Heating of switches consumed 940 megawatt hours in January.", "heating switches megawatt January"),
+    ("Disputes", "The union won a 38 hour week for mechanics in arbitration.", "union arbitration mechanics week"),
+    (
+        "Pensions",
+        "Pension liabilities of retired staff amount to 63 million euros.",
+        "pension liabilities retired staff",
+    ),
+    ("Birds", "Ornithologists counted 412 swifts beneath the viaduct arches.", "ornithologists swifts viaduct arches"),
+]
+
+
+def city_page(at: int) -> dict[str, str]:
+    """A page of 24 passages about the question and one, far down, with a fact that the question does not ask for."""
+    part = ("depot", "tickets", "drivers", "rails", "stops", "night service")[at]
+    lines = [
+        f"The city of Lindau runs its trams with care for the {part}, item {n}. The trams of Lindau and their {part} "
+        f"number {n} are run by the city. In Lindau the city runs trams past the {part} on day {n}. How the city runs "
+        f"its trams is told in the {part} book on page {n}."
+        for n in range(24)
+    ]
+    lines.insert(15, f"{FACTS[at][1]} It was told late. The note lies in drawer {at}. Nobody objected.")
+    return {"title": f"Lindau {part}", "url": f"https://example.org/{at}", "text": "\n\n".join(lines)}
+
+
+def plans_for(kind: str, at_once: int) -> list[str]:
+    """Plans that search for the words of the facts: for topics of their own, for one that is there, or for none."""
+    plans = []
+    for start in range(0, len(FACTS), at_once):
+        actions: list[dict[str, Any]] = []
+        for topic, _, query in FACTS[start : start + at_once]:
+            if kind == "new":
+                actions.append({"action": "ADD_TO_OUTLINE", "topic": topic, "subtopics": []})
+            target = {"new": topic, "old": "Depots", "none": ""}[kind]
+            actions.append({"action": "SEARCH", "query": query, "target_outline_topic": target})
+        plans.append(json.dumps({"critique": "c", "thought": "t", "plan": actions}))
+    return [*plans, DONE]
+
+
+def first_sentences(prompt: str) -> str:
+    """The first sentence of every passage."""
+    passages = prompt.split("Passages:")[1].split("Your last draft", maxsplit=1)[0].split("\n[")[1:]
+    return " ".join(f"{each.split('| ')[1].partition('. ')[0]} [{each.partition(']')[0]}]." for each in passages)
+
+
+LINDAU = "How does the city of Lindau run its trams?"
+CITY_OUTLINE = json.dumps({"outline": [{"topic": each, "subtopics": []} for each in ("Depots", "Tickets", "Drivers")]})
+
+
+@pytest.mark.parametrize("embedder", [None, hashing])
+@pytest.mark.parametrize(("kind", "at_once"), [("new", 2), ("new", 6), ("old", 3), ("none", 6)])
+def test_b18_b20_what_was_read_before_its_topic_was_known_is_found(kind: str, at_once: int, embedder: Any) -> None:
+    fetched: list[str] = []
+
+    def search(query: str, k: int) -> list[dict[str, str]]:
+        return [{"title": f"Lindau {at}", "url": f"https://example.org/{at}", "snippet": query} for at in range(6)][:k]
+
+    def fetch(url: str) -> str:
+        fetched.append(url)
+        return city_page(int(url[-1]))["text"]
+
+    imagine = lambda prompt: prompt.split("Topic: ")[-1]
+    model = Researcher(
+        outline=[CITY_OUTLINE], plan=plans_for(kind, at_once), write=[first_sentences], imagine=[imagine]
+    )
+    result = Research(model, search=[search], fetch=fetch, embedder=embedder).run_sync(LINDAU)
+    assert len(fetched) == 6, "what was read is not fetched again"
+    found = [fact for _, fact, _ in FACTS if fact.rstrip(".") in result.markdown]
+    assert len(found) == len(FACTS), result.markdown
+    texts = [chunk["text"] for chunk in result.state["all_chunks"]]
+    assert len(texts) == len(set(texts)) <= 15 * (result.state["cycles"] + 1)
+    assert len(texts) + len(result.state["unkept_chunks"]) == 6 * 25, "nothing that was read is lost"
+
+
+def test_b18_what_is_read_and_not_kept_is_bounded() -> None:
+    pages = [city_page(at) for at in range(6)]
+    result = Research(
+        Researcher(outline=[CITY_OUTLINE]), search=[lambda _: pages], limits={"unkept_chunks": 100}
+    ).run_sync(LINDAU)
+    # 150 were read and 15 kept for the question; of the others 100 stayed, of which the outline took 15.
+    assert len(result.state["all_chunks"]) == 30
+    unkept = [one["chunk"]["text"] for one in result.state["unkept_chunks"]]
+    assert len(unkept) == 85
+    assert not any(fact in text for text in unkept for _, fact, _ in FACTS), "what is farthest from the question goes"
+
+
+def test_b23_b26_a_dry_cycle_asks_for_another_angle_and_is_not_the_end() -> None:
+    search = '{"critique": "c", "thought": "t", "plan": [{"action": "SEARCH", "query": "%s"}]}'
+    model = Researcher(plan=[search % "Venus volcano", search % "orbit of Jupiter", DONE])
+    result = Research(model, search=[lambda query: [] if "V" in query or "J" in query else PAGES]).run_sync(TIDES)
+    told = [prompt(request) for request in model.of("plan")]
+    assert "another angle" not in told[0]
+    assert "The last cycle was dry: ask from another angle" in told[1]
+    record = result.state["history"][1]
+    assert (record["cycle"], record["accepted"]) == (2, 0)
+    # Two cycles whose gain is next to nothing are the end.
+    assert result.report["stopped"]["rule"] in ("diminishing_returns", "planner_finished")
+    assert result.state["cycles"] == 3
+
+
 def test_b21_b24_coverage_and_trend_are_told() -> None:
     told: list[Any] = []
     result = Research(corpus=HANDBOOK).run_sync(QUESTION, on_event=told.append)

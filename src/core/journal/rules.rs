@@ -11,7 +11,8 @@ const CHANGES: [&str; 1] = [
      an evident slip in a tool's name is understood; \
      a number or text that no program can hold is refused; \
      a schema that the provider can't be held to is warned about; \
-     options, variables and secrets in shell lines are judged with more care, and a task's words authorise less",
+     options, variables and secrets in shell lines are judged with more care, and a task's words authorise less; \
+     a research judges all passages that it has read in each cycle, and its latent topics repeat no topic",
 ];
 
 /// The version of the rules. Journals that name none were decided by the first.

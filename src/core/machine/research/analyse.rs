@@ -1,19 +1,25 @@
 //! Analyse and update: a document imagined for each topic, vectors, what is kept, and what the cycle was worth.
 
+use std::collections::HashSet;
+
 use super::{
     ResearchMachine, Stage, Work,
+    act::Fresh,
     claims::claims,
     hashing, prompts,
-    state::{CycleRecord, Hypothesis, Topic, Vector},
+    state::{AskedQuery, Chunk, CycleRecord, Hypothesis, Topic, Unkept, Vector},
 };
 use crate::core::{
-    analysis::{self, Coverage, Gains, LatentPolicy, SelectPolicy, StopPolicy, StopRule, Trend, TrendPolicy},
+    analysis::{self, Coverage, Gains, LatentPolicy, SelectPolicy, Selected, StopPolicy, StopRule, Trend, TrendPolicy},
     error::Result,
     machine::{Command, command::shorten},
+    retrieve::words,
 };
 
 /// Texts that go to an embedder at once.
 const BATCH: usize = 64;
+/// Chunks that a query of a plan chooses among.
+const NEAREST: usize = 60;
 /// Chunks of a cluster that are worth a name.
 const CLUSTER: usize = 3;
 /// Labels of latent topics that a planner is told.
@@ -28,6 +34,11 @@ pub(super) enum Pass {
     Baseline,
     /// What a cycle found.
     Cycle,
+}
+
+fn query_vector(asked: &AskedQuery, hashes: bool) -> Option<Vec<f32>> {
+    let vector = asked.vector.clone().or_else(|| hashes.then(|| Vector(hashing::hashed(&asked.query))));
+    vector.filter(|vector| !vector.is_empty()).map(|vector| vector.0)
 }
 
 impl ResearchMachine {
@@ -103,6 +114,11 @@ impl ResearchMachine {
             let topics = lacking.into_iter().map(|(topic, _)| topic).collect();
             self.embed(texts, Work::EmbedTopics { topics }, out);
         }
+        // Hashed words are hashed again; what an embedder failed at is asked for once more.
+        let known = std::mem::take(&mut self.state.unkept_chunks);
+        let (bare, known) = known.into_iter().partition::<Vec<_>, _>(|one| one.vector.is_empty());
+        self.state.unkept_chunks = known;
+        self.fresh.extend(bare.into_iter().map(|one| Fresh { chunk: one.chunk, vector: one.vector, section: None }));
         let texts: Vec<String> = self.fresh.iter().map(|fresh| Self::embedded_text(&fresh.chunk)).collect();
         for (batch, texts) in texts.chunks(BATCH).enumerate() {
             self.embed(texts.to_vec(), Work::EmbedChunks { from: batch * BATCH }, out);
@@ -144,45 +160,135 @@ impl ResearchMachine {
         self.state.query_embedding.as_ref().map(|vector| vector.0.len())
     }
 
-    /// Keeps what is worth it, and measures what the cycle was worth.
+    /// Keeps what is worth it of all that was read, and measures what the cycle was worth.
     pub(super) fn update(&mut self) -> (usize, usize) {
-        let cycle = if self.pass() == Pass::Cycle { self.state.cycles + 1 } else { 1 };
-        let fresh = std::mem::take(&mut self.fresh);
-        let seen = fresh.len();
+        let pass = self.pass();
+        let cycle = if pass == Pass::Cycle { self.state.cycles + 1 } else { 1 };
+        let fresh = std::mem::take(&mut self.fresh).into_iter();
+        let mut read = std::mem::take(&mut self.state.unkept_chunks);
+        read.extend(fresh.map(|one| Unkept { chunk: one.chunk, vector: one.vector }));
         let width = self.width();
-        let vectors: Vec<Vec<f32>> = fresh.iter().map(|one| one.vector.0.clone()).collect();
-        let good = analysis::usable(&vectors, width);
-        let fresh: Vec<_> = good.iter().filter_map(|at| fresh.get(*at)).collect();
-        let vectors: Vec<&[f32]> = good.iter().filter_map(|at| vectors.get(*at)).map(Vec::as_slice).collect();
+        let vectors: Vec<Vec<f32>> = read.iter_mut().map(|one| std::mem::take(&mut one.vector.0)).collect();
         let (names, topics) = self.topic_vectors();
-        let kept = self.kept();
-        let kept: Vec<&[f32]> = kept.iter().map(Vec::as_slice).collect();
-        let policy = SelectPolicy { background: self.state.background, ..self.config.select.clone() };
-        let topic_rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
-        // With no topic that has a vector nothing can be judged, and nothing is kept.
-        let selected = analysis::select(&topic_rows[..], &vectors[..], &kept[..], &policy).unwrap_or_default();
+        let good = analysis::usable(&vectors, width);
+        let chosen = self.choose(&vectors, &good, &names, &topics);
         let (mut accepted, mut new_claims) = (0, 0);
-        for one in selected {
-            let Some(fresh) = fresh.get(one.chunk) else { continue };
-            let mut chunk = fresh.chunk.clone();
-            chunk.topic = names.get(one.topic).cloned().unwrap_or_default();
-            (chunk.cycle, chunk.score, chunk.novelty) = (cycle, one.score, one.novelty);
+        for (at, topic, one) in &chosen {
+            let (Some(read), Some(vector)) = (read.get(*at), vectors.get(*at)) else { continue };
+            let chunk =
+                Chunk { topic: topic.clone(), cycle, score: one.score, novelty: one.novelty, ..read.chunk.clone() };
             accepted += 1;
             for claim in claims(&chunk.text) {
                 new_claims += usize::from(self.state.claims.insert(claim));
             }
-            self.state.chunk_embedding_cache.insert(chunk.key(), fresh.vector.clone());
+            self.state.chunk_embedding_cache.insert(chunk.key(), Vector(vector.clone()));
             self.state.all_chunks.push(chunk);
         }
-        if self.pass() != Pass::Baseline {
-            let pages = std::mem::take(&mut self.pages_read);
-            let record = CycleRecord { cycle, pages, seen, accepted, claims: new_claims, ..CycleRecord::default() };
-            self.state.history.push(record);
+        let seen = read.iter().filter(|one| one.chunk.cycle == 0).count();
+        for one in read.iter_mut().filter(|one| one.chunk.cycle == 0) {
+            one.chunk.cycle = cycle;
         }
-        if self.pass() != Pass::First {
+        self.put_back(read, vectors, &chosen.into_iter().map(|(at, ..)| at).collect(), &topics);
+        match self.state.history.last_mut().filter(|_| pass == Pass::Baseline) {
+            // The outline of the set-up: what was read for the question is judged by it.
+            Some(record) => (record.accepted, record.claims) = (record.accepted + accepted, record.claims + new_claims),
+            None => {
+                let pages = std::mem::take(&mut self.pages_read);
+                let record = CycleRecord { cycle, pages, seen, accepted, claims: new_claims, ..CycleRecord::default() };
+                self.state.history.push(record);
+            }
+        }
+        if pass != Pass::First {
             self.record_coverage(&names, &topics);
         }
         (accepted, new_claims)
+    }
+
+    /// Which chunks are kept, by their places in `vectors`, and for which topic: for each query of the plan the best of
+    /// those that are nearest to it, up to half of all; then the best for the topics of the outline.
+    fn choose(
+        &mut self,
+        vectors: &[Vec<f32>],
+        good: &[usize],
+        names: &[String],
+        topics: &[Vec<f32>],
+    ) -> Vec<(usize, String, Selected)> {
+        let of = |at: &usize| vectors.get(*at).map(Vec::as_slice).unwrap_or_default();
+        let policy = SelectPolicy { background: self.state.background, ..self.config.select.clone() };
+        let mut kept = self.kept();
+        let mut chosen: Vec<(usize, String, Selected)> = Vec::new();
+        let mut take = |rows: &[&[f32]], from: &[usize], top: usize, names: &[String]| {
+            let from: Vec<usize> = from.iter().copied().filter(|at| chosen.iter().all(|one| one.0 != *at)).collect();
+            let candidates: Vec<&[f32]> = from.iter().map(of).collect();
+            let before: Vec<&[f32]> = kept.iter().map(Vec::as_slice).collect();
+            let policy = SelectPolicy { top, ..policy.clone() };
+            // With nothing to measure against nothing can be judged, and nothing is kept.
+            let found = analysis::select(rows, &candidates[..], &before[..], &policy).unwrap_or_default();
+            for one in found {
+                let Some(at) = from.get(one.chunk) else { continue };
+                kept.push(of(at).to_vec());
+                chosen.push((*at, names.get(one.topic).cloned().unwrap_or_default(), one));
+            }
+            chosen.len()
+        };
+        let queries = self.plan_vectors(names, topics);
+        let share = (policy.top / 2).checked_div(queries.len()).unwrap_or(0).max(1);
+        let mut count = 0;
+        for (topic, query) in queries {
+            let mut near: Vec<(f32, usize)> = good.iter().map(|at| (hashing::near(&query, of(at)), *at)).collect();
+            near.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let near: Vec<usize> = near.into_iter().take(NEAREST).map(|(_, at)| at).collect();
+            count = take(&[&query], &near, share.min(policy.top - count), &[topic]);
+        }
+        let rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
+        take(&rows, good, policy.top - count, names);
+        chosen
+    }
+
+    /// The vectors of the queries of this plan, each with the topic that it serves: that which it names, else the nearest.
+    fn plan_vectors(&mut self, names: &[String], topics: &[Vec<f32>]) -> Vec<(String, Vec<f32>)> {
+        let (cycle, hashes) = (self.state.cycles + 1, self.config.embedder.is_none());
+        if self.pass() != Pass::Cycle {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for asked in self.state.queries.iter_mut().filter(|asked| asked.cycle == cycle) {
+            let Some(vector) = query_vector(asked, hashes) else { continue };
+            if asked.topic.is_empty() {
+                let near = topics.iter().map(|topic| hashing::near(topic, &vector)).zip(names);
+                let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0));
+                asked.topic = nearest.map(|(_, name)| name.clone()).unwrap_or_default();
+            }
+            found.push((asked.topic.clone(), vector));
+        }
+        found
+    }
+
+    /// The vector of a query that was sent, as far as it is known.
+    pub(super) fn query_vector(&self, asked: &AskedQuery) -> Option<Vec<f32>> {
+        query_vector(asked, self.config.embedder.is_none())
+    }
+
+    /// A chunk that waits for the next cycle.
+    pub(super) fn unkept(&self, chunk: Chunk, vector: Vec<f32>) -> Unkept {
+        Unkept { chunk, vector: Vector(if self.config.embedder.is_none() { Vec::new() } else { vector }) }
+    }
+
+    /// What was not chosen waits for the next cycle. Of too many those go that are farthest from question and topics.
+    fn put_back(&mut self, read: Vec<Unkept>, vectors: Vec<Vec<f32>>, chosen: &HashSet<usize>, topics: &[Vec<f32>]) {
+        let left = read.into_iter().zip(vectors).enumerate().filter(|(at, _)| !chosen.contains(at));
+        let mut left: Vec<(f32, Chunk, Vec<f32>)> = left.map(|(_, (one, vector))| (0.0, one.chunk, vector)).collect();
+        let most = self.config.limits.unkept_chunks;
+        if left.len() > most {
+            let query = self.state.query_embedding.as_ref().map(|vector| &vector.0);
+            let rows: Vec<&Vec<f32>> = topics.iter().chain(query).collect();
+            for (score, _, vector) in &mut left {
+                *score = rows.iter().map(|row| hashing::near(row, vector)).fold(-1.0, f32::max);
+            }
+            left.sort_by(|a, b| b.0.total_cmp(&a.0));
+            left.truncate(most);
+        }
+        self.state.unkept_chunks = left.into_iter().map(|(_, chunk, vector)| self.unkept(chunk, vector)).collect();
     }
 
     fn record_coverage(&mut self, names: &[String], topics: &[Vec<f32>]) {
@@ -225,6 +331,14 @@ impl ResearchMachine {
         analysis::trend(&self.state.information_gain_history, &TrendPolicy { epsilon, ..self.config.trend })
     }
 
+    /// Whether the last cycle behind the set-up brought nothing, or next to nothing.
+    pub(super) fn is_dry(&self) -> bool {
+        let policy = StopPolicy { background: self.state.background, ..self.config.stop };
+        let small = |gain: f32| policy.epsilon().is_ok_and(|epsilon| gain < epsilon);
+        let last = self.state.history.last().filter(|last| last.cycle > 1);
+        last.is_some_and(|last| last.accepted == 0 || last.gain.is_some_and(small))
+    }
+
     /// Whether there is enough, by the rules.
     pub(super) fn enough(&self, accepted: usize, claims: usize) -> Option<StopRule> {
         let policy = StopPolicy { background: self.state.background, ..self.config.stop };
@@ -243,8 +357,7 @@ impl ResearchMachine {
         let rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
         let policy = LatentPolicy { background: self.state.background, least: CLUSTER, ..self.config.latent.clone() };
         let clusters = analysis::latent(&vectors[..], &rows[..], &policy).unwrap_or_default();
-        let avoid: std::collections::HashSet<String> =
-            crate::core::retrieve::words::terms(&self.state.query).into_iter().collect();
+        let avoid: std::collections::HashSet<String> = words::terms(&self.state.query).into_iter().collect();
         let relevant = super::rules::relevance(&self.state.query, &self.state.all_chunks);
         let label = |cluster: &analysis::Cluster| {
             let places = cluster.members.iter().filter_map(|at| good.get(*at));
@@ -254,8 +367,17 @@ impl ResearchMachine {
             let best = places.filter_map(|at| relevant.get(*at)).copied().fold(0.0, f32::max);
             (label, best)
         };
+        let known: Vec<HashSet<String>> =
+            self.state.outline.iter().map(|topic| words::terms(&topic.line()).into_iter().collect()).collect();
+        // What shares half of its words with a topic is part of it.
+        let repeats = |label: &str| {
+            let terms = words::terms(label);
+            let shared = |topic: &HashSet<String>| terms.iter().filter(|term| topic.contains(*term)).count();
+            known.iter().any(|topic| 2 * shared(topic) >= terms.len())
+                || self.state.outline.iter().any(|topic| self.alike(&topic.topic, label))
+        };
         let novel = clusters.iter().filter(|cluster| cluster.novel).map(label);
-        novel.filter(|(label, _)| !label.is_empty()).take(LABELS).collect()
+        novel.filter(|(label, _)| !label.is_empty() && !repeats(label)).take(LABELS).collect()
     }
 
     /// Asks for vectors. Without an embedder of the driver's they are there at once.

@@ -47,6 +47,8 @@ pub struct ResearchLimits {
     pub least_chars: usize,
     /// Sentences of a chunk.
     pub chunk_sentences: usize,
+    /// Chunks that were read and are judged anew in each cycle; beyond these the least relevant are forgotten.
+    pub unkept_chunks: usize,
     /// Chunks of a section.
     pub section_chunks: usize,
     /// Searches of a plan.
@@ -69,6 +71,7 @@ impl Default for ResearchLimits {
             page_chars: 40_000,
             least_chars: 100,
             chunk_sentences: 4,
+            unkept_chunks: 10_000,
             section_chunks: 12,
             searches: 6,
             topics: 10,
@@ -133,7 +136,12 @@ impl Default for ResearchConfig {
             limits: ResearchLimits::default(),
             select: SelectPolicy { least: Some(Cut::Z(1.0)), ..SelectPolicy::default() },
             trend: TrendPolicy::default(),
-            stop: StopPolicy { epsilon: Thresholds::MEASURED.epsilon, ..StopPolicy::default() },
+            stop: StopPolicy {
+                epsilon: Thresholds::MEASURED.epsilon,
+                chunks: false,
+                claims: false,
+                ..StopPolicy::default()
+            },
             latent: LatentPolicy { novel: Thresholds::MEASURED.novel, ..LatentPolicy::default() },
             near: Thresholds::MEASURED.near,
             explore: Explore::default(),
@@ -164,6 +172,7 @@ impl ResearchConfig {
             ("hits", limits.hits),
             ("page_chars", limits.page_chars),
             ("chunk_sentences", limits.chunk_sentences),
+            ("unkept_chunks", limits.unkept_chunks),
             ("section_chunks", limits.section_chunks),
             ("searches", limits.searches),
             ("topics", limits.topics),

@@ -42,7 +42,7 @@ pub use report::{Line, Paragraph, Reference, Report, Section, Stopped};
 use stage::{Ask, Gave, Open, Stage, Work};
 pub use state::{
     Action, AskedQuery, Chunk, CycleRecord, Found, Hypothesis, Plan, PlannedBy, Refusal, ResearchState, SourcePage,
-    Topic, VERSION, Vector,
+    Topic, Unkept, VERSION, Vector,
 };
 pub use table::{TRANSITIONS, diagram, transitions};
 

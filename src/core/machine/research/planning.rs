@@ -46,7 +46,13 @@ impl ResearchMachine {
         }
         let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
         let left = self.config.turn.budget.research_cycles.saturating_sub(self.state.cycles);
-        let given = plan::Summary { state: &self.state, trend: self.trend(), latent: &latent, cycles_left: left };
+        let given = plan::Summary {
+            state: &self.state,
+            trend: self.trend(),
+            is_dry: self.is_dry(),
+            latent: &latent,
+            cycles_left: left,
+        };
         let mut prompt = plan::summary(&given);
         if let Some(problem) = &self.plan_problem {
             let _ = write!(prompt, "\n\nYour last answer was of no use: {problem}. Answer again.");
@@ -67,6 +73,7 @@ impl ResearchMachine {
         let planning = rules::Planning {
             state: &self.state,
             trend: self.trend(),
+            is_dry: self.is_dry(),
             latent: &latent,
             most_topics: self.config.limits.topics,
         };
