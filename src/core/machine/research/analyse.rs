@@ -1,6 +1,9 @@
 //! Analyse and update: a document imagined for each topic, vectors, what is kept, and what the cycle was worth.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     ResearchMachine, Stage, Work,
@@ -34,6 +37,18 @@ pub(super) enum Pass {
     Baseline,
     /// What a cycle found.
     Cycle,
+}
+
+/// What an analyser of one's own says of a cycle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct OwnAnalysis {
+    /// How well topics are covered, 0 to 1; those that it leaves out are measured.
+    coverage: BTreeMap<String, f32>,
+    /// Whether it is enough; where it says nothing the rules decide.
+    enough: Option<bool>,
+    /// Why it is enough, in words for the report.
+    why: String,
 }
 
 fn query_vector(asked: &AskedQuery, hashes: bool) -> Option<Vec<f32>> {
@@ -161,7 +176,7 @@ impl ResearchMachine {
     }
 
     /// Keeps what is worth it of all that was read, and measures what the cycle was worth.
-    pub(super) fn update(&mut self) -> (usize, usize) {
+    pub(super) fn update(&mut self) {
         let pass = self.pass();
         let cycle = if pass == Pass::Cycle { self.state.cycles + 1 } else { 1 };
         let fresh = std::mem::take(&mut self.fresh).into_iter();
@@ -198,10 +213,6 @@ impl ResearchMachine {
                 self.state.history.push(record);
             }
         }
-        if pass != Pass::First {
-            self.record_coverage(&names, &topics);
-        }
-        (accepted, new_claims)
     }
 
     /// Which chunks are kept, by their places in `vectors`, and for which topic: for each query of the plan the best of
@@ -291,14 +302,21 @@ impl ResearchMachine {
         self.state.unkept_chunks = left.into_iter().map(|(_, chunk, vector)| self.unkept(chunk, vector)).collect();
     }
 
-    fn record_coverage(&mut self, names: &[String], topics: &[Vec<f32>]) {
-        let kept = self.kept();
-        let covered = analysis::coverage(topics, &kept).unwrap_or_default();
-        // Rounded: what no machine computes otherwise is compared.
-        let covered: Vec<f32> = covered.into_iter().map(|value| value.max(0.0)).collect();
+    /// How well each topic is covered by what is kept.
+    fn covered(&self) -> (Vec<String>, Vec<f32>) {
+        let (names, topics) = self.topic_vectors();
+        let covered = analysis::coverage(&topics, &self.kept()).unwrap_or_default();
+        (names, covered.into_iter().map(|value| value.max(0.0)).collect())
+    }
+
+    fn record_coverage(&mut self, own: &BTreeMap<String, f32>) {
+        let (names, mut covered) = self.covered();
+        for (name, covered) in names.iter().zip(&mut covered) {
+            *covered = own.get(name).map_or(*covered, |own| own.clamp(0.0, 1.0));
+        }
         let mean = covered.iter().sum::<f32>() / covered.len().max(1) as f32;
         let first = self.state.last_coverage_vector.is_none();
-        let now = Coverage::new(names.iter().cloned(), covered);
+        let now = Coverage::new(names, covered);
         let mut gains = Gains {
             history: std::mem::take(&mut self.state.information_gain_history),
             last: self.state.last_coverage_vector.take(),
@@ -377,7 +395,13 @@ impl ResearchMachine {
                 || self.state.outline.iter().any(|topic| self.alike(&topic.topic, label))
         };
         let novel = clusters.iter().filter(|cluster| cluster.novel).map(label);
-        novel.filter(|(label, _)| !label.is_empty() && !repeats(label)).take(LABELS).collect()
+        let mut found: Vec<(String, f32)> = Vec::new();
+        for (label, best) in novel {
+            if found.len() < LABELS && !label.is_empty() && !repeats(&label) && found.iter().all(|one| one.0 != label) {
+                found.push((label, best));
+            }
+        }
+        found
     }
 
     /// Asks for vectors. Without an embedder of the driver's they are there at once.
@@ -391,11 +415,58 @@ impl ResearchMachine {
         out.push(Command::Embed { id, texts });
     }
 
+    /// Asks a part of one's own. It is shown the state without vectors and without what is not kept, and what is made of
+    /// the state: trend, latent topics, coverage as it is now.
+    pub(super) fn consult(&mut self, part: &str, work: Work, out: &mut Vec<Command>) {
+        let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
+        let (names, covered) = self.covered();
+        let unkept = std::mem::take(&mut self.state.unkept_chunks);
+        let vectors = std::mem::take(&mut self.state.chunk_embedding_cache);
+        let mut state = serde_json::to_value(&self.state).unwrap_or_default();
+        (self.state.unkept_chunks, self.state.chunk_embedding_cache) = (unkept, vectors);
+        if let Some(state) = state.as_object_mut() {
+            state.retain(|key, _| !matches!(key.as_str(), "query_embedding" | "chunk_embedding_cache" | "hypotheses"));
+            for asked in state.get_mut("queries").and_then(Value::as_array_mut).into_iter().flatten() {
+                asked.as_object_mut().map(|asked| asked.remove("vector"));
+            }
+            let covered: BTreeMap<String, f32> = names.into_iter().zip(covered).collect();
+            state.insert("coverage".to_owned(), serde_json::json!(covered));
+            state.insert("trend".to_owned(), self.trend().name().into());
+            state.insert("latent_topics".to_owned(), latent.into());
+            state.insert("cycles_left".to_owned(), self.cycles_left().into());
+            state.insert("plan_problem".to_owned(), self.plan_problem.clone().into());
+        }
+        let id = self.issue(work);
+        out.push(Command::Consult { id, part: part.to_owned(), state: Box::new(state) });
+    }
+
+    /// An analyser of one's own has answered; what can't be read changes nothing.
+    pub(super) fn own_analysed(&mut self, answer: Option<String>, out: &mut Vec<Command>) {
+        match answer.map(|answer| serde_json::from_str(&answer)) {
+            Some(Ok(found)) => self.own_analysis = Some(found),
+            Some(Err(error)) => self.problem(format!("the analyser's answer can't be read: {error}"), out),
+            None => {}
+        }
+    }
+
+    /// Cycles that this run may still have.
+    pub(super) fn cycles_left(&self) -> u32 {
+        (self.begun + self.config.turn.budget.research_cycles).saturating_sub(self.state.cycles)
+    }
+
     /// Goes from analysing to what follows.
     pub(super) fn analysed(&mut self, out: &mut Vec<Command>) {
         let pass = self.pass();
-        let (accepted, new_claims) = self.update();
+        if self.own_analysis.is_none() {
+            self.update();
+            if self.config.own.analyser && pass != Pass::First {
+                self.own_analysis = Some(OwnAnalysis::default());
+                return self.consult("analyser", Work::OwnAnalysis, out);
+            }
+        }
+        let own = self.own_analysis.take().unwrap_or_default();
         if pass != Pass::First {
+            self.record_coverage(&own.coverage);
             self.state.cycles += 1;
             let last = self.state.history.last().copied().unwrap_or_default();
             let output = serde_json::json!({
@@ -410,15 +481,22 @@ impl ResearchMachine {
                 self.outline(out);
             }
             Pass::Baseline | Pass::Cycle => {
-                let rule = if pass == Pass::Cycle { self.enough(accepted, new_claims) } else { None };
-                if let Some(rule) = rule {
+                let last = self.state.history.last().copied().unwrap_or_default();
+                let by_rule = pass == Pass::Cycle && own.enough.is_none();
+                let rule = by_rule.then(|| self.enough(last.accepted, last.claims)).flatten();
+                if own.enough == Some(true) {
+                    let why = super::plan::clean(&own.why, 300);
+                    self.stopped("analyser", if why.is_empty() { "the analyser said that it is enough" } else { &why });
+                    self.go("enough", Stage::Writing, out);
+                    self.write(out);
+                } else if let Some(rule) = rule {
                     self.stopped(rule.name(), rule.words());
                     self.go("enough", Stage::Writing, out);
                     self.write(out);
-                } else if self.state.cycles >= self.config.turn.budget.research_cycles {
+                } else if self.cycles_left() == 0 {
                     self.stopped(
                         "research_cycles",
-                        &format!("all {} cycles of the budget were used", self.state.cycles),
+                        &format!("all {} cycles of the budget were used", self.state.cycles - self.begun),
                     );
                     self.go("enough", Stage::Writing, out);
                     self.write(out);

@@ -40,12 +40,15 @@ impl ResearchMachine {
         }
         self.plan_attempts += 1;
         self.planned = None;
+        if self.config.own.planner && self.plan_attempts <= PLANS {
+            return self.consult("planner", Work::OwnPlan, out);
+        }
         if self.config.without_model || self.plan_attempts > PLANS {
             self.planned = Some(self.rule_plan());
             return;
         }
         let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
-        let left = self.config.turn.budget.research_cycles.saturating_sub(self.state.cycles);
+        let left = self.cycles_left();
         let given = plan::Summary {
             state: &self.state,
             trend: self.trend(),
