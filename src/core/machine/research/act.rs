@@ -13,7 +13,7 @@ use crate::core::{
 };
 
 /// Chunks of a cycle that are looked at.
-const MOST_CHUNKS: usize = 3_000;
+const MOST_CHUNKS: usize = 10_000;
 /// Bytes of a chunk that go to an embedder.
 const EMBEDDED: usize = 8_191;
 /// A chunk of fewer characters says nothing.
