@@ -204,14 +204,13 @@ impl ResearchMachine {
             one.chunk.cycle = cycle;
         }
         self.put_back(read, vectors, &chosen.into_iter().map(|(at, ..)| at).collect(), &topics);
-        match self.state.history.last_mut().filter(|_| pass == Pass::Baseline) {
+        if let Some(record) = self.state.history.last_mut().filter(|_| pass == Pass::Baseline) {
             // The outline of the set-up: what was read for the question is judged by it.
-            Some(record) => (record.accepted, record.claims) = (record.accepted + accepted, record.claims + new_claims),
-            None => {
-                let pages = std::mem::take(&mut self.pages_read);
-                let record = CycleRecord { cycle, pages, seen, accepted, claims: new_claims, ..CycleRecord::default() };
-                self.state.history.push(record);
-            }
+            (record.accepted, record.claims) = (record.accepted + accepted, record.claims + new_claims);
+        } else {
+            let pages = std::mem::take(&mut self.pages_read);
+            let record = CycleRecord { cycle, pages, seen, accepted, claims: new_claims, ..CycleRecord::default() };
+            self.state.history.push(record);
         }
     }
 
