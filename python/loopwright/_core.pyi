@@ -164,6 +164,7 @@ _CommandKind: TypeAlias = Literal[
     "query",
     "fetch",
     "embed",
+    "consult",
     "hook",
     "choose",
     "recall",

@@ -10,7 +10,7 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ _PROBLEMS = 20
 """Of one corpus that are told; there may be one for each file."""
 _WIDEST = 100_000
 """Numbers of a vector."""
-_PATIENCE = {"query": 60.0, "fetch": 90.0, "embed": 300.0}
+_PATIENCE = {"query": 60.0, "fetch": 90.0, "embed": 300.0, "consult": 300.0}
 """Seconds. Searches and fetches of ours have shorter limits of their own."""
 
 
@@ -41,16 +41,19 @@ class Lookups:
     search: tuple[Any, ...] = ()
     fetch: Callable[..., Any] | None = None
     embed: Callable[[list[str]], Any] | None = None
+    parts: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
+    """A `planner` and an `analyser` of one's own."""
     patience: float = 0.0
     """Seconds that any of them may take at least."""
 
 
 async def look_up(lookups: Lookups, kind: str, command_id: int, wanted: Mapping[str, Any]) -> str:
-    """The event that answers a `query`, `fetch` or `embed`, as JSON."""
+    """The event that answers a `query`, `fetch`, `embed` or `consult`, as JSON."""
     name, key, work = {
         "query": ("hits", "hits", _query),
         "fetch": ("fetched", "page", _fetch),
         "embed": ("embedded", "vectors", _embed),
+        "consult": ("consulted", "answer", _consult),
     }[kind]
     problems: list[str] = []
     try:
@@ -72,7 +75,7 @@ def _error(error: BaseException, kind: str) -> dict[str, Any]:
         guilt = _GUILT.get(type(error).__name__, "provider")
         found = {"guilt": guilt, "code": error.code, "message": error.message}
         return {**found, "hint": error.hint} if error.hint else found
-    what = {"query": "search", "fetch": "fetch", "embed": "embedding"}[kind]
+    what = {"query": "search", "fetch": "fetch", "embed": "embedding", "consult": "part"}[kind]
     if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
         return {"guilt": "provider", "code": "timeout", "message": f"the {what} took too long"}
     message = f"{type(error).__name__}: {error}"[:500]
@@ -241,3 +244,22 @@ async def vectors_of(embed: Callable[[list[str]], Any], texts: list[str]) -> lis
         message = "the embedder gave what is no number"
         raise UsageError(message, "invalid_vectors", "give finite numbers")
     return made
+
+
+async def _consult(lookups: Lookups, wanted: Mapping[str, Any], _: list[str]) -> str:
+    """What a part of one's own says of the state, as JSON in the form that the machine reads."""
+    part = lookups.parts.get(wanted["part"])
+    if part is None:
+        message = f"the run was begun with a {wanted['part']}, and there is none"
+        raise UsageError(message, "no_part", f"give Research {wanted['part']}=...")
+    given = await _in_time(_PATIENCE["consult"], part, wanted["state"])
+    if wanted["part"] == "planner":
+        plan = {} if given is None else dict(given) if isinstance(given, Mapping) else {"plan": list(given)}
+        actions = [
+            {"action": "SEARCH", "query": each} if isinstance(each, str) else each for each in plan.get("plan", ())
+        ]
+        return json.dumps({"critique": "", "thought": "", **plan, "plan": actions})
+    found = {} if given is None else dict(given)
+    if isinstance(found.get("enough"), str):
+        found = {**found, "enough": True, "why": found["enough"]}
+    return json.dumps({key: value for key, value in found.items() if value is not None})

@@ -31,6 +31,7 @@ from . import _core
 from ._lookups import Lookups
 from ._options import functions, settings, written
 from .agent import Agent, RunStream
+from .analysis import Z
 from .budget import Budget
 from .errors import UsageError
 from .result import Result
@@ -120,7 +121,21 @@ class Research:
         thresholds: `"background"`: in standard deviations of the embedder's own background; `"seed"`: absolute cosines
             as they were tuned for one embedder.
         select: Which chunks are kept: `relevance` (0.65), `top` (15), …
-        stop: When it is enough: `window` (2), `epsilon`, `chunks`, `claims`.
+        stop: When it is enough: the last `window` (2) gains are below `epsilon` on average; `chunks=True` and
+            `claims=True` also end it where a cycle kept no passage, or none that says anything new. Cuts
+            (`epsilon`, `least`, `copy`) are cosines, or `loopwright.analysis.Z` standard deviations.
+        state: All that an earlier research knew (`result.state`): this one goes on with it. Its cycles count beside
+            those of the earlier one, and it must be asked the same question (or none: `run()`).
+        outline: The topics of the report, as texts, or as dicts with `topic` and `subtopics`; nobody else names any
+            before the first plan.
+        prompts: Instructions in place of the built-in ones: a dict of `"scout"`, `"imagine"`, `"outline"`, `"plan"`,
+            `"write"`, `"review"`, `"front"` or `"tools"` to text. The forms that answers must have stay the same.
+        planner: Who plans, in place of a model or of rules: a function of the state (a dict, without vectors), sync or
+            async, that gives a plan: a dict with `plan` and perhaps `critique`, or a list of actions, or of queries.
+            An empty one ends the research. One that raises leaves the cycle to the rules.
+        analyser: Who judges what a cycle was worth: a function of the state that gives a dict with `coverage` (topics
+            to numbers from 0 to 1, which gain and trend are made of) and `enough` (why it ends, in words, or
+            `True`; `False` to go on in spite of the rules). What it leaves out is measured.
         options: Options of `Agent`: `budget`, `base_url`, `api_key`, `timeouts`, `retry`, `price`, `journal`, ….
     """
 
@@ -139,6 +154,11 @@ class Research:
         select: Mapping[str, Any] | None = None,
         stop: Mapping[str, Any] | None = None,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        state: Mapping[str, Any] | None = None,
+        outline: Iterable[str | Mapping[str, Any]] = (),
+        prompts: Mapping[str, str] | None = None,
+        planner: Callable[[dict[str, Any]], Any] | None = None,
+        analyser: Callable[[dict[str, Any]], Any] | None = None,
         **options: Any,
     ) -> None:
         if options.get("output_type"):
@@ -152,10 +172,8 @@ class Research:
         tools = functions(tools)
         if tools and _is_offline(model):
             raise UsageError("without a model nobody calls tools", "invalid_option", "give Research a model")
-        for name, function in (("embedder", embedder), ("fetch", fetch)):
-            if function is not None and not callable(function):
-                message = f"{name} can't be {function!r:.100}"
-                raise UsageError(message, "invalid_option", "give a function")
+        parts = {"planner": planner, "analyser": analyser}
+        _check(explore, {"embedder": embedder, "fetch": fetch, **parts})
         if thresholds not in ("background", "seed"):
             message = f"thresholds can't be {thresholds!r}"
             raise UsageError(message, "invalid_option", "use 'background' or 'seed'")
@@ -168,11 +186,19 @@ class Research:
             "embedder": _name(embedder),
             **_thresholds(thresholds, settings("select", select), settings("stop", stop)),
         }
+        self._query = str((state or {}).get("query", ""))
+        own: dict[str, Any] = {name: True for name, part in parts.items() if part is not None}
+        for name, value in (("outline", _topics(outline)), ("prompts", settings("prompts", prompts))):
+            own.update({name: value} if value else {})
+        if state is not None:
+            own["state"] = settings("state", state)
+        if own:
+            rules["own"] = own
         if tools and not providers:
             rules["without_search"] = True
         self._agent = _ResearchAgent(
             model,
-            Lookups(providers, fetch, embedder, 600.0 if corpus is not None else 0.0),
+            Lookups(providers, fetch, embedder, parts, 600.0 if corpus is not None else 0.0),
             rules,
             tools=tools,
             **options,
@@ -191,9 +217,13 @@ class Research:
     def __repr__(self) -> str:
         return f"<Research {self.model}>"
 
+    def _asked(self, query: str | None) -> str:
+        """The question, or that of the state which this goes on with."""
+        return self._query if query is None else query
+
     async def run(
         self,
-        query: str,
+        query: str | None = None,
         style: str | None = None,
         *,
         budget: Budget | None = None,
@@ -204,7 +234,7 @@ class Research:
         """Researches `query`, in the caller's task.
 
         Args:
-            query: The question. Nothing changes it on the way.
+            query: The question. Nothing changes it on the way. Where the research goes on with a `state`, that one's.
             style: How the report is written out; `result.render` gives the other styles.
             budget: What this run may use.
             on_event: Called with each event: `PhaseStarted`, `PhaseFinished`, `Status`, `SearchCompleted`, `Draft`, ….
@@ -216,12 +246,12 @@ class Research:
         if the question can't be embedded, if the model never answers, or if every search fails.
         """
         agent = self._agent.styled(style)
-        result = await agent.run(query, budget=budget, on_event=on_event, journal=journal, signal=signal)
+        result = await agent.run(self._asked(query), budget=budget, on_event=on_event, journal=journal, signal=signal)
         return cast("ResearchResult", result)
 
     def run_sync(
         self,
-        query: str,
+        query: str | None = None,
         style: str | None = None,
         *,
         budget: Budget | None = None,
@@ -231,12 +261,12 @@ class Research:
     ) -> ResearchResult:
         """`run` without asyncio: in scripts, threads, tests, and inside a notebook's running loop."""
         agent = self._agent.styled(style)
-        result = agent.run_sync(query, budget=budget, on_event=on_event, journal=journal, signal=signal)
+        result = agent.run_sync(self._asked(query), budget=budget, on_event=on_event, journal=journal, signal=signal)
         return cast("ResearchResult", result)
 
     def stream(
         self,
-        query: str,
+        query: str | None = None,
         style: str | None = None,
         *,
         budget: Budget | None = None,
@@ -244,7 +274,7 @@ class Research:
         signal: Signal | None = None,
     ) -> RunStream[str]:
         """The events of a run as they happen: phases, status, searches, drafts, and `RunFinished` at the end."""
-        return self._agent.styled(style).stream(query, budget=budget, journal=journal, signal=signal)
+        return self._agent.styled(style).stream(self._asked(query), budget=budget, journal=journal, signal=signal)
 
     async def resume(
         self,
@@ -381,7 +411,7 @@ def _name(embedder: Any) -> str | None:
 def _thresholds(kind: str, select: Mapping[str, Any] | None, stop: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the machine's own values are changed to."""
     chosen: dict[str, Any] = {"relevance": 0.65, "top": 15, "copy": {"cosine": 0.995}}
-    enough: dict[str, Any] = {"window": 2, "chunks": True, "claims": True}
+    enough: dict[str, Any] = {"window": 2, "chunks": False, "claims": False}
     latent: dict[str, Any] = {}
     if kind == "seed":
         enough["epsilon"], latent["novel"], near = {"cosine": 0.005}, {"cosine": 0.65}, {"cosine": 0.8}
@@ -389,11 +419,45 @@ def _thresholds(kind: str, select: Mapping[str, Any] | None, stop: Mapping[str, 
         chosen["least"] = {"z": 1.0}
         enough["epsilon"], latent["novel"], near = {"z": 0.04}, {"z": 4.5}, {"z": 6.0}
     return {
-        "select": {**chosen, **(select or {})},
-        "stop": {**enough, **(stop or {})},
+        "select": {**chosen, **_cuts(select or {})},
+        "stop": {**enough, **_cuts(stop or {})},
         "latent": latent,
         "near": near,
     }
+
+
+def _check(explore: object, functions: Mapping[str, object]) -> None:
+    if not isinstance(explore, bool):
+        message = f"explore can't be {explore!r:.100}"
+        raise UsageError(message, "invalid_option", "give True or False")
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            message = f"{name} can't be {function!r:.100}"
+            raise UsageError(message, "invalid_option", "give a function")
+
+
+def _topics(outline: Any) -> list[dict[str, Any]]:
+    """Topics as the machine reads them."""
+    if isinstance(outline, (str, bytes, Mapping)) or not isinstance(outline, Iterable):
+        message = f"outline can't be {outline!r:.100}"
+        raise UsageError(message, "invalid_option", "give a list of topics")
+    topics = [{"topic": each} if isinstance(each, str) else each for each in outline]
+    for each in topics:
+        if not isinstance(each, Mapping) or not each.keys() <= {"topic", "subtopics"} or "topic" not in each:
+            message = f"a topic of outline can't be {each!r:.100}"
+            raise UsageError(message, "invalid_option", "give a text, or a dict with topic and subtopics")
+    return [dict(each) for each in topics]
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, Z):
+        return {"z": value.value}
+    return {"cosine": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def _cuts(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Thresholds as the machine reads them: a number is a cosine."""
+    return {key: _cut(value) if key in ("epsilon", "least", "copy") else value for key, value in given.items()}
 
 
 def _providers(search: Any, corpus: Any) -> Iterable[Any]:

@@ -525,6 +525,11 @@ impl Work<'_> {
             Command::Embed { id, .. } => {
                 self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } });
             }
+            Command::Consult { id, .. } => {
+                self.start(id, async move {
+                    EventKind::Consulted { id, answer: Err(nothing_there("a part of one's own")) }
+                });
+            }
             Command::Hook { id, stage, subject, .. } => {
                 let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
                 self.start(id, async move { EventKind::Hooked { id, replies: run_hooks(hooks, *subject).await } });

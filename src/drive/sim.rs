@@ -300,6 +300,11 @@ impl World {
                         let key = plan(&mut agenda, now, EventKind::Embedded { id, vectors });
                         owners.entry(id).or_default().push(key);
                     }
+                    Command::Consult { id, .. } => {
+                        let answer = Err(Error::usage("no_part", "nobody plans or analyses here"));
+                        let key = plan(&mut agenda, now, EventKind::Consulted { id, answer });
+                        owners.entry(id).or_default().push(key);
+                    }
                     Command::Hook { id, stage, subject, .. } => {
                         if let Some((after, replies)) = (self.hooks)(stage, &subject) {
                             let key = plan(&mut agenda, now.after(after), EventKind::Hooked { id, replies });

@@ -301,6 +301,7 @@ impl Command {
             C::Query { .. } => "query",
             C::Fetch { .. } => "fetch",
             C::Embed { .. } => "embed",
+            C::Consult { .. } => "consult",
             C::Hook { .. } => "hook",
             C::Choose { .. } => "choose",
             C::Recall { .. } => "recall",
@@ -458,7 +459,7 @@ impl Command {
         }
     }
 
-    /// What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`) or an `embed` (`texts`) wants, as a dict.
+    /// What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`), an `embed` (`texts`) or a `consult` (`part`, `state`) wants, as a dict.
     #[getter]
     fn wanted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         use machine::Command as C;
@@ -466,6 +467,7 @@ impl Command {
             C::Query { query, k, .. } => serde_json::json!({"query": query, "k": k}),
             C::Fetch { url, max_chars, .. } => serde_json::json!({"url": url, "max_chars": max_chars}),
             C::Embed { texts, .. } => serde_json::json!({"texts": texts}),
+            C::Consult { part, state, .. } => serde_json::json!({"part": part, "state": state}),
             _ => return Ok(None),
         };
         convert::loads(py, &json_of(&wanted)).map(Some)
@@ -719,7 +721,8 @@ impl MachineConfig {
     /// A research's configuration, checked like a turn's.
     #[staticmethod]
     fn research(config: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let config: machine::research::ResearchConfig = convert::parse(config, "configuration")?;
+        let text: String = config.extract()?;
+        let config = machine::research::ResearchConfig::read(&text).map_err(|error| errors::exception(&error))?;
         config.check().map_err(|error| errors::exception(&error))?;
         Ok(Self(machine::MachineConfig::Research(config)))
     }

@@ -402,6 +402,12 @@ def test_b23_x23_it_stops_where_nothing_new_comes() -> None:
     assert "It stopped because" in result.markdown
 
 
+def test_b22_b24_the_picture_in_the_docs_is_what_is_measured() -> None:
+    drawn = Path(__file__).parent.parent.parent / "benches" / "research" / "run.py"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, str(drawn), "--check"], check=True, env=environment, timeout=120)
+
+
 def test_b25_latent_topics_can_be_switched_off() -> None:
     model, quiet = Researcher(), Researcher()
     pages = [

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from loopwright.models import Model
     from loopwright.tools._run import Outcome
 
-_STARTS = frozenset({"generate", "execute", "search", "recall", "query", "fetch", "embed", "hook", "choose"})
+_STARTS = frozenset({"generate", "execute", "search", "recall", "query", "fetch", "embed", "consult", "hook", "choose"})
 """Commands that begin work. A question to a person is none: whoever reads may be the one who brings it."""
 _NOBODY = "nobody is there to ask"
 _PIECES = frozenset({TextDelta, ReasoningDelta, ArgumentsDelta})
@@ -602,7 +602,7 @@ class Driver:
         raise NotImplementedError
 
     async def looked_up(self, command: _core.Command) -> _core.Event:
-        """The event that answers a search, a fetch or an embedding; what goes wrong is an answer too."""
+        """The event that answers a search, a fetch, an embedding or a question to a part of one's own; what goes wrong is an answer too."""
         from loopwright._lookups import Lookups, look_up
 
         lookups = self.plan.lookups or Lookups()

@@ -124,6 +124,7 @@ impl Open {
             | EventKind::Hits { id, .. }
             | EventKind::Fetched { id, .. }
             | EventKind::Embedded { id, .. }
+            | EventKind::Consulted { id, .. }
             | EventKind::Fired { id, .. }
             | EventKind::Hooked { id, .. }
             | EventKind::Chosen { id, .. }

@@ -184,6 +184,15 @@ pub enum Command {
         /// The texts.
         texts: Vec<String>,
     },
+    /// Have a part of one's own plan or analyse. Answered by `Consulted`.
+    Consult {
+        /// The number.
+        id: Id,
+        /// `planner` or `analyser`.
+        part: String,
+        /// What it is shown of the research.
+        state: Box<serde_json::Value>,
+    },
     /// The run has ended.
     Finish {
         /// How.
@@ -238,6 +247,7 @@ impl Command {
             | Self::Query { id, .. }
             | Self::Fetch { id, .. }
             | Self::Embed { id, .. }
+            | Self::Consult { id, .. }
             | Self::Abort { id }
             | Self::Hook { id, .. }
             | Self::Choose { id, .. }

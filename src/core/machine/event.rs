@@ -137,6 +137,13 @@ pub enum EventKind {
         /// The vectors, or why there are none.
         vectors: Result<Vec<Vector>, Error>,
     },
+    /// A part of one's own has planned or analysed.
+    Consulted {
+        /// The command.
+        id: Id,
+        /// Its answer, as JSON, or why there is none.
+        answer: Result<String, Error>,
+    },
     /// A child machine finished. Made by the tree, never by a driver.
     Child {
         /// The command that started it.
@@ -219,6 +226,7 @@ impl EventKind {
             | Self::Hits { id, .. }
             | Self::Fetched { id, .. }
             | Self::Embedded { id, .. }
+            | Self::Consulted { id, .. }
             | Self::Recalled { id, .. }
             | Self::Fired { id, .. }
             | Self::Hooked { id, .. }
@@ -248,6 +256,7 @@ impl EventKind {
             Self::Hits { .. } => "hits",
             Self::Fetched { .. } => "fetched",
             Self::Embedded { .. } => "embedded",
+            Self::Consulted { .. } => "consulted",
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",

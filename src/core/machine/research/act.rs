@@ -13,7 +13,7 @@ use crate::core::{
 };
 
 /// Chunks of a cycle that are looked at.
-const MOST_CHUNKS: usize = 3_000;
+const MOST_CHUNKS: usize = 10_000;
 /// Bytes of a chunk that go to an embedder.
 const EMBEDDED: usize = 8_191;
 /// A chunk of fewer characters says nothing.
@@ -295,8 +295,7 @@ impl ResearchMachine {
             if short || self.fresh.len() >= MOST_CHUNKS {
                 continue;
             }
-            let digest = xxhash_rust::xxh3::xxh3_64(words.split_whitespace().collect::<String>().as_bytes());
-            if !self.texts.insert(digest) {
+            if !self.texts.insert(digest(words)) {
                 continue;
             }
             let chunk = Chunk {
@@ -323,6 +322,11 @@ impl ResearchMachine {
         text.truncate(end);
         text
     }
+}
+
+/// What equal texts share, whatever stands between their words.
+pub(super) fn digest(text: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(text.split_whitespace().collect::<String>().as_bytes())
 }
 
 /// The topic of an action, as the outline knows it: by name, else the nearest.

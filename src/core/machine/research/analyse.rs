@@ -1,19 +1,28 @@
 //! Analyse and update: a document imagined for each topic, vectors, what is kept, and what the cycle was worth.
 
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::{
     ResearchMachine, Stage, Work,
+    act::Fresh,
     claims::claims,
     hashing, prompts,
-    state::{CycleRecord, Hypothesis, Topic, Vector},
+    state::{AskedQuery, Chunk, CycleRecord, Hypothesis, Topic, Unkept, Vector},
 };
 use crate::core::{
-    analysis::{self, Coverage, Gains, LatentPolicy, SelectPolicy, StopPolicy, StopRule, Trend, TrendPolicy},
+    analysis::{self, Coverage, Gains, LatentPolicy, SelectPolicy, Selected, StopPolicy, StopRule, Trend, TrendPolicy},
     error::Result,
     machine::{Command, command::shorten},
+    retrieve::words,
 };
 
 /// Texts that go to an embedder at once.
 const BATCH: usize = 64;
+/// Chunks that a query of a plan chooses among.
+const NEAREST: usize = 60;
 /// Chunks of a cluster that are worth a name.
 const CLUSTER: usize = 3;
 /// Labels of latent topics that a planner is told.
@@ -28,6 +37,23 @@ pub(super) enum Pass {
     Baseline,
     /// What a cycle found.
     Cycle,
+}
+
+/// What an analyser of one's own says of a cycle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct OwnAnalysis {
+    /// How well topics are covered, 0 to 1; those that it leaves out are measured.
+    coverage: BTreeMap<String, f32>,
+    /// Whether it is enough; where it says nothing the rules decide.
+    enough: Option<bool>,
+    /// Why it is enough, in words for the report.
+    why: String,
+}
+
+fn query_vector(asked: &AskedQuery, hashes: bool) -> Option<Vec<f32>> {
+    let vector = asked.vector.clone().or_else(|| hashes.then(|| Vector(hashing::hashed(&asked.query))));
+    vector.filter(|vector| !vector.is_empty()).map(|vector| vector.0)
 }
 
 impl ResearchMachine {
@@ -103,6 +129,11 @@ impl ResearchMachine {
             let topics = lacking.into_iter().map(|(topic, _)| topic).collect();
             self.embed(texts, Work::EmbedTopics { topics }, out);
         }
+        // Hashed words are hashed again; what an embedder failed at is asked for once more.
+        let known = std::mem::take(&mut self.state.unkept_chunks);
+        let (bare, known) = known.into_iter().partition::<Vec<_>, _>(|one| one.vector.is_empty());
+        self.state.unkept_chunks = known;
+        self.fresh.extend(bare.into_iter().map(|one| Fresh { chunk: one.chunk, vector: one.vector, section: None }));
         let texts: Vec<String> = self.fresh.iter().map(|fresh| Self::embedded_text(&fresh.chunk)).collect();
         for (batch, texts) in texts.chunks(BATCH).enumerate() {
             self.embed(texts.to_vec(), Work::EmbedChunks { from: batch * BATCH }, out);
@@ -144,55 +175,147 @@ impl ResearchMachine {
         self.state.query_embedding.as_ref().map(|vector| vector.0.len())
     }
 
-    /// Keeps what is worth it, and measures what the cycle was worth.
-    pub(super) fn update(&mut self) -> (usize, usize) {
-        let cycle = if self.pass() == Pass::Cycle { self.state.cycles + 1 } else { 1 };
-        let fresh = std::mem::take(&mut self.fresh);
-        let seen = fresh.len();
+    /// Keeps what is worth it of all that was read, and measures what the cycle was worth.
+    pub(super) fn update(&mut self) {
+        let pass = self.pass();
+        let cycle = if pass == Pass::Cycle { self.state.cycles + 1 } else { 1 };
+        let fresh = std::mem::take(&mut self.fresh).into_iter();
+        let mut read = std::mem::take(&mut self.state.unkept_chunks);
+        read.extend(fresh.map(|one| Unkept { chunk: one.chunk, vector: one.vector }));
         let width = self.width();
-        let vectors: Vec<Vec<f32>> = fresh.iter().map(|one| one.vector.0.clone()).collect();
-        let good = analysis::usable(&vectors, width);
-        let fresh: Vec<_> = good.iter().filter_map(|at| fresh.get(*at)).collect();
-        let vectors: Vec<&[f32]> = good.iter().filter_map(|at| vectors.get(*at)).map(Vec::as_slice).collect();
+        let vectors: Vec<Vec<f32>> = read.iter_mut().map(|one| std::mem::take(&mut one.vector.0)).collect();
         let (names, topics) = self.topic_vectors();
-        let kept = self.kept();
-        let kept: Vec<&[f32]> = kept.iter().map(Vec::as_slice).collect();
-        let policy = SelectPolicy { background: self.state.background, ..self.config.select.clone() };
-        let topic_rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
-        // With no topic that has a vector nothing can be judged, and nothing is kept.
-        let selected = analysis::select(&topic_rows[..], &vectors[..], &kept[..], &policy).unwrap_or_default();
+        let good = analysis::usable(&vectors, width);
+        let chosen = self.choose(&vectors, &good, &names, &topics);
         let (mut accepted, mut new_claims) = (0, 0);
-        for one in selected {
-            let Some(fresh) = fresh.get(one.chunk) else { continue };
-            let mut chunk = fresh.chunk.clone();
-            chunk.topic = names.get(one.topic).cloned().unwrap_or_default();
-            (chunk.cycle, chunk.score, chunk.novelty) = (cycle, one.score, one.novelty);
+        for (at, topic, one) in &chosen {
+            let (Some(read), Some(vector)) = (read.get(*at), vectors.get(*at)) else { continue };
+            let chunk =
+                Chunk { topic: topic.clone(), cycle, score: one.score, novelty: one.novelty, ..read.chunk.clone() };
             accepted += 1;
             for claim in claims(&chunk.text) {
                 new_claims += usize::from(self.state.claims.insert(claim));
             }
-            self.state.chunk_embedding_cache.insert(chunk.key(), fresh.vector.clone());
+            self.state.chunk_embedding_cache.insert(chunk.key(), Vector(vector.clone()));
             self.state.all_chunks.push(chunk);
         }
-        if self.pass() != Pass::Baseline {
+        let seen = read.iter().filter(|one| one.chunk.cycle == 0).count();
+        for one in read.iter_mut().filter(|one| one.chunk.cycle == 0) {
+            one.chunk.cycle = cycle;
+        }
+        self.put_back(read, vectors, &chosen.into_iter().map(|(at, ..)| at).collect(), &topics);
+        if let Some(record) = self.state.history.last_mut().filter(|_| pass == Pass::Baseline) {
+            // The outline of the set-up: what was read for the question is judged by it.
+            (record.accepted, record.claims) = (record.accepted + accepted, record.claims + new_claims);
+        } else {
             let pages = std::mem::take(&mut self.pages_read);
             let record = CycleRecord { cycle, pages, seen, accepted, claims: new_claims, ..CycleRecord::default() };
             self.state.history.push(record);
         }
-        if self.pass() != Pass::First {
-            self.record_coverage(&names, &topics);
-        }
-        (accepted, new_claims)
     }
 
-    fn record_coverage(&mut self, names: &[String], topics: &[Vec<f32>]) {
-        let kept = self.kept();
-        let covered = analysis::coverage(topics, &kept).unwrap_or_default();
-        // Rounded: what no machine computes otherwise is compared.
-        let covered: Vec<f32> = covered.into_iter().map(|value| value.max(0.0)).collect();
+    /// Which chunks are kept, by their places in `vectors`, and for which topic: for each query of the plan the best of
+    /// those that are nearest to it, up to half of all; then the best for the topics of the outline.
+    fn choose(
+        &mut self,
+        vectors: &[Vec<f32>],
+        good: &[usize],
+        names: &[String],
+        topics: &[Vec<f32>],
+    ) -> Vec<(usize, String, Selected)> {
+        let of = |at: &usize| vectors.get(*at).map(Vec::as_slice).unwrap_or_default();
+        let policy = SelectPolicy { background: self.state.background, ..self.config.select.clone() };
+        let mut kept = self.kept();
+        let mut chosen: Vec<(usize, String, Selected)> = Vec::new();
+        let mut take = |rows: &[&[f32]], from: &[usize], top: usize, names: &[String]| {
+            let from: Vec<usize> = from.iter().copied().filter(|at| chosen.iter().all(|one| one.0 != *at)).collect();
+            let candidates: Vec<&[f32]> = from.iter().map(of).collect();
+            let before: Vec<&[f32]> = kept.iter().map(Vec::as_slice).collect();
+            let policy = SelectPolicy { top, ..policy.clone() };
+            // With nothing to measure against nothing can be judged, and nothing is kept.
+            let found = analysis::select(rows, &candidates[..], &before[..], &policy).unwrap_or_default();
+            for one in found {
+                let Some(at) = from.get(one.chunk) else { continue };
+                kept.push(of(at).to_vec());
+                chosen.push((*at, names.get(one.topic).cloned().unwrap_or_default(), one));
+            }
+            chosen.len()
+        };
+        let queries = self.plan_vectors(names, topics);
+        let share = (policy.top / 2).checked_div(queries.len()).unwrap_or(0).max(1);
+        let mut count = 0;
+        for (topic, query) in queries {
+            let mut near: Vec<(f32, usize)> = good.iter().map(|at| (hashing::near(&query, of(at)), *at)).collect();
+            near.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let near: Vec<usize> = near.into_iter().take(NEAREST).map(|(_, at)| at).collect();
+            count = take(&[&query], &near, share.min(policy.top - count), &[topic]);
+        }
+        let rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
+        take(&rows, good, policy.top - count, names);
+        chosen
+    }
+
+    /// The vectors of the queries of this plan, each with the topic that it serves: that which it names, else the nearest.
+    fn plan_vectors(&mut self, names: &[String], topics: &[Vec<f32>]) -> Vec<(String, Vec<f32>)> {
+        let (cycle, hashes) = (self.state.cycles + 1, self.config.embedder.is_none());
+        if self.pass() != Pass::Cycle {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for asked in self.state.queries.iter_mut().filter(|asked| asked.cycle == cycle) {
+            let Some(vector) = query_vector(asked, hashes) else { continue };
+            if asked.topic.is_empty() {
+                let near = topics.iter().map(|topic| hashing::near(topic, &vector)).zip(names);
+                let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0));
+                asked.topic = nearest.map(|(_, name)| name.clone()).unwrap_or_default();
+            }
+            found.push((asked.topic.clone(), vector));
+        }
+        found
+    }
+
+    /// The vector of a query that was sent, as far as it is known.
+    pub(super) fn query_vector(&self, asked: &AskedQuery) -> Option<Vec<f32>> {
+        query_vector(asked, self.config.embedder.is_none())
+    }
+
+    /// A chunk that waits for the next cycle.
+    pub(super) fn unkept(&self, chunk: Chunk, vector: Vec<f32>) -> Unkept {
+        Unkept { chunk, vector: Vector(if self.config.embedder.is_none() { Vec::new() } else { vector }) }
+    }
+
+    /// What was not chosen waits for the next cycle. Of too many those go that are farthest from question and topics.
+    fn put_back(&mut self, read: Vec<Unkept>, vectors: Vec<Vec<f32>>, chosen: &HashSet<usize>, topics: &[Vec<f32>]) {
+        let left = read.into_iter().zip(vectors).enumerate().filter(|(at, _)| !chosen.contains(at));
+        let mut left: Vec<(f32, Chunk, Vec<f32>)> = left.map(|(_, (one, vector))| (0.0, one.chunk, vector)).collect();
+        let most = self.config.limits.unkept_chunks;
+        if left.len() > most {
+            let query = self.state.query_embedding.as_ref().map(|vector| &vector.0);
+            let rows: Vec<&Vec<f32>> = topics.iter().chain(query).collect();
+            for (score, _, vector) in &mut left {
+                *score = rows.iter().map(|row| hashing::near(row, vector)).fold(-1.0, f32::max);
+            }
+            left.sort_by(|a, b| b.0.total_cmp(&a.0));
+            left.truncate(most);
+        }
+        self.state.unkept_chunks = left.into_iter().map(|(_, chunk, vector)| self.unkept(chunk, vector)).collect();
+    }
+
+    /// How well each topic is covered by what is kept.
+    fn covered(&self) -> (Vec<String>, Vec<f32>) {
+        let (names, topics) = self.topic_vectors();
+        let covered = analysis::coverage(&topics, &self.kept()).unwrap_or_default();
+        (names, covered.into_iter().map(|value| value.max(0.0)).collect())
+    }
+
+    fn record_coverage(&mut self, own: &BTreeMap<String, f32>) {
+        let (names, mut covered) = self.covered();
+        for (name, covered) in names.iter().zip(&mut covered) {
+            *covered = own.get(name).map_or(*covered, |own| own.clamp(0.0, 1.0));
+        }
         let mean = covered.iter().sum::<f32>() / covered.len().max(1) as f32;
         let first = self.state.last_coverage_vector.is_none();
-        let now = Coverage::new(names.iter().cloned(), covered);
+        let now = Coverage::new(names, covered);
         let mut gains = Gains {
             history: std::mem::take(&mut self.state.information_gain_history),
             last: self.state.last_coverage_vector.take(),
@@ -225,6 +348,14 @@ impl ResearchMachine {
         analysis::trend(&self.state.information_gain_history, &TrendPolicy { epsilon, ..self.config.trend })
     }
 
+    /// Whether the last cycle behind the set-up brought nothing, or next to nothing.
+    pub(super) fn is_dry(&self) -> bool {
+        let policy = StopPolicy { background: self.state.background, ..self.config.stop };
+        let small = |gain: f32| policy.epsilon().is_ok_and(|epsilon| gain < epsilon);
+        let last = self.state.history.last().filter(|last| last.cycle > 1);
+        last.is_some_and(|last| last.accepted == 0 || last.gain.is_some_and(small))
+    }
+
     /// Whether there is enough, by the rules.
     pub(super) fn enough(&self, accepted: usize, claims: usize) -> Option<StopRule> {
         let policy = StopPolicy { background: self.state.background, ..self.config.stop };
@@ -243,8 +374,7 @@ impl ResearchMachine {
         let rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
         let policy = LatentPolicy { background: self.state.background, least: CLUSTER, ..self.config.latent.clone() };
         let clusters = analysis::latent(&vectors[..], &rows[..], &policy).unwrap_or_default();
-        let avoid: std::collections::HashSet<String> =
-            crate::core::retrieve::words::terms(&self.state.query).into_iter().collect();
+        let avoid: std::collections::HashSet<String> = words::terms(&self.state.query).into_iter().collect();
         let relevant = super::rules::relevance(&self.state.query, &self.state.all_chunks);
         let label = |cluster: &analysis::Cluster| {
             let places = cluster.members.iter().filter_map(|at| good.get(*at));
@@ -254,8 +384,23 @@ impl ResearchMachine {
             let best = places.filter_map(|at| relevant.get(*at)).copied().fold(0.0, f32::max);
             (label, best)
         };
+        let known: Vec<HashSet<String>> =
+            self.state.outline.iter().map(|topic| words::terms(&topic.line()).into_iter().collect()).collect();
+        // What shares half of its words with a topic is part of it.
+        let repeats = |label: &str| {
+            let terms = words::terms(label);
+            let shared = |topic: &HashSet<String>| terms.iter().filter(|term| topic.contains(*term)).count();
+            known.iter().any(|topic| 2 * shared(topic) >= terms.len())
+                || self.state.outline.iter().any(|topic| self.alike(&topic.topic, label))
+        };
         let novel = clusters.iter().filter(|cluster| cluster.novel).map(label);
-        novel.filter(|(label, _)| !label.is_empty()).take(LABELS).collect()
+        let mut found: Vec<(String, f32)> = Vec::new();
+        for (label, best) in novel {
+            if found.len() < LABELS && !label.is_empty() && !repeats(&label) && found.iter().all(|one| one.0 != label) {
+                found.push((label, best));
+            }
+        }
+        found
     }
 
     /// Asks for vectors. Without an embedder of the driver's they are there at once.
@@ -269,11 +414,58 @@ impl ResearchMachine {
         out.push(Command::Embed { id, texts });
     }
 
+    /// Asks a part of one's own. It is shown the state without vectors and without what is not kept, and what is made of
+    /// the state: trend, latent topics, coverage as it is now.
+    pub(super) fn consult(&mut self, part: &str, work: Work, out: &mut Vec<Command>) {
+        let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
+        let (names, covered) = self.covered();
+        let unkept = std::mem::take(&mut self.state.unkept_chunks);
+        let vectors = std::mem::take(&mut self.state.chunk_embedding_cache);
+        let mut state = serde_json::to_value(&self.state).unwrap_or_default();
+        (self.state.unkept_chunks, self.state.chunk_embedding_cache) = (unkept, vectors);
+        if let Some(state) = state.as_object_mut() {
+            state.retain(|key, _| !matches!(key.as_str(), "query_embedding" | "chunk_embedding_cache" | "hypotheses"));
+            for asked in state.get_mut("queries").and_then(Value::as_array_mut).into_iter().flatten() {
+                asked.as_object_mut().map(|asked| asked.remove("vector"));
+            }
+            let covered: BTreeMap<String, f32> = names.into_iter().zip(covered).collect();
+            state.insert("coverage".to_owned(), serde_json::json!(covered));
+            state.insert("trend".to_owned(), self.trend().name().into());
+            state.insert("latent_topics".to_owned(), latent.into());
+            state.insert("cycles_left".to_owned(), self.cycles_left().into());
+            state.insert("plan_problem".to_owned(), self.plan_problem.clone().into());
+        }
+        let id = self.issue(work);
+        out.push(Command::Consult { id, part: part.to_owned(), state: Box::new(state) });
+    }
+
+    /// An analyser of one's own has answered; what can't be read changes nothing.
+    pub(super) fn own_analysed(&mut self, answer: Option<String>, out: &mut Vec<Command>) {
+        match answer.map(|answer| serde_json::from_str(&answer)) {
+            Some(Ok(found)) => self.own_analysis = Some(found),
+            Some(Err(error)) => self.problem(format!("the analyser's answer can't be read: {error}"), out),
+            None => {}
+        }
+    }
+
+    /// Cycles that this run may still have.
+    pub(super) fn cycles_left(&self) -> u32 {
+        (self.begun + self.config.turn.budget.research_cycles).saturating_sub(self.state.cycles)
+    }
+
     /// Goes from analysing to what follows.
     pub(super) fn analysed(&mut self, out: &mut Vec<Command>) {
         let pass = self.pass();
-        let (accepted, new_claims) = self.update();
+        if self.own_analysis.is_none() {
+            self.update();
+            if self.config.own.analyser && pass != Pass::First {
+                self.own_analysis = Some(OwnAnalysis::default());
+                return self.consult("analyser", Work::OwnAnalysis, out);
+            }
+        }
+        let own = self.own_analysis.take().unwrap_or_default();
         if pass != Pass::First {
+            self.record_coverage(&own.coverage);
             self.state.cycles += 1;
             let last = self.state.history.last().copied().unwrap_or_default();
             let output = serde_json::json!({
@@ -288,15 +480,22 @@ impl ResearchMachine {
                 self.outline(out);
             }
             Pass::Baseline | Pass::Cycle => {
-                let rule = if pass == Pass::Cycle { self.enough(accepted, new_claims) } else { None };
-                if let Some(rule) = rule {
+                let last = self.state.history.last().copied().unwrap_or_default();
+                let by_rule = pass == Pass::Cycle && own.enough.is_none();
+                let rule = by_rule.then(|| self.enough(last.accepted, last.claims)).flatten();
+                if own.enough == Some(true) {
+                    let why = super::plan::clean(&own.why, 300);
+                    self.stopped("analyser", if why.is_empty() { "the analyser said that it is enough" } else { &why });
+                    self.go("enough", Stage::Writing, out);
+                    self.write(out);
+                } else if let Some(rule) = rule {
                     self.stopped(rule.name(), rule.words());
                     self.go("enough", Stage::Writing, out);
                     self.write(out);
-                } else if self.state.cycles >= self.config.turn.budget.research_cycles {
+                } else if self.cycles_left() == 0 {
                     self.stopped(
                         "research_cycles",
-                        &format!("all {} cycles of the budget were used", self.state.cycles),
+                        &format!("all {} cycles of the budget were used", self.state.cycles - self.begun),
                     );
                     self.go("enough", Stage::Writing, out);
                     self.write(out);

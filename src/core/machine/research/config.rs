@@ -1,11 +1,16 @@
 //! What a research is made of: the turns that write, how much is searched and kept, when it is enough.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{ResearchState, Topic, VERSION, stage::PROMPTS};
 
 use crate::core::{
     analysis::{Cut, LatentPolicy, SelectPolicy, StopPolicy, Thresholds, TrendPolicy},
     error::{Error, Result},
-    machine::turn::TurnConfig,
+    machine::{command::shorten, turn::TurnConfig},
 };
 
 /// How much of the report is written out.
@@ -47,6 +52,8 @@ pub struct ResearchLimits {
     pub least_chars: usize,
     /// Sentences of a chunk.
     pub chunk_sentences: usize,
+    /// Chunks that were read and are judged anew in each cycle; beyond these the least relevant are forgotten.
+    pub unkept_chunks: usize,
     /// Chunks of a section.
     pub section_chunks: usize,
     /// Searches of a plan.
@@ -69,6 +76,7 @@ impl Default for ResearchLimits {
             page_chars: 40_000,
             least_chars: 100,
             chunk_sentences: 4,
+            unkept_chunks: 10_000,
             section_chunks: 12,
             searches: 6,
             topics: 10,
@@ -109,6 +117,50 @@ pub struct ResearchConfig {
     /// Whether there is nothing to search in, and tools alone find.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_search: bool,
+    /// Parts of one's own, in place of those that are built in.
+    #[serde(skip_serializing_if = "OwnParts::is_empty")]
+    pub own: OwnParts,
+}
+
+/// Parts of one's own, in place of those that are built in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnParts {
+    /// All that an earlier research knew: this one goes on with it, and has its cycles beside those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<Box<ResearchState>>,
+    /// The topics of the report, in place of those that a model or rules would name.
+    pub outline: Vec<Topic>,
+    /// Instructions for models, by what they are for: a name of [`PROMPTS`].
+    pub prompts: BTreeMap<String, String>,
+    /// Whether the driver plans.
+    pub planner: bool,
+    /// Whether the driver judges what a cycle was worth.
+    pub analyser: bool,
+}
+
+impl OwnParts {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn check(&self, topics: usize) -> Result<()> {
+        if let Some(state) = self.state.as_ref().filter(|state| state.version != VERSION || state.query.is_empty()) {
+            let message = format!("state is of version {}, this reads {VERSION}", state.version);
+            return Err(Error::usage("invalid_state", message).hint("give the state of a result, unchanged"));
+        }
+        if let Some(name) = self.prompts.keys().find(|name| !PROMPTS.contains(&name.as_str())) {
+            return Err(Error::usage("invalid_option", format!("prompts.{name} is no prompt"))
+                .hint(format!("use {}", PROMPTS.join(", "))));
+        }
+        let names: BTreeSet<&str> = self.outline.iter().map(|topic| topic.topic.trim()).collect();
+        let good = names.iter().all(|name| name.chars().any(char::is_alphanumeric));
+        if names.len() != self.outline.len() || !good || names.len() > topics {
+            return Err(Error::usage("invalid_option", format!("outline holds {} topics", self.outline.len()))
+                .hint(format!("give up to {topics} topics (limits.topics), each with a name of its own")));
+        }
+        Ok(())
+    }
 }
 
 /// Whether topics that nobody named are looked for.
@@ -133,11 +185,17 @@ impl Default for ResearchConfig {
             limits: ResearchLimits::default(),
             select: SelectPolicy { least: Some(Cut::Z(1.0)), ..SelectPolicy::default() },
             trend: TrendPolicy::default(),
-            stop: StopPolicy { epsilon: Thresholds::MEASURED.epsilon, ..StopPolicy::default() },
+            stop: StopPolicy {
+                epsilon: Thresholds::MEASURED.epsilon,
+                chunks: false,
+                claims: false,
+                ..StopPolicy::default()
+            },
             latent: LatentPolicy { novel: Thresholds::MEASURED.novel, ..LatentPolicy::default() },
             near: Thresholds::MEASURED.near,
             explore: Explore::default(),
             without_search: false,
+            own: OwnParts::default(),
         }
     }
 }
@@ -161,14 +219,16 @@ impl ResearchConfig {
         }
         let limits = &self.limits;
         let counts = [
-            ("hits", limits.hits),
-            ("page_chars", limits.page_chars),
-            ("chunk_sentences", limits.chunk_sentences),
-            ("section_chunks", limits.section_chunks),
-            ("searches", limits.searches),
-            ("topics", limits.topics),
-            ("parallel", limits.parallel),
-            ("top", self.select.top),
+            ("limits.hits", limits.hits),
+            ("limits.page_chars", limits.page_chars),
+            ("limits.chunk_sentences", limits.chunk_sentences),
+            ("limits.unkept_chunks", limits.unkept_chunks),
+            ("limits.section_chunks", limits.section_chunks),
+            ("limits.searches", limits.searches),
+            ("limits.topics", limits.topics),
+            ("limits.parallel", limits.parallel),
+            ("select.top", self.select.top),
+            ("stop.window", self.stop.window),
         ];
         for (name, count) in counts {
             if count == 0 || count > 1_000_000 {
@@ -176,11 +236,44 @@ impl ResearchConfig {
                     .hint("give a number from 1 to 1,000,000"));
             }
         }
-        for (name, share) in [("repeated", limits.repeated), ("relevance", self.select.relevance)] {
+        for (name, share) in [("limits.repeated", limits.repeated), ("select.relevance", self.select.relevance)] {
             if !(0.0..=1.0).contains(&share) {
                 return Err(Error::usage("invalid_number", format!("{name} is {share}")).hint("give 0 to 1"));
             }
         }
-        Ok(())
+        self.own.check(limits.topics)
     }
+
+    /// Reads a configuration; what is wrong with it is said of the key that it stands at.
+    pub fn read(text: &str) -> Result<Self> {
+        let fault = match serde_json::from_str(text) {
+            Ok(config) => return Ok(config),
+            Err(error) => plain(&error),
+        };
+        let given = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+        // Each value alone, in place of the one that is built in.
+        let fault = given.iter().find_map(|(key, value)| fault_at(key, value)).unwrap_or(fault);
+        Err(Error::usage("invalid_option", fault).hint("mend what is named there, or leave it out"))
+    }
+}
+
+/// What is wrong with a value at a key, named with the keys that lead to it.
+fn fault_at(key: &str, value: &Value) -> Option<String> {
+    let reads = |value: Value| ResearchConfig::deserialize(Value::Object(Map::from_iter([(key.to_owned(), value)])));
+    let error = reads(value.clone()).err()?;
+    let inner = value.as_object().and_then(|object| {
+        object.iter().find_map(|(name, value)| {
+            let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+            reads(alone).err().map(|error| (format!("{key}.{name}"), value, plain(&error)))
+        })
+    });
+    let (place, value, why) = inner.unwrap_or_else(|| (key.to_owned(), value, plain(&error)));
+    let place = place.strip_prefix("own.").unwrap_or(&place);
+    Some(format!("{place} can't be {}: {why}", shorten(&value.to_string(), 80)))
+}
+
+/// Without the place in a text that nobody sees.
+fn plain(error: &serde_json::Error) -> String {
+    let told = error.to_string();
+    told.split(" at line ").next().unwrap_or_default().to_owned()
 }

@@ -2,7 +2,7 @@
 //!
 //! Children are told and awaited, so that what they used is counted; all other work is given up.
 
-use super::{ResearchMachine, Researched, Stage, markdown, report};
+use super::{ResearchMachine, Researched, Stage, Unkept, markdown, report};
 use crate::core::{
     error::Error,
     machine::{Command, Id, Interrupt, Stop},
@@ -114,6 +114,8 @@ impl ResearchMachine {
         });
         self.end(output, out);
         let set_up = self.is_set_up();
+        let fresh = std::mem::take(&mut self.fresh).into_iter();
+        self.state.unkept_chunks.extend(fresh.map(|one| Unkept { chunk: one.chunk, vector: one.vector }));
         let outcome = &mut self.outcome;
         if said && complete {
             // Every statement in it has passed the check, however early it ended.

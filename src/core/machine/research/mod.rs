@@ -35,14 +35,14 @@ use serde_json::Value;
 
 pub use act::{Hit, PageText};
 pub use claims::{Contradiction, Said};
-pub use config::{Explore, ResearchConfig, ResearchLimits, Style};
+pub use config::{Explore, OwnParts, ResearchConfig, ResearchLimits, Style};
 pub use plan::{PlanOutcome, read_plan};
 pub use render::{html, markdown};
 pub use report::{Line, Paragraph, Reference, Report, Section, Stopped};
 use stage::{Ask, Gave, Open, Stage, Work};
 pub use state::{
     Action, AskedQuery, Chunk, CycleRecord, Found, Hypothesis, Plan, PlannedBy, Refusal, ResearchState, SourcePage,
-    Topic, VERSION, Vector,
+    Topic, Unkept, VERSION, Vector,
 };
 pub use table::{TRANSITIONS, diagram, transitions};
 
@@ -90,6 +90,12 @@ pub struct ResearchMachine {
     outlined: Option<Vec<Topic>>,
     planned: Option<PlanOutcome>,
     plan_attempts: u32,
+    /// Cycles of the research that this one goes on with.
+    #[serde(default)]
+    begun: u32,
+    /// What an analyser of one's own says of the cycle; there while it is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own_analysis: Option<analyse::OwnAnalysis>,
     /// What was wrong with the last plan.
     plan_problem: Option<String>,
     query_vectors: BTreeMap<String, Vector>,
@@ -143,6 +149,8 @@ impl ResearchMachine {
             outlined: None,
             planned: None,
             plan_attempts: 0,
+            begun: 0,
+            own_analysis: None,
             plan_problem: None,
             query_vectors: BTreeMap::new(),
             sections: Vec::new(),
@@ -285,7 +293,8 @@ impl ResearchMachine {
             }
             (Work::Hypothesis { topic }, gave) => self.imagined(&topic, words(gave)),
             (Work::Outline, gave) => self.outlined = words(gave).and_then(|said| self.read_outline(&said)),
-            (Work::Plan, gave) => self.planned = words(gave).map(|said| read_plan(&said)),
+            (Work::OwnAnalysis, gave) => self.own_analysed(words(gave), out),
+            (Work::Plan | Work::OwnPlan, gave) => self.planned = words(gave).map(|said| read_plan(&said)),
             (Work::Write { section }, gave) => self.written(section, words(gave), out),
             (Work::Review { section }, gave) => self.reviewed(section, words(gave).as_deref(), out),
             (Work::Front, gave) => self.fronted(words(gave).as_deref(), out),
@@ -378,6 +387,7 @@ impl ResearchMachine {
                 Gave::Vectors(_)
             ) | (Some(Work::Hits { .. } | Work::SectionHits { .. }), Gave::Hits(_))
                 | (Some(Work::Page { .. }), Gave::Page(_))
+                | (Some(Work::OwnPlan | Work::OwnAnalysis), Gave::Words(_))
         );
         match self.pending.remove_entry(&id) {
             Some((_, work)) if fits => self.ready.push_back((work, gave)),
@@ -414,6 +424,12 @@ impl Machine for ResearchMachine {
                 self.answer(id, Gave::Hits(hits));
             }
             (EventKind::Fetched { id, page }, _) => self.answer(id, Gave::Page(page)),
+            (EventKind::Consulted { id, answer }, _) => {
+                if let Some(error) = answer.as_ref().err().filter(|_| self.pending.contains_key(&id)) {
+                    self.problem(plan::clean(&format!("a part of one's own failed: {error}"), 400), &mut out);
+                }
+                self.answer(id, Gave::Words(answer.ok()));
+            }
             (EventKind::Child { id, outcome, messages }, _) => self.child(id, *outcome, &messages, &mut out),
             (EventKind::Fired { id, partial }, _) => self.fired(id, partial, &mut out),
             _ => self.drop_answer(),
@@ -444,7 +460,8 @@ impl Machine for ResearchMachine {
                 Work::Scout => "the first queries".to_owned(),
                 Work::Hypothesis { topic } => format!("a document imagined for {:?}", shorten(topic, 80)),
                 Work::Outline => "the outline".to_owned(),
-                Work::Plan => format!("the plan of cycle {}", self.state.cycles + 1),
+                Work::OwnAnalysis => "the analyser".to_owned(),
+                Work::Plan | Work::OwnPlan => format!("the plan of cycle {}", self.state.cycles + 1),
                 Work::Write { section } => format!("section {}", section + 1),
                 Work::Review { section } => format!("the review of section {}", section + 1),
                 Work::Front => "title and abstract".to_owned(),

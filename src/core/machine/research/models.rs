@@ -45,10 +45,15 @@ impl ResearchMachine {
             } else {
                 (left.iterations, left.tool_rounds) = (1, 0);
             }
+            // That pages are data is said whoever wrote the instructions.
+            let told = match self.config.own.prompts.get(ask.work.prompt()) {
+                Some(own) => format!("{own}\n\n{}", super::prompts::DATA),
+                None => ask.system.clone(),
+            };
             let turn = TurnConfig {
                 system: Some(match &self.config.turn.system {
-                    Some(system) if !system.trim().is_empty() => format!("{system}\n\n{}", ask.system),
-                    _ => ask.system.clone(),
+                    Some(system) if !system.trim().is_empty() => format!("{system}\n\n{told}"),
+                    _ => told,
                 }),
                 tools: if calls { self.config.turn.tools.clone() } else { Vec::new() },
                 provider_tools: Vec::new(),

@@ -140,6 +140,8 @@ pub(super) fn clean(text: &str, most: usize) -> String {
 pub(super) struct Summary<'a> {
     pub(super) state: &'a ResearchState,
     pub(super) trend: Trend,
+    /// Whether the last cycle brought next to nothing.
+    pub(super) is_dry: bool,
     /// Labels of topics that nobody named.
     pub(super) latent: &'a [String],
     pub(super) cycles_left: u32,
@@ -147,7 +149,7 @@ pub(super) struct Summary<'a> {
 
 /// The seven parts that a planner is told: query, outline, coverage, trend, latent topics, queries, critiques.
 pub(super) fn summary(given: &Summary<'_>) -> String {
-    let Summary { state, trend, latent, cycles_left } = given;
+    let Summary { state, trend, is_dry, latent, cycles_left } = given;
     let mut text = format!("Original Query: {}\n\nReport Outline:\n", clean(&state.query, WORDS));
     for topic in &state.outline {
         let _ = writeln!(text, "- {}", topic.line());
@@ -164,9 +166,10 @@ pub(super) fn summary(given: &Summary<'_>) -> String {
     }
     let gains: Vec<String> = state.information_gain_history.iter().map(|gain| format!("{gain:.3}")).collect();
     let _ = writeln!(text, "\nInformation Gain Trend: {} (gains: {})", trend.words(), gains.join(", "));
-    if *trend == Trend::Stalling {
+    if *trend == Trend::Stalling || *is_dry {
+        text.push_str(if *trend == Trend::Stalling { "The research stalls" } else { "The last cycle was dry" });
         text.push_str(
-            "The research stalls: ask from another angle. Use creative, tangential or step-back queries, \
+            ": ask from another angle. Use creative, tangential or step-back queries, \
              not variations of those below.\n",
         );
     }

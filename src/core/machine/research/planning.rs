@@ -40,13 +40,22 @@ impl ResearchMachine {
         }
         self.plan_attempts += 1;
         self.planned = None;
+        if self.config.own.planner && self.plan_attempts <= PLANS {
+            return self.consult("planner", Work::OwnPlan, out);
+        }
         if self.config.without_model || self.plan_attempts > PLANS {
             self.planned = Some(self.rule_plan());
             return;
         }
         let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
-        let left = self.config.turn.budget.research_cycles.saturating_sub(self.state.cycles);
-        let given = plan::Summary { state: &self.state, trend: self.trend(), latent: &latent, cycles_left: left };
+        let left = self.cycles_left();
+        let given = plan::Summary {
+            state: &self.state,
+            trend: self.trend(),
+            is_dry: self.is_dry(),
+            latent: &latent,
+            cycles_left: left,
+        };
         let mut prompt = plan::summary(&given);
         if let Some(problem) = &self.plan_problem {
             let _ = write!(prompt, "\n\nYour last answer was of no use: {problem}. Answer again.");
@@ -67,6 +76,7 @@ impl ResearchMachine {
         let planning = rules::Planning {
             state: &self.state,
             trend: self.trend(),
+            is_dry: self.is_dry(),
             latent: &latent,
             most_topics: self.config.limits.topics,
         };

@@ -288,6 +288,7 @@ fn nearest_chunks<'a>(state: &'a ResearchState, vector: &[f32], most: usize) -> 
 pub(super) struct Planning<'a> {
     pub(super) state: &'a ResearchState,
     pub(super) trend: Trend,
+    pub(super) is_dry: bool,
     pub(super) latent: &'a [(String, f32)],
     pub(super) most_topics: usize,
 }
@@ -320,7 +321,7 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
         true
     };
     let keys = key_words(&state.query);
-    let stalls = given.trend == Trend::Stalling;
+    let stalls = given.trend == Trend::Stalling || given.is_dry;
     let relevant = given.latent.iter().find(|(_, relevance)| *relevance >= LEAST_RELEVANCE);
     if let Some((label, _)) = relevant.filter(|_| state.outline.len() < given.most_topics.min(TOPICS + 1)) {
         let topic = Topic { topic: title_case(label), subtopics: Vec::new() };

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Ask, ResearchMachine, Stage, Topic, Vector, Work, plan, prompts, write};
+use super::{Ask, ResearchMachine, Stage, Topic, Vector, Work, act, hashing::near, plan, prompts, write};
 use crate::core::{
     analysis::Background,
     error::{Error, Result},
@@ -13,6 +13,9 @@ use crate::core::{
     sense::drift::BACKGROUND,
     wire::offline,
 };
+
+/// Two vectors of one text by one embedder are at least as near.
+const SAME: f32 = 0.99;
 
 impl ResearchMachine {
     pub(super) fn start(&mut self, messages: Vec<Message>, out: &mut Vec<Command>) {
@@ -33,6 +36,23 @@ impl ResearchMachine {
         if self.config.without_model && offline::asks_to_create(&query) {
             self.go("refused", Stage::Done, out);
             return self.decline(offline::CREATES_NOTHING, out);
+        }
+        if let Some(state) = self.config.own.state.take() {
+            if state.query != query.trim() {
+                let message = format!("the state is that of {:?}", shorten(&state.query, 100));
+                self.outcome.error =
+                    Some(Error::usage("other_question", message).hint("ask what it was asked, or give no state"));
+                self.go("refused", Stage::Done, out);
+                return self.finish(Stop::Error, out);
+            }
+            self.begun = state.cycles;
+            self.state = *state;
+            let known = self.state.all_chunks.iter().chain(self.state.unkept_chunks.iter().map(|one| &one.chunk));
+            self.texts = known.map(|chunk| act::digest(&chunk.text)).collect();
+        }
+        let outline = std::mem::take(&mut self.config.own.outline);
+        if !outline.is_empty() {
+            self.state.outline = outline;
         }
         query.trim().clone_into(&mut self.state.query);
         self.deadline = self.id();
@@ -56,8 +76,18 @@ impl ResearchMachine {
             Ok(vectors) => {
                 let (query, strangers) =
                     vectors.split_first().map_or((&[][..], &[][..]), |(one, rest)| (&one[..], rest));
-                self.state.query_embedding = Some(Vector(query.to_vec()));
+                let before = self.state.query_embedding.replace(Vector(query.to_vec()));
+                if before.is_some_and(|before| near(&before.0, query) < SAME) {
+                    let error = Error::usage("other_embedder", "the vectors of the state are another embedder's");
+                    return self.fail(error.hint("go on with the embedder that the research began with"), out);
+                }
                 self.state.background = Background::measure(strangers).ok();
+                if self.state.last_coverage_vector.is_some() && !self.state.outline.is_empty() {
+                    // What is known need not be searched for broadly again.
+                    self.end(serde_json::json!({"queries": [], "background": self.state.background}), out);
+                    self.go("known", Stage::Planning, out);
+                    return self.plan(out);
+                }
                 self.go("embedded", Stage::Scouting, out);
                 if self.config.without_model {
                     return;

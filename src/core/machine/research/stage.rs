@@ -61,6 +61,8 @@ pub(super) enum Work {
     EmbedChunks { from: usize },
     Outline,
     Plan,
+    OwnPlan,
+    OwnAnalysis,
     EmbedPlan { texts: Vec<String> },
     Write { section: usize },
     Review { section: usize },
@@ -68,6 +70,26 @@ pub(super) enum Work {
     SectionEmbed { section: usize },
     Front,
     Tools,
+}
+
+/// The names of the instructions that models are given.
+pub(super) const PROMPTS: [&str; 8] = ["scout", "imagine", "outline", "plan", "write", "review", "front", "tools"];
+
+impl Work {
+    /// The name of its instructions, if a model does it.
+    pub(super) const fn prompt(&self) -> &'static str {
+        match self {
+            Self::Scout => "scout",
+            Self::Hypothesis { .. } => "imagine",
+            Self::Outline => "outline",
+            Self::Plan => "plan",
+            Self::Write { .. } => "write",
+            Self::Review { .. } => "review",
+            Self::Front => "front",
+            Self::Tools => "tools",
+            _ => "",
+        }
+    }
 }
 
 /// What answers it.

@@ -14,6 +14,13 @@ pub const VERSION: u32 = 1;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vector(pub Vec<f32>);
 
+impl Vector {
+    /// Whether it holds no number.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Serialize for Vector {
@@ -224,7 +231,7 @@ pub struct Chunk {
     pub heading: String,
     /// The topic that it was kept for.
     pub topic: String,
-    /// The cycle in which it was kept.
+    /// The cycle in which it was kept, or, while it is not, read.
     pub cycle: u32,
     /// Relevance minus redundancy.
     pub score: f32,
@@ -237,6 +244,16 @@ impl Chunk {
     pub fn key(&self) -> String {
         format!("{}:{}", self.source, self.start)
     }
+}
+
+/// A chunk that was read and is not kept: each cycle judges it anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unkept {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// Its vector; empty where words are hashed, which costs next to nothing.
+    #[serde(default, skip_serializing_if = "Vector::is_empty")]
+    pub vector: Vector,
 }
 
 /// The document imagined for a topic, frozen for the model that wrote it.
@@ -258,7 +275,7 @@ pub struct CycleRecord {
     pub cycle: u32,
     /// Pages read.
     pub pages: usize,
-    /// Chunks looked at.
+    /// Chunks read; those of earlier cycles are judged again with them.
     pub seen: usize,
     /// Chunks kept.
     pub accepted: usize,
@@ -298,6 +315,9 @@ pub struct ResearchState {
     pub all_chunks: Vec<Chunk>,
     /// Their vectors, by [`Chunk::key`].
     pub chunk_embedding_cache: BTreeMap<String, Vector>,
+    /// All other chunks that were read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unkept_chunks: Vec<Unkept>,
     /// The number of each source that was read, by its address.
     pub url_to_source_index: BTreeMap<String, usize>,
     /// The sources, by number.

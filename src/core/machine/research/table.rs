@@ -9,6 +9,7 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("idle", "refused", "done"),
     ("idle", "interrupt", "done"),
     ("embedding", "embedded", "scouting"),
+    ("embedding", "known", "planning"),
     ("embedding", "failed", "ending"),
     ("scouting", "queries", "searching"),
     ("scouting", "failed", "ending"),

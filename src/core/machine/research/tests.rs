@@ -407,6 +407,9 @@ fn b01_every_line_of_the_table_is_taken() {
     machine.step(Event { at: Time(0), kind: EventKind::Interrupt { how: Interrupt::Cancel, partial: None } });
     taken.extend(machine.trail);
     taken.extend(nothing_new_is_asked().trail);
+    let mut again = config(true, false);
+    again.own.state = Some(Box::new(run(config(true, false), &[3; 40], How::Plain, None).machine.state));
+    taken.extend(run(again, &[5; 40], How::Plain, None).machine.trail);
     let missing: Vec<_> = TRANSITIONS.iter().filter(|line| !taken.contains(line)).collect();
     // Without an embedder of the driver's these are over within one step.
     assert!(missing.is_empty(), "never taken: {missing:?}");

@@ -65,23 +65,37 @@ impl ResearchMachine {
         }
     }
 
-    /// The chunks that are nearest to a topic, best first.
+    /// The chunks of a section, best first: for each query that served its topic the nearest, up to half of all; then
+    /// those that are nearest to the topic.
     fn passages(&self, topic: &Topic) -> Vec<Chunk> {
-        let vector = self.state.topic_vector(&topic.topic);
+        let all = &self.state.all_chunks;
         let least = self.config.select.least.and_then(|cut| cut.at(self.state.background.as_ref()).ok());
-        let mut all: Vec<(f32, &Chunk)> = self
-            .state
-            .all_chunks
-            .iter()
-            .map(|chunk| {
-                let of = self.state.chunk_embedding_cache.get(&chunk.key());
-                (of.map_or(0.0, |one| near(&one.0, &vector)), chunk)
-            })
-            .filter(|(cosine, chunk)| chunk.topic == topic.topic || least.is_none_or(|least| *cosine >= least))
-            .collect();
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
-        all.truncate(self.config.limits.section_chunks);
-        all.into_iter().map(|(score, chunk)| Chunk { score, ..chunk.clone() }).collect()
+        let is_near = |cosine: f32| least.is_none_or(|least| cosine >= least);
+        let vectors = self.state.kept_vectors();
+        let cosines = |row: &[f32]| vectors.iter().map(|vector| near(vector, row)).collect::<Vec<f32>>();
+        let most = self.config.limits.section_chunks;
+        let served = self.state.queries.iter().filter(|asked| asked.topic == topic.topic);
+        let nearest =
+            |asked| cosines(&self.query_vector(asked)?).into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        let mut answers: Vec<(usize, f32)> = served.filter_map(nearest).filter(|one| is_near(one.1)).collect();
+        answers.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut chosen: Vec<usize> = Vec::new();
+        for (at, _) in answers {
+            if chosen.len() < most / 2 && !chosen.contains(&at) {
+                chosen.push(at);
+            }
+        }
+        let scores = cosines(&self.state.topic_vector(&topic.topic));
+        let mut order: Vec<(f32, usize, &Chunk)> =
+            scores.into_iter().zip(all).enumerate().map(|(at, (score, chunk))| (score, at, chunk)).collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut room = most - chosen.len();
+        order.retain(|(score, at, chunk)| {
+            let fits = room > 0 && (chunk.topic == topic.topic || is_near(*score)) && !chosen.contains(at);
+            room -= usize::from(fits);
+            fits || chosen.contains(at)
+        });
+        order.into_iter().map(|(score, _, chunk)| Chunk { score, ..chunk.clone() }).collect()
     }
 
     fn sources(&self, passages: &[Chunk]) -> Vec<Source> {
@@ -291,7 +305,12 @@ impl ResearchMachine {
                     .map(|(fresh, vector)| (near(&vector, &wanted), fresh.chunk, vector))
                     .collect();
                 scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-                for (score, chunk, vector) in scored.into_iter().take(ADDED) {
+                let rest = scored.split_off(ADDED.min(scored.len()));
+                for (_, chunk, vector) in rest {
+                    let one = self.unkept(chunk, vector);
+                    self.state.unkept_chunks.push(one);
+                }
+                for (score, chunk, vector) in scored {
                     let cycle = self.state.cycles;
                     let chunk = Chunk { topic: topic.clone(), cycle, score, ..chunk };
                     self.state.chunk_embedding_cache.insert(chunk.key(), Vector(vector));

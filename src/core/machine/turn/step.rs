@@ -79,6 +79,7 @@ impl Machine for TurnMachine {
             | EventKind::Hits { .. }
             | EventKind::Fetched { .. }
             | EventKind::Embedded { .. }
+            | EventKind::Consulted { .. }
             | EventKind::Partials { .. } => self.drop_answer(),
             EventKind::Hooked { id, replies } => {
                 if !self.was_hooked(id, replies, &mut out) {
