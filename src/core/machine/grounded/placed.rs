@@ -16,6 +16,7 @@ use super::{
     held::{self, Statement},
     lexicon::{alike, list},
     quantity::quantities,
+    roles,
     units::Unit,
     verify::Reader,
 };
@@ -48,10 +49,7 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
         if written.is_empty() {
             continue;
         }
-        let determiner = matches!(
-            written.to_lowercase().as_str(),
-            "the" | "a" | "an" | "your" | "it" | "them" | "us" | "to" | "their" | "our"
-        );
+        let determiner = list("objects").contains(written.to_lowercase().as_str());
         if let Some(last) = all.last_mut().filter(|last: &&mut Word<'_>| determiner && last.next.is_empty()) {
             last.next = written;
         }
@@ -99,27 +97,12 @@ fn clauses(text: &str) -> Vec<&str> {
 }
 
 /// What stands between the joints of a sentence.
-fn parts(text: &str) -> Vec<&str> {
-    const JOINTS: [&str; 14] = [
-        ", ",
-        "; ",
-        ": ",
-        " and ",
-        " but ",
-        " while ",
-        " whereas ",
-        " because ",
-        " which ",
-        " plus ",
-        " – ",
-        " — ",
-        " | ",
-        " or ",
-    ];
+pub(super) fn parts(text: &str) -> Vec<&str> {
+    let joints = list("joints");
     let mut all = Vec::new();
     let mut start = 0;
     while let Some((at, joint)) =
-        JOINTS.iter().filter_map(|joint| text.get(start..)?.find(joint).map(|at| (start + at, joint.len()))).min()
+        joints.iter().filter_map(|joint| text.get(start..)?.find(joint).map(|at| (start + at, joint.len()))).min()
     {
         all.extend(text.get(start..at));
         start = at + joint;
@@ -131,45 +114,7 @@ fn parts(text: &str) -> Vec<&str> {
 /// Whether a word is said of something rather than being something: a verb or an adverb, by its form and what stands
 /// before it.
 fn is_verb(word: &Word<'_>) -> bool {
-    let helper = matches!(
-        word.before.as_str(),
-        "to" | "be"
-            | "is"
-            | "are"
-            | "was"
-            | "were"
-            | "been"
-            | "being"
-            | "must"
-            | "can"
-            | "may"
-            | "will"
-            | "should"
-            | "would"
-            | "could"
-            | "shall"
-            | "have"
-            | "has"
-            | "had"
-            | "you"
-            | "we"
-            | "they"
-            | "it"
-            | "i"
-            | "he"
-            | "she"
-            | "not"
-            | "do"
-            | "does"
-            | "did"
-            | "cannot"
-            | "please"
-            | "only"
-            | "also"
-            | "who"
-            | "which"
-            | "that"
-    );
+    let helper = list("helpers").contains(&word.before);
     let lower = word.written.to_lowercase();
     let object = !word.next.is_empty() && word.next != "-";
     helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
@@ -205,10 +150,15 @@ fn opposites(one: &str, other: &str) -> usize {
             |word: &String| !word.is_empty() && !list("negative").contains(word) && !list("light").contains(word);
         words.filter(counts).collect()
     };
-    let (mine, theirs) = (of(one), of(other));
-    let only = |word: &&String, other: &BTreeSet<String>| !other.contains(*word);
-    let turned = |word: &&String| theirs.difference(&mine).any(|other| opposed(word, other));
-    mine.iter().filter(|word| only(word, &theirs)).filter(turned).count()
+    // What stands on both sides, in whatever form, turns nothing around.
+    let only = |text: &str, other: &str| -> Vec<String> {
+        let held: HashSet<String> = words::terms(other).into_iter().collect();
+        let stands = |word: &String| words::terms(word).iter().any(|term| held.contains(term));
+        let said = of(other);
+        of(text).into_iter().filter(|word| !said.contains(word) && !stands(word)).collect()
+    };
+    let (mine, theirs) = (only(one, other), only(other, one));
+    mine.iter().filter(|word| theirs.iter().any(|other| opposed(word, other))).count()
 }
 
 impl Reader<'_> {
@@ -223,12 +173,12 @@ impl Reader<'_> {
         let facts: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
         // "No, it is not": the first word answers, and denies nothing.
         let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
-        let answers = ["yes", "no", "nope", "yep", "correct", "right"].iter().find_map(|word| {
+        let answers = list("truth").iter().find_map(|word| {
             let end = start + word.len();
             let same = text.get(start..end).is_some_and(|first| first.eq_ignore_ascii_case(word));
             (same
                 && text.get(end..).is_some_and(|rest| {
-                    rest.starts_with([',', '.', ':', '!', ' ']) && !(*word == "no" && rest.starts_with(' '))
+                    rest.starts_with([',', '.', ':', '!', ' ']) && !(word == "no" && rest.starts_with(' '))
                 }))
             .then_some(start..end)
         });
@@ -264,7 +214,10 @@ impl Reader<'_> {
             let content: Vec<&Word<'_>> = said.iter().filter(|word| !alike(&word.term, &HashSet::new())).collect();
             // Units are compared with their quantities.
             let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
-            let strange: Vec<&&Word<'_>> = content.iter().filter(|word| !stands(word) && !is_unit(word)).collect();
+            // What is pointed to stands elsewhere in the answer.
+            let points = |word: &Word<'_>| list("pointing").contains(&word.before);
+            let strange: Vec<&&Word<'_>> =
+                content.iter().filter(|word| !stands(word) && !is_unit(word) && !points(word)).collect();
             if strange.len() >= 2 && ((content.len() - strange.len()) as f64) < SHARED * content.len() as f64 {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
@@ -285,6 +238,12 @@ impl Reader<'_> {
                 return Some(why);
             }
             if let Some(why) = swapped(clause, &terms, best, &facts) {
+                return Some(why);
+            }
+            let elsewhere = |term: &str| {
+                met(&[term], best) == 0 && is_word(term) && facts.iter().any(|facts| facts.terms.contains(term))
+            };
+            if let Some(why) = roles::exchanged(clause, &best.said, elsewhere) {
                 return Some(why);
             }
             let all = terms
@@ -425,7 +384,7 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
 }
 
 /// Whether a term is a word that says something.
-fn is_word(term: &str) -> bool {
+pub(super) fn is_word(term: &str) -> bool {
     !term.starts_with(|c: char| c.is_ascii_digit()) && !alike(term, &HashSet::new())
 }
 
@@ -487,7 +446,8 @@ fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> 
                 let least = rival.own.len().min(best.own.len()).max(1);
                 let another =
                     |one: &Statement| one.own.iter().any(|term| is_word(term) && !terms.contains(&term.as_str()));
-                let rows = rival.table.is_some() && rival.table == best.table;
+                let rows = (rival.table.is_some() && rival.table == best.table)
+                    || (rival.item.is_some() && rival.item == best.item);
                 if another(rival)
                     && another(best)
                     && (rows || (spoken && both.len() as f64 >= PARALLEL * least as f64))
