@@ -15,7 +15,7 @@ use super::{
     form,
     held::{self, Statement},
     lexicon::{alike, list},
-    quantity::quantities,
+    quantity::{Quantity, quantities},
     roles,
     units::Unit,
     verify::Reader,
@@ -116,12 +116,16 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
 fn is_verb(word: &Word<'_>) -> bool {
     let helper = list("helpers").contains(&word.before);
     let lower = word.written.to_lowercase();
+    if list("determiners").contains(&word.before) && !lower.ends_with("ly") {
+        return false;
+    }
     let object = !word.next.is_empty() && word.next != "-";
     helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
 }
 
-/// How many words of a clause deny.
-fn denials(text: &str) -> usize {
+/// How many words of a clause deny; what the `other` one says as well, in whatever form, turns nothing around.
+fn denials(text: &str, other: &str) -> usize {
+    let held: HashSet<String> = words::terms(other).into_iter().collect();
     let mut lower = text.to_lowercase().replace('’', "'");
     for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
         lower = lower.replace(&format!("no {bound}"), " ").replace(&format!("not {bound}"), " ");
@@ -129,7 +133,9 @@ fn denials(text: &str) -> usize {
     let negative = list("negative");
     let deny = |word: &&str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        negative.contains(bare) || bare.ends_with("n't") || bare == "cannot"
+        (negative.contains(bare) && !words::terms(bare).iter().any(|term| held.contains(term)))
+            || bare.ends_with("n't")
+            || bare == "cannot"
     };
     lower.split_whitespace().filter(deny).count()
 }
@@ -207,6 +213,7 @@ impl Reader<'_> {
                     .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
         let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
+        let mut prior: Option<&Statement> = None;
         for clause in clauses(&said) {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
@@ -228,12 +235,22 @@ impl Reader<'_> {
                 .collect();
             let terms: Vec<&str> =
                 terms.iter().map(String::as_str).filter(|term| !alike(term, &HashSet::new())).collect();
-            for number in numbers.iter().filter(|one| here.contains(&one.bytes().start)) {
-                if let Some(why) = elsewhere(number, &terms, &facts) {
+            let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
+            for number in &counted {
+                if let Some(why) = elsewhere(number, &counted, &terms, &facts) {
                     return Some(format!("{} is said of {why:?}", number.shown(text)));
                 }
             }
+            // What goes on about the same subject must stand with it: "and is owned by Nadia".
+            let first = clause.split_whitespace().next().unwrap_or_default();
+            let apart = |one: &Statement| terms.iter().all(|term| met(&[term], one) == 0);
+            if let (Some(word), true) = (strange.first(), prior.is_some_and(apart))
+                && list("passive").contains(first)
+            {
+                return Some(format!("what it cites does not speak of {}", word.written));
+            }
             let Some((best, near)) = nearest(&terms, &facts) else { continue };
+            prior = prior.or(Some(best));
             if let Some(why) = replaced(&said, &strange, best) {
                 return Some(why);
             }
@@ -259,11 +276,10 @@ impl Reader<'_> {
 
     /// Whether all that stands as near as the nearest statement is denied where the clause is not, or the other way about.
     fn is_turned(&self, clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
-        let mine = denials(clause)
-            + terms
-                .iter()
-                .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
-                .count();
+        let unturned_mine = terms
+            .iter()
+            .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
+            .count();
         let mut found = false;
         for one in facts.iter().flat_map(|facts| &facts.held.all).take(MOST) {
             // A cell of a row denies nothing that stands in another.
@@ -278,7 +294,8 @@ impl Reader<'_> {
             let parts = clauses(&one.plain);
             let most = parts.iter().map(|part| speaks(&part)).max().unwrap_or(0);
             for part in parts.iter().filter(|part| speaks(part) == most) {
-                let theirs = denials(part)
+                let mine = denials(clause, part) + unturned_mine;
+                let theirs = denials(part, clause)
                     + words::terms(part)
                         .iter()
                         .filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest)))
@@ -327,7 +344,7 @@ fn part_at(said: &str, at: usize) -> (HashSet<String>, bool) {
 }
 
 /// The statement, or part of one, of another quantity that a clause speaks of rather than of those with its own.
-fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<String> {
+fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts]) -> Option<String> {
     let Claimed::Quantity(claimed) = number else { return None };
     // A name says more of what is spoken of than any other word.
     let says = |held: &HashSet<String>, said: &str| {
@@ -352,8 +369,16 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
             let around = |word: &str| alike(word, &one.around.terms);
             for mine in one.quantities.iter().filter(|mine| claimed.is(mine, &one.around, around)) {
                 let (held, several) = part_at(&one.said, mine.number.bytes.start);
-                let others =
-                    one.quantities.iter().filter(|other| other.measures_as(claimed) && other.number.bytes.end > 0);
+                // What the clause says as well has its own words there.
+                let says_it = |other: &Quantity| {
+                    all.iter().any(
+                        |one| matches!(one, Claimed::Quantity(one) if one.number.readings == other.number.readings),
+                    )
+                };
+                let others = one
+                    .quantities
+                    .iter()
+                    .filter(|other| other.measures_as(claimed) && other.number.bytes.end > 0 && !says_it(other));
                 let mut others = others.map(|other| part_at(&one.said, other.number.bytes.start).0);
                 let nearer = others.any(|other| {
                     // One part may leave out what another says, "the south gate at 9 am".

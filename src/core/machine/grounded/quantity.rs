@@ -550,12 +550,15 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
             "once" | "single" | "one" if all => Some("1"),
             _ => None,
         };
-        let spans =
-            all || matches!(last.as_str(), "within" | "after" | "in" | "for" | "lasts" | "takes" | "under" | "over");
+        let is = |name: &str, word: &str| BOUNDS.get(name).is_some_and(|list| list.contains(word));
+        let rest = text.get(range.end..).unwrap_or_default().trim_start();
+        let next = rest.get(..rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len())).unwrap_or_default();
+        let spans = all || is("amount.before", &last) || is("amount.behind", next);
         let each = matches!(before.as_str(), "a" | "an")
             || (all && matches!(before.as_str(), "per" | "each" | "every" | "one"));
         // Of half an hour, and of an hour and a half, the hour says nothing.
-        let lead = tail(text.get(..range.start).unwrap_or_default(), NEAR).to_lowercase();
+        let lead = if spans && each { tail(text.get(..range.start).unwrap_or_default(), NEAR) } else { "" };
+        let lead = lead.to_lowercase();
         let divided = ["half", "quarter of", "quarters of", "third of", "thirds of"].iter().any(|part| {
             let bare = lead.trim_end().trim_end_matches(char::is_alphabetic).trim_end();
             bare.ends_with(part)

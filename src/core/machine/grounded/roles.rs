@@ -21,30 +21,33 @@ struct Role {
     place: String,
     /// Words that stand together have the same.
     phrase: usize,
+    /// Of a participle: it is done to what stands before it.
+    passive: bool,
 }
 
 /// The words of a clause with their places.
 fn roles(clause: &str) -> Vec<Role> {
     let mut all = Vec::new();
-    let (mut place, mut phrase) = (SUBJECT.to_owned(), 0);
+    let (mut place, mut phrase, mut passive) = (SUBJECT.to_owned(), 0, false);
     for token in clause.split_whitespace() {
         let word = token.trim_matches(|c: char| !c.is_alphanumeric());
         let lower = word.to_lowercase();
-        let mut leave = |to: &str| {
-            phrase += 1;
-            to.clone_into(&mut place);
-        };
         if list("determiners").contains(&lower) {
+            // "Mr Brandt the permits, Mrs Osei the keys".
+            if place == SUBJECT && !all.is_empty() {
+                (place, phrase) = (String::new(), phrase + 1);
+            }
             continue;
         }
         match words::terms(word).into_iter().next() {
-            _ if list("prepositions").contains(&lower) => leave(&lower),
-            None => leave(""),
+            _ if list("prepositions").contains(&lower) => (place, phrase) = (lower.clone(), phrase + 1),
+            None => (place, phrase) = (String::new(), phrase + 1),
             Some(term) if is_word(&term) => {
-                all.push(Role { term, written: word.to_owned(), place: place.clone(), phrase });
+                all.push(Role { term, written: word.to_owned(), place: place.clone(), phrase, passive });
             }
             Some(_) => {}
         }
+        passive = list("passive").contains(&lower);
         if token.ends_with([',', ';', ':', '.', '!', '?', ')']) {
             phrase += 1;
             place.clear();
@@ -65,7 +68,10 @@ fn at<'a>(all: &'a [Role], place: &'a str) -> impl Iterator<Item = &'a Role> {
 /// what is cited, but not with this statement.
 pub(super) fn exchanged(clause: &str, said: &str, elsewhere: impl Fn(&str) -> bool) -> Option<String> {
     let (mine, theirs) = (roles(clause), roles(said));
-    turned(&mine, &theirs).or_else(|| mixed(&mine, said)).or_else(|| other(&mine, &theirs, elsewhere))
+    turned(&mine, &theirs)
+        .or_else(|| reversed(&mine, &theirs))
+        .or_else(|| mixed(&mine, said))
+        .or_else(|| other(&mine, &theirs, elsewhere))
 }
 
 /// Two words in each other's place: `from Lena`, where the statement says `Lena … from Marco`.
@@ -76,6 +82,30 @@ fn turned(mine: &[Role], theirs: &[Role]) -> Option<String> {
         let other = at(theirs, &one.place).find(|other| moved(other, mine))?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, one.written))
     })
+}
+
+/// Who does it to whom the other way about: the same verb in the same voice, between the same two.
+fn reversed(mine: &[Role], theirs: &[Role]) -> Option<String> {
+    let plain = |one: &&Role| one.place.is_empty() || one.place == SUBJECT;
+    let around = |all: &[Role], verb: usize| {
+        let before = verb.checked_sub(1).and_then(|at| all.get(at)).filter(plain).map(|one| one.term.clone());
+        // The next word that is no name's title: "train Dr Haas".
+        let behind: Vec<String> = all.iter().skip(verb + 1).take(2).filter(plain).map(|one| one.term.clone()).collect();
+        before.map(|before| (before, behind))
+    };
+    for (at, verb) in mine.iter().enumerate() {
+        let Some((subject, object)) = around(mine, at) else { continue };
+        for (there, other) in theirs.iter().enumerate() {
+            if other.term != verb.term || other.passive != verb.passive {
+                continue;
+            }
+            let Some((their_subject, their_object)) = around(theirs, there) else { continue };
+            if subject != their_subject && their_object.contains(&subject) && object.contains(&their_subject) {
+                return Some(format!("what it cites says it of {their_subject:?}, not of {subject:?}"));
+            }
+        }
+    }
+    None
 }
 
 /// The subject of one part of a statement with what another part says.
@@ -92,8 +122,21 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
         };
         one.iter().filter(lone).map(|role| (role.place.clone(), role.written.clone())).collect()
     };
+    // Some of what one part alone says, and not all of it.
+    let some = |one: &[Role], other: &[Role]| -> Option<String> {
+        let lone = || one.iter().filter(|role| !holds(other, &role.term));
+        let said = lone().find(|role| holds(mine, &role.term))?;
+        lone().any(|role| !holds(mine, &role.term)).then(|| said.written.clone())
+    };
     for (number, one) in parts.iter().enumerate() {
         for other in parts.iter().skip(number + 1) {
+            let shared = one.iter().filter(|role| holds(other, &role.term)).count();
+            if shared > 0
+                && shared as f64 >= PARALLEL * one.len().min(other.len()) as f64
+                && let (Some(word), Some(stranger)) = (some(one, other), some(other, one))
+            {
+                return Some(format!("what it cites does not say {word:?} of {stranger:?}"));
+            }
             let theirs = only(other, one);
             for (place, word) in only(one, other) {
                 if let Some((_, stranger)) = theirs.iter().find(|(there, _)| *there != place) {
@@ -105,6 +148,8 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
     None
 }
 
+/// Parts that have so many of their words in common say the same of different things.
+const PARALLEL: f64 = 0.4;
 /// Parts of one statement that are held against each other.
 const MOST_PARTS: usize = 12;
 
@@ -123,11 +168,12 @@ fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Op
     };
     let head = |all: &[Role], start: usize| start.checked_sub(1).and_then(|at| all.get(at)).map(|one| one.term.clone());
     let common = mine.iter().filter(|one| holds(theirs, &one.term)).count();
+    let same = |others: usize| common > 0 && common as f64 >= SAME * others as f64;
     for (start, end) in phrases(mine) {
         let Some([first, rest @ ..]) = mine.get(start..end) else { continue };
         let subject = first.place == SUBJECT;
         let strange = elsewhere(&first.term) && rest.iter().all(|one| !holds(theirs, &one.term));
-        if !strange || first.place.is_empty() || (subject && common < SAME) {
+        if !strange || first.place.is_empty() || (subject && !same(mine.len() + start - end)) {
             continue;
         }
         let rival = phrases(theirs).into_iter().find(|(at, _)| {
@@ -142,5 +188,5 @@ fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Op
     None
 }
 
-/// So many words a claim must share with a statement that has another subject.
-const SAME: usize = 2;
+/// So much of the rest of a claim stands in a statement that has another subject.
+const SAME: f64 = 0.6;
