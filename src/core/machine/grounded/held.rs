@@ -49,13 +49,14 @@ impl Held {
         let mut seen: HashSet<String> = HashSet::new();
         let (mut title, mut columns, mut lead, mut before) =
             (String::new(), String::new(), String::new(), String::new());
-        let mut block = usize::MAX;
+        let (mut block, mut lists) = (usize::MAX, 0);
         for unit in sentences(text, format) {
             let said = text.get(unit.bytes.clone()).unwrap_or_default();
             let is_row = matches!(unit.kind, Kind::Row | Kind::Columns);
             if !is_row {
                 columns.clear();
             }
+            lists += usize::from(!is_item(text, unit.bytes.start));
             if unit.kind == Kind::Heading {
                 said.clone_into(&mut title);
                 (lead, before) = (String::new(), String::new());
@@ -84,7 +85,7 @@ impl Held {
                 if let Some(last) = held.all.last_mut().filter(|one| named && one.own.len() <= MOST_OF_ITEM)
                     && is_item(text, unit.bytes.start)
                 {
-                    last.item = Some(unit.block);
+                    last.item = Some(lists);
                 }
             }
         }

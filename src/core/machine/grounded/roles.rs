@@ -39,6 +39,9 @@ fn roles(clause: &str) -> Vec<Role> {
             }
             continue;
         }
+        if list("titles").contains(&lower) {
+            continue;
+        }
         match words::terms(word).into_iter().next() {
             _ if list("prepositions").contains(&lower) => (place, phrase) = (lower.clone(), phrase + 1),
             None => (place, phrase) = (String::new(), phrase + 1),
@@ -96,7 +99,8 @@ fn reversed(mine: &[Role], theirs: &[Role]) -> Option<String> {
     for (at, verb) in mine.iter().enumerate() {
         let Some((subject, object)) = around(mine, at) else { continue };
         for (there, other) in theirs.iter().enumerate() {
-            if other.term != verb.term || other.passive != verb.passive {
+            let verbs = verb.place == SUBJECT && other.place == SUBJECT;
+            if !verbs || other.term != verb.term || other.passive != verb.passive {
                 continue;
             }
             let Some((their_subject, their_object)) = around(theirs, there) else { continue };
@@ -172,7 +176,7 @@ fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Op
     for (start, end) in phrases(mine) {
         let Some([first, rest @ ..]) = mine.get(start..end) else { continue };
         let subject = first.place == SUBJECT;
-        let strange = elsewhere(&first.term) && rest.iter().all(|one| !holds(theirs, &one.term));
+        let strange = elsewhere(&first.term) && (!subject || rest.iter().all(|one| !holds(theirs, &one.term)));
         if !strange || first.place.is_empty() || (subject && !same(mine.len() + start - end)) {
             continue;
         }
@@ -181,7 +185,10 @@ fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Op
                 && (subject || head(theirs, *at) == head(mine, start))
         });
         let rival = rival.and_then(|(start, end)| theirs.get(start..end)).unwrap_or_default();
-        if let Some(said) = rival.first().filter(|_| rival.iter().all(|one| !holds(mine, &one.term))) {
+        if let Some(said) = rival
+            .first()
+            .filter(|_| rival.iter().take(if subject { rival.len() } else { 1 }).all(|one| !holds(mine, &one.term)))
+        {
             return Some(format!("what it cites says {:?} where it says {:?}", said.written, first.written));
         }
     }
