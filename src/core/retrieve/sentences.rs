@@ -377,7 +377,10 @@ fn ends_here(c: char, before: &str, after: &str, next: &str) -> bool {
     let word =
         before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '/')).next().unwrap_or(before);
     let lower = word.to_lowercase();
-    if ABBREVIATIONS.contains(&lower.as_str()) || (word.contains('.') && word.len() <= 4 && word.is_ascii()) {
+    // "5.2." ends a sentence, but numbers one that has said nothing yet; "p.m." is an abbreviation.
+    let counts = word.bytes().any(|byte| byte.is_ascii_digit()) && before.trim() != word;
+    let points = word.contains('.') && word.len() <= 4 && word.is_ascii() && !counts;
+    if ABBREVIATIONS.contains(&lower.as_str()) || points {
         return next.is_empty();
     }
     let mut letters = word.chars();

@@ -63,7 +63,9 @@ impl Facts {
     fn holds(&self, claimed: &Quantity) -> bool {
         // What can be read as several numbers may stand here as these.
         let mut several = claimed.number.readings.iter().filter(|reading| reading.len() > 1);
+        let as_often = |seconds: f64| self.held.all.iter().any(|one| one.around.has_rate(seconds));
         self.held.with(claimed, alike).next().is_some()
+            || claimed.often.is_some_and(as_often)
             || several.any(|reading| reading.iter().all(|value| self.numbers.contains(value)))
     }
 

@@ -205,6 +205,21 @@ const fn is_sign(c: char) -> bool {
         | 0x1F000..=0x1FAFF | 0xFE0F | 0x200D | 0x20E3 | 0xE0020..=0xE007F)
 }
 
+/// Where a word ends that stands within brackets: at the first that closes what was not opened in it.
+fn closed(word: &str) -> Option<usize> {
+    let (mut round, mut square) = (0_usize, 0_usize);
+    for (at, c) in word.char_indices() {
+        let open = if matches!(c, '(' | ')') { &mut round } else { &mut square };
+        match c {
+            '(' | '[' => *open += 1,
+            ')' | ']' if *open == 0 => return Some(at),
+            ')' | ']' => *open -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The length of the address that `text` begins with: of the web, or of a mailbox.
 pub(super) fn address(text: &str) -> Option<usize> {
     let scheme = ["https://", "http://", "mailto:", "ftp://", "www."];
@@ -212,8 +227,7 @@ pub(super) fn address(text: &str) -> Option<usize> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '|' | '`' | '”' | '»');
     let word = text.get(..text.find(ends).unwrap_or(text.len()))?;
     let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '\'', '’', '~']);
-    let open = |c: char| word.matches(c).count();
-    let word = if open(')') > open('(') { word.get(..word.rfind(')')?)? } else { word };
+    let word = word.get(..closed(word).unwrap_or(word.len()))?.trim_end_matches(['.', ',', ';', ':', '!', '?']);
     if scheme.iter().any(|scheme| starts(scheme)) {
         return Some(word.len());
     }

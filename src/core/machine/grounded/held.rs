@@ -12,6 +12,8 @@ use crate::core::retrieve::{
 
 /// Statements that hold a word or a number beyond these are not told apart by it.
 const MOST: usize = 512;
+/// An item with more words is a sentence.
+const MOST_OF_ITEM: usize = 8;
 
 /// A statement of a source.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub(super) struct Statement {
     pub(super) said: String,
     /// The table that it is a row of.
     pub(super) table: Option<usize>,
+    /// The list that it is an item of, one that says something of what it names: `Ann: search`.
+    pub(super) item: Option<usize>,
     /// As it is compared to the letter.
     pub(super) plain: String,
 }
@@ -45,13 +49,14 @@ impl Held {
         let mut seen: HashSet<String> = HashSet::new();
         let (mut title, mut columns, mut lead, mut before) =
             (String::new(), String::new(), String::new(), String::new());
-        let mut block = usize::MAX;
+        let (mut block, mut lists) = (usize::MAX, 0);
         for unit in sentences(text, format) {
             let said = text.get(unit.bytes.clone()).unwrap_or_default();
             let is_row = matches!(unit.kind, Kind::Row | Kind::Columns);
             if !is_row {
                 columns.clear();
             }
+            lists += usize::from(!is_item(text, unit.bytes.start));
             if unit.kind == Kind::Heading {
                 said.clone_into(&mut title);
                 (lead, before) = (String::new(), String::new());
@@ -75,6 +80,12 @@ impl Held {
                 held.add(said, &above);
                 if let Some(last) = held.all.last_mut().filter(|_| unit.kind == Kind::Row) {
                     last.table = Some(unit.block);
+                }
+                let named = [": ", " – ", " — ", " - "].iter().any(|joint| said.contains(joint));
+                if let Some(last) = held.all.last_mut().filter(|one| named && one.own.len() <= MOST_OF_ITEM)
+                    && is_item(text, unit.bytes.start)
+                {
+                    last.item = Some(lists);
                 }
             }
         }
@@ -111,6 +122,7 @@ impl Held {
             quantities,
             said: said.to_owned(),
             table: None,
+            item: None,
             plain: super::form::plain(said),
         });
     }

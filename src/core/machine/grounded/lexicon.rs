@@ -68,6 +68,14 @@ pub(super) fn alike(term: &str, terms: &HashSet<String>) -> bool {
     if LIGHT.contains(term) || terms.contains(term) {
         return true;
     }
+    // "Pay" and "payment".
+    let derived = |ending: &String| {
+        term.strip_suffix(ending.as_str()).is_some_and(|bare| bare.len() >= 3 && terms.contains(bare))
+            || (term.len() >= 3 && terms.contains(&format!("{term}{ending}")))
+    };
+    if list("endings").iter().any(derived) {
+        return true;
+    }
     let Some(groups) = GROUPS.get(term) else { return false };
     terms.iter().any(|other| GROUPS.get(other).is_some_and(|others| others.iter().any(|one| groups.contains(one))))
 }

@@ -18,6 +18,7 @@ mod lexicon;
 mod numbers;
 mod placed;
 mod quantity;
+mod roles;
 mod schema;
 mod silence;
 mod spelled;

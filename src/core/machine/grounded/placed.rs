@@ -15,7 +15,8 @@ use super::{
     form,
     held::{self, Statement},
     lexicon::{alike, list},
-    quantity::quantities,
+    quantity::{Quantity, quantities},
+    roles,
     units::Unit,
     verify::Reader,
 };
@@ -48,10 +49,7 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
         if written.is_empty() {
             continue;
         }
-        let determiner = matches!(
-            written.to_lowercase().as_str(),
-            "the" | "a" | "an" | "your" | "it" | "them" | "us" | "to" | "their" | "our"
-        );
+        let determiner = list("objects").contains(written.to_lowercase().as_str());
         if let Some(last) = all.last_mut().filter(|last: &&mut Word<'_>| determiner && last.next.is_empty()) {
             last.next = written;
         }
@@ -99,27 +97,12 @@ fn clauses(text: &str) -> Vec<&str> {
 }
 
 /// What stands between the joints of a sentence.
-fn parts(text: &str) -> Vec<&str> {
-    const JOINTS: [&str; 14] = [
-        ", ",
-        "; ",
-        ": ",
-        " and ",
-        " but ",
-        " while ",
-        " whereas ",
-        " because ",
-        " which ",
-        " plus ",
-        " – ",
-        " — ",
-        " | ",
-        " or ",
-    ];
+pub(super) fn parts(text: &str) -> Vec<&str> {
+    let joints = list("joints");
     let mut all = Vec::new();
     let mut start = 0;
     while let Some((at, joint)) =
-        JOINTS.iter().filter_map(|joint| text.get(start..)?.find(joint).map(|at| (start + at, joint.len()))).min()
+        joints.iter().filter_map(|joint| text.get(start..)?.find(joint).map(|at| (start + at, joint.len()))).min()
     {
         all.extend(text.get(start..at));
         start = at + joint;
@@ -131,52 +114,18 @@ fn parts(text: &str) -> Vec<&str> {
 /// Whether a word is said of something rather than being something: a verb or an adverb, by its form and what stands
 /// before it.
 fn is_verb(word: &Word<'_>) -> bool {
-    let helper = matches!(
-        word.before.as_str(),
-        "to" | "be"
-            | "is"
-            | "are"
-            | "was"
-            | "were"
-            | "been"
-            | "being"
-            | "must"
-            | "can"
-            | "may"
-            | "will"
-            | "should"
-            | "would"
-            | "could"
-            | "shall"
-            | "have"
-            | "has"
-            | "had"
-            | "you"
-            | "we"
-            | "they"
-            | "it"
-            | "i"
-            | "he"
-            | "she"
-            | "not"
-            | "do"
-            | "does"
-            | "did"
-            | "cannot"
-            | "please"
-            | "only"
-            | "also"
-            | "who"
-            | "which"
-            | "that"
-    );
+    let helper = list("helpers").contains(&word.before);
     let lower = word.written.to_lowercase();
+    if list("determiners").contains(&word.before) && !lower.ends_with("ly") {
+        return false;
+    }
     let object = !word.next.is_empty() && word.next != "-";
     helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
 }
 
-/// How many words of a clause deny.
-fn denials(text: &str) -> usize {
+/// How many words of a clause deny; what the `other` one says as well, in whatever form, turns nothing around.
+fn denials(text: &str, other: &str) -> usize {
+    let held: HashSet<String> = words::terms(other).into_iter().collect();
     let mut lower = text.to_lowercase().replace('’', "'");
     for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
         lower = lower.replace(&format!("no {bound}"), " ").replace(&format!("not {bound}"), " ");
@@ -184,7 +133,9 @@ fn denials(text: &str) -> usize {
     let negative = list("negative");
     let deny = |word: &&str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        negative.contains(bare) || bare.ends_with("n't") || bare == "cannot"
+        (negative.contains(bare) && !words::terms(bare).iter().any(|term| held.contains(term)))
+            || bare.ends_with("n't")
+            || bare == "cannot"
     };
     lower.split_whitespace().filter(deny).count()
 }
@@ -205,10 +156,15 @@ fn opposites(one: &str, other: &str) -> usize {
             |word: &String| !word.is_empty() && !list("negative").contains(word) && !list("light").contains(word);
         words.filter(counts).collect()
     };
-    let (mine, theirs) = (of(one), of(other));
-    let only = |word: &&String, other: &BTreeSet<String>| !other.contains(*word);
-    let turned = |word: &&String| theirs.difference(&mine).any(|other| opposed(word, other));
-    mine.iter().filter(|word| only(word, &theirs)).filter(turned).count()
+    // What stands on both sides, in whatever form, turns nothing around.
+    let only = |text: &str, other: &str| -> Vec<String> {
+        let held: HashSet<String> = words::terms(other).into_iter().collect();
+        let stands = |word: &String| words::terms(word).iter().any(|term| held.contains(term));
+        let said = of(other);
+        of(text).into_iter().filter(|word| !said.contains(word) && !stands(word)).collect()
+    };
+    let (mine, theirs) = (only(one, other), only(other, one));
+    mine.iter().filter(|word| theirs.iter().any(|other| opposed(word, other))).count()
 }
 
 impl Reader<'_> {
@@ -223,12 +179,12 @@ impl Reader<'_> {
         let facts: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
         // "No, it is not": the first word answers, and denies nothing.
         let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
-        let answers = ["yes", "no", "nope", "yep", "correct", "right"].iter().find_map(|word| {
+        let answers = list("truth").iter().find_map(|word| {
             let end = start + word.len();
             let same = text.get(start..end).is_some_and(|first| first.eq_ignore_ascii_case(word));
             (same
                 && text.get(end..).is_some_and(|rest| {
-                    rest.starts_with([',', '.', ':', '!', ' ']) && !(*word == "no" && rest.starts_with(' '))
+                    rest.starts_with([',', '.', ':', '!', ' ']) && !(word == "no" && rest.starts_with(' '))
                 }))
             .then_some(start..end)
         });
@@ -257,6 +213,7 @@ impl Reader<'_> {
                     .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
         let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
+        let mut prior: Option<&Statement> = None;
         for clause in clauses(&said) {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
@@ -264,7 +221,10 @@ impl Reader<'_> {
             let content: Vec<&Word<'_>> = said.iter().filter(|word| !alike(&word.term, &HashSet::new())).collect();
             // Units are compared with their quantities.
             let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
-            let strange: Vec<&&Word<'_>> = content.iter().filter(|word| !stands(word) && !is_unit(word)).collect();
+            // What is pointed to stands elsewhere in the answer.
+            let points = |word: &Word<'_>| list("pointing").contains(&word.before);
+            let strange: Vec<&&Word<'_>> =
+                content.iter().filter(|word| !stands(word) && !is_unit(word) && !points(word)).collect();
             if strange.len() >= 2 && ((content.len() - strange.len()) as f64) < SHARED * content.len() as f64 {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
@@ -275,16 +235,32 @@ impl Reader<'_> {
                 .collect();
             let terms: Vec<&str> =
                 terms.iter().map(String::as_str).filter(|term| !alike(term, &HashSet::new())).collect();
-            for number in numbers.iter().filter(|one| here.contains(&one.bytes().start)) {
-                if let Some(why) = elsewhere(number, &terms, &facts) {
+            let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
+            for number in &counted {
+                if let Some(why) = elsewhere(number, &counted, &terms, &facts) {
                     return Some(format!("{} is said of {why:?}", number.shown(text)));
                 }
             }
+            // What goes on about the same subject must stand with it: "and is owned by Nadia".
+            let first = clause.split_whitespace().next().unwrap_or_default();
+            let apart = |one: &Statement| terms.iter().all(|term| met(&[term], one) == 0);
+            if let (Some(word), true) = (strange.first(), prior.is_some_and(apart))
+                && list("passive").contains(first)
+            {
+                return Some(format!("what it cites does not speak of {}", word.written));
+            }
             let Some((best, near)) = nearest(&terms, &facts) else { continue };
+            prior = prior.or(Some(best));
             if let Some(why) = replaced(&said, &strange, best) {
                 return Some(why);
             }
             if let Some(why) = swapped(clause, &terms, best, &facts) {
+                return Some(why);
+            }
+            let elsewhere = |term: &str| {
+                met(&[term], best) == 0 && is_word(term) && facts.iter().any(|facts| facts.terms.contains(term))
+            };
+            if let Some(why) = roles::exchanged(clause, &best.said, elsewhere) {
                 return Some(why);
             }
             let all = terms
@@ -300,11 +276,10 @@ impl Reader<'_> {
 
     /// Whether all that stands as near as the nearest statement is denied where the clause is not, or the other way about.
     fn is_turned(&self, clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
-        let mine = denials(clause)
-            + terms
-                .iter()
-                .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
-                .count();
+        let unturned_mine = terms
+            .iter()
+            .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
+            .count();
         let mut found = false;
         for one in facts.iter().flat_map(|facts| &facts.held.all).take(MOST) {
             // A cell of a row denies nothing that stands in another.
@@ -319,7 +294,8 @@ impl Reader<'_> {
             let parts = clauses(&one.plain);
             let most = parts.iter().map(|part| speaks(&part)).max().unwrap_or(0);
             for part in parts.iter().filter(|part| speaks(part) == most) {
-                let theirs = denials(part)
+                let mine = denials(clause, part) + unturned_mine;
+                let theirs = denials(part, clause)
                     + words::terms(part)
                         .iter()
                         .filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest)))
@@ -368,7 +344,7 @@ fn part_at(said: &str, at: usize) -> (HashSet<String>, bool) {
 }
 
 /// The statement, or part of one, of another quantity that a clause speaks of rather than of those with its own.
-fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<String> {
+fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts]) -> Option<String> {
     let Claimed::Quantity(claimed) = number else { return None };
     // A name says more of what is spoken of than any other word.
     let says = |held: &HashSet<String>, said: &str| {
@@ -393,8 +369,16 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
             let around = |word: &str| alike(word, &one.around.terms);
             for mine in one.quantities.iter().filter(|mine| claimed.is(mine, &one.around, around)) {
                 let (held, several) = part_at(&one.said, mine.number.bytes.start);
-                let others =
-                    one.quantities.iter().filter(|other| other.measures_as(claimed) && other.number.bytes.end > 0);
+                // What the clause says as well has its own words there.
+                let says_it = |other: &Quantity| {
+                    all.iter().any(
+                        |one| matches!(one, Claimed::Quantity(one) if one.number.readings == other.number.readings),
+                    )
+                };
+                let others = one
+                    .quantities
+                    .iter()
+                    .filter(|other| other.measures_as(claimed) && other.number.bytes.end > 0 && !says_it(other));
                 let mut others = others.map(|other| part_at(&one.said, other.number.bytes.start).0);
                 let nearer = others.any(|other| {
                     // One part may leave out what another says, "the south gate at 9 am".
@@ -425,7 +409,7 @@ fn elsewhere(number: &Claimed, terms: &[&str], facts: &[&Facts]) -> Option<Strin
 }
 
 /// Whether a term is a word that says something.
-fn is_word(term: &str) -> bool {
+pub(super) fn is_word(term: &str) -> bool {
     !term.starts_with(|c: char| c.is_ascii_digit()) && !alike(term, &HashSet::new())
 }
 
@@ -487,7 +471,8 @@ fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> 
                 let least = rival.own.len().min(best.own.len()).max(1);
                 let another =
                     |one: &Statement| one.own.iter().any(|term| is_word(term) && !terms.contains(&term.as_str()));
-                let rows = rival.table.is_some() && rival.table == best.table;
+                let rows = (rival.table.is_some() && rival.table == best.table)
+                    || (rival.item.is_some() && rival.item == best.item);
                 if another(rival)
                     && another(best)
                     && (rows || (spoken && both.len() as f64 >= PARALLEL * least as f64))

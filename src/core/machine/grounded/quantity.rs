@@ -52,6 +52,8 @@ pub(super) struct Quantity {
     label: Option<String>,
     bound: Bound,
     rates: Vec<Rate>,
+    /// Seconds between two times, of what is said to happen so often: `every 12 hours`, `twice a day`.
+    pub(super) often: Option<f64>,
     /// Its unit or what it counts as it is written, as terms.
     things: Vec<String>,
     /// The words of the claim that it stands in.
@@ -105,13 +107,7 @@ impl Around {
         }
         for quantity in quantities(text) {
             // "Every 24 hours" is daily.
-            let each = text.get(..quantity.number.bytes.start).unwrap_or_default().trim_end();
-            let value: Option<f64> = quantity.number.readings.first().and_then(|one| one.first()?.parse().ok());
-            if let (true, Some(unit), Some(value)) =
-                (each.ends_with("every") || each.ends_with("Every"), quantity.number.unit, value)
-            {
-                self.rates.extend(unit.seconds().map(|seconds| seconds * value));
-            }
+            self.rates.extend(quantity.often);
         }
     }
 
@@ -143,21 +139,31 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
     let starts: Vec<usize> = found.iter().map(|one| one.bytes.start).chain([text.len()]).collect();
     let mut all: Vec<Quantity> = Vec::with_capacity(found.len());
     for (at, mut number) in found.into_iter().enumerate() {
-        let before = tail(text.get(..number.bytes.start).unwrap_or_default(), NEAR);
         let next = starts.get(at + 1).copied().unwrap_or(text.len());
         let behind = text.get(number.bytes.end..).unwrap_or_default();
         let written = text.get(number.bytes.clone()).unwrap_or_default();
         let mut counted = Vec::new();
-        if let (None, Some(unit)) = (number.unit, Unit::share())
-            && number.in_words
-            && number.readings.len() > 1
-            && is_part(&written.to_lowercase(), behind)
-        {
+        let part = value_of(&number).is_some_and(|value| 0.0 < value && value < 1.0);
+        if number.unit.is_none() && number.in_words && part {
             // "Half an hour" is so much of it, else it is a part.
-            let of = behind.strip_prefix(" an ").or_else(|| behind.strip_prefix(" a "));
-            number.unit = of.and_then(|of| Unit::named(of, true).0).or(Some(unit));
-            number.readings.truncate(1);
+            let known = number.readings.len() > 1 && is_part(&written.to_lowercase(), behind);
+            let of = behind.strip_prefix(" of").unwrap_or(behind);
+            let of = of.strip_prefix(" an ").or_else(|| of.strip_prefix(" a "));
+            if let Some((of, (Some(unit), length))) = of.map(|of| (of, Unit::named(of, true))) {
+                number.unit = Some(unit);
+                number.bytes.end += behind.len() - of.len() + length;
+                number.readings.truncate(1);
+            } else if let Some((start, unit)) = one_and(text, &number) {
+                number.unit = Some(unit);
+                number.bytes.start = start;
+                number.readings = vec![vec!["1.5".to_owned()]];
+            } else if known {
+                number.unit = Unit::share();
+                number.readings.truncate(1);
+            }
         }
+        let behind = text.get(number.bytes.end..).unwrap_or_default();
+        let before = tail(text.get(..number.bytes.start).unwrap_or_default(), NEAR);
         if number.unit.is_none() {
             counted = words_behind(behind, &mut number);
         }
@@ -168,9 +174,40 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         let mut rates: Vec<Rate> = number.unit.and_then(|unit| unit.per).map(Rate::Time).into_iter().collect();
         let end = next.max(number.bytes.end);
         rates.extend(rates_in(head(text.get(number.bytes.end..end).unwrap_or_default(), FAR)));
-        all.push(Quantity { number, counted, label, bound, rates, things, context: HashSet::new() });
+        let often = often(&number, &counted, before, &rates).filter(|_| bound == Bound::None);
+        all.push(Quantity { number, counted, label, bound, rates, often, things, context: HashSet::new() });
     }
     all
+}
+
+fn value_of(number: &Number) -> Option<f64> {
+    number.readings.first()?.first()?.parse().ok()
+}
+
+/// Where "an hour and a half" begins that ends with this half, and its unit.
+fn one_and(text: &str, half: &Number) -> Option<(usize, Unit)> {
+    let is_half = text.get(half.bytes.clone())?.eq_ignore_ascii_case("half");
+    let lead = text.get(..half.bytes.start)?.strip_suffix(" and a ").filter(|_| is_half)?;
+    let unit = lead.rsplit(' ').next()?;
+    let one = lead.get(..lead.len() - unit.len())?.trim_end();
+    let article = one.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+    let is_one = matches!(article.to_ascii_lowercase().as_str(), "a" | "an" | "one");
+    let unit = Unit::named(unit, true).0.filter(|_| is_one)?;
+    Some((one.len() - article.len(), unit))
+}
+
+/// Seconds between two times of what happens every so long, or so often in a time.
+fn often(number: &Number, counted: &[String], before: &str, rates: &[Rate]) -> Option<f64> {
+    let value = value_of(number).filter(|value| *value > 0.0)?;
+    if let Some(unit) = number.unit {
+        let each = before.trim_end().rsplit(' ').next()?;
+        return unit.seconds().filter(|_| each.eq_ignore_ascii_case("every")).map(|seconds| seconds * value);
+    }
+    let times = counted.iter().all(|word| words::terms("times").contains(word) || rate(word).is_some());
+    match rates {
+        [Rate::Time(seconds)] if times => Some(seconds / value),
+        _ => None,
+    }
 }
 
 /// Whether a number in words is a part of what stands behind it: `half of`, `a third of`, not `third-party`.
@@ -513,11 +550,20 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
             "once" | "single" | "one" if all => Some("1"),
             _ => None,
         };
-        let spans =
-            all || matches!(last.as_str(), "within" | "after" | "in" | "for" | "lasts" | "takes" | "under" | "over");
+        let is = |name: &str, word: &str| BOUNDS.get(name).is_some_and(|list| list.contains(word));
+        let rest = text.get(range.end..).unwrap_or_default().trim_start();
+        let next = rest.get(..rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len())).unwrap_or_default();
+        let spans = all || is("amount.before", &last) || is("amount.behind", next);
         let each = matches!(before.as_str(), "a" | "an")
             || (all && matches!(before.as_str(), "per" | "each" | "every" | "one"));
-        let unit = if spans && each { Unit::named(word, true).0.filter(|_| word.len() > 1) } else { None };
+        // Of half an hour, and of an hour and a half, the hour says nothing.
+        let lead = if spans && each { tail(text.get(..range.start).unwrap_or_default(), NEAR) } else { "" };
+        let lead = lead.to_lowercase();
+        let divided = ["half", "quarter of", "quarters of", "third of", "thirds of"].iter().any(|part| {
+            let bare = lead.trim_end().trim_end_matches(char::is_alphabetic).trim_end();
+            bare.ends_with(part)
+        }) || text.get(range.end..).is_some_and(|rest| rest.starts_with(" and a half"));
+        let unit = if spans && each && !divided { Unit::named(word, true).0.filter(|_| word.len() > 1) } else { None };
         if let Some(value) = value.or(unit.map(|_| "1")) {
             let readings = vec![vec![value.to_owned()]];
             let number = Number { bytes: range.clone(), readings, unit, in_words: true };
@@ -529,6 +575,7 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
                 label: None,
                 bound,
                 rates: Vec::new(),
+                often: None,
                 things: Vec::new(),
                 context: HashSet::new(),
             });
@@ -555,7 +602,7 @@ fn near(one: &str, each: f64, other: &str, for_each: f64) -> bool {
 /// Frequencies that are said without a number: `daily`, `every week`, and where they stand.
 pub(super) fn frequencies(text: &str) -> Vec<(Range<usize>, f64)> {
     let mut all = Vec::new();
-    let mut before = "";
+    let (mut last, mut before) = ("", "");
     let mut at = 0;
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         let range = at..at + word.len();
@@ -564,10 +611,12 @@ pub(super) fn frequencies(text: &str) -> Vec<(Range<usize>, f64)> {
         if word.is_empty() {
             continue;
         }
-        let each = matches!(before.to_ascii_lowercase().as_str(), "every" | "each" | "per");
+        let lower = before.to_ascii_lowercase();
+        let each = matches!(lower.as_str(), "every" | "each" | "per")
+            || (matches!(lower.as_str(), "a" | "an") && last.eq_ignore_ascii_case("once"));
         let time = if each { Unit::named(word, true).0.and_then(Unit::seconds) } else { rate(&word.to_lowercase()) };
         all.extend(time.map(|time| (range, time)));
-        before = word;
+        (last, before) = (before, word);
     }
     all
 }

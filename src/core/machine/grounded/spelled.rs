@@ -167,6 +167,7 @@ pub(super) fn number(text: &str) -> Option<Read> {
             let count = if more.is_some() { 3 } else { 2 };
             return one(count, scale_of(second).unwrap_or(1.0) * more.unwrap_or(1.0));
         }
+        ("a", "couple", "of") => return one(3, 2.0),
         ("a", "third", _) => {
             return Some((end(2), vec![vec![shown(1.0 / 3.0)], vec!["33".to_owned()], vec!["3".to_owned()]], true));
         }
