@@ -649,7 +649,7 @@ impl Request {
     /// The tools on offer, in the canonical form: a list of dicts.
     #[getter]
     fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::loads(py, &self.get().map(|request| json_of(&request.tools)).unwrap_or_else(|| "[]".to_owned()))
+        convert::loads(py, &self.get().map_or_else(|| "[]".to_owned(), |request| json_of(&request.tools)))
     }
 
     /// Tokens of the answer at most; `None` leaves that to the model.
