@@ -108,7 +108,9 @@ fn is_negative(before: &str, after: &str) -> bool {
         // Between numbers it is a range, within a word a part of that, and behind a blank of a list its mark.
         Some(ahead) => {
             ahead.is_empty()
-                || ahead.ends_with(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '=' | ':' | '|' | ',' | '*' | '_' | '~' | '`' | '"'))
+                || ahead.ends_with(|c: char| {
+                    c.is_whitespace() || matches!(c, '(' | '[' | '=' | ':' | '|' | ',' | '*' | '_' | '~' | '`' | '"')
+                })
         }
         None => false,
     };
