@@ -104,7 +104,9 @@ fn shape(value: &mut Value, schema: &Value) {
         }
         (Some("array"), Value::Array(items)) => {
             if let Some(rule) = schema.get("items") {
-                items.iter_mut().for_each(|item| shape(item, rule));
+                for item in items {
+                    shape(item, rule);
+                }
             }
         }
         (Some("array"), Value::String(_) | Value::Object(_)) => {

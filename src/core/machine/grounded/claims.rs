@@ -175,8 +175,8 @@ impl Reader<'_> {
                 None if unit.kind == Kind::Heading => continue,
                 None => last.as_ref().filter(|(block, _)| *block == unit.block).map(|(_, sources)| sources),
             };
-            let leads = text(unit).ends_with(':');
-            let behind = if leads { own.get(at + 1).and_then(Option::as_ref) } else { None };
+            let heads = text(unit).ends_with(':');
+            let behind = if heads { own.get(at + 1).and_then(Option::as_ref) } else { None };
             let found = leans.or(all.as_ref()).or(behind).cloned();
             if let (Some(slot), Some(found)) = (own.get_mut(at), found) {
                 *slot = Some(found);
@@ -187,7 +187,7 @@ impl Reader<'_> {
         for (unit, slot) in units.iter().zip(own) {
             match slot {
                 Some(sources) if text(unit).ends_with(':') || (unit.kind == Kind::Columns) => {
-                    lead = Some(sources.clone())
+                    lead = Some(sources.clone());
                 }
                 None if is_item(unit) && unit.kind != Kind::Heading => slot.clone_from(&lead),
                 None if unit.kind == Kind::Columns => {}

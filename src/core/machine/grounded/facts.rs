@@ -97,6 +97,7 @@ fn named(reference: &str) -> &str {
 
 /// What a sentence claims that can be counted: its quantities, its dates, and how often something is.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are quantities")]
 pub(super) enum Claimed {
     Quantity(Quantity),
     Date(Date),

@@ -228,7 +228,7 @@ pub(super) fn address(text: &str) -> Option<usize> {
     let word = text.get(..text.find(ends).unwrap_or(text.len()))?;
     let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '\'', '’', '~']);
     let word = word.get(..closed(word).unwrap_or(word.len()))?.trim_end_matches(['.', ',', ';', ':', '!', '?']);
-    if scheme.iter().any(|scheme| starts(scheme)) {
+    if scheme.iter().any(starts) {
         return Some(word.len());
     }
     let (name, host) = word.split_once('@')?;

@@ -267,7 +267,7 @@ impl Reader<'_> {
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64 && near >= 2 && self.is_turned(clause, &terms, near, &facts) {
+            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(clause, &terms, near, &facts) {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
         }
@@ -275,7 +275,7 @@ impl Reader<'_> {
     }
 
     /// Whether all that stands as near as the nearest statement is denied where the clause is not, or the other way about.
-    fn is_turned(&self, clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
+    fn is_turned(clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
         let unturned_mine = terms
             .iter()
             .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
@@ -287,13 +287,13 @@ impl Reader<'_> {
                 continue;
             }
             // The clause of it that speaks of this.
-            let speaks = |part: &&str| {
+            let speaks_of = |part: &&str| {
                 let held: HashSet<String> = words::terms(part).into_iter().collect();
                 terms.iter().filter(|term| held.contains(**term) || alike(term, &held)).count()
             };
             let parts = clauses(&one.plain);
-            let most = parts.iter().map(|part| speaks(&part)).max().unwrap_or(0);
-            for part in parts.iter().filter(|part| speaks(part) == most) {
+            let most = parts.iter().map(speaks_of).max().unwrap_or(0);
+            for part in parts.iter().filter(|part| speaks_of(part) == most) {
                 let mine = denials(clause, part) + unturned_mine;
                 let theirs = denials(part, clause)
                     + words::terms(part)

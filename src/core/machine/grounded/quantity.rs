@@ -510,8 +510,9 @@ impl Quantity {
             bound => bound,
         };
         match (self.bound, theirs) {
-            (Bound::None, _) => true,
-            (Bound::Upper { .. }, Bound::Upper { .. }) | (Bound::Lower { .. }, Bound::Lower { .. }) => true,
+            (Bound::None, _)
+            | (Bound::Upper { .. }, Bound::Upper { .. })
+            | (Bound::Lower { .. }, Bound::Lower { .. }) => true,
             (Bound::Upper { strict } | Bound::Lower { strict }, Bound::None) => !strict,
             _ => false,
         }

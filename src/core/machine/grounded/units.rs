@@ -117,7 +117,9 @@ impl Unit {
     pub(super) fn around(before: &str, after: &str) -> (Option<Self>, usize) {
         let lead = before.trim_end_matches(['~', ' ', '\u{a0}', '-', '−']);
         let word = lead.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '*' | '_')).next().unwrap_or_default();
-        let money = |unit: &Self| unit.measure != "share" && unit.measure != "degree" && unit.factor == 1.0;
+        let money = |unit: &Self| {
+            unit.measure != "share" && unit.measure != "degree" && (unit.factor - 1.0).abs() < f64::EPSILON
+        };
         let sign = word.chars().next_back().filter(|c| !c.is_alphanumeric() && *c != '%' && *c != '°');
         let sign = sign.and_then(|sign| UNITS.signs.get(sign.encode_utf8(&mut [0; 4]) as &str));
         let code =

@@ -105,9 +105,9 @@ impl TurnMachine {
         let now = self.now.seconds();
         let breaker = self.breakers.entry(PROVIDER.to_owned()).or_default();
         if error.as_deref().is_some_and(search_is_down) {
-            breaker.failure(now)
+            breaker.failure(now);
         } else {
-            breaker.success()
+            breaker.success();
         }
         self.search_ended(id, query, results, error, out);
     }
@@ -116,7 +116,9 @@ impl TurnMachine {
     pub(super) fn searches_read(&mut self, response: &Response, goes_on: bool, out: &mut Vec<Command>) {
         let seen = searches::of_response(response);
         let whole: Vec<String> = seen.iter().map(|search| search.id.clone()).collect();
-        seen.into_iter().for_each(|search| self.search_seen(search, out));
+        for search in seen {
+            self.search_seen(search, out);
+        }
         if goes_on {
             self.searching.retain(|search| !search.ended);
             return;

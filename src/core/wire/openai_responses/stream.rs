@@ -322,7 +322,7 @@ impl StreamDecoder {
         let block = self.part(at, kind, 0, kind)?;
         if kind == Kind::Provider && new {
             deltas.push(announce(block, &fields));
-            if let Some(search) = searches::of_block(&fields, block).filter(|search| knows_query(search)) {
+            if let Some(search) = searches::of_block(&fields, block).filter(knows_query) {
                 self.tell_search(search, deltas);
             }
         }
