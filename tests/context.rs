@@ -304,14 +304,14 @@ fn asked(n: usize, name: &str, output: String) -> [Arc<Message>; 2] {
 }
 
 fn readings(n: usize, lines: usize) -> String {
-    (0..lines).map(|at| format!("sensor {n}-{at} gave {} volts\n", at * 31 % 97)).collect()
+    (0..lines).map(|at| format!("sensor {n}-{at} gave {} volts", at * 31 % 97)).collect::<Vec<_>>().join("\n")
 }
 
 /// What stands of the result under `c{n}`.
 fn stands(done: &Compressed, n: usize) -> Option<String> {
     let id = format!("c{n}");
     let mut results = done.messages.iter().flat_map(|placed| placed.message.tool_results());
-    results.find(|result| result.id == id).map(|result| result.prose())
+    results.find(|result| result.id == id).map(ToolResult::prose)
 }
 
 #[test]

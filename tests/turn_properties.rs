@@ -313,6 +313,7 @@ impl Ledger {
                 | Command::Query { .. }
                 | Command::Fetch { .. }
                 | Command::Embed { .. }
+                | Command::Consult { .. }
                 | Command::Spawn { .. }
                 | Command::Interrupt { .. } => {
                     return Err("a turn has no children and does not search".into());
