@@ -140,14 +140,20 @@ fn ask(question: &str) -> String {
     response.message.prose()
 }
 
-/// The citations `[file:line]` of an answer.
-fn cited(answer: &str) -> Vec<(String, usize)> {
+/// First and last line of `3` or `3-5`.
+fn range(lines: &str) -> Option<(usize, usize)> {
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    Some((first.parse().ok()?, last.parse().ok()?))
+}
+
+/// The citations `[file:line]` and `[file:first-last]` of an answer: each file with its first and last line.
+fn cited(answer: &str) -> Vec<(String, (usize, usize))> {
     answer
         .lines()
         .filter_map(|line| {
             let (_, citation) = line.strip_suffix(']')?.rsplit_once('[')?;
-            let (file, line) = citation.rsplit_once(':')?;
-            Some((file.to_owned(), line.parse().ok()?))
+            let (file, lines) = citation.rsplit_once(':')?;
+            Some((file.to_owned(), range(lines)?))
         })
         .collect()
 }
@@ -166,7 +172,10 @@ fn share(questions: &[(&str, &str, &[&str])]) -> f64 {
             })
             .collect();
         let answer = ask(question);
-        if cited(&answer).iter().any(|(name, line)| name == file && lines.contains(line)) {
+        if cited(&answer)
+            .iter()
+            .any(|(name, (first, last))| name == file && lines.iter().any(|line| (first..=last).contains(&line)))
+        {
             right += 1;
         } else {
             println!("WRONG {question} (wanted {file}:{lines:?})\n{answer}\n");
@@ -208,9 +217,10 @@ fn x16_every_quote_stands_on_the_line_it_cites() {
     for (question, _, _) in ANSWERABLE.iter().chain(HELD_OUT) {
         for line in ask(question).lines().filter(|line| line.ends_with(']')) {
             let (quote, citation) = line.strip_suffix(']').unwrap().rsplit_once(" [").unwrap();
-            let (file, number) = citation.rsplit_once(':').unwrap();
+            let (file, lines) = citation.rsplit_once(':').unwrap();
+            let (first, last) = range(lines).unwrap();
             let text = &files.iter().find(|(name, _)| name == file).unwrap().1;
-            let from: Vec<&str> = text.lines().skip(number.parse::<usize>().unwrap() - 1).take(6).collect();
+            let from: Vec<&str> = text.lines().skip(first - 1).take(last + 1 - first).collect();
             let from = from.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
             assert!(from.contains(quote.trim_matches('`')), "{quote:?} is not at {citation}");
         }
