@@ -139,6 +139,7 @@ __all__ = [
     "retrieve_fuse",
     "retrieve_topics",
     "schema_fault",
+    "search_is_down",
     "sensitivity_detectors",
     "shutdown",
     "summarize",

@@ -93,7 +93,7 @@ pub fn gather_all<P: AsRef<Path>>(
             }
             let Some((first, folder, entries)) = &mut walk else {
                 let (first, (root, prefix)) = waiting.next()?;
-                let told = if first { &strange } else { &known };
+                let told = if first { &known } else { &strange };
                 walk = Some((first, Folder { root, prefix }, entries_of(root, limits, told)));
                 continue;
             };
@@ -107,7 +107,7 @@ pub fn gather_all<P: AsRef<Path>>(
                     Taken::Skip => {}
                     Taken::Stop => return None,
                 },
-                Some(Err(error)) if *first => tally.problems.add(error.to_string()),
+                Some(Err(error)) if !*first => tally.problems.add(error.to_string()),
                 Some(Err(_)) => {}
                 None => walk = None,
             }

@@ -301,7 +301,8 @@ impl World {
                         owners.entry(id).or_default().push(key);
                     }
                     Command::Consult { id, .. } => {
-                        let answer = Err(Error::usage("no_part", "nobody plans or analyses here"));
+                        let answer = Err(Error::usage("no_part", "nobody plans or analyses in this world")
+                            .hint("leave the planner and the analyser to the machine"));
                         let key = plan(&mut agenda, now, EventKind::Consulted { id, answer });
                         owners.entry(id).or_default().push(key);
                     }

@@ -511,9 +511,10 @@ def test_b32_one_function_and_one_tool() -> None:
 
 def test_b32_over_the_wire_with_a_real_client() -> None:
     first = "The moon causes most of the tide [1]."
+    second = "The sun raises tides of 46 percent of the height that the moon raises [1]."
     script = [
         text(SCOUT), text("The moon pulls."), text(OUTLINE), text("The moon pulls."), text("The sun pulls."),
-        text(DONE), text(first), text(first), text(NONE), text(NONE), text(FRONT), text(FRONT),
+        text(DONE), text(first), text(second), text(NONE), text(NONE), text(FRONT), text(FRONT),
     ]  # fmt: skip
     with WireServer(script) as server:
         research = Research(
