@@ -602,7 +602,9 @@ class Driver:
         raise NotImplementedError
 
     async def looked_up(self, command: _core.Command) -> _core.Event:
-        """The event that answers a search, a fetch, an embedding or a question to a part of one's own; what goes wrong is an answer too."""
+        """The event that answers a search, a fetch, an embedding or a question to a part of one's own; what goes wrong
+        is an answer too.
+        """
         from loopwright._lookups import Lookups, look_up
 
         lookups = self.plan.lookups or Lookups()
