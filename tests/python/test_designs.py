@@ -6,14 +6,12 @@ import dataclasses
 import functools
 import importlib.util
 import inspect
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_examples import printed
 from test_requirements import requirements
 
 ROOT = Path(__file__).parents[2]
@@ -23,17 +21,7 @@ PROGRAMS = sorted((ROOT / "examples" / "designs").glob("*.py"))
 @functools.cache
 def said(name: str) -> str:
     """What the program prints, without a key."""
-    environment = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(ROOT / "examples" / "designs" / f"{name}.py")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return printed(ROOT / "examples" / "designs" / f"{name}.py")
 
 
 def in_order(text: str, *pieces: str) -> None:

@@ -119,7 +119,7 @@ class SyncDriver(Driver):
             if type(item) is _core.Event:
                 self.inbox.append(item)
                 continue
-            # What an event before it tells stands before it.
+            # Notices of earlier events are told before this delta.
             if self.inbox:
                 self.feed()
             if isinstance(item, list):

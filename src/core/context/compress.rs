@@ -129,7 +129,7 @@ pub(super) struct Given<'a> {
     pub(super) counts: &'a [usize],
     /// What a request costs beside its messages.
     pub(super) base: usize,
-    /// What it may take and what stays whole, in the order they are tried.
+    /// The aims of a compression, in the order in which they are tried: tokens at most, and the units that stay whole.
     pub(super) aims: &'a [Aim],
     pub(super) policy: &'a Policy,
     pub(super) archive: &'a Archive,
@@ -156,7 +156,7 @@ pub(super) struct Planned {
     pub(super) made: Compressed,
     /// What has to go into the archive.
     pub(super) added: Archive,
-    /// What it takes at most, and what stands whole.
+    /// The aim of this compression: tokens at most, and the units that stay whole.
     pub(super) aim: Aim,
     /// How many units the whole history has.
     pub(super) units: usize,

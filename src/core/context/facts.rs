@@ -163,7 +163,7 @@ impl Facts {
         self.role == Role::Assistant && self.calls != Ids::None
     }
 
-    /// Whether it uses tools, and all of that only to ask back what left.
+    /// True for a message whose tool calls are all `recall`: it only asks back what left the window.
     pub(super) fn recalls(&self) -> bool {
         self.calls() && self.is(RECALLS)
     }

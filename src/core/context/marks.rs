@@ -64,9 +64,9 @@ impl Marks {
 pub(super) struct Point {
     /// How many messages there were.
     pub(super) messages: usize,
-    /// What it went down to, …
+    /// The tokens that it went down to.
     pub(super) target: usize,
-    /// … and what stood whole there.
+    /// The units that it left whole.
     #[serde(default, skip_serializing_if = "Whole::is_nothing")]
     pub(super) whole: Whole,
 }

@@ -33,7 +33,7 @@ pub(super) const LATER: [f64; 6] = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4];
 pub(super) const FIRST: f64 = -10.0;
 /// A person's words stay longer than any output.
 pub(super) const WORDS: f64 = 0.6;
-/// What the model asked back while it is at work goes behind all else that is not held.
+/// The results of `recall` in the turn at work: a plan gives them up after all other units that are not held.
 const RECALLED: f64 = 3.0;
 /// Then the demands of a person are shortened, …
 const DEMANDS: f64 = 6.0;
