@@ -56,18 +56,19 @@ pub(super) struct Unit {
     pub(super) bound: bool,
     /// Whether it is what the model, while it is at work, asked back of what left.
     pub(super) recalls: bool,
+    /// Whether it is read line by line: it stands whole, as a page, or as a stub.
+    pub(super) is_read: bool,
 }
 
 impl Unit {
     /// Whether at this level its results are cut to a page.
     pub(super) fn is_paged(&self, level: Level) -> bool {
-        level == Level::Short && self.kind == Kind::Exchange && self.hold >= Hold::Late
+        level == Level::Short && self.is_read && self.hold >= Hold::Late
     }
 
-    /// Whether a plan may take it to this level: what is read line by line stands whole, as a page, or as a stub.
+    /// Whether a plan may take it to this level.
     pub(super) fn has(&self, level: Level) -> bool {
-        let read = self.kind == Kind::Exchange && (self.hold >= Hold::Late || self.recalls);
-        !read || level >= Level::Stub || self.is_paged(level)
+        !self.is_read || level >= Level::Stub || self.is_paged(level)
     }
 
     /// Whether results belong to the unit, too, where its messages hold any.
@@ -85,8 +86,13 @@ impl Unit {
 }
 
 /// The units of a history that is legal, in order, and for each message the units that own parts of it (the exchange
-/// first, then words beside its results).
-pub(super) fn units(messages: &[Placed], facts: &[Facts], policy: &Policy) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
+/// first, then words beside its results). The last of them are read line by line if a model `reads` them.
+pub(super) fn units(
+    messages: &[Placed],
+    facts: &[Facts],
+    policy: &Policy,
+    reads: bool,
+) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
     let mut units: Vec<Unit> = Vec::new();
     let mut owners = vec![[None, None]; messages.len()];
     let mut exchange: Option<usize> = None;
@@ -95,7 +101,15 @@ pub(super) fn units(messages: &[Placed], facts: &[Facts], policy: &Policy) -> (V
         let mut add = |kind, units: &mut Vec<Unit>| {
             let bound = it.role == Role::Assistant && it.is_bound();
             let hold = if kind == Kind::System { Hold::Hard } else { Hold::Free };
-            units.push(Unit { kind, messages: index..index + 1, hold, live: false, bound, recalls: false });
+            units.push(Unit {
+                kind,
+                messages: index..index + 1,
+                hold,
+                live: false,
+                bound,
+                recalls: false,
+                is_read: false,
+            });
             let at = units.len() - 1;
             if let Some(owner) = owners.get_mut(index) {
                 let slot = usize::from(owner[0].is_some());
@@ -138,6 +152,7 @@ pub(super) fn units(messages: &[Placed], facts: &[Facts], policy: &Policy) -> (V
                         live: false,
                         bound: false,
                         recalls: false,
+                        is_read: false,
                     });
                     let at = units.len() - 1;
                     if kind == Kind::Goal {
@@ -153,11 +168,11 @@ pub(super) fn units(messages: &[Placed], facts: &[Facts], policy: &Policy) -> (V
             }
         }
     }
-    hold(&mut units, messages, facts, policy);
+    hold(&mut units, messages, facts, policy, reads);
     (units, owners)
 }
 
-fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Policy) {
+fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Policy, reads: bool) {
     let said_last = units.iter().rposition(|unit| matches!(unit.kind, Kind::User | Kind::Goal));
     let mut exchanges = 0;
     let count = units.len();
@@ -194,6 +209,7 @@ fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Polic
         if pinned {
             unit.hold = Hold::Hard;
         }
+        unit.is_read = reads && unit.kind == Kind::Exchange && (unit.hold >= Hold::Late || unit.recalls);
     }
 }
 
