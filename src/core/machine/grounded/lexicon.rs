@@ -37,7 +37,7 @@ pub(super) fn lists(table: &str) -> Lists {
 }
 
 /// The list of that name.
-pub(super) fn list(name: &str) -> &'static HashSet<String> {
+pub(in crate::core::machine) fn list(name: &str) -> &'static HashSet<String> {
     static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
     LISTS.get(name).unwrap_or(&NONE)
 }

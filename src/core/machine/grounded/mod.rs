@@ -14,7 +14,7 @@ mod form;
 mod format;
 mod held;
 mod judge;
-mod lexicon;
+pub(super) mod lexicon;
 mod numbers;
 mod placed;
 mod quantity;

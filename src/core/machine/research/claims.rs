@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::state::Chunk;
+use super::{super::grounded::lexicon::list, state::Chunk};
 use crate::core::retrieve::{
     chunks::Format,
     contrast::{Stance, disagree},
@@ -46,7 +46,7 @@ pub struct Contradiction {
 /// Numbers and names of a text, each in one form: what counts as new, and what is not.
 pub(super) fn claims(text: &str) -> BTreeSet<String> {
     let mut all: BTreeSet<String> =
-        counted(text).into_iter().map(|(number, unit)| format!("{number} {unit}")).collect();
+        numbers(text).0.into_iter().map(|(number, unit)| format!("{number} {unit}")).collect();
     let mut first = true;
     for word in text.split_whitespace() {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -59,10 +59,11 @@ pub(super) fn claims(text: &str) -> BTreeSet<String> {
     all
 }
 
-/// The numbers of a text, each with the word behind it.
-fn counted(text: &str) -> Vec<(String, String)> {
+/// The numbers of a text, each with the word behind it, and those that tell one of many, with the word before:
+/// `section 3`.
+fn numbers(text: &str) -> (Vec<(String, String)>, Vec<(String, String)>) {
     let tokens: Vec<&str> = text.split_whitespace().collect();
-    let mut all = Vec::new();
+    let (mut all, mut labels) = (Vec::new(), Vec::new());
     for (at, token) in tokens.iter().enumerate() {
         let bare = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
         if !bare.starts_with(|c: char| c.is_ascii_digit()) || bare.len() > 40 {
@@ -73,6 +74,14 @@ fn counted(text: &str) -> Vec<(String, String)> {
         let number: String = number.chars().filter(|c| !matches!(c, ',' | '_')).collect();
         let number = number.trim_end_matches('.');
         let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).copied().unwrap_or_default();
+        let before = before.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let label =
+            [before.as_str(), before.trim_end_matches('s')].into_iter().find(|word| list("labels").contains(*word));
+        if let (Some(label), true) = (label, rest.is_empty()) {
+            labels.push((number.to_owned(), label.to_owned()));
+            continue;
+        }
         let unit = if rest.is_empty() {
             let next = tokens.get(at + 1).copied().unwrap_or_default();
             let bare = next.trim_matches(|c: char| !c.is_alphanumeric() && c != '%').to_lowercase();
@@ -82,13 +91,22 @@ fn counted(text: &str) -> Vec<(String, String)> {
         };
         all.push((number.to_owned(), unit));
     }
-    all
+    (all, labels)
+}
+
+/// Whether two lists have a word in common of which no number is the same.
+fn differ(one: &[(String, String)], other: &[(String, String)]) -> bool {
+    one.iter().any(|(number, word)| {
+        let same = || other.iter().filter(|(_, theirs)| theirs == word);
+        same().next().is_some() && same().all(|(theirs, _)| theirs != number)
+    })
 }
 
 struct Sentence {
     text: String,
     source: usize,
     numbers: Vec<(String, String)>,
+    labels: Vec<(String, String)>,
     terms: HashSet<String>,
 }
 
@@ -162,7 +180,7 @@ fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
         for unit in sentences(&chunk.text, Format::Markdown) {
             let text = chunk.text.get(unit.bytes).unwrap_or_default();
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let numbers = counted(&text);
+            let (numbers, labels) = numbers(&text);
             let prose = unit.kind == Kind::Prose;
             let before = last.replace((unit.block, text.clone())).filter(|(block, _)| *block == unit.block && prose);
             // "It takes 90 minutes." says nothing without what takes so long.
@@ -174,7 +192,7 @@ fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
                 continue;
             }
             let terms = words::terms(&text).into_iter().filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()));
-            all.push(Sentence { terms: terms.collect(), text, source: chunk.source, numbers });
+            all.push(Sentence { terms: terms.collect(), text, source: chunk.source, numbers, labels });
         }
     }
     let mut found = Vec::new();
@@ -185,11 +203,7 @@ fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
             if common < LEAST || (common as f64) < ALIKE * together as f64 {
                 continue;
             }
-            let differs = one.numbers.iter().any(|(number, unit)| {
-                let same_unit = || other.numbers.iter().filter(|(_, theirs)| theirs == unit);
-                same_unit().next().is_some() && same_unit().all(|(theirs, _)| theirs != number)
-            });
-            if differs {
+            if differ(&one.numbers, &other.numbers) && !differ(&one.labels, &other.labels) {
                 let said = |one: &Sentence| Said { text: one.text.clone(), source: one.source };
                 found.push(Contradiction { one: said(one), other: said(other) });
                 if found.len() == TOLD {
@@ -220,6 +234,23 @@ mod tests {
         ]);
         let pairs: Vec<(usize, usize)> = found.iter().map(|one| (one.one.source, one.other.source)).collect();
         assert_eq!(pairs, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn s16_numbers_that_tell_one_of_many_contradict_nothing() {
+        let found = contradictions(&[
+            chunk(
+                0,
+                "Section 0 of the handbook is about the safe use of ladders. On floor 2 the fire drill takes 10 minutes.",
+            ),
+            chunk(
+                1,
+                "Section 3 of the handbook is about the safe use of ladders. On floor 3 the fire drill takes 15 minutes.",
+            ),
+            chunk(2, "On floor 3 the fire drill takes 20 minutes."),
+        ]);
+        let pairs: Vec<(usize, usize)> = found.iter().map(|one| (one.one.source, one.other.source)).collect();
+        assert_eq!(pairs, [(1, 2)], "{found:?}");
     }
 
     #[test]
