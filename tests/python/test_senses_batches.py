@@ -192,7 +192,7 @@ NAMES = [
 KINDS = ["uuid", "sha1", "short sha", "ObjectId", "time", "epoch", "log"]
 
 
-def answering(answer: str, name: str, *, called: str, read_only: bool = False) -> Tool[Any]:
+def answering(answer: str, name: str, *, called: str, read_only: bool = False) -> Tool[Any, Any]:
     """A tool that takes a word and one value under `name`; `{}` in its answer stands for the value."""
 
     def work(what: str, value: Any) -> str:
@@ -246,7 +246,7 @@ def _fails(request_id: str, what: str) -> str:
 
 
 # Each with the tools, the calls, and the calls that were made before the run ended.
-LOOPS: dict[str, tuple[list[Tool[Any]], Any, str, int]] = {
+LOOPS: dict[str, tuple[list[Tool[Any, Any]], Any, str, int]] = {
     "the same call": (
         [answering("ok", "request_id", called="approve")],
         lambda n: Call("approve", {"what": "yes", "request_id": VALUES["uuid"](0)}),
