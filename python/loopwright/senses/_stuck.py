@@ -27,6 +27,8 @@ class ToolRules:
     """It waits for something: the same call with the same result is no repetition, alone or in a cycle."""
     repeats: int | None = None
     """So many repeats instead of the policy's; 0 for any number."""
+    acts: bool = False
+    """It does something: a new id of a request is news. An agent knows it of its tools that are not `read_only`."""
 
 
 @dataclass(frozen=True)

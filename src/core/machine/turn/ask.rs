@@ -28,6 +28,7 @@ impl TurnMachine {
             return self.fail(error.hint("give the run a message"), out);
         }
         self.started = self.now;
+        self.stuck.show(self.config.system.as_deref().unwrap_or_default());
         for message in self.history.iter().filter(|message| message.role != Role::Assistant) {
             self.stuck.show_blocks(&message.content);
         }

@@ -295,6 +295,12 @@ impl TurnConfig {
         Ok(())
     }
 
+    /// When repetition counts, with what is known of the tools.
+    pub(super) fn stuck_policy(&self) -> StuckPolicy {
+        let acting = self.tools.iter().filter(|tool| !tool.read_only).map(|tool| tool.name.as_str());
+        self.stuck.clone().unwrap_or_default().with_acting(acting)
+    }
+
     /// Whether replies are looked through for calls.
     pub(super) fn reads_markup(&self) -> bool {
         !self.tools.is_empty() && (self.read_markup || self.tool_format.is_some())

@@ -187,7 +187,7 @@ impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
     pub fn new(mut config: TurnConfig, base: Id) -> Self {
         let children = Children::offer(&mut config);
-        let stuck = StuckDetector::new(config.stuck.clone().unwrap_or_default());
+        let stuck = StuckDetector::new(config.stuck_policy());
         Self {
             config,
             template: None,

@@ -141,7 +141,7 @@ impl TurnMachine {
         let round = self.spent.iterations;
         self.desk.sanity.checked = round;
         let rules =
-            check_sanity(self.history.iter().chain(results), self.config.stuck.as_ref(), self.config.momentum.as_ref());
+            check_sanity(self.history.iter().chain(results), Some(self.stuck.policy()), self.config.momentum.as_ref());
         self.found(round, &triggers, "rules".to_owned(), &rules, None, out);
         if self.config.roles.of(Purpose::Sanity).is_none_or(|role| role.chain.is_empty()) {
             return;
@@ -254,7 +254,7 @@ impl TurnMachine {
         let triggers = std::mem::take(&mut self.desk.sanity.waiting);
         if !triggers.is_empty() {
             let round = self.spent.iterations;
-            let rules = check_sanity(self.history.iter(), self.config.stuck.as_ref(), self.config.momentum.as_ref());
+            let rules = check_sanity(self.history.iter(), Some(self.stuck.policy()), self.config.momentum.as_ref());
             let prompt = self.sanity_prompt(&rules, None);
             let _ = self.ask_role(Job::Check { round, triggers, rules: Box::new(rules) }, prompt, out);
         }

@@ -128,13 +128,14 @@ impl StuckDetector {
         }
     }
 
-    const fn known(&self) -> Known<'_> {
-        Known { shown: Some(&self.shown), rounds: Some(self.periods.count()) }
+    fn known(&self, tool: &str) -> Known<'_> {
+        let acts = self.policy.tools.get(tool).is_some_and(|rules| rules.acts);
+        Known { shown: Some(&self.shown), rounds: Some(self.periods.count()), acts }
     }
 
     /// The step of a call and its result, which the model is shown.
     pub fn step(&mut self, call: &ToolUse, result: &ToolResult) -> Step {
-        let step = Step::known(call, result, self.known());
+        let step = Step::known(call, result, self.known(&call.name));
         self.show_blocks(&result.content);
         step
     }
@@ -142,7 +143,7 @@ impl StuckDetector {
     /// The step of a call, as its tool and arguments, and of a result that are plain text. `kind` is the kind of failure,
     /// where there is one.
     pub fn step_of_text(&mut self, call: (&str, &str), result: &str, failed: bool, kind: Option<&str>) -> Step {
-        let step = Step::of_text(call, result, failed, kind, self.known());
+        let step = Step::of_text(call, result, failed, kind, self.known(call.0));
         self.show(result);
         step
     }
@@ -404,7 +405,7 @@ impl StuckDetector {
         let Some(found) = self.found else { return false };
         let mut seen = std::collections::HashSet::new();
         let hashes = calls
-            .map(|call| call_hashes(&call.name, call.arguments_text(), self.known()).2)
+            .map(|call| call_hashes(&call.name, call.arguments_text(), self.known(&call.name)).data)
             .filter(|hash| seen.insert(*hash));
         let sum = hashes.fold(0_u64, u64::wrapping_add);
         let period = if matches!(found.pattern, Pattern::Cycle) { found.period } else { 1 };

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::step::join;
@@ -34,6 +35,26 @@ pub(super) fn hash(text: &[u8], grade: Grade) -> u64 {
     let (head, rest) = text.split_at(END);
     let (middle, tail) = rest.split_at(rest.len() - END);
     join(join(free(head), free(tail)), xxh3_64(middle))
+}
+
+/// As [`hash`], of a result that may say ids again which its call made up.
+pub(super) fn hash_without(text: &[u8], made_up: &[&[u8]], grade: Grade) -> u64 {
+    let mut text = Cow::Borrowed(text);
+    for id in made_up {
+        let places: Vec<usize> = memmem::find_iter(&text, id).collect();
+        if places.is_empty() {
+            continue;
+        }
+        let (mut kept, mut from) = (Vec::with_capacity(text.len()), 0);
+        for at in places {
+            kept.extend_from_slice(&text[from..at]);
+            kept.push(GONE);
+            from = at + id.len();
+        }
+        kept.extend_from_slice(&text[from..]);
+        text = Cow::Owned(kept);
+    }
+    hash(&text, grade)
 }
 
 /// Whether there is nothing to strip: most short texts.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::role::reads;
 use crate::core::error::{Error, Result};
 
 /// Thresholds of the detector. 0 turns a pattern off.
@@ -39,6 +40,9 @@ pub struct ToolRules {
     pub polling: bool,
     /// So many repeats instead of the policy's; 0 for any number.
     pub repeats: Option<u32>,
+    /// It does something: with a new id of a request it is asked for one more act, and not for the same answer again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub acts: bool,
 }
 
 impl Default for StuckPolicy {
@@ -60,6 +64,15 @@ impl StuckPolicy {
     /// A policy that finds nothing.
     pub fn off() -> Self {
         Self { repeats: 0, errors: 0, rounds: 0, no_change: 0, monologue: 0, text: 0, ..Self::default() }
+    }
+
+    /// The same policy, with tools that are not declared to only read: they act, unless their names say otherwise.
+    #[must_use]
+    pub fn with_acting<'a>(mut self, names: impl Iterator<Item = &'a str>) -> Self {
+        for name in names.filter(|name| !reads(name)) {
+            self.tools.entry(name.to_owned()).or_default().acts = true;
+        }
+        self
     }
 
     /// Checks that no threshold is 1: nothing repeats itself the first time.

@@ -5,8 +5,12 @@
 //! the budget, and honest work that is taken for one costs the run. The names are those of which the meaning is that a
 //! caller makes the value up anew for each try; where the value itself shows that nobody did, it is data under any name:
 //! it was shown to the model before, is no id that a machine would make up, or counts more tries than there were.
+//!
+//! What a new id of the request means depends on the tool: one that only reads is asked the same question again, one that
+//! acts is asked for one act more, and the id is data.
 
 use super::{noise::is_made_up, shown::Shown};
+use crate::core::guard::policy::subject::words_of;
 
 /// The most letters of a name that are looked at; longer names are data.
 const LONGEST_NAME: usize = 32;
@@ -63,6 +67,15 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
     }
 }
 
+/// Whether a tool's name begins with a word for reading.
+pub(super) fn reads(tool: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "get", "list", "read", "search", "find", "fetch", "lookup", "look", "query", "show", "view", "describe",
+        "inspect", "poll",
+    ];
+    words_of(tool).next().is_some_and(|word| WORDS.contains(&word.as_str()))
+}
+
 /// What is known when a call is looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known<'a> {
@@ -70,12 +83,15 @@ pub(super) struct Known<'a> {
     pub shown: Option<&'a Shown>,
     /// The rounds before, where they are counted.
     pub rounds: Option<u64>,
+    /// Whether the tool is known to do something.
+    pub acts: bool,
 }
 
 impl Known<'_> {
     /// Whether a value is data though the name of its argument says otherwise.
     pub(super) fn is_data(self, role: Role, value: &[u8]) -> bool {
         match role {
+            Role::Id | Role::Request if self.acts => true,
             Role::Id => !is_made_up(value) || self.shown.is_some_and(|shown| shown.has(value)),
             Role::Request => self.shown.is_some_and(|shown| shown.has(value)),
             Role::Try => {
@@ -107,6 +123,16 @@ fn is_about(tool: &str, word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k1_names_of_tools_that_read() {
+        assert!(["search", "get_order", "listFiles", "read-page", "Fetch"].into_iter().all(reads));
+        assert!(
+            ["", "_", "approve", "decide", "getter", "bookSearch", "send", "check_in"]
+                .into_iter()
+                .all(|tool| !reads(tool))
+        );
+    }
 
     #[test]
     fn k1_only_names_that_mean_a_try_or_a_request_are_noise() {

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     failure,
-    noise::{self, Grade},
+    noise::{self, Grade, is_made_up},
     role::{Known, Role, role_of},
 };
 use crate::core::message::{Block, Source, ToolResult, ToolUse};
@@ -18,6 +18,8 @@ use crate::core::message::{Block, Source, ToolResult, ToolUse};
 const LONGEST_JSON: usize = 16 * 1024;
 /// As deep as any parser of ours goes.
 const DEEPEST: usize = 128;
+/// So many ids that a call made up are looked for in its result.
+const MOST_ECHOES: usize = 4;
 
 /// What the detector keeps of a call and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +51,7 @@ impl Step {
     }
 
     pub(super) fn known(call: &ToolUse, result: &ToolResult, known: Known<'_>) -> Self {
-        let (tool, exact, call) = call_hashes(&call.name, call.arguments_text(), known);
+        let call = call_hashes(&call.name, call.arguments_text(), known);
         let mut hash = 0;
         let text = result.content.iter().find_map(|block| match block {
             Block::Text(text) => Some(text.text.as_str()),
@@ -59,7 +61,7 @@ impl Step {
         let grade = if failed { Grade::Error } else { Grade::Result };
         for block in &result.content {
             let next = match block {
-                Block::Text(text) => noise::hash(text.text.as_bytes(), grade),
+                Block::Text(text) => noise::hash_without(text.text.as_bytes(), &call.made_up, grade),
                 Block::Image(media) | Block::Document(media) => match &media.source {
                     Source::Base64 { data, .. } | Source::Text { data, .. } => xxh3_64(data.as_bytes()),
                     Source::Url(name) | Source::File(name) => xxh3_64(name.as_bytes()),
@@ -76,9 +78,9 @@ impl Step {
         let message = result.failure.as_ref().map_or(text, |failure| Some(&failure.message));
         let bare = failed && failure::is_bare(message.unwrap_or_default());
         Self {
-            tool,
-            exact,
-            call,
+            tool: call.tool,
+            exact: call.exact,
+            call: call.data,
             result: hash,
             failed,
             marked: result.is_error,
@@ -96,17 +98,17 @@ impl Step {
         kind: Option<&str>,
         known: Known<'_>,
     ) -> Self {
-        let (tool, exact, call) = call_hashes(name, arguments, known);
+        let call = call_hashes(name, arguments, known);
         let marked = failed;
         let failed = failed || failure::is_told(result);
         let bare = failed && failure::is_bare(result);
         let grade = if failed { Grade::Error } else { Grade::Result };
-        let text = noise::hash(result.as_bytes(), grade);
+        let text = noise::hash_without(result.as_bytes(), &call.made_up, grade);
         let hash = kind.map_or_else(|| join(0, text), |kind| join(xxh3_64(kind.as_bytes()), text));
         Self {
-            tool,
-            exact,
-            call,
+            tool: call.tool,
+            exact: call.exact,
+            call: call.data,
             result: hash,
             failed,
             marked,
@@ -143,13 +145,26 @@ fn is_void(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| matches!(kind, "cancelled" | "not_run"))
 }
 
-/// The hashes of tool, tool with arguments, and tool with the arguments that are data.
-pub(super) fn call_hashes(name: &str, arguments: &str, known: Known<'_>) -> (u64, u64, u64) {
+/// What is kept of a call.
+pub(super) struct CallHashes<'a> {
+    /// The tool.
+    tool: u64,
+    /// Tool with arguments.
+    exact: u64,
+    /// Tool with the arguments that are data.
+    pub(super) data: u64,
+    /// Ids among the arguments that are noise: its result may say them again.
+    made_up: Vec<&'a [u8]>,
+}
+
+/// The hashes of a call of the tool `name`.
+pub(super) fn call_hashes<'a>(name: &'a str, arguments: &'a str, known: Known<'a>) -> CallHashes<'a> {
     let tool = xxh3_64(name.as_bytes());
     let text = arguments.trim().as_bytes();
-    let read = if text.len() > LONGEST_JSON { None } else { Reader { tool: name, known, text, at: 0 }.read() };
+    let mut reader = Reader { tool: name, known, text, at: 0, made_up: Vec::new() };
+    let read = if text.len() > LONGEST_JSON { None } else { reader.read() };
     let (exact, data) = read.unwrap_or_else(|| (xxh3_64(text), xxh3_64(text)));
-    (tool, join(tool, exact), join(tool, data))
+    CallHashes { tool, exact: join(tool, exact), data: join(tool, data), made_up: reader.made_up }
 }
 
 /// Mixes two hashes into one; order counts.
@@ -243,11 +258,12 @@ struct Reader<'a> {
     known: Known<'a>,
     text: &'a [u8],
     at: usize,
+    made_up: Vec<&'a [u8]>,
 }
 
 impl<'a> Reader<'a> {
     /// The hash of all, and that of the data.
-    fn read(mut self) -> Option<(u64, u64)> {
+    fn read(&mut self) -> Option<(u64, u64)> {
         let mut levels: Vec<Level> = Vec::new();
         loop {
             self.space();
@@ -304,11 +320,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Looks whether a value is data though its name says otherwise.
-    fn look(&self, levels: &mut [Level], value: &[u8]) {
-        if let Some((_, role)) = levels.last_mut().and_then(|level| level.key.as_mut())
-            && self.known.is_data(*role, value)
-        {
+    fn look(&mut self, levels: &mut [Level], value: &'a [u8]) {
+        let Some((_, role)) = levels.last_mut().and_then(|level| level.key.as_mut()) else { return };
+        if self.known.is_data(*role, value) {
             *role = Role::Plain;
+        } else if matches!(role, Role::Id | Role::Request) && self.made_up.len() < MOST_ECHOES && is_made_up(value) {
+            self.made_up.push(value);
         }
     }
 
@@ -348,10 +365,10 @@ mod tests {
     use super::*;
 
     fn exact(arguments: &str) -> u64 {
-        call_hashes("f", arguments, Known::default()).1
+        call_hashes("f", arguments, Known::default()).exact
     }
     fn free(arguments: &str) -> u64 {
-        call_hashes("f", arguments, Known::default()).2
+        call_hashes("f", arguments, Known::default()).data
     }
 
     #[test]

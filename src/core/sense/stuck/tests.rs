@@ -128,6 +128,50 @@ fn k1_what_was_shown_is_what_a_call_is_about() {
 }
 
 #[test]
+fn k1_a_new_id_asks_a_tool_that_acts_for_one_act_more() {
+    let names = ["request_id", "traceId", "correlation-id", "idempotency_key", "nonce", "now", "tool_call_id"];
+    let ids: [fn(u64) -> String; 4] = [
+        |n| format!("123e4567-e89b-12d3-a456-42661417{n:04}"),
+        |n| format!("{:040x}", u128::from(n + 1) * 0x9e37_79b9_7f4a_7c15_9e37),
+        |n| format!("507f1f77bcf86cd7994390{n:02x}"),
+        |n| format!("2026-01-02T03:04:{n:02}Z"),
+    ];
+    // What is made up for each try tells no read from another, nor does a result that only says it again.
+    let found = |tool: &str, said: bool, name: &str, id: fn(u64) -> String| {
+        let policy = StuckPolicy::default().with_acting(["approve", "search"].into_iter());
+        let mut detector = StuckDetector::new(policy);
+        (1..=8).find_map(|n| {
+            let arguments = format!("{{\"what\":\"yes\",\"{name}\":\"{}\"}}", id(n));
+            let result = if said { format!("{}: the same", id(n)) } else { "the same".to_owned() };
+            take(&mut detector, tool, &arguments, &result).map(|pattern| (n, pattern))
+        })
+    };
+    for name in names {
+        for id in ids {
+            for said in [false, true] {
+                assert_eq!(found("approve", said, name, id), None, "{name} {}", id(0));
+                let duplicate = is_made_up_id(name, &id(0)).then_some((3, Pattern::NearDuplicate));
+                for tool in ["search", "f"] {
+                    assert_eq!(found(tool, said, name, id), duplicate, "{tool} {name} {}", id(0));
+                }
+            }
+        }
+    }
+    // Failures are the same whatever was asked.
+    let mut detector = StuckDetector::new(StuckPolicy::default().with_acting(["approve"].into_iter()));
+    let failures = (1..=3).map(|n| {
+        let arguments = format!("{{\"what\":\"yes\",\"request_id\":\"{}\"}}", ids[0](n));
+        fail(&mut detector, "approve", &arguments, &format!("no request {}", ids[0](n)))
+    });
+    assert_eq!(failures.last().flatten(), Some(Pattern::RepeatedError));
+}
+
+/// Ids have the forms of ids; keys, nonces and times have any.
+fn is_made_up_id(name: &str, value: &str) -> bool {
+    !name.to_ascii_lowercase().ends_with("id") || !value.contains(':')
+}
+
+#[test]
 fn k1_a_number_that_counts_no_tries_is_data() {
     for (numbers, found) in [
         (vec![417, 288, 901, 32, 77, 1005, 64, 58], false),
