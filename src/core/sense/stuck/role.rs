@@ -10,7 +10,6 @@
 //! acts is asked for one act more, and the id is data.
 
 use super::{noise::is_made_up, shown::Shown};
-use crate::core::guard::policy::subject::words_of;
 
 /// The most letters of a name that are looked at; longer names are data.
 const LONGEST_NAME: usize = 32;
@@ -73,7 +72,12 @@ pub(super) fn reads(tool: &str) -> bool {
         "get", "list", "read", "search", "find", "fetch", "lookup", "look", "query", "show", "view", "describe",
         "inspect", "poll",
     ];
-    words_of(tool).next().is_some_and(|word| WORDS.contains(&word.as_str()))
+    let tool = tool.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let begins = |word: &&str| {
+        let (first, rest) = tool.as_bytes().split_at_checked(word.len()).unwrap_or_default();
+        first.eq_ignore_ascii_case(word.as_bytes()) && !rest.first().is_some_and(u8::is_ascii_lowercase)
+    };
+    WORDS.iter().any(|word| begins(word))
 }
 
 /// What is known when a call is looked at.
