@@ -4,14 +4,17 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# What the compiler is told of ordinary runs, if it is the very compiler that looked at them (`make profile`).
+# What the compiler is told of ordinary runs: only the very compiler that looked at them can use it.
 COMPILER := $(shell $(or $(RUSTC),rustc) -vV 2>/dev/null | awk '/^commit-hash:/ { commit = substr($$2, 1, 9) } \
     /^host:/ { host = $$2 } /^release:/ { print $$2 "-" commit "-" host }')
-COUNTS  := $(wildcard benches/profile/$(COMPILER).profdata)
-SOURCES := $(shell find src -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+COUNTS  := $(CURDIR)/target/profile/$(COMPILER).profdata
+# What merges counts: the toolchain's own (`rustup component add llvm-tools`), or one that is installed (Debian: llvm-19).
+PROFDATA := $(firstword $(wildcard $(shell $(or $(RUSTC),rustc) --print target-libdir 2>/dev/null)/../bin/llvm-profdata) \
+    $(shell command -v llvm-profdata llvm-profdata-19) $(wildcard /usr/lib/llvm-19/bin/llvm-profdata))
+SOURCES := $(shell find src -type f 2>/dev/null) build.rs Cargo.toml Cargo.lock pyproject.toml
 # Functions that have changed since are compiled without; nobody has to hear of each.
-ifneq ($(COUNTS),)
-COUNTED := --config "build.rustflags=[\"-Cprofile-use=$(abspath $(COUNTS))\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
+ifneq ($(PROFDATA),)
+COUNTED := --config "build.rustflags=[\"-Cprofile-use=$(COUNTS)\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
 endif
 
 # Settings of the shell that calls us must not point elsewhere.
@@ -33,7 +36,7 @@ help:
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in environments of their own"
 	@echo "make wheel   build the package for others, into target/wheels"
-	@echo "make profile let the compiler look at ordinary runs; what it sees goes into the next builds"
+	@echo "make profile let the compiler look at ordinary runs anew; what it sees goes into the next wheels"
 	@echo "make lint    format, clippy, ruff, types, stubs"
 	@echo "make docs    write docs/requirements.md and docs/events.md anew from the tests and the source"
 	@echo "make clean   remove .venv and target"
@@ -42,13 +45,13 @@ demo: $(VENV)/.built
 	@echo "== loopwright ask, over docs/ of this project (offline-extractive: not an LLM)"
 	$(BIN)/python -m loopwright ask "When does the circuit breaker open, and for how long?" --in docs --trace
 
-test: $(VENV)/.built
+test: $(VENV)/.built $(VENV)/.made
 	@echo "== the core and its drivers"
 	cargo $(CARGO_TEST)
 	@echo "== the Python package"
 	$(call in_parts,)
 
-quick: $(VENV)/.built
+quick: $(VENV)/.built $(VENV)/.made
 	@echo "== the core and its drivers"
 	cargo $(CARGO_TEST)
 	@echo "== the Python package, without the slow tests"
@@ -60,7 +63,7 @@ freethreaded: FREE := .venv-freethreaded
 freethreaded:
 	@$(PYTHON) -c 'import sys, sysconfig; sys.exit(not sysconfig.get_config_var("Py_GIL_DISABLED") or sys.version_info < (3, 14))' \
 	    || { echo "$(PYTHON) is no free-threaded Python of version 3.14 or newer; name one: make freethreaded PYTHON=..."; exit 1; }
-	CARGO_TARGET_DIR=target/freethreaded $(MAKE) VENV=$(FREE) PYTHON=$(PYTHON) $(FREE)/.built
+	CARGO_TARGET_DIR=target/freethreaded $(MAKE) VENV=$(FREE) PYTHON=$(PYTHON) $(FREE)/.built $(FREE)/.made
 	@echo "== the Python package without the global lock, without the slow tests"
 	env -u PYTHON_GIL $(FREE)/bin/python -m pytest -m "not slow"
 
@@ -68,29 +71,31 @@ bench:
 	@echo "== agent loops side by side: CPU time for each turn, in environments of their own"
 	$(PYTHON) benches/peers/run.py
 
-wheel: $(VENV)/.made
-	@echo "== building the package into target/wheels"
+wheel: $(VENV)/.tools $(if $(PROFDATA),$(subst $(CURDIR)/,,$(COUNTS)))
+	@echo "== building the package into target/wheels$(if $(PROFDATA),,, without counts: there is no llvm-profdata)"
 	rm -rf target/wheels
-	$(BIN)/python -m maturin build --release --quiet --out target/wheels $(COUNTED)
+	LOOPWRIGHT_COMMIT="$$(git rev-parse HEAD 2>/dev/null)" \
+	    $(BIN)/python -m maturin build --profile dist --quiet --out target/wheels $(COUNTED)
 
-# Two builds and some thousand runs between them. Only the compiler that looked can use what it saw.
+# Two builds and some thousand runs between them.
 SEEN := $(CURDIR)/target/profile
-profile: $(VENV)/.made
-	rustup component add llvm-tools
+profile:
+	rm -f "$(COUNTS)"
+	$(MAKE) $(subst $(CURDIR)/,,$(COUNTS))
+
+$(subst $(CURDIR)/,,$(COUNTS)): $(VENV)/.tools benches/profile/train.py
+	@test -n "$(PROFDATA)" || { echo "llvm-profdata is needed: rustup component add llvm-tools, or apt install llvm-19"; exit 1; }
 	rm -rf "$(SEEN)/package" "$(SEEN)/raw" "$(SEEN)/wheels"
 	@echo "== building what counts how often each part is passed"
-	env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR="$(SEEN)" LLVM_PROFILE_FILE=/dev/null $(BIN)/python -m maturin build --release --quiet --out "$(SEEN)/wheels" \
+	env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR="$(SEEN)" LLVM_PROFILE_FILE=/dev/null $(BIN)/python -m maturin build --profile dist --quiet --out "$(SEEN)/wheels" \
 	    --config "build.rustflags=[\"-Cprofile-generate=$(SEEN)/raw\"]"
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target "$(SEEN)/package" "$(SEEN)"/wheels/*.whl
 	@echo "== ordinary runs"
 	LLVM_PROFILE_FILE="$(SEEN)/raw/%p-%m.profraw" PYTHONPATH="$(SEEN)/package" $(BIN)/python benches/profile/train.py
 	@test -d "$(SEEN)/raw" || { echo "nothing was counted: other flags of the compiler are in force (target.*.rustflags?)"; exit 1; }
-	"$$($(or $(RUSTC),rustc) --print target-libdir)/../bin/llvm-profdata" merge --sparse -o "$(SEEN)/merged" "$(SEEN)/raw"
-	rm -f benches/profile/*.profdata
-	mv "$(SEEN)/merged" benches/profile/$(COMPILER).profdata
-	ls -l benches/profile
+	"$(PROFDATA)" merge --sparse -o "$(COUNTS)" "$(SEEN)/raw"
 
-lint: $(VENV)/.built
+lint: $(VENV)/.built $(VENV)/.made
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --no-default-features -- -D warnings
@@ -107,17 +112,23 @@ docs:
 # cargo-nextest where it is installed; plain cargo test does the same, slower.
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q)
 
-$(VENV)/.made: pyproject.toml
+# What builds and runs the package: all that the demo needs.
+$(VENV)/.tools: pyproject.toml
 	@echo "== making $(VENV) (once)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "$(PYTHON) is too old: 3.10 or newer is needed"; exit 1; }
 	@cargo --version >/dev/null 2>&1 || { echo "cargo is needed, 1.89 or newer: https://rustup.rs"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "python3 has no ensurepip. On Debian: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install -q --disable-pip-version-check --group build
+	@touch $@
+
+# What tests and checks it.
+$(VENV)/.made: $(VENV)/.tools
 	$(BIN)/python -m pip install -q --disable-pip-version-check --group dev
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.made $(SOURCES)
+$(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	@echo "== building the extension module (some minutes the first time)"
 	VIRTUAL_ENV="$(abspath $(VENV))" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m maturin develop --profile fast --quiet
 	@touch $@

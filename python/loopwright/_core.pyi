@@ -19,6 +19,7 @@ __all__ = [
     "AssessedRisk",
     "Background",
     "Breaker",
+    "BuildInfo",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -81,6 +82,7 @@ __all__ = [
     "assess_intent",
     "assess_shell",
     "breakpoint_of",
+    "build_info",
     "canonical_block",
     "canonical_message",
     "canonical_request",
@@ -174,6 +176,37 @@ _Risk: TypeAlias = Literal["safe", "cautious", "confirm", "dangerous"]
 _Delta: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | ArgumentsDelta | ProviderDelta
 
 __version__: Final[str]
+
+@final
+class BuildInfo:
+    """How a module was built."""
+
+    @property
+    def version(self) -> str:
+        """The version of the package."""
+    @property
+    def profile(self) -> str:
+        """The Cargo profile: `fast` (`make`), `release` (`pip install` from source), `dist` (wheels)."""
+    @property
+    def counts(self) -> bool:
+        """Whether the compiler was told what ordinary runs do."""
+    @property
+    def features(self) -> list[str]:
+        """The features of the crate."""
+    @property
+    def compiler(self) -> str:
+        """The compiler, with its version."""
+    @property
+    def commit(self) -> str | None:
+        """The commit, where the build was told it (`make wheel`)."""
+
+def build_info() -> BuildInfo:
+    """How this module was built: worth a line in each report of a fault or of a speed.
+
+    >>> from loopwright import build_info
+    >>> build_info().compiler.split()[0]
+    'rustc'
+    """
 
 @final
 class Hub:

@@ -9,6 +9,7 @@
 mod analysis;
 mod answered;
 mod bridge;
+mod build;
 mod context;
 mod convert;
 mod draft;
@@ -53,6 +54,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     convert::prepare(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<build::BuildInfo>()?;
+    module.add_function(wrap_pyfunction!(build::build_info, module)?)?;
     module.add_class::<bridge::Hub>()?;
     module.add_class::<bridge::ModelCall>()?;
     module.add_class::<bridge::Endpoint>()?;

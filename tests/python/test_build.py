@@ -1,13 +1,15 @@
-"""How the extension module is built: what `make profile` shows the compiler, and who is given what it saw."""
+"""How the extension module is built: what `make profile` shows the compiler, and what a module says of its build."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import loopwright
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,28 +22,40 @@ def test_what_the_compiler_is_shown_runs_to_its_end() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def flags(folder: Path) -> str:
-    """What `make wheel` gives the compiler, in a copy of this folder's Makefile."""
-    done = subprocess.run(["make", "-n", "wheel"], cwd=folder, capture_output=True, text=True, timeout=60, check=True)
-    return next(line for line in done.stdout.splitlines() if "maturin build" in line)
+def test_a_module_says_how_it_was_built() -> None:
+    info = loopwright.build_info()
+    assert info.version == loopwright.__version__ and info.features == ["drive", "python", "store"]
+    assert info.profile in {"fast", "release", "dist", "dev", "debug"} and info.compiler.startswith("rustc 1.")
+    assert info.commit is None or re.fullmatch("[0-9a-f]{40}", info.commit)
+    assert repr(info).startswith(f"BuildInfo(version='{loopwright.__version__}', profile='{info.profile}'")
+
+
+def wheel(folder: Path, *, tools: Path) -> str:
+    """What `make wheel` runs with the programs of one folder and the usual ones, in a copy of this folder's Makefile."""
+    env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    command = ["make", "-n", "wheel"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
 
 
 @pytest.mark.skipif(shutil.which("make") is None or shutil.which("rustc") is None, reason="needs make and rustc")
-def test_a_profile_is_for_the_compiler_that_made_it(tmp_path: Path) -> None:
-    folder = tmp_path / "a stranger's clone"
-    profiles = folder / "benches" / "profile"
-    profiles.mkdir(parents=True)
+def test_counts_are_made_by_the_compiler_that_uses_them(tmp_path: Path) -> None:
+    folder, tools = tmp_path / "a stranger's clone", tmp_path / "tools"
+    (folder / "benches" / "profile").mkdir(parents=True)
+    tools.mkdir()
     rustc = os.environ.get("RUSTC") or "rustc"
     told = subprocess.run([rustc, "-vV"], cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
     about = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
-    commit = about["commit-hash"][:9]
     shutil.copy(ROOT / "Makefile", folder)
-    (folder / "pyproject.toml").touch()
-    own = profiles / f"{about['release']}-{commit}-{about['host']}.profdata"
-    for other in (f"1.2.3-{commit}-{about['host']}", f"{about['release']}-unknown-{about['host']}"):
-        profile = profiles / f"{other}.profdata"
-        profile.touch()
-        assert "profile-use" not in flags(folder)
-        profile.unlink()
+    for name in ("pyproject.toml", "benches/profile/train.py", "build.rs", "Cargo.toml", "Cargo.lock"):
+        (folder / name).touch()
+    if shutil.which("llvm-profdata") is None and "llvm-profdata" not in wheel(folder, tools=tools):
+        (tools / "llvm-profdata").write_text("#!/bin/sh\n")
+        (tools / "llvm-profdata").chmod(0o755)
+    own = folder / "target" / "profile" / f"{about['release']}-{about['commit-hash'][:9]}-{about['host']}.profdata"
+    # They are counted first, and once.
+    assert "-Cprofile-generate=" in wheel(folder, tools=tools)
+    own.parent.mkdir(parents=True)
     own.touch()
-    assert f"-Cprofile-use={own}" in flags(folder)
+    again = wheel(folder, tools=tools)
+    assert f"-Cprofile-use={own}" in again
