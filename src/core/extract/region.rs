@@ -42,6 +42,8 @@ pub(super) struct Region {
     pub(super) block: usize,
     /// Up to where the body saw the input.
     pub(super) seen: usize,
+    /// Up to where it looked at that: while more of the text decides where a value ended, it looks at nothing.
+    pub(super) looked: usize,
     /// Up to where the body had to see when the last call began.
     pub(super) floor: usize,
 }
@@ -66,6 +68,7 @@ impl Parser {
             start: self.at + candidate.opener,
             block: self.at + candidate.opener + BLOCK,
             seen: self.at + candidate.opener,
+            looked: self.at + candidate.opener,
             floor: 0,
         });
         self.place = Place::Region;
@@ -128,9 +131,8 @@ impl Parser {
         if !last && !std::mem::take(&mut self.again) && self.at + end <= region.seen && shown <= end {
             return (0, false);
         }
-        let seen = region.seen;
         region.seen = region.seen.max(self.at + end);
-        self.calls.weighs = false;
+        let weighed = self.calls.weighs.take();
         let mut desk = Desk {
             calls: &mut self.calls,
             tools: self.tools.as_ref(),
@@ -166,7 +168,10 @@ impl Parser {
         // What is over was looked at as far as it was taken, and a byte more; else all that was shown counts.
         let over = step != Step::More && mode != Mode::Pending;
         let looked = self.at + if over { end.min(used + 1) } else { end };
-        self.touched += looked.saturating_sub(seen) as u64;
+        if weighed.is_none() || self.calls.weighs != weighed {
+            self.touched += looked.saturating_sub(region.looked) as u64;
+            region.looked = region.looked.max(looked);
+        }
         if pending && mode == Mode::Pending {
             region.taken = used;
         }
@@ -174,7 +179,7 @@ impl Parser {
             region.block = region.block.saturating_add(region.block - region.start);
         }
         match step {
-            Step::More if self.calls.weighs => (used, false),
+            Step::More if self.calls.weighs.is_some() => (used, false),
             Step::More if last => self.cut_off(used, whole, out),
             Step::More if mode == Mode::Pending => {
                 if shown > end {
