@@ -252,7 +252,6 @@ impl Parser {
         self.at = span.end;
         self.touched += json.len() as u64;
         region.seen = region.seen.max(span.end);
-        region.looked = region.looked.max(span.end);
         while region.block <= span.end {
             region.block = region.block.saturating_add((region.block - region.start).max(1));
         }

@@ -42,8 +42,8 @@ pub(super) struct Region {
     pub(super) block: usize,
     /// Up to where the body saw the input.
     pub(super) seen: usize,
-    /// Up to where it looked at that: while more of the text decides where a value ended, it looks at nothing.
-    pub(super) looked: usize,
+    /// How many bytes before that it didn't look at yet, as more of the text decides where a value ended.
+    pub(super) idle: usize,
     /// Up to where the body had to see when the last call began.
     pub(super) floor: usize,
 }
@@ -68,7 +68,7 @@ impl Parser {
             start: self.at + candidate.opener,
             block: self.at + candidate.opener + BLOCK,
             seen: self.at + candidate.opener,
-            looked: self.at + candidate.opener,
+            idle: 0,
             floor: 0,
         });
         self.place = Place::Region;
@@ -131,7 +131,8 @@ impl Parser {
         if !last && !std::mem::take(&mut self.again) && self.at + end <= region.seen && shown <= end {
             return (0, false);
         }
-        region.seen = region.seen.max(self.at + end);
+        let seen = region.seen;
+        region.seen = seen.max(self.at + end);
         let weighed = self.calls.weighs.take();
         let mut desk = Desk {
             calls: &mut self.calls,
@@ -168,9 +169,10 @@ impl Parser {
         // What is over was looked at as far as it was taken, and a byte more; else all that was shown counts.
         let over = step != Step::More && mode != Mode::Pending;
         let looked = self.at + if over { end.min(used + 1) } else { end };
-        if weighed.is_none() || self.calls.weighs != weighed {
-            self.touched += looked.saturating_sub(region.looked) as u64;
-            region.looked = region.looked.max(looked);
+        if weighed.is_some() && self.calls.weighs == weighed {
+            region.idle += region.seen - seen;
+        } else {
+            self.touched += looked.saturating_sub(seen - std::mem::take(&mut region.idle)) as u64;
         }
         if pending && mode == Mode::Pending {
             region.taken = used;
