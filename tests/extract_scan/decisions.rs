@@ -311,6 +311,20 @@ fn a_marker_inside_an_array_that_is_no_call_opens_nothing_however_it_is_cut() {
 }
 
 #[test]
+fn what_follows_a_call_that_nothing_closes_is_read_from_its_first_byte_however_it_is_cut() {
+    let call = "<tool_call><function=f><parameter=a>x</parameter></function>";
+    for begun in ["<", "</", "</func", "</tool_", "<funct"] {
+        for next in ["<function=f></function>", "</function>", "</tool_call>", call] {
+            // A value is closed there that nothing opened.
+            let text = format!("{call}{begun}{next} x</parameter> bye");
+            let parsed = check(text.as_bytes(), Some(&tools(&["f"])), &Policy::default());
+            assert_eq!(parsed.calls()[0].arguments, r#"{"a":"x"}"#, "{text}");
+            assert!(!parsed.calls()[0].complete, "{text}");
+        }
+    }
+}
+
+#[test]
 fn what_a_string_of_arguments_holds_behind_its_object_is_cut_off_at_the_same_byte() {
     let known = tools(&["f"]);
     for repair in [true, false] {

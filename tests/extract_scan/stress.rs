@@ -50,8 +50,7 @@ fn no_grammar_looks_more_often_whatever_it_is_fed() {
         let input = text.as_bytes();
         let (which, size) = [(0, input.len()), (0, 1), (1, 5), (2, 97), (1, 1)][at % 5];
         let (_, touched) = parse(input.chunks(size), Some(&known), &policies()[which]);
-        // Where the end of a value is guessed again and again, what follows is weighed each time.
-        if touched > 16 * input.len() as u64 + FREE {
+        if touched > 4 * input.len() as u64 + FREE {
             worst.push((name, which, size, touched as f64 / input.len() as f64));
         }
     }
@@ -69,6 +68,39 @@ fn a_limit_on_arguments_makes_nobody_look_again() {
         let (_, touched) = parse(input.chunks(size), Some(&known), &policy);
         if touched > 4 * input.len() as u64 + FREE {
             worst.push((name, most, size, touched as f64 / input.len() as f64));
+        }
+    }
+    assert_eq!(worst, [], "looks at each byte");
+}
+
+/// Where closers are missing, all that follows is held until the ends of values are known.
+#[test]
+fn calls_without_their_closers_cost_no_more_while_what_follows_is_weighed() {
+    let mut worst = Vec::new();
+    for unit in [
+        "<function=f><parameter=a></tool_call></tool_call></tool_call></tool_call></tool_call></tool_call>",
+        "<function=f><parameter=o>{</tool_call></tool_call></tool_call></tool_call></tool_call></tool_call>",
+        "<function=f><parameter=a>x</tool_call>",
+        "<function=f><parameter=a>x</parameter>\n",
+        "<tool_call><function=f><parameter=a>x</parameter>\n",
+        "<tool_call><function=f><parameter=a>x</tool_call>\n",
+        "<invoke name=\"f\"><parameter name=\"a\"></function_calls>",
+        "<function_calls><invoke name=\"f\"><parameter name=\"a\">x</invoke></function_calls>",
+        "<tool_call>f<arg_key>a</arg_key><arg_value>x</tool_call>",
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<a>x]<]minimax[>[</tool_call>",
+        concat!(
+            "<|open|>tools<|sep|><|open|>call tool=\"f\" index=\"1\"<|sep|>",
+            "<|open|>argument key=\"a\" type=\"string\"<|sep|>x<|close|>tools<|sep|>",
+        ),
+    ] {
+        let text = unit.repeat(SIZE / unit.len());
+        for (which, policy) in policies().iter().enumerate() {
+            for size in [text.len(), 97, 5, 1] {
+                let (_, touched) = parse(text.as_bytes().chunks(size), Some(&tools(&["f"])), policy);
+                if touched > 4 * text.len() as u64 + FREE {
+                    worst.push((unit, which, size, touched as f64 / text.len() as f64));
+                }
+            }
         }
     }
     assert_eq!(worst, [], "looks at each byte");

@@ -55,14 +55,22 @@ impl Balance {
                 self.look = Some(Look::at(0));
                 continue;
             };
-            match look.step(marks, END | CALL_END | opens, rest) {
+            let bytes = match look.step(marks, END | CALL_END | opens, rest) {
                 Seen::Nothing | Seen::Part(_) if !last => return None,
-                Seen::Mark { class: END, .. } if !self.open => self.stray = Some(self.at),
-                Seen::Mark { class, .. } => self.open = class != END && class != CALL_END,
-                _ => {}
-            }
+                Seen::Mark { class, end, .. } => {
+                    if class == END && !self.open {
+                        self.stray = Some(self.at);
+                    }
+                    self.open = class != END && class != CALL_END;
+                    end
+                }
+                _ => {
+                    marks.touch(look.reached());
+                    1
+                }
+            };
             self.look = None;
-            self.at += 1;
+            self.at += bytes;
         }
     }
 }

@@ -391,7 +391,7 @@ impl Sink for Desk<'_> {
         let looked = balance.at();
         let found = balance.step((marks, opens), (self.whole, self.base), from, most, last);
         self.calls.looked += balance.at().saturating_sub(looked.max(from)) as u64;
-        self.calls.weighs = found.is_none();
+        self.calls.weighs = found.is_none().then_some(from);
         if found == Some(false) {
             self.calls.unsound = self.calls.unsound.max(balance.at());
         }

@@ -42,6 +42,8 @@ pub(super) struct Region {
     pub(super) block: usize,
     /// Up to where the body saw the input.
     pub(super) seen: usize,
+    /// How many bytes before that it didn't look at yet, as more of the text decides where a value ended.
+    pub(super) idle: usize,
     /// Up to where the body had to see when the last call began.
     pub(super) floor: usize,
 }
@@ -66,6 +68,7 @@ impl Parser {
             start: self.at + candidate.opener,
             block: self.at + candidate.opener + BLOCK,
             seen: self.at + candidate.opener,
+            idle: 0,
             floor: 0,
         });
         self.place = Place::Region;
@@ -129,8 +132,8 @@ impl Parser {
             return (0, false);
         }
         let seen = region.seen;
-        region.seen = region.seen.max(self.at + end);
-        self.calls.weighs = false;
+        region.seen = seen.max(self.at + end);
+        let weighed = self.calls.weighs.take();
         let mut desk = Desk {
             calls: &mut self.calls,
             tools: self.tools.as_ref(),
@@ -166,7 +169,11 @@ impl Parser {
         // What is over was looked at as far as it was taken, and a byte more; else all that was shown counts.
         let over = step != Step::More && mode != Mode::Pending;
         let looked = self.at + if over { end.min(used + 1) } else { end };
-        self.touched += looked.saturating_sub(seen) as u64;
+        if weighed.is_some() && self.calls.weighs == weighed {
+            region.idle += region.seen - seen;
+        } else {
+            self.touched += looked.saturating_sub(seen - std::mem::take(&mut region.idle)) as u64;
+        }
         if pending && mode == Mode::Pending {
             region.taken = used;
         }
@@ -174,7 +181,7 @@ impl Parser {
             region.block = region.block.saturating_add(region.block - region.start);
         }
         match step {
-            Step::More if self.calls.weighs => (used, false),
+            Step::More if self.calls.weighs.is_some() => (used, false),
             Step::More if last => self.cut_off(used, whole, out),
             Step::More if mode == Mode::Pending => {
                 if shown > end {

@@ -24,6 +24,8 @@ use super::{
 enum State {
     /// Before a call, the first or a further one.
     Before,
+    /// Behind the last call, where nothing closes what stands around it.
+    Behind,
     /// In a call's opening element.
     Call,
     /// Between parameters.
@@ -179,6 +181,7 @@ impl TagsBody {
     fn next(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         match self.state {
             State::Before => self.before(input, last, sink),
+            State::Behind => self.behind(input, sink),
             State::Call => self.call(input, last, sink),
             State::Inside => self.inside(input, last, sink),
             State::Early => self.early(input, last, sink),
@@ -211,17 +214,22 @@ impl TagsBody {
                 Next::Took(0)
             }
             Seen::Nothing | Seen::Part(_) if !last => Next::Wait,
-            // What stands around the call isn't closed: what did close it may have stood in a value.
-            _ if self.any && !self.alone => match sink.balances(&self.marks, self.rule().value(), input.len()) {
-                None => Next::Wait,
-                Some(true) => self.no_call(),
-                Some(false) => {
-                    sink.spoiled_behind(NESTED);
-                    self.no_call()
-                }
-            },
+            _ if self.any && !self.alone => {
+                self.state = State::Behind;
+                self.behind(input, sink)
+            }
             _ => self.no_call(),
         }
+    }
+
+    /// What stands around the call isn't closed: what did close it may have stood in a value.
+    fn behind(&mut self, input: &[u8], sink: &mut dyn Sink) -> Next {
+        match sink.balances(&self.marks, self.rule().value(), input.len()) {
+            None => return Next::Wait,
+            Some(true) => {}
+            Some(false) => sink.spoiled_behind(NESTED),
+        }
+        self.no_call()
     }
 
     fn no_call(&mut self) -> Next {

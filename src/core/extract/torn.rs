@@ -24,11 +24,11 @@ enum Closers {
     At(usize),
 }
 
-/// Looks for them in `window` from `from` on; gives how many bytes were looked at too.
-fn closers(tags: Tags, window: &[u8], from: usize, whole: bool) -> (Closers, usize) {
+/// Looks for those that begin in `window` between `from` and `to`; gives how many bytes were looked at too.
+fn closers(tags: Tags, window: &[u8], (from, to): (usize, usize), whole: bool) -> (Closers, usize) {
     let (end, call_end) = (tags.parameter_end.as_bytes(), tags.call_end.as_bytes());
     let (mut at, mut looked) = (from, 0);
-    while let Some(next) = memchr(b'<', window.get(at..).unwrap_or_default()) {
+    while let Some(next) = memchr(b'<', window.get(at..to).unwrap_or_default()) {
         looked += next + 1;
         at += next;
         let rest = window.get(at..).unwrap_or_default();
@@ -47,7 +47,7 @@ fn closers(tags: Tags, window: &[u8], from: usize, whole: bool) -> (Closers, usi
         }
         at += 1;
     }
-    (Closers::Nowhere, looked + window.len().saturating_sub(at))
+    (Closers::Nowhere, looked + to.saturating_sub(at))
 }
 
 impl Parser {
@@ -64,16 +64,21 @@ impl Parser {
         let whole = last || window.len() == MOST_REMAINS;
         let mut from = seen;
         let mut end = None;
-        let own = match dialect.grammar {
-            Grammar::Tags(tags) if dialect.close.contains(&"") || dialect.close.is_empty() => {
-                let (own, looked) = closers(tags, window, from, whole);
-                self.touched += looked as u64;
-                own
-            }
-            _ => Closers::Nowhere,
+        let tags = match dialect.grammar {
+            Grammar::Tags(tags) if dialect.close.contains(&"") || dialect.close.is_empty() => Some(tags),
+            _ => None,
         };
+        let (mut own, mut sought) = (Closers::Nowhere, seen);
         loop {
             let found = self.markers.find(window, from, window.len());
+            if let (Some(tags), Closers::Nowhere) = (tags, own) {
+                // No further than the next marker: where a call opens, its own grammar looks at what follows.
+                let to = found.unwrap_or(window.len());
+                let looked;
+                (own, looked) = closers(tags, window, (sought, to), whole);
+                self.touched += looked as u64;
+                sought = to;
+            }
             if let Closers::At(at) = own
                 && found.is_none_or(|found| at <= found)
             {

@@ -332,9 +332,12 @@ impl Until {
         self.shown
     }
 
-    /// Where the next end may begin; up to where this one was followed, bytes are looked at once more.
+    /// Where the next end may begin, behind a mark that was seen; what followed that is looked at once more.
     fn again(&self, marks: &Marks) -> usize {
-        let next = self.base + self.newline + 1;
+        let next = match self.phase {
+            Phase::Closed | Phase::Shut | Phase::Words => self.end,
+            Phase::Front | Phase::Quoted => self.base + self.newline + 1,
+        };
         let reach = match self.phase {
             Phase::Words => self.seen.max(self.look.reached() + 1),
             _ if self.named > 0 => self.look.reached() + 1,

@@ -77,8 +77,8 @@ pub(in crate::core::extract) struct Calls {
     pub(super) balances: Vec<Balance>,
     /// Up to here calls may stand in a value of another one, and none is complete.
     pub(super) unsound: usize,
-    /// Whether more of the text decides where a value ended: nothing is taken before.
-    pub(in crate::core::extract) weighs: bool,
+    /// Where a value may have ended, if more of the text decides that: nothing is taken before.
+    pub(in crate::core::extract) weighs: Option<usize>,
     /// How many bytes grammars looked at more than once.
     pub(in crate::core::extract) looked: u64,
 }
