@@ -161,7 +161,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["rounds", "one answer"])
-@pytest.mark.parametrize("until", [RoundFinished, CallJudged, ToolStarted, ToolFinished], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "until", [RoundFinished, CallJudged, ToolStarted, ToolFinished], ids=lambda kind: kind.__name__
+)
 @pytest.mark.parametrize("name", ["later", "plain", "look"])
 @pytest.mark.parametrize("way", WAYS)
 def test_n1_no_tool_begins_after_its_reader_was_asked_to_end(way: str, name: str, until: type, at_once: bool) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
-import asyncio
 import logging
 import pickle
 import traceback
