@@ -113,7 +113,7 @@ def by_deadline(linger: bool) -> Callable[..., Any]:
             async for event in agent.stream("go"):
                 if isinstance(event, until) and not before:
                     before.append(list(began.calls))
-                    time.sleep(max(0.0, ends - time.monotonic()))
+                    time.sleep(max(0.0, ends - time.monotonic()))  # noqa: ASYNC251 - the loop is held up
                     if linger:
                         await asyncio.sleep(0.05)
 

@@ -59,6 +59,8 @@ class AsyncDriver(Driver):
         self.hurried = False
         # Whether the loop itself has called, and all others have had their turn.
         self.in_turn = False
+        # Work that begins beside a reader who looks at its announcement.
+        self.beside: asyncio.Handle | None = None
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.tasks: dict[int, dict[Job, None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
@@ -132,6 +134,8 @@ class AsyncDriver(Driver):
             return
         # The reader may have asked for its own end while it looked at the last event. The loop tells it as soon as it
         # waits: what was to be called before comes first, and so does a timer that is due.
+        if self.beside is not None:
+            self.beside.cancel()
         self.loop.call_at(self.loop.time(), self.begin_announced, self.told[0])
 
     def begin_beside(self, reader: asyncio.Task[Any] | None, before: int, command: Any, turns: int) -> None:
@@ -141,7 +145,7 @@ class AsyncDriver(Driver):
         if type(command) is not _core.Command or not self.told or self.told[0] is not command:
             return
         if turns:
-            self.loop.call_soon(self.begin_beside, reader, before, command, turns - 1)
+            self.beside = self.loop.call_soon(self.begin_beside, reader, before, command, turns - 1)
         elif not self.reading and cancelling(reader) == before:
             self.begin_announced(command)
 
