@@ -1,4 +1,4 @@
-"""N1: nothing begins any more once the end of a run's reader was asked for, whoever asked and however, within the code
+"""N12: nothing begins any more once the end of a run's reader was asked for, whoever asked and however, within the code
 that looks at an event.
 """
 
@@ -166,7 +166,7 @@ WAYS = {
 )
 @pytest.mark.parametrize("name", ["later", "plain", "look"])
 @pytest.mark.parametrize("way", WAYS)
-def test_n1_no_tool_begins_after_its_reader_was_asked_to_end(way: str, name: str, until: type, at_once: bool) -> None:
+def test_n12_no_tool_begins_after_its_reader_was_asked_to_end(way: str, name: str, until: type, at_once: bool) -> None:
     if way == "itself, and takes turns" and sys.version_info < (3, 11):
         pytest.skip("no task tells before Python 3.11 that it was asked to end")
     began = Began()
@@ -180,7 +180,7 @@ def test_n1_no_tool_begins_after_its_reader_was_asked_to_end(way: str, name: str
     assert asyncio.run(main()) == began.calls
 
 
-def test_n1_no_request_goes_out_either(serve: Any, wire: str) -> None:
+def test_n12_no_request_goes_out_either(serve: Any, wire: str) -> None:
     began = Began()
     server = serve(*(call("plain", n=n) for n in range(STEPS)), "done")
 
@@ -201,7 +201,7 @@ def test_n1_no_request_goes_out_either(serve: Any, wire: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["later", "plain", "look"])
-def test_n1_a_reader_that_overcomes_a_cancellation_gets_the_whole_run(name: str) -> None:
+def test_n12_a_reader_that_overcomes_a_cancellation_gets_the_whole_run(name: str) -> None:
     began = Began()
 
     async def main() -> list[str]:
@@ -222,7 +222,7 @@ def test_n1_a_reader_that_overcomes_a_cancellation_gets_the_whole_run(name: str)
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="no task tells before Python 3.11 that it was asked to end")
 @pytest.mark.parametrize("until", [RoundFinished, ToolStarted, ToolFinished], ids=lambda kind: kind.__name__)
-def test_n1_nor_does_a_run_without_a_loop_of_its_own_go_on(until: type) -> None:
+def test_n12_nor_does_a_run_without_a_loop_of_its_own_go_on(until: type) -> None:
     began = Began()
     before: list[list[int]] = []
 

@@ -236,7 +236,7 @@ fn self_signed(name: &str, change: impl FnOnce(&mut rcgen::CertificateParams)) -
 }
 
 #[tokio::test]
-async fn n2_a_server_that_shows_a_trusted_certificate_itself_is_trusted() {
+async fn a_server_that_shows_a_trusted_certificate_itself_is_trusted() {
     let server = WireServer::start(Script::always(Reply::text("mine"))).unwrap();
     let trusting = |name: &str, pem: &str| {
         let file = Temporary::new(name, pem);
@@ -272,7 +272,7 @@ async fn n2_a_server_that_shows_a_trusted_certificate_itself_is_trusted() {
 }
 
 #[tokio::test]
-async fn n2_its_name_and_its_time_count_all_the_same() {
+async fn its_name_and_its_time_count_all_the_same() {
     let server = WireServer::start(Script::always(Reply::text("secret"))).unwrap();
     let date = rcgen::date_time_ymd;
     for (certificate, says) in [
