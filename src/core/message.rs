@@ -291,10 +291,10 @@ pub struct ToolUse {
 }
 
 impl ToolUse {
-    /// A tool use whose arguments are `text`: kept as JSON where they are, as [`ToolUse::invalid`] where not.
-    /// Models write nothing at all for a tool without parameters; that is `{}`.
+    /// A tool use whose arguments are `text`: kept as JSON where they are, as [`ToolUse::invalid`] where not; `{}` where
+    /// they [say nothing](says_nothing).
     pub fn from_text(id: impl Into<String>, name: impl Into<String>, text: String) -> Self {
-        let (input, invalid) = if text.trim().is_empty() {
+        let (input, invalid) = if says_nothing(&text) {
             (Raw::empty_object(), None)
         } else {
             match Raw::parse(text.trim()) {
@@ -309,6 +309,11 @@ impl ToolUse {
     pub fn arguments_text(&self) -> &str {
         self.invalid.as_deref().unwrap_or_else(|| self.input.text())
     }
+}
+
+/// Whether the text of a call's arguments is what models write for a tool without parameters: blank, or `null`.
+pub fn says_nothing(arguments: &str) -> bool {
+    matches!(arguments.trim(), "" | "null")
 }
 
 /// Why a tool gave no result, in a form that a model can act on.
@@ -692,6 +697,10 @@ mod tests {
         let call = ToolUse::from_text("c", "f", "{\"a\": ".into());
         assert_eq!(call.invalid.as_deref(), Some("{\"a\": "));
         assert_eq!(call.arguments_text(), "{\"a\": ");
-        assert_eq!(ToolUse::from_text("c", "f", String::new()).input.text(), "{}");
+        for nothing in ["", " \n", "null", " null\t"] {
+            let call = ToolUse::from_text("c", "f", nothing.to_owned());
+            assert_eq!((call.input.text(), &call.invalid), ("{}", &None), "{nothing:?}");
+        }
+        assert_eq!(ToolUse::from_text("c", "f", "\"\"".to_owned()).input.text(), "\"\"");
     }
 }

@@ -128,6 +128,8 @@ pub(super) fn find<E: StdError + 'static>(error: &reqwest::Error) -> Option<&E> 
 
 fn tls_words(error: &rustls::Error) -> String {
     match error {
+        // Trusted is one that signs others if it is named itself.
+        error if super::tls::is_signer(error) => UNKNOWN_ISSUER.to_owned(),
         rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => UNKNOWN_ISSUER.to_owned(),
         rustls::Error::InvalidCertificate(
             rustls::CertificateError::NotValidForName | rustls::CertificateError::NotValidForNameContext { .. },

@@ -308,7 +308,9 @@ def test_a_task_of_ours_cancelled_from_outside_is_no_deadlock() -> None:
         stream = Agent(ScriptedModel([call("forever"), "went on"]), tools=[forever]).stream("go")
         async for event in stream:
             if isinstance(event, ToolStarted):
-                await asyncio.sleep(0)
+                # It begins within a few turns of the loop, while its event is looked at.
+                for _ in range(5):
+                    await asyncio.sleep(0)
                 (task,) = [each for each in asyncio.all_tasks() if "tool forever" in each.get_name()]
                 task.cancel()
         return stream.result

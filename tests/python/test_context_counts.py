@@ -41,11 +41,16 @@ inputs = st.dictionaries(texts, values, max_size=4)
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP8z4APMOGVHbHSAEEsAROxCnMTAAAAAElFTkSuQmCC"
 
 
+def reasoning() -> st.SearchStrategy[dict[str, Any]]:
+    return st.one_of(
+        texts.map(lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}),
+        st.just({"type": "redacted_thinking", "data": "R" * 60}),
+    )
+
+
 def anthropic_parts() -> st.SearchStrategy[dict[str, Any]]:
     return st.one_of(
         texts.map(lambda text: {"type": "text", "text": text}),
-        texts.map(lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}),
-        st.just({"type": "redacted_thinking", "data": "R" * 60}),
         values.map(lambda value: {"type": "a_future_block", "value": value, "a": 1}),
         st.just({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}),
         st.just({"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}),
@@ -64,7 +69,9 @@ def anthropic_parts() -> st.SearchStrategy[dict[str, Any]]:
 def anthropic(draw: Callable[[Any], Any]) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [{"role": "user", "content": "Do it."}]
     for at in range(draw(st.integers(0, 4))):
-        said = draw(st.lists(anthropic_parts().filter(lambda part: "document" not in part["type"]), max_size=2))
+        # Reasoning is the model's alone: whoever puts histories right refuses it elsewhere.
+        own = st.one_of(anthropic_parts().filter(lambda part: "document" not in part["type"]), reasoning())
+        said = draw(st.lists(own, max_size=2))
         uses = [
             {"type": "tool_use", "id": f"u{at}_{n}", "name": draw(st.sampled_from(("read", "a-b"))), "input": given}
             for n, given in enumerate(draw(st.lists(inputs, max_size=2)))
@@ -165,6 +172,21 @@ def test_c30_whoever_counts_gives_the_same_number(shape: str) -> None:
             assert bound <= total
 
     holds()
+
+
+@pytest.mark.parametrize(
+    "part", [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "R"}]
+)
+def test_c30_reasoning_of_nobody_is_counted_and_not_put_right(part: dict[str, Any]) -> None:
+    history = [{"role": "user", "content": "Do it."}, {"role": "user", "content": [part]}]
+    assert count_tokens(history, model="gpt-4o") > count_tokens(history[:1], model="gpt-4o")
+    for refuses in (
+        lambda: compress(history, 10**9, model="gpt-4o", shape="anthropic"),
+        lambda: ContextWindow(10**9, "gpt-4o", shape="anthropic").append(*history),
+    ):
+        with pytest.raises(UsageError, match="only a model's message may hold reasoning") as refused:
+            refuses()
+        assert refused.value.code == "invalid_message"
 
 
 @pytest.mark.parametrize("number", [LONG, -LONG, int("9" * 300), 2**64, 1e22, -0.0], ids=str)

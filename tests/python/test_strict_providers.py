@@ -228,6 +228,7 @@ def get_time() -> str:
 SLIPS = [
     "functions.weather", "weather ", " weather", '"weather"', "weather<|channel|>commentary", "default_api:weather",
     "tools/weather", "Weather", "functions.weather:0", "WEATHER()", "ns.tools.weather", "`weather`",
+    "weather\u200b", "\ufeffweather", "weather\x00", "functions.weather\u2060", "wea\u00adther", "_weather_",
 ]  # fmt: skip
 STRANGE = [
     "",
@@ -263,18 +264,37 @@ def test_w2_made_up_names_go_back_legal(serve: Any, wire: str, name: str) -> Non
     assert later.count("sunny in Rome") == first.count("sunny in Rome") == (1 if name in SLIPS else 0)
 
 
+@pytest.mark.parametrize(
+    "name", ["getTime", "gettime", "get time", "GetTime", "get-time", "functions.getTime", "get__time"]
+)
+def test_w2_how_the_words_of_a_name_are_joined_is_a_slip(serve: Any, wire: str, name: str) -> None:
+    server = serve(calls(Call(name, {})), text("Done."))
+    with Strict(server, RULES[wire]) as provider:
+        result = agent_at(provider, wire, tools=[weather, get_time]).run_sync("The time?")
+    assert provider.refusals == []
+    assert [(each.name, each.failure) for each in result.tool_calls] == [("get_time", None)]
+
+
+@pytest.mark.parametrize("name", ["get_times", "g_t", "time", "--", "\u200b", "get_timé"])
+def test_w2_another_word_is_no_slip(serve: Any, wire: str, name: str) -> None:
+    server = serve(calls(Call(name, {})), text("Done."))
+    result = agent_at(server, wire, tools=[weather, get_time]).run_sync("The time?")
+    assert [each.failure for each in result.tool_calls] == ["unknown_tool"]
+
+
 def test_w2_an_ambiguous_slip_is_unknown(serve: Any, wire: str) -> None:
     @tool(name="Get-Time", read_only=True)
     def other() -> str:
         """Another."""
         return "never"
 
-    server = serve(calls(Call("GET_TIME", {})), calls(Call("functions.get_time", {})), text("Done."))
+    slips = [Call(name, {}) for name in ("GET_TIME", "gettime", "get\u200b_time")]
+    server = serve(calls(*slips), calls(Call("functions.get_time", {})), text("Done."))
     with Strict(server, RULES[wire]) as provider:
         result = agent_at(provider, wire, tools=[get_time, other]).run_sync("The time?")
     assert provider.refusals == []
     assert [(each.name, each.failure) for each in result.tool_calls] == [
-        ("GET_TIME", "unknown_tool"), ("get_time", None),
+        *((each.name, "unknown_tool") for each in slips), ("get_time", None),
     ]  # fmt: skip
 
 

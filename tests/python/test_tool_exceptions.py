@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import logging
@@ -49,6 +50,18 @@ def refuses(order: str) -> str:
 
 
 @tool
+async def gives_up(order: str) -> str:
+    """Take part in a cancellation that nobody asked for."""
+    raise asyncio.CancelledError(order)
+
+
+@tool
+def hands_out(order: str) -> Any:
+    """The same, as a plain function that hands out a coroutine."""
+    return gives_up.function(order)
+
+
+@tool
 def quits(order: str) -> str:
     """Try to end the process."""
     raise SystemExit(order)
@@ -61,6 +74,8 @@ def quits(order: str) -> str:
         (later, RuntimeError, "raise RuntimeError("),
         (timed, ValueError, "raise ValueError(order)"),
         (quits, SystemExit, "raise SystemExit(order)"),
+        (gives_up, asyncio.CancelledError, "raise asyncio.CancelledError(order)"),
+        (hands_out, asyncio.CancelledError, "raise asyncio.CancelledError(order)"),
         (refuses, ToolError, 'raise ToolError("not today"'),
     ],
     ids=lambda value: getattr(value, "name", None),

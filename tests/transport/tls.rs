@@ -9,6 +9,7 @@ use tokio_rustls::{
     rustls::{
         ServerConfig,
         pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+        sign::{CertifiedKey, SingleCertAndKey},
     },
 };
 
@@ -29,6 +30,22 @@ impl Drop for Temporary {
     }
 }
 
+/// What a server needs that shows `certificate`.
+fn showing(certificate: &rcgen::Certificate, key: &rcgen::KeyPair, protocols: &[&str]) -> TlsAcceptor {
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    // Whether the key belongs to it is for the client to find out.
+    let shown =
+        CertifiedKey::new(vec![certificate.der().clone()], provider.key_provider.load_private_key(private).unwrap());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(shown)));
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
 /// What a server for `name` needs, and the CA that signed its certificate.
 fn identity(name: &str, protocols: &[&str]) -> (TlsAcceptor, String) {
     let ca_key = rcgen::KeyPair::generate().unwrap();
@@ -38,21 +55,17 @@ fn identity(name: &str, protocols: &[&str]) -> (TlsAcceptor, String) {
     let issuer = rcgen::Issuer::new(ca, ca_key);
     let key = rcgen::KeyPair::generate().unwrap();
     let leaf = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
-    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-    let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![leaf.der().clone()], private)
-        .unwrap();
-    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
-    (TlsAcceptor::from(Arc::new(config)), ca_certificate.pem())
+    (showing(&leaf, &key, protocols), ca_certificate.pem())
 }
 
 /// A TLS server in front of the wire server: its address and the CA that signed it.
 async fn in_front(server: &WireServer, name: &str) -> (String, String) {
     let (acceptor, ca) = identity(name, &[]);
+    (accepting(server, acceptor).await, ca)
+}
+
+/// A TLS server in front of the wire server.
+async fn accepting(server: &WireServer, acceptor: TlsAcceptor) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let target = server.url().trim_start_matches("http://").to_owned();
@@ -66,7 +79,7 @@ async fn in_front(server: &WireServer, name: &str) -> (String, String) {
             });
         }
     });
-    (format!("https://localhost:{port}"), ca)
+    format!("https://localhost:{port}")
 }
 
 /// What a server of HTTP/2 has seen.
@@ -211,6 +224,78 @@ async fn only_trusted_servers_are_spoken_to() {
     let failure = outcome(&server.url().replace("http", "https"), ClientOptions::default()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.message);
     assert!(failure.message.contains("http://"), "{}", failure.message);
+}
+
+/// A certificate for `name` that signed itself, and its key.
+fn self_signed(name: &str, change: impl FnOnce(&mut rcgen::CertificateParams)) -> (rcgen::Certificate, rcgen::KeyPair) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(vec![name.to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    change(&mut parameters);
+    (parameters.self_signed(&key).unwrap(), key)
+}
+
+#[tokio::test]
+async fn a_server_that_shows_a_trusted_certificate_itself_is_trusted() {
+    let server = WireServer::start(Script::always(Reply::text("mine"))).unwrap();
+    let trusting = |name: &str, pem: &str| {
+        let file = Temporary::new(name, pem);
+        let options = ClientOptions::default().ca_file(&file.0);
+        (file, options)
+    };
+    // Signed by itself, as a signer of others (what `openssl req -x509` makes) or not, and signed by somebody unknown.
+    let issuer =
+        rcgen::Issuer::new(rcgen::CertificateParams::new(Vec::new()).unwrap(), rcgen::KeyPair::generate().unwrap());
+    let key = rcgen::KeyPair::generate().unwrap();
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let leaf = rcgen::CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+    let (twin, _) = self_signed("localhost", |_| {});
+    for (certificate, key) in [
+        self_signed("localhost", |_| {}),
+        self_signed("localhost", |parameters| parameters.is_ca = rcgen::IsCa::ExplicitNoCa),
+        (leaf, key),
+    ] {
+        let base = accepting(&server, showing(&certificate, &key, &[])).await;
+        let (_file, options) = trusting("shown.pem", &certificate.pem());
+        for base in [base.clone(), base.replace("localhost", "127.0.0.1")] {
+            assert_eq!(outcome(&base, options.clone()).await.unwrap().message.prose(), "mine");
+        }
+        let asked = server.asked();
+        let failure = outcome(&base, ClientOptions::default()).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.message);
+        assert!(failure.to_error().to_string().contains("SSL_CERT_FILE"), "{}", failure.to_error());
+        // One that says the same is another one all the same.
+        let (_file, options) = trusting("twin.pem", &twin.pem());
+        assert_eq!(outcome(&base, options).await.unwrap_err().kind, FailureKind::Tls);
+        assert_eq!(server.asked(), asked);
+    }
+}
+
+#[tokio::test]
+async fn its_name_and_its_time_count_all_the_same() {
+    let server = WireServer::start(Script::always(Reply::text("secret"))).unwrap();
+    let date = rcgen::date_time_ymd;
+    for (certificate, says) in [
+        (self_signed("elsewhere.example", |p| p.subject_alt_names.truncate(1)), "another name"),
+        (self_signed("localhost", |p| p.not_after = date(2020, 1, 1)), "has expired"),
+        (self_signed("localhost", |p| p.not_before = date(2090, 1, 1)), "not valid"),
+        (self_signed("localhost", |p| (p.is_ca, p.not_after) = (rcgen::IsCa::NoCa, date(2020, 1, 1))), "has expired"),
+    ] {
+        let (certificate, key) = certificate;
+        let base = accepting(&server, showing(&certificate, &key, &[])).await;
+        let file = Temporary::new("wrong.pem", &certificate.pem());
+        let failure = outcome(&base, ClientOptions::default().ca_file(&file.0)).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.message);
+        assert!(failure.message.contains(says), "{says}: {}", failure.message);
+    }
+    // Nor does a server pass that has the certificate and not its key.
+    let (certificate, _) = self_signed("localhost", |_| {});
+    let (_, other) = self_signed("localhost", |_| {});
+    let base = accepting(&server, showing(&certificate, &other, &[])).await;
+    let file = Temporary::new("stolen.pem", &certificate.pem());
+    let failure = outcome(&base, ClientOptions::default().ca_file(&file.0)).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.message);
+    assert_eq!(server.asked(), 0, "no request, and so no key, went out");
 }
 
 #[tokio::test]

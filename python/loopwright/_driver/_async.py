@@ -16,11 +16,11 @@ from loopwright._foreign import RAISED, closes
 from loopwright.errors import InternalError
 from loopwright.models import answer_event
 from loopwright.tools._context import CancelFlag
-from loopwright.tools._run import Outcome, run
+from loopwright.tools._run import CANCELLED, Outcome, cancelled, run
 
 from ._base import Driver
 from ._begin import Job, begin_later, begin_now
-from ._work import CANCELLED, GRACE, UNREADABLE, drop, given_up, in_thread, is_async, tried, unreadable
+from ._work import GRACE, UNREADABLE, cancelling, drop, given_up, in_thread, is_async, tried, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -34,6 +34,8 @@ _PUNCTUAL = 0.002
 _FROM_OUTSIDE = "a task of the run was cancelled from outside"
 _STANDSTILL = 0.02
 """Seconds between two looks at a clock that stands still."""
+_TURNS = 3
+"""Turns of an event loop within which it has told a task of a deadline that has passed, or of a scope that was left."""
 
 
 class AsyncDriver(Driver):
@@ -57,6 +59,8 @@ class AsyncDriver(Driver):
         self.hurried = False
         # Whether the loop itself has called, and all others have had their turn.
         self.in_turn = False
+        # Work that begins beside a reader who looks at its announcement.
+        self.beside: asyncio.Handle | None = None
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.tasks: dict[int, dict[Job, None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
@@ -80,14 +84,17 @@ class AsyncDriver(Driver):
                 while self.told:
                     batch = self.next_told()
                     if not batch:
+                        if self.outcome is None and self.fatal is None:
+                            break
                         continue
                     self.reading = False
                     if self.put_off:
-                        # The last event is told by itself: what it announces begins as soon as other tasks get their
-                        # turn while it is looked at, and not if it is what made the reader leave.
+                        # The last event is told by itself: what it announces begins while it is looked at, if that
+                        # takes longer than the loop needs to tell the reader of a cancellation.
                         if len(batch) > 1:
                             yield batch[:-1]
-                        self.loop.call_soon(self.begin_announced, next(iter(self.told), None))
+                        reader = asyncio.current_task()
+                        self.begin_beside(reader, cancelling(reader), next(iter(self.told), None), _TURNS)
                         batch = batch[-1:]
                     yield batch
                     self.reading = True
@@ -121,15 +128,37 @@ class AsyncDriver(Driver):
             self.pumping = False
         self.pump()
 
+    def next_is_work(self) -> None:
+        if self.outcome is not None or self.fatal is not None:
+            self.begin_put_off()
+            return
+        # The reader may have asked for its own end while it looked at the last event. The loop tells it as soon as it
+        # waits: what was to be called before comes first, and so does a timer that is due.
+        if self.beside is not None:
+            self.beside.cancel()
+        self.loop.call_at(self.loop.time(), self.begin_announced, self.told[0])
+
+    def begin_beside(self, reader: asyncio.Task[Any] | None, before: int, command: Any, turns: int) -> None:
+        """Begins work while the reader looks at its announcement, in so many turns of the loop; not if the reader was
+        cancelled since then.
+        """
+        if type(command) is not _core.Command or not self.told or self.told[0] is not command:
+            return
+        if turns:
+            self.beside = self.loop.call_soon(self.begin_beside, reader, before, command, turns - 1)
+        elif not self.reading and cancelling(reader) == before:
+            self.begin_announced(command)
+
     def begin_announced(self, command: Any) -> None:
-        """Begins work whose announcement the reader has, unless that has begun since."""
-        if type(command) is _core.Command and self.told and self.told[0] is command:
-            self.in_turn = True
-            try:
-                self.begin_put_off()
-            finally:
-                self.in_turn = False
-            self.wake()
+        """Begins work whose announcement the reader has, unless that has begun since, or the reader is to leave."""
+        waker = self.waker
+        if not self.told or self.told[0] is not command or (waker is not None and waker.cancelled()):
+            return
+        self.in_turn = True
+        try:
+            self.begin_put_off()
+        finally:
+            self.in_turn = False
 
     def dropped(self) -> None:
         """Whoever read has gone, and nobody comes to close the run: it ends now. May be called from any thread."""
@@ -371,8 +400,7 @@ class AsyncDriver(Driver):
         except asyncio.CancelledError as error:
             if asyncio.current_task() in self.ending:
                 raise
-            # The tool let a cancellation escape that was none of ours; the model may go on without it.
-            outcome = Outcome([], failure=CANCELLED, error=error)
+            outcome = cancelled(tool, error)
         except UNREADABLE as error:
             outcome = unreadable(error)
         return self.executed(command_id, call, outcome)

@@ -255,21 +255,23 @@ class Driver:
         self.told.append(command)
 
     def next_told(self) -> list[Any]:
-        """What is to be told next, with its numbers, up to work that was put off; nothing where such work was first,
-        which begins then.
-        """
+        """What is to be told next, with its numbers, up to work that was put off; nothing where such work is first."""
         told, number = self.told, self.numbers.of
         batch: list[Any] = []
         # Threads may tell meanwhile.
         for _ in range(len(told)):
             if self.put_off and type(told[0]) is _core.Command:
                 if not batch:
-                    self.begin_put_off()
+                    self.next_is_work()
                 break
             item = told.popleft()
             if type(item) is not _core.Command and (event := number(item)) is not None:
                 batch.append(event)
         return batch
+
+    def next_is_work(self) -> None:
+        """Work is next that was put off until whoever reads asks for what comes after it: it begins now."""
+        self.begin_put_off()
 
     def begin_put_off(self) -> None:
         """All before it was taken: the work that was put off first begins, if anybody still wants it."""

@@ -14,11 +14,11 @@ from loopwright._foreign import RAISED, closes
 from loopwright.models import answer_event
 from loopwright.tools._context import CancelFlag
 from loopwright.tools._errors import ToolTimeout
-from loopwright.tools._run import Outcome, run_here, run_later
+from loopwright.tools._run import Outcome, cancelled, run_here, run_later
 
 from ._base import Driver
 from ._side import SideLoop
-from ._work import CANCELLED, UNREADABLE, drop, in_thread, is_async, tried, unreadable
+from ._work import UNREADABLE, cancelling, drop, in_thread, is_async, tried, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -40,12 +40,6 @@ def _task_around() -> asyncio.Task[Any] | None:
         return None
 
 
-def _cancelling(task: asyncio.Task[Any] | None) -> int:
-    """How often a task was asked to end; 0 on Python 3.10, where Ctrl-C is an exception in event loops too."""
-    count = getattr(task, "cancelling", None)
-    return count() if count is not None else 0
-
-
 class SyncDriver(Driver):
     """Drives a run in the calling thread. Tools run in threads; async tools in one event loop of the run's own."""
 
@@ -64,7 +58,7 @@ class SyncDriver(Driver):
         self.closed = False
         # The task of a running event loop that is held up meanwhile, and how often somebody wanted it cancelled before.
         self.around = _task_around()
-        self.cancelled_before = _cancelling(self.around)
+        self.cancelled_before = cancelling(self.around)
         # Commands whose hooks are being asked.
         self.asked: dict[int, Any] = {}
 
@@ -99,11 +93,19 @@ class SyncDriver(Driver):
                 listener()
             self.close()
 
-    def wait(self) -> None:
-        """Waits for what comes next: an answer, a tool, a timer. Short waits, so that Ctrl-C gets through."""
-        if _cancelling(self.around) > self.cancelled_before:
+    def next_is_work(self) -> None:
+        self.heed_cancellation()
+        self.begin_put_off()
+
+    def heed_cancellation(self) -> None:
+        """Ends the run where the task was cancelled in which it holds up an event loop."""
+        if cancelling(self.around) > self.cancelled_before:
             # Ctrl-C under `asyncio.run` only cancels the task, which can't be told while this thread is busy.
             raise asyncio.CancelledError
+
+    def wait(self) -> None:
+        """Waits for what comes next: an answer, a tool, a timer. Short waits, so that Ctrl-C gets through."""
+        self.heed_cancellation()
         now = self.run.now()
         for late in [late for at, late in self.limits if at <= now]:
             late()
@@ -260,7 +262,7 @@ class SyncDriver(Driver):
             except asyncio.CancelledError as error:
                 if command_id not in self.tasks:
                     raise
-                outcome = Outcome([], failure=CANCELLED, error=error)
+                outcome = cancelled(tool, error)
             except UNREADABLE as error:
                 outcome = unreadable(error)
             self.arrived(self.executed(command_id, call, outcome))
@@ -313,7 +315,7 @@ class SyncDriver(Driver):
             except asyncio.CancelledError as error:
                 if command_id not in self.tasks:
                     raise
-                outcome = Outcome([], failure=CANCELLED, error=error)
+                outcome = cancelled(tool, error)
             settle(outcome)
 
         if flag.is_set:

@@ -29,6 +29,8 @@ _LONGEST_FAILURE = 4000
 _LONGEST_HINT = 1000
 _GRACE = 1.0
 _MOST_GROUPED = 10
+CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
+"""The failure of a call whose task was cancelled from outside."""
 _LOG = logging.getLogger("loopwright.tool")
 _GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
 
@@ -260,6 +262,13 @@ def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
     if isinstance(cause, _ENDING):
         return _failed(tool, "exception", f"the tool raised {_said(cause)}", None, cause)
     return _failed(tool, "exception", _said(error), None, error)
+
+
+def cancelled(tool: Tool[..., Any], error: asyncio.CancelledError) -> Outcome:
+    """The outcome of a call that let a cancellation escape which was not the run's; the model may go on without it."""
+    _LOG.warning("the tool %s raised an exception", tool.name, exc_info=error)
+    _clear_frames(error)
+    return Outcome([], failure=CANCELLED, error=error)
 
 
 def _clear_frames(error: BaseException) -> None:

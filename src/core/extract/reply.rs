@@ -43,9 +43,9 @@ pub fn signatures(tools: &[Tool]) -> Signatures {
 }
 
 /// What may count as a call in a reply. A call of a tool that was not declared is answered as a native one is. JSON without
-/// markers counts: models leave theirs out, and servers keep them to themselves.
+/// markers counts: models leave theirs out, and servers keep them to themselves. How many run is not for the parser to say.
 fn reply_policy() -> Policy {
-    Policy { bare_json: true, unknown_tools: UnknownTool::Call, ..Policy::default() }
+    Policy { bare_json: true, unknown_tools: UnknownTool::Call, max_calls: usize::MAX, ..Policy::default() }
 }
 
 /// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes. Reasoning is

@@ -134,7 +134,8 @@ impl Signatures {
         }
         let mut found: Option<&str> = None;
         for name in without_namespaces(bare) {
-            match self.folded.get(&folded(name)) {
+            let folded = folded(name);
+            match self.folded.get(&folded).filter(|_| !folded.is_empty()) {
                 None => {}
                 Some(Some(known)) if found.is_none_or(|found| found == known) => found = Some(known),
                 Some(_) => return None,

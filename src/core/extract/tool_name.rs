@@ -2,6 +2,8 @@
 //! a marker of a channel behind it (`weather<|channel|>commentary`), quotes, white space, brackets, the number of the call
 //! (`functions.weather:0`).
 
+use crate::core::role::is_hidden;
+
 /// A name that is longer is no slip of the pen.
 const LONGEST: usize = 256;
 
@@ -42,9 +44,10 @@ pub fn last_name(name: &str) -> &str {
     without_namespaces(stripped(name)).last().unwrap_or_default()
 }
 
-/// A name without what is easily mistaken in it: capitals, and which of the two strokes joins its words.
+/// A name without what is easily mistaken in it: capitals, what joins its words, and what nobody sees.
 pub(super) fn folded(name: &str) -> String {
-    name.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+    let joins = |c: char| matches!(c, '-' | '_') || c.is_whitespace() || c.is_control() || is_hidden(c);
+    name.chars().filter(|c| !joins(*c)).flat_map(char::to_lowercase).collect()
 }
 
 /// A name without the mark of one that was made fit for a provider, which a model may have read in its history.

@@ -10,6 +10,7 @@ const CHANGES: [&str; 1] = [
      a call quoted from what the model was shown stays text, and so does one in a value that nothing closes; \
      an evident slip in a tool's name is understood; \
      a number or text that no program can hold is refused; \
+     arguments that are null are none, and of the calls of an answer so many run; \
      a schema that the provider can't be held to is warned about; \
      options, variables and secrets in shell lines are judged with more care, and a task's words authorise less; \
      every statement of a grounded answer is held against its sources, quantities whole, and a draft that fails is void; \

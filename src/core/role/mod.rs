@@ -27,7 +27,7 @@ pub fn plain(text: &str, chars: usize) -> String {
             blank = !out.is_empty();
             continue;
         }
-        if hidden(character) {
+        if is_hidden(character) {
             continue;
         }
         if length + usize::from(blank) >= chars {
@@ -60,8 +60,8 @@ pub fn tame(text: &str, chars: usize) -> String {
 }
 
 /// Characters that nobody sees and that change how others are read.
-const fn hidden(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+pub const fn is_hidden(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
         | '\u{e0000}'..='\u{e007f}')
 }
 

@@ -60,6 +60,9 @@ pub(super) fn plain(css: &str) -> String {
                 out.push(letter(escaped));
             }
             c if c.is_whitespace() => blank(&mut out),
+            // A sheet may stand in what once kept old browsers from showing it.
+            '<' if follows(&mut chars, "!--") => blank(&mut out),
+            '-' if follows(&mut chars, "->") => blank(&mut out),
             c => {
                 bracket = if matches!(c, '{' | '}' | ';') { false } else { c == '[' || bracket && c != ']' };
                 out.push(c.to_ascii_lowercase());
@@ -67,6 +70,16 @@ pub(super) fn plain(css: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a text comes next, which is passed over.
+fn follows(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, text: &str) -> bool {
+    let mut ahead = chars.clone();
+    let is_next = text.chars().all(|c| ahead.next() == Some(c));
+    if is_next {
+        *chars = ahead;
+    }
+    is_next
 }
 
 /// A character of a name or value as it stands in plain form: a small letter, and no mark.
@@ -272,6 +285,7 @@ mod tests {
         assert_eq!(plain("content:'a;b\\'c}';x:y"), "content:\";x:y");
         assert_eq!(plain(r"a\3b display"), "a\u{fffd}display");
         assert_eq!(plain("a  \n b"), "a b");
+        assert_eq!(plain("<!-- .a{--b:-1} -->"), " .a{--b:-1} ");
         assert_eq!(plain("/* never ended"), " ");
         assert_eq!(plain("\\"), "\u{fffd}");
     }

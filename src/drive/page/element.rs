@@ -5,7 +5,7 @@ use html5ever::{
     tokenizer::{TokenSinkResult, states::RawKind},
 };
 
-use super::hidden::Paint;
+use super::hidden::Look;
 
 /// Elements within elements; deeper ones are read as if they stood here.
 pub(super) const MAX_DEPTH: usize = 1_000;
@@ -97,6 +97,13 @@ pub(super) fn role(name: &str) -> Role {
         | "center" | "hgroup" => Role::Block,
         _ => Role::Inline,
     }
+}
+
+/// Whether pages begin with an element of this name; documents of XML have others around all.
+pub(super) fn is_of_html(name: &str) -> bool {
+    let inline =
+        || matches!(name, "b" | "i" | "u" | "em" | "strong" | "font" | "span" | "small" | "big" | "label" | "abbr");
+    !matches!(name, "svg" | "math") && (role(name) != Role::Inline || inline())
 }
 
 pub(super) fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
@@ -228,7 +235,8 @@ fn words(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a new element of this name ends an open one of the other, as end tags may be left out.
-fn ends(new: Role, open: &str) -> bool {
+fn ends(name: &str, new: Role, open: &str) -> bool {
+    let section = matches!(name, "thead" | "tbody" | "tfoot");
     match open {
         "p" => !matches!(
             new,
@@ -248,15 +256,30 @@ fn ends(new: Role, open: &str) -> bool {
         ),
         "li" => new == Role::Item,
         "dt" | "dd" => matches!(new, Role::Term | Role::Definition),
-        "td" | "th" => matches!(new, Role::Cell { .. } | Role::Row),
-        "tr" => new == Role::Row,
+        "td" | "th" => section || matches!(new, Role::Cell { .. } | Role::Row),
+        "tr" => section || new == Role::Row,
+        "thead" | "tbody" | "tfoot" => section,
+        "caption" | "colgroup" => section || matches!(new, Role::Cell { .. } | Role::Row),
         _ => false,
     }
 }
 
-/// What an open element that may be ended silently can't be beyond.
-fn holds(role: Role) -> bool {
-    matches!(role, Role::List { .. } | Role::Table | Role::Quote | Role::Main | Role::Around | Role::Block)
+/// Whether an open element keeps a new one of this name from ending what is around it.
+fn holds(name: &str, new: Role, open: &str, role: Role) -> bool {
+    if role == Role::Table || is_closed(open) {
+        return true;
+    }
+    let in_table = matches!(new, Role::Cell { .. } | Role::Row) || matches!(name, "thead" | "tbody" | "tfoot");
+    let in_list = matches!(new, Role::Item | Role::Term | Role::Definition);
+    !in_table
+        && !matches!(open, "p" | "thead" | "tbody" | "tfoot")
+        && !(in_list && matches!(open, "div" | "address"))
+        && matches!(role, Role::List { .. } | Role::Quote | Role::Main | Role::Around | Role::Block)
+}
+
+/// Whether no tag ends an element from within it but its own.
+fn is_closed(open: &str) -> bool {
+    matches!(open, "template" | "noscript" | "select" | "object" | "applet")
 }
 
 /// Whether an element has nothing in it, and no end.
@@ -284,19 +307,19 @@ pub(super) fn is_foreign<'a>(name: &str, around: impl Iterator<Item = &'a str>) 
 }
 
 /// How many of the open elements, innermost first, a new one ends though no tag says so.
-pub(super) fn ended_silently<'a>(new: Role, open: impl Iterator<Item = (&'a str, Role)>) -> usize {
+pub(super) fn ended_silently<'a>(name: &str, new: Role, open: impl Iterator<Item = (&'a str, Role)>) -> usize {
     if matches!(new, Role::Inline | Role::Link | Role::Code | Role::Void | Role::Break) {
         return 0;
     }
-    for (back, (name, role)) in open.take(REACH).enumerate() {
-        if ends(new, name) {
-            return back + 1;
-        }
-        if holds(role) && !matches!(name, "p" | "thead" | "tbody" | "tfoot") {
+    let mut ended = 0;
+    for (back, (open, role)) in open.take(REACH).enumerate() {
+        if ends(name, new, open) {
+            ended = back + 1;
+        } else if holds(name, new, open, role) {
             break;
         }
     }
-    0
+    ended
 }
 
 /// Which of the open elements, innermost first, an end tag ends: with it end all that are open in it.
@@ -313,7 +336,11 @@ pub(super) fn ended_by<'a>(name: &str, open: impl Iterator<Item = (&'a str, Role
         if open == name {
             return Some(back);
         }
-        let closed = matches!(open, "template" | "noscript" | "select" | "object" | "applet")
+        if name == "template" {
+            // Whatever is open in it.
+            continue;
+        }
+        let closed = is_closed(open)
             || role == Role::Table
             || !of_table && (open == "caption" || matches!(role, Role::Cell { .. }));
         if closed {
@@ -341,8 +368,10 @@ pub(super) fn language(attributes: &[Attribute]) -> Option<&str> {
 pub(super) struct Open {
     pub(super) name: LocalName,
     pub(super) role: Role,
-    /// In it nothing is read.
+    /// In it nothing is read,
     pub(super) skipped: bool,
+    /// whatever what is in it says of itself.
+    pub(super) gone: bool,
     /// It is around the content.
     pub(super) around: bool,
     /// It is the content.
@@ -353,6 +382,6 @@ pub(super) struct Open {
     pub(super) number: Option<u32>,
     /// How many lists it is in.
     pub(super) lists: usize,
-    /// The colours in it.
-    pub(super) paint: Paint,
+    /// How what is in it looks.
+    pub(super) look: Look,
 }

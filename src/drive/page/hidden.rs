@@ -1,13 +1,14 @@
 //! What of a page nobody sees: by attributes, by styles of an element, by the rules of the page's own sheets.
 //!
 //! Text that no reader sees is no evidence, and no word to a model. Of all that is declared for an element the last and
-//! strongest of each property holds, as in browsers. Scripts, outer sheets and selectors of several elements
-//! (`.menu .note`) are not read: they neither hide a text nor bring it to light.
+//! strongest of each property holds, as in browsers. Scripts and outer sheets are not read: they neither hide a text nor
+//! bring it to light.
 
 use std::{
     borrow::Cow,
     collections::{HashMap, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
+    rc::Rc,
 };
 
 use html5ever::Attribute;
@@ -15,7 +16,7 @@ use html5ever::Attribute;
 use super::{
     css::{self, Length},
     element::{attribute, is_hidden},
-    sheet::{Declaration, Sheet, declared},
+    sheet::{Declaration, Node, Sheet, declared},
 };
 
 /// Two colours that differ by no more than this in each part look the same.
@@ -290,8 +291,8 @@ impl Style {
         value
     }
 
-    /// Whether it hides the element, and the colours in it. `paint` are those around.
-    fn hides(&self, paint: Paint, page: &HashMap<String, String>) -> (bool, Paint) {
+    /// What it makes of the element. `paint` are the colours around.
+    fn hides(&self, paint: Paint, page: &HashMap<String, String>) -> Seen {
         let resolved: Vec<(&str, Cow<'_, str>, bool)> = self
             .held
             .iter()
@@ -301,9 +302,18 @@ impl Style {
     }
 }
 
-/// Whether declarations, each for another property, hide what they are for, and the colours there. `paint` are those
-/// around.
-fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: Paint) -> (bool, Paint) {
+/// What is seen of an element.
+struct Seen {
+    /// Nothing, nor of what is in it.
+    gone: bool,
+    /// Whether it is hidden as long as nothing in it says otherwise, if it says so.
+    veiled: Option<bool>,
+    paint: Paint,
+}
+
+/// What declarations, each for another property, make of an element. `paint` are the colours around.
+fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: Paint) -> Seen {
+    let mut veiled = None;
     let (mut hidden, mut aside, mut flat, mut cut, mut clear) = (false, false, false, false, false);
     let (mut painted, mut shown_through, mut indented, mut by_sheet) = (false, false, false, false);
     for (name, value, of_sheet) in all {
@@ -312,7 +322,10 @@ fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: 
         let pixels = length.map(Length::pixels);
         match name {
             "display" => hidden |= value == "none",
-            "visibility" => hidden |= matches!(value, "hidden" | "collapse"),
+            "visibility" => {
+                let inherits = matches!(value, "inherit" | "unset" | "revert" | "revert-layer");
+                veiled = (!inherits).then(|| matches!(value, "hidden" | "collapse"));
+            }
             "content-visibility" => hidden |= value == "hidden",
             "opacity" => hidden |= none(if value.ends_with('%') { 5.0 } else { 0.05 }),
             "zoom" => hidden |= none(0.05),
@@ -362,12 +375,12 @@ fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: 
     }
     // White on something that another rule may say is seen.
     let assumed = by_sheet && paint.ground == Ground::Unknown;
-    let hidden = hidden
+    let gone = hidden
         || aside
         || cut && (flat || indented)
         || clear && !shown_through
         || painted && !clear && !shown_through && !assumed && paint.hides();
-    (hidden, paint)
+    Seen { gone, veiled, paint }
 }
 
 fn is_too_small(size: Length<'_>) -> bool {
@@ -443,9 +456,20 @@ fn clip_path_hides(value: &str) -> bool {
     }
 }
 
-/// Whether an element is not shown, by itself or by the page's sheets; and the colours in it. `around` are those of the
-/// element around.
-pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around: Paint) -> (bool, Paint) {
+/// How an element looks, and what is in it unless that says otherwise.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Look {
+    paint: Paint,
+    /// It is hidden, and what is in it may be seen.
+    pub(super) veiled: bool,
+    /// The element among those around it, where selectors ask for them.
+    node: Option<Rc<Node>>,
+}
+
+/// Whether nothing of an element is shown, by itself or by the page's sheets; and how it looks. `around` is the look of
+/// the element around.
+pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around: &Look) -> (bool, Look) {
+    let node = sheet.node(name, attributes, around.node.as_ref());
     let mut style = Style::default();
     let hints =
         [("bgcolor", "background-color", true), ("color", "color", name == "font"), ("text", "color", name == "body")];
@@ -457,7 +481,9 @@ pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around:
         }
     }
     let own = css::plain(attribute(attributes, "style").unwrap_or_default());
-    let Some(said) = sheet.declarations(name, attributes) else { return (true, around) };
+    let Some(said) = node.as_ref().map_or_else(|| Some(Vec::new()), |node| sheet.declarations(node)) else {
+        return (true, around.clone());
+    };
     for important in [false, true] {
         for one in said.iter().filter(|one| one.important == important) {
             style.take((*one).clone(), true);
@@ -466,10 +492,12 @@ pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around:
             style.take(one, false);
         }
     }
-    let (hidden, paint) = style.hides(around, sheet.page());
+    let Seen { gone, veiled, paint } = style.hides(around.paint, sheet.page());
     // Sheets hide a whole page until a script has come, which is not run here.
-    let by_sheet_alone = matches!(name, "html" | "body") && !own_hides(&own, around);
-    (is_hidden(attributes) || hidden && !by_sheet_alone, paint)
+    let by_sheet_alone = matches!(name, "html" | "body") && !own_hides(&own, around.paint);
+    let veiled = veiled.filter(|_| !by_sheet_alone).unwrap_or(around.veiled);
+    let node = node.filter(|_| sheet.asks_around());
+    (is_hidden(attributes) || gone && !by_sheet_alone, Look { paint, veiled, node })
 }
 
 /// Whether the declarations of a style attribute in plain form hide their element.
@@ -477,7 +505,8 @@ fn own_hides(block: &str, around: Paint) -> bool {
     let mut style = Style::default();
     let (last, first): (Vec<_>, Vec<_>) = declared(block).partition(|one| one.important);
     first.into_iter().chain(last).for_each(|one| style.take(one, false));
-    style.hides(around, &HashMap::new()).0
+    let seen = style.hides(around, &HashMap::new());
+    seen.gone || seen.veiled == Some(true)
 }
 
 #[cfg(test)]

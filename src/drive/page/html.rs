@@ -17,9 +17,9 @@ use super::{
         MAX_DEPTH, Open, REACH, Role, attribute, ended_by, ended_silently, is_around, is_empty, is_foreign, is_inline,
         language, raw, role,
     },
-    hidden::{Paint, hides},
+    hidden::{Look, hides},
     sheet::Sheet,
-    tokens,
+    tokens::{self, Syntax},
 };
 use crate::core::retrieve::passages::head;
 
@@ -49,8 +49,13 @@ pub struct Document {
 
 /// Reads `html`; links are made whole with `url`, and written out if `inline`.
 pub fn read_html(html: &str, url: Option<&str>, inline: bool) -> Document {
+    read_as(Syntax::Html, html, url, inline)
+}
+
+/// The same, of a page whose server says in which of the two forms it is.
+pub(super) fn read_as(syntax: Syntax, html: &str, url: Option<&str>, inline: bool) -> Document {
     let base = url.and_then(|url| Url::parse(url).ok());
-    tokens::read(html, Reader::new(base, Sheet::of(html))).finish(inline)
+    tokens::read(syntax, html, Reader::new(base, Sheet::of(syntax, html))).finish(inline)
 }
 
 /// The row of a table that is being read.
@@ -94,7 +99,7 @@ struct Reader {
 impl tokens::Reader for Reader {
     fn start(&mut self, name: LocalName, attributes: &[Attribute], self_closing: bool) -> TokenSinkResult<()> {
         let role = role(&name);
-        let ended = ended_silently(role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
+        let ended = ended_silently(&name, role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
         for _ in 0..ended {
             self.pop();
         }
@@ -108,7 +113,7 @@ impl tokens::Reader for Reader {
                 self.flush();
                 self.push(Kind::Rule, String::new(), Vec::new());
             }
-            Role::Picture if !skipped && !self.hides(&name, attributes).0 => self.picture(attributes),
+            Role::Picture if self.shows(&name, attributes) => self.picture(attributes),
             _ => {}
         }
         if is_empty(role) {
@@ -213,10 +218,11 @@ impl Reader {
         let inherits = |of: fn(&Open) -> bool| top.is_some_and(of);
         let whole = matches!(&*name, "html" | "body" | "main" | "article" | "head");
         let main = inherits(|top| top.main) || role == Role::Main || attribute(attributes, "role") == Some("main");
-        let (hidden, paint) = self.hides(&name, attributes);
+        let (hidden, mut look) = self.hides(&name, attributes);
+        look.veiled = if whole { inherits(|top| top.look.veiled) } else { look.veiled };
         let hidden = !whole && hidden
             || role == Role::Raised && attribute(attributes, "class").is_some_and(|class| class.contains("reference"));
-        let skipped = match role {
+        let gone = match role {
             Role::Skipped | Role::Math => true,
             Role::Formula => {
                 // The source of a formula, once.
@@ -225,7 +231,7 @@ impl Reader {
                     && inherits(|top| top.skipped)
                     && self.stack.iter().rev().take(16).any(|open| open.role == Role::Math))
             }
-            _ => inherits(|top| top.skipped) || hidden,
+            _ => inherits(|top| top.gone) || hidden,
         };
         let container = matches!(
             role,
@@ -235,7 +241,8 @@ impl Reader {
             inherits(|top| top.around) || role == Role::Around && !main || container && !whole && is_around(attributes);
         let in_lists = top.map_or(0, |top| top.lists);
         Open {
-            skipped,
+            skipped: gone || look.veiled,
+            gone,
             around,
             main,
             literal: inherits(|top| top.literal) || role == Role::Literal,
@@ -243,16 +250,22 @@ impl Reader {
             number: (role == (Role::List { ordered: true }))
                 .then(|| attribute(attributes, "start").and_then(|start| start.trim().parse().ok()).unwrap_or(1)),
             lists: in_lists + usize::from(matches!(role, Role::List { .. })),
-            paint,
+            look,
             name,
             role,
         }
     }
 
-    /// Whether an element is not shown, and the colours in it.
-    fn hides(&self, name: &str, attributes: &[Attribute]) -> (bool, Paint) {
-        let around = self.stack.last().map(|top| top.paint).unwrap_or_default();
-        hides(name, attributes, &self.sheet, around)
+    /// Whether nothing of an element is shown, and how it looks.
+    fn hides(&self, name: &str, attributes: &[Attribute]) -> (bool, Look) {
+        let around = Look::default();
+        hides(name, attributes, &self.sheet, self.stack.last().map_or(&around, |top| &top.look))
+    }
+
+    /// Whether an element that stands alone is shown.
+    fn shows(&self, name: &str, attributes: &[Attribute]) -> bool {
+        let (hidden, look) = self.hides(name, attributes);
+        !hidden && !look.veiled && !self.stack.last().is_some_and(|top| top.gone)
     }
 
     /// What an element that is read begins with.

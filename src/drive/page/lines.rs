@@ -8,27 +8,33 @@ use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 
 use super::{
     element::{MAX_DEPTH, Role, ended_by, ended_silently, is_empty, is_foreign, is_inline, raw, role},
-    hidden::{Paint, hides},
+    hidden::{Look, hides},
     html::visible,
     sheet::Sheet,
-    tokens,
+    tokens::{self, Syntax},
 };
 use crate::core::retrieve::chunks::PARAGRAPH;
 
 /// What readers see of `html`, each word in its line.
 pub fn visible_lines(html: &str) -> String {
     let html = html.replace("\r\n", "\n").replace('\r', " ");
-    let reader = Reader { out: String::with_capacity(html.len() / 2), sheet: Sheet::of(&html), ..Reader::default() };
-    tokens::read(&html, reader).out
+    let reader = Reader {
+        out: String::with_capacity(html.len() / 2),
+        sheet: Sheet::of(Syntax::Html, &html),
+        ..Reader::default()
+    };
+    tokens::read(Syntax::Html, &html, reader).out
 }
 
 struct Open {
     name: LocalName,
     role: Role,
     hidden: bool,
+    /// Whatever what is in it says of itself.
+    gone: bool,
     /// White space is meant as it is written.
     literal: bool,
-    paint: Paint,
+    look: Look,
 }
 
 #[derive(Default)]
@@ -44,11 +50,13 @@ struct Reader {
 impl tokens::Reader for Reader {
     fn start(&mut self, name: LocalName, attributes: &[Attribute], self_closing: bool) -> TokenSinkResult<()> {
         let role = role(&name);
-        let ended = ended_silently(role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
+        let ended = ended_silently(&name, role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
         self.stack.truncate(self.stack.len().saturating_sub(ended));
-        let around = self.stack.last().map(|top| top.paint).unwrap_or_default();
-        let (hidden, paint) = hides(&name, attributes, &self.sheet, around);
-        let hidden = self.hidden() || role == Role::Skipped || hidden;
+        let around = Look::default();
+        let around = self.stack.last().map_or(&around, |top| &top.look);
+        let (hidden, look) = hides(&name, attributes, &self.sheet, around);
+        let gone = self.stack.last().is_some_and(|top| top.gone) || role == Role::Skipped || hidden;
+        let hidden = gone || look.veiled;
         if !hidden {
             match role {
                 Role::Heading(level) => {
@@ -69,7 +77,7 @@ impl tokens::Reader for Reader {
         let hides = hidden && !self.hidden();
         if !is_empty(role) && !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some() || hides) {
             let literal = role == Role::Literal || self.stack.last().is_some_and(|top| top.literal);
-            self.stack.push(Open { name, role, hidden, literal, paint });
+            self.stack.push(Open { name, role, hidden, gone, literal, look });
             return raw.unwrap_or(TokenSinkResult::Continue);
         }
         TokenSinkResult::Continue

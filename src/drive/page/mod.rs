@@ -18,6 +18,7 @@ mod tokens;
 pub use html::{Document, read_html};
 pub use lines::visible_lines;
 
+use self::tokens::Syntax;
 use super::fetch::Page;
 use crate::core::{
     error::{Error, Guilt, Result},
@@ -64,7 +65,8 @@ fn text_kind(content_type: &str) -> Option<&'static str> {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     Some(match kind.as_str() {
         "" => "",
-        "text/html" | "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => "html",
+        "text/html" => "html",
+        "application/xhtml+xml" | "application/vnd.wap.xhtml+xml" => "xhtml",
         "text/markdown" | "text/x-markdown" => "markdown",
         "application/json"
         | "application/xml"
@@ -102,6 +104,20 @@ pub(super) fn check_type(url: &str, content_type: Option<&str>) -> Result<()> {
     Err(not_text(url, &shown))
 }
 
+/// Whether a text begins with an element of HTML, behind comments.
+fn begins_with_element(text: &str) -> bool {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    while let Some((_, after)) = rest.strip_prefix("<!--").and_then(|comment| comment.split_once("-->")) {
+        rest = after.trim_start();
+    }
+    let Some(tag) = rest.strip_prefix('<') else { return false };
+    let name = tag.find(|c: char| !c.is_ascii_alphanumeric()).and_then(|end| tag.split_at_checked(end));
+    name.is_some_and(|(name, after)| {
+        after.starts_with(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/'))
+            && element::is_of_html(&name.to_ascii_lowercase())
+    })
+}
+
 /// The text of a page.
 pub fn read_page(page: &Page, options: &ReadOptions) -> Result<PageText> {
     check_type(&page.url, page.content_type.as_deref())?;
@@ -109,7 +125,7 @@ pub fn read_page(page: &Page, options: &ReadOptions) -> Result<PageText> {
     let kind = text_kind(content_type).unwrap_or_default();
     let host = page.url.split('/').nth(2).unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default();
-    let read = charset::decode(&page.body, content_type, kind == "html" || kind.is_empty() || kind == "code", host);
+    let read = charset::decode(&page.body, content_type, matches!(kind, "html" | "xhtml" | "" | "code"), host);
     let nulls = read.text.bytes().take(8192).filter(|byte| *byte == 0).count();
     if nulls > 0 && !charset::is_wide(read.charset) || read.text.starts_with("%PDF-") {
         return Err(not_text(&page.url, "something else"));
@@ -119,10 +135,12 @@ pub fn read_page(page: &Page, options: &ReadOptions) -> Result<PageText> {
         let head = start(head, 500).to_ascii_lowercase();
         ["<!doctype html", "<html", "<head", "<body"].iter().any(|mark| head.starts_with(mark))
             || head.starts_with("<?xml") && head.contains("<html")
+            || kind.is_empty() && begins_with_element(&read.text)
     };
-    let is_html = kind == "html" || matches!(kind, "" | "text" | "code") && looks_html();
+    let is_html = matches!(kind, "html" | "xhtml") || matches!(kind, "" | "text" | "code") && looks_html();
     let (mut document, format) = if is_html {
-        (read_html(&read.text, Some(&page.url), options.inline_links), Format::Markdown)
+        let syntax = if kind == "xhtml" { Syntax::Xhtml } else { Syntax::Html };
+        (html::read_as(syntax, &read.text, Some(&page.url), options.inline_links), Format::Markdown)
     } else {
         let text = html::visible(&read.text).replace('\r', "");
         let format = match kind {
@@ -177,6 +195,37 @@ mod tests {
         let options = ReadOptions { max_chars: 10, ..ReadOptions::default() };
         let read = read_page(&page("text/plain; charset=utf-8", "äöü".repeat(100)), &options).unwrap();
         assert_eq!((read.document.text.chars().count(), read.truncated), (10, true));
+    }
+
+    #[test]
+    fn b18_a_page_of_no_type_that_begins_with_an_element_is_html() {
+        let read =
+            |kind: &str, body: &str| read_page(&page(kind, body), &ReadOptions::default()).unwrap().document.text;
+        for body in [
+            "<p>Seen.<p hidden>Hidden.",
+            " \n<!-- a --><div class=x>Seen.</div><p style='display:none'>Hidden.",
+            "<title>T</title><p>Seen.",
+            "<style>.x{display:none}</style><p>Seen.<i class=x>Hidden.</i>",
+            "<H1>Seen.</H1>",
+            "<b>Seen.</b>",
+            "<table><tr><td>Seen.</table>",
+        ] {
+            for kind in ["", "application/octet-stream"] {
+                let text = read(kind, body);
+                assert!(text.contains("Seen.") && !text.contains('<') && !text.contains("Hidden"), "{body}: {text}");
+            }
+            assert_eq!(read("text/plain", body).trim(), body.trim(), "{body}");
+        }
+        for body in
+            ["<svg><p>x</p></svg>", "<rss><a>x</a></rss>", "<= 5 <p>", "a < b <p>", "<note>x</note>", "<?php x ?><p>"]
+        {
+            assert_eq!(read("", body), body, "{body}");
+        }
+        let slash = read(
+            "application/xhtml+xml; charset=utf-8",
+            "<html><head><script/></head><body><p>Seen.</p></body></html>",
+        );
+        assert_eq!(slash, "Seen.");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The sheets that stand in a page, as a small cascade: which declarations hold for an element, and in which order.
 //!
-//! Selectors of one element are read: names, identifiers, classes, attributes, `:is()`, `:where()` and `:not()`. Others
-//! are not, nor are outer sheets: what they say neither hides a text nor brings it to light.
+//! Selectors of an element and of those around it are read: names, identifiers, classes, attributes, `:is()`, `:where()`
+//! and `:not()`, with blanks and `>` between. Others are not, nor are outer sheets: what they say neither hides a text
+//! nor brings it to light.
 
-use std::{cell::Cell, collections::HashMap};
+use std::{cell::Cell, collections::HashMap, rc::Rc};
 
 use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 
@@ -11,7 +12,7 @@ use super::{
     css,
     element::{attribute, raw},
     hidden::is_read,
-    tokens,
+    tokens::{self, Syntax},
 };
 
 /// No selector is longer, in bytes, and none stands deeper in others.
@@ -19,6 +20,10 @@ const LONGEST: usize = 400;
 const DEEPEST: usize = 4;
 /// So many rules are held against the elements of a page, all in all.
 const MOST_WORK: usize = 10_000_000;
+/// So often they are held against elements around; what goes beyond that fits none.
+const MOST_STEPS: usize = 4_000_000;
+/// No selector asks for more elements.
+const MOST_AROUND: usize = 8;
 
 /// What one element has to be.
 #[derive(Debug, Default)]
@@ -33,12 +38,60 @@ struct Compound {
     none: Vec<Compound>,
 }
 
-/// An element, in small letters and with the marks that selectors have.
-struct Element<'a> {
-    name: &'a str,
+/// An element, in small letters and with the marks that selectors have, and the one around it.
+#[derive(Debug)]
+pub(super) struct Node {
+    name: String,
     id: String,
     classes: Vec<String>,
-    attributes: &'a [Attribute],
+    attributes: Vec<Attribute>,
+    parent: Option<Rc<Node>>,
+}
+
+/// What has to be around an element.
+#[derive(Debug)]
+struct Around {
+    /// It is the next one.
+    next: bool,
+    one: Compound,
+}
+
+/// Reads a selector in plain form: what the element has to be, what has to be around it, the nearest first, and how
+/// specific that is.
+fn selector(text: &str) -> Option<(Compound, Vec<Around>, u32)> {
+    let mut depth = 0_usize;
+    let mut compounds: Vec<(&str, bool)> = Vec::new();
+    let mut start = 0;
+    let mut next = false;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ' ' | '>' if depth == 0 => {
+                let compound = text.get(start..at)?;
+                if !compound.is_empty() {
+                    compounds.push((compound, std::mem::take(&mut next)));
+                }
+                next |= c == '>';
+                start = at + 1;
+            }
+            '+' | '~' if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    if next || depth > 0 || compounds.len() > MOST_AROUND {
+        return None;
+    }
+    // Each says how it stands to the one before it, which is the one around.
+    let (last, mut next) = compounds.pop()?;
+    let (element, mut weight) = Compound::of(last, 0)?;
+    let mut around = Vec::new();
+    for (compound, its_next) in compounds.into_iter().rev() {
+        let (one, more) = Compound::of(compound, 0)?;
+        around.push(Around { next: std::mem::replace(&mut next, its_next), one });
+        weight += more;
+    }
+    (!next).then_some((element, around, weight))
 }
 
 impl Compound {
@@ -99,11 +152,11 @@ impl Compound {
         Some((found, weight))
     }
 
-    fn fits(&self, element: &Element<'_>) -> bool {
-        self.name.as_ref().is_none_or(|name| name == element.name)
+    fn fits(&self, element: &Node) -> bool {
+        self.name.as_ref().is_none_or(|name| *name == element.name)
             && self.ids.iter().all(|id| *id == element.id)
             && self.classes.iter().all(|class| element.classes.contains(class))
-            && self.attributes.iter().all(|asked| has(element.attributes, asked))
+            && self.attributes.iter().all(|asked| has(&element.attributes, asked))
             && self.any.iter().all(|any| any.iter().any(|one| one.fits(element)))
             && !self.none.iter().any(|one| one.fits(element))
     }
@@ -191,6 +244,7 @@ pub(super) fn declared(block: &str) -> impl Iterator<Item = Declaration> {
 #[derive(Debug)]
 struct Rule {
     selector: Compound,
+    around: Vec<Around>,
     weight: u32,
     block: Vec<Declaration>,
 }
@@ -203,18 +257,21 @@ pub(super) struct Sheet {
     places: HashMap<String, Vec<usize>>,
     /// What rules for the page itself say that others refer to, by name.
     page: HashMap<String, String>,
-    /// Rules that were held against elements.
+    /// Whether any rule asks for elements around.
+    asks_around: bool,
+    /// Rules that were held against elements, and against elements around.
     work: Cell<usize>,
+    steps: Cell<usize>,
 }
 
 impl Sheet {
     /// The sheets that stand in a page, wherever: what stands behind an element holds for it, too.
-    pub(super) fn of(html: &str) -> Self {
+    pub(super) fn of(syntax: Syntax, html: &str) -> Self {
         let has_some = html.as_bytes().windows(6).any(|piece| piece.eq_ignore_ascii_case(b"<style"));
         if !has_some {
             return Self::default();
         }
-        let mut reader = tokens::read(html, SheetReader::default());
+        let mut reader = tokens::read(syntax, html, SheetReader::default());
         // A sheet may be the end of its page.
         if let Some(text) = reader.text.take() {
             reader.sheet.read(&text);
@@ -231,13 +288,15 @@ impl Sheet {
                 return;
             }
             for selector in parts(selectors) {
-                let Some((selector, weight)) = Compound::of(inner(selector.trim()), 0) else { continue };
-                if matches!(selector.name.as_deref(), Some("html" | "body")) || selector.key().is_empty() {
+                let Some((selector, around, weight)) = self::selector(inner(selector.trim())) else { continue };
+                let is_page = matches!(selector.name.as_deref(), Some("html" | "body")) || selector.key().is_empty();
+                if is_page && around.is_empty() {
                     let named = block.iter().filter(|one| one.name.starts_with("--"));
                     self.page.extend(named.map(|one| (one.name.clone(), one.value.clone())));
                 }
                 self.places.entry(selector.key()).or_default().push(self.rules.len());
-                self.rules.push(Rule { selector, weight, block: block.clone() });
+                self.asks_around |= !around.is_empty();
+                self.rules.push(Rule { selector, around, weight, block: block.clone() });
             }
         });
     }
@@ -247,27 +306,62 @@ impl Sheet {
         &self.page
     }
 
-    /// The declarations that hold for an element, weakest first; those that are important come last. `None` where a
-    /// page has so many of both that it wants to take long: what it says there is not known.
-    pub(super) fn declarations(&self, name: &str, attributes: &[Attribute]) -> Option<Vec<&Declaration>> {
+    /// Whether any rule asks for elements around.
+    pub(super) const fn asks_around(&self) -> bool {
+        self.asks_around
+    }
+
+    /// An element as selectors know it; `None` where there are no rules.
+    pub(super) fn node(&self, name: &str, attributes: &[Attribute], parent: Option<&Rc<Node>>) -> Option<Rc<Node>> {
         if self.rules.is_empty() {
-            return Some(Vec::new());
+            return None;
         }
         let plain = |text: &str| -> String { text.chars().map(css::letter).collect() };
         let classes = attribute(attributes, "class").unwrap_or_default();
         let classes: Vec<String> = classes.split_whitespace().map(plain).collect();
         let id = plain(attribute(attributes, "id").unwrap_or_default().trim());
-        let mut keys: Vec<String> = classes.iter().map(|class| format!(".{class}")).collect();
-        keys.extend([String::new(), name.to_owned(), format!("#{id}")]);
+        let attributes = attributes.to_vec();
+        Some(Rc::new(Node { name: name.to_owned(), id, classes, attributes, parent: parent.cloned() }))
+    }
+
+    /// Whether what a rule wants is around an element. As long as nothing has to be next to another, the nearest that
+    /// fits is as good as any.
+    fn stands_in(&self, around: &[Around], node: &Node) -> bool {
+        let Some((wanted, rest)) = around.split_first() else { return true };
+        let decides = rest.iter().all(|wanted| !wanted.next);
+        let mut at = node.parent.as_deref();
+        while let Some(here) = at {
+            if self.steps.replace(self.steps.get().saturating_add(1)) > MOST_STEPS {
+                return false;
+            }
+            if wanted.one.fits(here) {
+                let stands = self.stands_in(rest, here);
+                if stands || decides {
+                    return stands;
+                }
+            }
+            if wanted.next {
+                return false;
+            }
+            at = here.parent.as_deref();
+        }
+        false
+    }
+
+    /// The declarations that hold for an element, weakest first; those that are important come last. `None` where a
+    /// page has so many of both that it wants to take long: what it says there is not known.
+    pub(super) fn declarations(&self, element: &Node) -> Option<Vec<&Declaration>> {
+        let mut keys: Vec<String> = element.classes.iter().map(|class| format!(".{class}")).collect();
+        keys.extend([String::new(), element.name.clone(), format!("#{}", element.id)]);
         keys.sort_unstable();
         keys.dedup();
-        let element = Element { name, id, classes, attributes };
         let mut found: Vec<(u32, usize, &Rule)> = Vec::new();
         for at in keys.iter().filter_map(|key| self.places.get(key)).flatten() {
             if self.work.replace(self.work.get().saturating_add(1)) > MOST_WORK {
                 return None;
             }
-            if let Some(rule) = self.rules.get(*at).filter(|rule| rule.selector.fits(&element)) {
+            let fits = |rule: &&Rule| rule.selector.fits(element) && self.stands_in(&rule.around, element);
+            if let Some(rule) = self.rules.get(*at).filter(fits) {
                 found.push((rule.weight, *at, rule));
             }
         }

@@ -11,6 +11,7 @@ use html5ever::{
     tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
 };
 
+use super::element::{is_empty, role};
 use crate::core::retrieve::passages::head;
 
 /// The page is handed to the tokenizer in pieces of this many bytes.
@@ -30,10 +31,18 @@ pub(super) trait Reader {
     fn passed(&mut self, _piece: &str) {}
 }
 
+/// In which form a page is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syntax {
+    Html,
+    /// XML, where a slash ends any element.
+    Xhtml,
+}
+
 /// Reads all of `html`.
-pub(super) fn read<R: Reader>(html: &str, reader: R) -> R {
+pub(super) fn read<R: Reader>(syntax: Syntax, html: &str, reader: R) -> R {
     let begin = |reader| {
-        let sink = Sink { reader: RefCell::new(reader), seen: Cell::default() };
+        let sink = Sink { syntax, reader: RefCell::new(reader), seen: Cell::default() };
         Tokenizer::new(sink, TokenizerOpts::default())
     };
     let mut tokenizer = begin(reader);
@@ -97,6 +106,7 @@ struct Seen {
 }
 
 struct Sink<R> {
+    syntax: Syntax,
     reader: RefCell<R>,
     seen: Cell<Seen>,
 }
@@ -114,6 +124,11 @@ impl<R: Reader> TokenSink for Sink<R> {
         let mut reader = self.reader.borrow_mut();
         match token {
             Token::TagToken(Tag { kind: TagKind::StartTag, name, attrs, self_closing, .. }) => {
+                if self_closing && self.syntax == Syntax::Xhtml && !is_empty(role(&name)) {
+                    let _ = reader.start(name.clone(), &attrs, false);
+                    reader.end(&name);
+                    return TokenSinkResult::Continue;
+                }
                 return reader.start(name, &attrs, self_closing);
             }
             Token::TagToken(Tag { name, .. }) => reader.end(&name),

@@ -11,6 +11,13 @@ use super::{
     value::{hash, opaque, path},
 };
 
+/// Words that end like a password and name none.
+const NO_PASSWORDS: &[&str] =
+    &["askpass", "bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"];
+/// In front of `token`, these make it a mark in the texts of a model.
+const OF_VOCABULARIES: &[&str] =
+    &["eos", "bos", "pad", "unk", "mask", "sep", "cls", "eot", "special", "stop", "start", "begin", "end"];
+
 /// How far from the scheme of an address its password may end.
 const LONGEST_LOGIN: usize = 4096;
 
@@ -64,14 +71,23 @@ enum Noun {
     Last,
     /// A word that ends like a key: `SSHKEY`, and `LACKEY`.
     Joined,
+    /// A word that may mean one: `STRIPE_SK`, `AUTH_HEADER`, `EOS_TOKEN`. Only what chance wrote counts.
+    Chance,
 }
 
 fn noun(words: &[String], at: usize) -> Option<Noun> {
     let word = words.get(at)?.as_str();
     let before = words.get(..at).unwrap_or_default();
+    let is_last = at + 1 == words.len();
     let found = match word {
         "psk" | "pat" | "jwt" | "cookie" | "mnemonic" => Noun::Secret,
-        "auth" | "oauth" => Noun::Last,
+        "auth" | "oauth" if is_last => Noun::Last,
+        "auth" | "oauth" => Noun::Chance,
+        "sk" | "bot" if is_last => Noun::Chance,
+        "token" | "tokens" if before.last().is_some_and(|word| OF_VOCABULARIES.contains(&word.as_str())) => {
+            Noun::Chance
+        }
+        _ if NO_PASSWORDS.contains(&word) => Noun::Chance,
         _ if password(word) || word.len() > 4 && word.ends_with("pass") => Noun::Password,
         _ if secret(word) || credential(word) => Noun::Secret,
         _ if OPENING_WORDS.contains(&word) || opens(word) => Noun::Key,
@@ -80,7 +96,6 @@ fn noun(words: &[String], at: usize) -> Option<Noun> {
         _ if key(word) => Noun::Joined,
         _ => return None,
     };
-    let is_last = at + 1 == words.len();
     (is_last || !matches!(found, Noun::Last | Noun::Joined)).then_some(found)
 }
 
@@ -91,7 +106,8 @@ fn promises(name: &str, value: &str) -> Option<Noun> {
         return None;
     }
     let words = shape::words(name.as_bytes(), name.len());
-    let (at, noun) = (0..words.len()).rev().find_map(|at| Some((at, noun(&words, at)?)))?;
+    let nouns = || (0..words.len()).rev().filter_map(|at| Some((at, noun(&words, at)?)));
+    let (at, noun) = nouns().find(|(_, noun)| *noun != Noun::Chance).or_else(|| nouns().next())?;
     let (before, behind) = (words.get(..at).unwrap_or_default(), words.get(at + 1..).unwrap_or_default());
     let is = |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let bytes = value.as_bytes();
@@ -106,12 +122,13 @@ fn promises(name: &str, value: &str) -> Option<Noun> {
         && (!behind.is_empty()
             || words.get(at).is_some_and(|word| word.ends_with('s'))
             || is(before, &["max", "min", "num", "count", "limit"]));
+    let by_chance = value.split_whitespace().any(|word| opaque(word.as_bytes()));
     let otherwise = is_switch(value)
         || is_place(bytes)
         || is_address(bytes)
         || known
         || counts && is_count(bytes)
-        || is(behind, ABOUT) && !opaque(bytes)
+        || !by_chance && (noun == Noun::Chance || is(behind, ABOUT))
         || noun == Noun::Joined && bytes.len() < if bytes.iter().any(u8::is_ascii_digit) { 8 } else { 16 };
     (!otherwise).then_some(noun)
 }
@@ -197,6 +214,14 @@ mod tests {
                 "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n-----END OPENSSH PRIVATE KEY-----",
             ),
             ("WHATEVER", "ghp_R7dK2mXq9LbT4vWn8ZsY1cJf6HgP3aEu5oQi"),
+            ("STRIPE_SK", "zX9kQ2mW7vR4tY8uB3nL6pS1"),
+            ("DISCORD_BOT", "zX9kQ2mW7vR4tY8uB3nL6pS1"),
+            ("AUTH_HEADER", "zX9kQ2mW7vR4tY8uB3nL6pS1"),
+            ("AUTH_HEADER", "Bearer zX9kQ2mW7vR4tY8uB3nL6pS1"),
+            ("OAUTH_REFRESH", "8KdPq2Lx-Zr7mTw_Yc4Nb9Vs"),
+            ("PAD_TOKEN", "zX9kQ2mW7vR4tY8uB3nL6pS1"),
+            ("STOP_TOKEN_SECRET", "abc"),
+            ("BYPASS_PASSWORD", "abc"),
         ] {
             assert!(is_secret_variable(name, value), "{name}={value}");
         }
@@ -244,6 +269,17 @@ mod tests {
             ("PYTHONHASHSEED", "0"),
             ("RANDOM_SEED", "42"),
             ("BYPASS", "1"),
+            ("BYPASS_CACHE", "all"),
+            ("COMPASS", "north"),
+            ("GIT_ASKPASS", "git-gui--askpass"),
+            ("SSH_ASKPASS_REQUIRE", "prefer"),
+            ("EOS_TOKEN", "</s>"),
+            ("PAD_TOKEN", "<|endoftext|>"),
+            ("UNK_TOKEN", "[UNK]"),
+            ("COUNTRY_SK", "Slovakia"),
+            ("CHAT_BOT", "helper"),
+            ("AUTH_HEADER", "X-Forwarded-User"),
+            ("OAUTH_PROVIDER", "github"),
             ("HTTP_PROXY", "http://proxy.corp:3128/a@b"),
             ("REPOSITORY", "https://git@github.com/a/b"),
             ("LS_COLORS", "rs=0:di=01;34:ln=01;36:mh=00:pi=40;33:*.tar=01;31"),

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::core::{
     json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
     machine::command::shorten,
-    message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse},
+    message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse, says_nothing},
     request::History,
 };
+
+/// Calls of one answer that may run.
+const MAX_CALLS: usize = 4_096;
 
 /// The ids of all calls of a run, so that no two are the same: providers refuse a history that repeats one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +71,14 @@ pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut Call
         broken.push(fit_arguments(call));
         calls.push(call.clone());
     }
+    let many = calls.len();
+    for broken in broken.iter_mut().skip(MAX_CALLS) {
+        *broken = Some(ToolFailure {
+            kind: "not_run".into(),
+            message: format!("the first {MAX_CALLS} calls of an answer run, and this is one of {many}"),
+            hint: Some("make the calls that are left in further answers".into()),
+        });
+    }
     if matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter | StopReason::ContextWindow)
         && let Some(last) = broken.last_mut()
     {
@@ -84,6 +95,10 @@ pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut Call
 
 /// Arguments that are no JSON object, or one that no tool can be given, become `{}`; gives the failure that they are.
 fn fit_arguments(call: &mut ToolUse) -> Option<ToolFailure> {
+    if says_nothing(call.arguments_text()) {
+        (call.input, call.invalid) = (Raw::empty_object(), None);
+        return None;
+    }
     let (what, text, hint) = if let Some(text) = call.invalid.take() {
         ("the arguments are no JSON", shorten(&text, 300), "call the tool again with a JSON object")
     } else if let Some(what) = unfit(call.input.text()) {
@@ -293,6 +308,35 @@ mod tests {
             assert!(tidy.broken[0].is_none() && tidy.broken[1].is_some());
             assert_eq!(tidy.message.content.len(), 2, "blank text is left out");
         }
+    }
+
+    #[test]
+    fn all_calls_are_answered_and_so_many_run() {
+        let reply = reply((0..MAX_CALLS + 3).map(|n| call(&n.to_string())).collect());
+        let tidy = tidy_reply(reply, &StopReason::ToolUse, &mut CallIds::default());
+        assert_eq!((tidy.calls.len(), tidy.message.content.len()), (MAX_CALLS + 3, MAX_CALLS + 3));
+        assert!(tidy.broken[..MAX_CALLS].iter().all(Option::is_none));
+        for broken in &tidy.broken[MAX_CALLS..] {
+            let failure = broken.as_ref().unwrap();
+            assert_eq!(failure.kind, "not_run");
+            assert!(failure.message.contains("first 4096 calls") && failure.message.contains("one of 4099"));
+        }
+    }
+
+    #[test]
+    fn arguments_that_say_nothing_are_an_empty_object() {
+        let given = |input: &str, invalid: Option<&str>| {
+            let mut call = ToolUse::from_text("a", "look", "{}".into());
+            (call.input, call.invalid) = (Raw::parse(input).unwrap(), invalid.map(str::to_owned));
+            call
+        };
+        for call in [given("null", None), given("{}", Some(" \n")), given("{}", Some("null"))] {
+            let tidy = tidy_reply(reply(vec![Block::ToolUse(call)]), &StopReason::ToolUse, &mut CallIds::default());
+            assert!(tidy.broken[0].is_none());
+            assert_eq!((tidy.calls[0].input.text(), &tidy.calls[0].invalid), ("{}", &None));
+        }
+        let call = Block::ToolUse(given("\"\"", None));
+        assert!(tidy_reply(reply(vec![call]), &StopReason::ToolUse, &mut CallIds::default()).broken[0].is_some());
     }
 
     #[test]

@@ -25,9 +25,7 @@ use super::{
     response::{Ids, WANTED_BACK, carried_failure, choice_failure, failure, invalid, stop_reason},
 };
 
-/// An answer may not hold more tool calls than this.
-const MAX_CALLS: usize = 4_096;
-/// Nor may its events be longer than this together.
+/// The events of an answer may not be longer than this together.
 const MAX_STREAM_BYTES: usize = 256 << 20;
 /// How often the arguments of one call are looked at to tell a next call from a repeated name.
 const MAX_LOOKS: u8 = 16;
@@ -158,10 +156,7 @@ impl StreamDecoder {
             self.show_all(deltas);
             return Ok(());
         }
-        self.bytes = self.bytes.saturating_add(data.len());
-        if self.bytes > MAX_STREAM_BYTES {
-            return Err(invalid("the stream is too long", data));
-        }
+        self.take_room(data.len(), data)?;
         let Obj(body): Obj<Body<'_>> = serde_json::from_str(data)
             .map_err(|error| invalid(format_args!("a chunk is not what the protocol says ({error})"), data))?;
         if let Some(failure) = carried_failure(&body, data) {
@@ -329,10 +324,14 @@ impl StreamDecoder {
         Some(())
     }
 
+    fn take_room(&mut self, bytes: usize, data: &str) -> Result<(), Failure> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MAX_STREAM_BYTES { Err(invalid("the stream is too long", data)) } else { Ok(()) }
+    }
+
     fn new_call(&mut self, data: &str) -> Result<usize, Failure> {
-        if self.calls.len() >= MAX_CALLS {
-            return Err(invalid("too many tool calls", data));
-        }
+        // A call takes up more than the few bytes that announce it.
+        self.take_room(size_of::<Pending>(), data)?;
         self.calls.push(Pending::default());
         Ok(self.calls.len() - 1)
     }
@@ -342,8 +341,8 @@ impl StreamDecoder {
         let index = match call.index.filter(|index| index.get() != "null") {
             None => None,
             Some(raw) => {
-                let index = serde_json::from_str::<usize>(raw.get()).ok().filter(|index| *index < MAX_CALLS);
-                Some(index.ok_or_else(|| invalid("the index of a tool call is out of range", data))?)
+                let index = serde_json::from_str::<usize>(raw.get());
+                Some(index.map_err(|_| invalid("the index of a tool call is no number", data))?)
             }
         };
         let id = call.id.and_then(string).filter(|id| !id.is_empty());

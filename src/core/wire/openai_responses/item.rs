@@ -12,7 +12,7 @@ use super::{
 };
 use crate::core::{
     json::{Fields, Raw},
-    message::{Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse},
+    message::{Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, says_nothing},
 };
 
 /// What joins the parts of one reasoning item.
@@ -73,7 +73,7 @@ const fn plain_text(role: Role) -> &'static str {
 /// Appends the blocks of one item of an answer. Fails with words where a call can't be understood: leaving it out
 /// would change what the model asked for.
 pub(super) fn decode_output(raw: &Raw, blocks: &mut Vec<Block>) -> Result<(), String> {
-    let fields = Fields::parse(raw.text()).map_err(|_| "an item of the output is no object".to_owned())?;
+    let mut fields = Fields::parse(raw.text()).map_err(|_| "an item of the output is no object".to_owned())?;
     if is_marked(&fields) {
         blocks.push(provider(raw));
         return Ok(());
@@ -85,8 +85,10 @@ pub(super) fn decode_output(raw: &Raw, blocks: &mut Vec<Block>) -> Result<(), St
             }
         }
         Some("function_call") => {
-            let call =
-                tool_use(fields).ok_or_else(|| "a function_call lacks its call_id, name or arguments".to_owned())?;
+            if fields.get("arguments").is_none() {
+                fields.set("arguments", Raw::null());
+            }
+            let call = tool_use(fields).ok_or_else(|| "a function_call lacks its call_id or name".to_owned())?;
             blocks.push(Block::ToolUse(call));
         }
         Some("reasoning") => blocks.push(Block::Thinking(thinking(fields))),
@@ -141,7 +143,7 @@ fn tool_use(mut fields: Fields) -> Option<ToolUse> {
     let id = fields.take_str("call_id")?;
     let name = fields.take_str("name")?;
     let arguments = fields.take("arguments")?;
-    let mut call = from_arguments(id, name, &arguments)?;
+    let mut call = from_arguments(id, name, &arguments);
     if arguments.string().as_deref() != Some(call.arguments_text()) {
         fields.set("arguments", arguments);
     }
@@ -150,14 +152,9 @@ fn tool_use(mut fields: Fields) -> Option<ToolUse> {
 }
 
 /// A call from its arguments: JSON in a string, or (some servers) JSON as it is.
-fn from_arguments(id: String, name: String, arguments: &Raw) -> Option<ToolUse> {
-    if let Some(text) = arguments.string() {
-        Some(ToolUse::from_text(id, name, text))
-    } else if arguments.is_null() {
-        None
-    } else {
-        Some(ToolUse { id, name, input: arguments.clone(), invalid: None, extra: None })
-    }
+fn from_arguments(id: String, name: String, arguments: &Raw) -> ToolUse {
+    let text = arguments.string().unwrap_or_else(|| arguments.text().to_owned());
+    ToolUse::from_text(id, name, text)
 }
 
 fn tool_result(mut fields: Fields) -> Option<ToolResult> {
@@ -385,8 +382,9 @@ fn encode_call(call: &ToolUse, ids: bool, kept: Kept) -> String {
     item.text("name", &name);
     // The arguments may have been changed since: what was written stands only for what it said.
     let written = extra.and_then(|extra| extra.get("arguments")).filter(|written| {
-        from_arguments(String::new(), String::new(), written)
-            .is_some_and(|same| same.input == call.input && same.invalid == call.invalid)
+        let same = from_arguments(String::new(), String::new(), written);
+        let is_nothing = written.is_null() || written.string().is_some_and(|text| says_nothing(&text));
+        !(is_nothing && kept == Kept::Signed) && same.input == call.input && same.invalid == call.invalid
     });
     match written {
         Some(written) => item.raw("arguments", written.text()),

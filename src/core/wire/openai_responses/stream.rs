@@ -21,7 +21,7 @@ use super::{
 use crate::core::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
-    message::Block,
+    message::{Block, says_nothing},
     request::{Delta, ProviderSearch, Response},
     wire::{Decode, searches},
 };
@@ -157,9 +157,11 @@ impl StreamDecoder {
             "response.output_text.done" => self.text_done(&event, Kind::Text, event.text, deltas),
             "response.refusal.done" => self.text_done(&event, Kind::Refusal, event.refusal, deltas),
             "response.function_call_arguments.delta" => {
-                let text = string(event.delta, "delta")?;
                 let block = self.call_block(&event)?;
-                self.show(block, &text, deltas);
+                if event.delta.is_some() {
+                    let text = string(event.delta, "delta")?;
+                    self.show(block, &text, deltas);
+                }
                 Ok(())
             }
             "response.function_call_arguments.done" => {
@@ -225,6 +227,8 @@ impl StreamDecoder {
             }
             // Some servers trim what they have streamed.
             None if shown.text.trim() == text.trim() => Ok(()),
+            // What was streamed stands for no arguments.
+            None if shown.kind == Kind::Call && says_nothing(&shown.text) && text == "{}" => Ok(()),
             // Its paragraphs may come in another order than they stand in; nobody acts on them.
             None if shown.kind == Kind::Reasoning => Ok(()),
             None => Err(contradiction()),

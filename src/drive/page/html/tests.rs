@@ -330,3 +330,122 @@ fn hostile_pages_take_no_time() {
         text(&html);
     }
 }
+
+#[test]
+fn x15_a_sheet_in_a_comment_of_html_holds() {
+    for sheet in ["<!-- .x{display:none} -->", "<!--\n.x{display:none}\n//-->", "<!-- --> .x{display:none}"] {
+        assert_eq!(text(&format!("<style>{sheet}</style><p>Seen.<p class=x>Hidden.")), "Seen.", "{sheet}");
+    }
+}
+
+#[test]
+fn x15_selectors_ask_for_what_is_around() {
+    let page = "<body class=open><div class='menu one'><section><ul id=list><li class=note>Hidden.</ul></section></div>\
+                <ul><li class=note>Seen.</ul>";
+    for selector in [
+        ".menu .note",
+        ".one.menu li",
+        "#list > .note",
+        "#list>li",
+        "div section > ul .note",
+        "div > section > ul > li",
+        ".open .menu .note",
+        "body > div .note",
+        ".x .note, section .note",
+        ":is(.menu, .bar) .note",
+        "div:not(.two) li.note",
+        "[class~=menu] [id = 'list'] *",
+    ] {
+        assert_eq!(text(&format!("<style>{selector}{{display:none}}</style>{page}")), "- Seen.", "{selector}");
+    }
+    for selector in [
+        ".menu > .note",
+        ".note .menu",
+        "#list #list .note",
+        ".menu + .note",
+        "section ~ ul .note",
+        "ol .note",
+        ".closed .menu .note",
+        "div > ul > .note",
+        "> .note > .note",
+        ".menu .note >",
+        ".menu:hover .note",
+    ] {
+        let read = text(&format!("<style>{selector}{{display:none}}</style>{page}"));
+        assert_eq!(read, "- Hidden.\n- Seen.", "{selector}");
+    }
+    // The more specific one holds, wherever it stands; the nearest need not be the one that fits.
+    let sheet = "<style>.menu .note{display:block} li{display:none}</style>";
+    assert_eq!(text(&format!("{sheet}{page}")), "- Hidden.");
+    let nested = "<style>.a > .b .c{display:none}</style><div class=a><div class=b><div><div class=b><p class=c>x</div></div></div></div>y";
+    assert_eq!(text(nested), "y");
+}
+
+#[test]
+fn x15_what_is_visible_in_what_is_not_is_seen() {
+    let sheet = "<style>.off{visibility:hidden} .on{visibility:visible} .gone{display:none}</style>";
+    for (page, seen) in [
+        ("<div class=off>Hidden.<p class=on>Seen.</p>Hidden.</div>", "Seen."),
+        ("<div style='visibility:hidden'><p>Hidden.<p style='visibility:visible'>Seen.</div>", "Seen."),
+        ("<div class=off><ul><li>Hidden.<li class=on>Seen. <b>So is this.</b></ul></div>", "- Seen. So is this."),
+        ("<div class=off><p class=on>Seen.<span class=off>Hidden.</span></div>", "Seen."),
+        ("<div class='gone off'><p class=on>Hidden.</div>Seen.", "Seen."),
+        ("<div class=off><p class='on gone'>Hidden.</div>Seen.", "Seen."),
+        ("<div class=off><p style='visibility:inherit'>Hidden.</div>Seen.", "Seen."),
+        ("<div hidden><p class=on>Hidden.</div>Seen.", "Seen."),
+        ("<div class=off><select class=on><option class=on>Hidden.</select></div>Seen.", "Seen."),
+    ] {
+        assert_eq!(text(&format!("{sheet}{page}")), seen, "{page}");
+        let lines = super::super::visible_lines(&format!("{sheet}{page}"));
+        assert!(lines.contains("Seen.") && !lines.contains("Hidden."), "{page}: {lines}");
+    }
+}
+
+#[test]
+fn b18_ends_that_no_tag_says_end_what_is_hidden() {
+    for page in [
+        "<table><tr hidden><td>x<tr><td>Visible</table>",
+        "<table><tr hidden><td><div>x<tr><td>Visible</table>",
+        "<table><tr><td hidden>x<td>Visible</table>",
+        "<table><tr><th hidden><b>x<th>Visible</table>",
+        "<table><thead hidden><tr><th>x<tbody><tr><td>Visible</table>",
+        "<table><tbody hidden><tr><td>x<tfoot><tr><td>Visible</table>",
+        "<table><caption hidden>x<tr><td>Visible</table>",
+        "<ul><li hidden><p>x<li>Visible</ul>",
+        "<ul><li hidden><div>x<li>Visible</ul>",
+        "<dl><dt hidden><p>x<dd>Visible</dl>",
+        "<p hidden>x<div>Visible</div>",
+        "<p hidden><b>x<p>Visible",
+        "<select><option hidden>x<option>y</select>Visible",
+    ] {
+        let read = text(page);
+        assert!(read.contains("Visible") && !read.contains('x'), "{page}: {read}");
+        let lines = super::super::visible_lines(page);
+        assert!(lines.contains("Visible") && !lines.contains('x'), "{page}: {lines}");
+    }
+    // What stands in a table of its own, or in a list of its own, ends nothing outside.
+    for page in [
+        "<table><tr hidden><td><table><tr><td>x</table><td>x</table>Visible",
+        "<ul><li hidden><ul><li>x</ul>x</ul>Visible",
+        "<table><thead hidden><tr><td><template><tr><td></template>x</table>Visible",
+    ] {
+        assert_eq!(text(page), "Visible", "{page}");
+    }
+}
+
+#[test]
+fn b18_a_slash_ends_an_element_of_xhtml_alone() {
+    let page = "<html><head><script src='a.js'/><title/><style/></head><body><div hidden='hidden'/><p>Seen.<br/>Too.</p></body></html>";
+    assert_eq!(read_as(Syntax::Xhtml, page, None, false).text, "Seen.\nToo.");
+    assert_eq!(text("<script src=a.js /></script><p>Seen."), "Seen.");
+    assert_eq!(text("<script src=a.js /><p>Script."), "");
+}
+
+#[test]
+fn p13_selectors_of_what_is_around_take_linear_time() {
+    use crate::core::growth::grows_in_line;
+    let sheet = "<style>.a .a .a > .a .a .x{display:none} div > div > div > p{display:none}</style>";
+    for piece in ["<div class=a>", "<div class=a><p class=x>t</p>", "<div><p>t</p></div>"] {
+        grows_in_line(piece, 30_000, |size| drop(text(&format!("{sheet}{}", piece.repeat(size / piece.len())))));
+    }
+}
