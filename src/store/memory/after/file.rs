@@ -28,7 +28,7 @@ use crate::{
         audit::{self, Whose},
         memory::{
             Memory,
-            after::lines::{self, Block, HEADING, Known, Mark, Piece, is_part, plain, shown},
+            after::lines::{self, Block, HEADING, Known, Mark, Piece, is_part, plain, shown, squeezed},
             forget::forget_all,
             identity::{identity, is_same},
             kinds::{Kind, Note, Trust},
@@ -131,17 +131,18 @@ pub(in crate::store::memory) struct ErasedLine {
 }
 
 /// Takes the lines of memories that were erased out of a file, whatever people and formatters made of them. Gives
-/// whether their words still stand in lines that are somebody's own.
+/// whether their words still stand in what is somebody else's.
 pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine]) -> Result<bool> {
     let _alone = alone();
     let Some(before) = read(path)? else { return Ok(false) };
     let mut blocks = lines::read(&before);
     let known = Known::of((0_i64..).zip(erased.iter().map(|one| one.text.as_str())));
+    lines::rejoin(&mut blocks, |text| known.has(text));
     for block in &mut blocks {
         let gone = |piece: &Piece| {
             let said = known.said(block, piece);
             (0_i64..).zip(erased).any(|(at, one)| match &piece.mark {
-                Some(Mark::Of(id, tag)) => *id == one.id && *tag == one.tag,
+                Some(Mark::Of(id, tag)) => *tag == one.tag && (*id == one.id || said.contains(&at)),
                 Some(Mark::Number(id)) => *id == one.id && said.contains(&at),
                 Some(Mark::End(_)) => false,
                 None => said.contains(&at),
@@ -151,9 +152,8 @@ pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine])
         block.pieces = kept;
     }
     blocks.retain(|block| !block.is_gone());
-    let own = |piece: &&Piece| !matches!(piece.mark, Some(Mark::Of(..)));
-    let rest: Vec<&Piece> = blocks.iter().flat_map(|block| &block.pieces).filter(own).collect();
-    let left = erased.iter().any(|one| rest.iter().any(|piece| is_part(&shown(&one.text), &shown(&piece.text))));
+    let rest: Vec<String> = blocks.iter().flat_map(|block| &block.pieces).map(|piece| shown(&piece.text)).collect();
+    let left = erased.iter().map(|one| shown(&one.text)).any(|text| rest.iter().any(|piece| is_part(&text, piece)));
     let text = written(&blocks, &before);
     if !is_same_file(&text, &before) {
         replace(path, Some(&before), &text)?;
@@ -253,9 +253,11 @@ impl Step<'_> {
         }
         let whole = !cut && blocks.iter().any(Block::is_heading) && self.was_here(&blocks);
         let known = Known::of(rows.iter().map(|(id, was)| (*id, was.as_str())));
+        let mut others = self.others()?;
+        lines::rejoin(&mut blocks, |text| known.has(text) || others.have(text));
         let doubtful = self.sort_out(&mut blocks, &rows, &known);
+        others.mark(&blocks, &self.tag);
         if before.is_some() {
-            let others = self.others(&blocks)?;
             let said: HashSet<i64> = blocks
                 .iter()
                 .flat_map(|block| block.pieces.iter().map(move |piece| (block, piece)))
@@ -412,31 +414,27 @@ impl Step<'_> {
         blocks.retain(|block| !block.is_gone());
     }
 
-    /// What others said in the file: the lines of other users, what bears a mark that is not ours, and what bore one
-    /// when the file was read last.
-    fn others(&self, blocks: &[Block]) -> rusqlite::Result<Others> {
+    /// What others said in the file, as far as the store knows.
+    fn others(&self) -> rusqlite::Result<Others> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT line FROM memory_files JOIN memories ON id = memory WHERE path = ?1 AND user IS NOT ?2 AND state = 0",
         )?;
-        let rows = statement
-            .query_map((self.name, self.user), |row| Ok(shown(&row.get::<_, String>(0)?)))?
-            .collect::<Result<_, _>>()?;
+        let rows = statement.query_map((self.name, self.user), |row| row.get(0))?;
+        let rows: Vec<String> = rows.collect::<Result<_, _>>()?;
+        let rows: HashSet<String> = rows.iter().map(|line| shown(line)).collect();
         // None of their words is kept.
         let note = format!("{NOTE}{:016x} ", xxh3_64(format!("{}\n{}", self.name, self.tag).as_bytes()));
         let mut statement = self.transaction.prepare_cached("SELECT name FROM memory_notes WHERE name LIKE ?1")?;
         let noted = statement.query_map([format!("{note}%")], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let foreign = |piece: &&Piece| matches!(&piece.mark, Some(Mark::Of(_, tag)) if *tag != self.tag);
-        let all: Vec<&Piece> = blocks.iter().flat_map(|block| &block.pieces).filter(foreign).collect();
-        let marked = all.iter().map(|piece| shown(&piece.text)).collect();
-        let torn = all.iter().any(|piece| piece.text.is_empty());
-        Ok(Others { rows, noted, marked, torn, note })
+        let squeezed = rows.iter().map(|line| squeezed(line)).collect();
+        Ok(Others { rows, squeezed, noted, marked: HashSet::new(), torn: false, note })
     }
 
     /// Notes what bears the mark of others, until it stands there no more.
     fn note_others(&self, blocks: &[Block], others: &Others) -> rusqlite::Result<()> {
         let bare = blocks.iter().flat_map(|block| &block.pieces).filter(|piece| piece.mark.is_none());
-        let left: HashSet<String> = bare.map(|piece| others.note_of(&shown(&piece.text))).collect();
-        let marked = others.marked.iter().map(|text| others.note_of(text));
+        let left: HashSet<String> = bare.map(|piece| others.note_of(&squeezed(&shown(&piece.text)))).collect();
+        let marked = others.marked.iter().map(|text| others.note_of(&squeezed(text)));
         let wanted: HashSet<String> = others.noted.intersection(&left).cloned().chain(marked).collect();
         for name in others.noted.difference(&wanted) {
             self.transaction.prepare_cached("DELETE FROM memory_notes WHERE name = ?1")?.execute([name])?;
@@ -574,6 +572,8 @@ struct Found<'a> {
 struct Others {
     /// The lines of other users of the store.
     rows: HashSet<String>,
+    /// The same without white space.
+    squeezed: HashSet<String>,
     /// What bore the mark of others when the file was read last.
     noted: HashSet<String>,
     /// What bears it now.
@@ -585,11 +585,25 @@ struct Others {
 }
 
 impl Others {
+    /// Looks at what bears a mark that is not this one.
+    fn mark(&mut self, blocks: &[Block], own: &str) {
+        let foreign = |piece: &&Piece| matches!(&piece.mark, Some(Mark::Of(_, tag)) if tag != own);
+        for piece in blocks.iter().flat_map(|block| &block.pieces).filter(foreign) {
+            self.torn |= piece.text.is_empty();
+            self.marked.insert(shown(&piece.text));
+        }
+    }
+
+    /// Whether a text is known to be somebody else's, without white space.
+    fn have(&self, text: &str) -> bool {
+        self.squeezed.contains(text) || self.noted.contains(&self.note_of(text))
+    }
+
     /// Whether a text is, or may be, somebody else's. Behind a mark of ours, it is if it bears that one's no more;
     /// without a mark also if it is a piece of what others say, or if some of them lost theirs.
     fn said(&self, text: &str, marked: bool) -> bool {
         let text = shown(text);
-        let known = self.rows.contains(&text) || self.noted.contains(&self.note_of(&text));
+        let known = self.have(&squeezed(&text));
         if marked {
             return known && !self.marked.contains(&text);
         }

@@ -193,6 +193,11 @@ impl Known {
         known
     }
 
+    /// Whether one of the lines is this, without white space.
+    pub(super) fn has(&self, squeezed: &str) -> bool {
+        self.squeezed.contains_key(squeezed)
+    }
+
     /// The numbers of the lines that a piece of a block says.
     pub(super) fn said(&self, block: &Block, piece: &Piece) -> Vec<i64> {
         let text = shown(&piece.text);
@@ -225,6 +230,7 @@ pub(super) fn read(text: &str) -> Vec<Block> {
         }
         let (lead, listed) = lead_of(line);
         let mut body = line.get(lead.len()..).unwrap_or_default().trim_matches(is_space);
+        let cells = |text: &str| text.trim_end().trim_end_matches('|').trim_end().to_owned();
         if lead.contains('|') {
             body = body.trim_end_matches('|').trim_end();
         }
@@ -247,9 +253,39 @@ pub(super) fn read(text: &str) -> Vec<Block> {
         }
         let mut block = Block { lead: lead.to_owned(), body: body.to_owned(), listed, under, ..Block::bare(line) };
         block.read_pieces();
+        if lead.contains('|') {
+            block.pieces.iter_mut().for_each(|piece| piece.text = cells(&piece.text));
+        }
         blocks.push(block);
     }
     blocks
+}
+
+/// An item is cut into so many lines at most that begin as items do.
+const MOST_CUTS: usize = 8;
+
+/// Joins items that are one item, which a formatter cut before a dash or a number: all of them together say what is
+/// known, without white space.
+pub(super) fn rejoin(blocks: &mut Vec<Block>, is_known: impl Fn(&str) -> bool) {
+    let mut at = 0;
+    while at < blocks.len() {
+        let mut whole = blocks.get(at).filter(|block| block.listed && block.lacks_mark()).cloned();
+        for next in at + 1..=at + MOST_CUTS {
+            let (Some(block), Some(more)) = (whole.as_mut(), blocks.get(next).filter(|block| block.listed)) else { break };
+            let skipped = |c: char| is_space(c) || c == '>';
+            let lead = more.lead.trim_matches(skipped);
+            block.take(more.raw.iter().cloned(), &format!("{lead} {}", more.body));
+            let text = block.pieces.first().map(|piece| squeezed(&shown(&piece.text)));
+            if block.pieces.len() == 1 && text.is_some_and(|text| is_known(&text)) {
+                blocks.splice(at..=next, whole);
+                break;
+            }
+            if !block.lacks_mark() {
+                break;
+            }
+        }
+        at += 1;
+    }
 }
 
 /// What a line begins with, and whether that makes it an item of a list.
