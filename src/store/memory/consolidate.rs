@@ -257,14 +257,15 @@ fn end(tellings: &[Telling], repeats: usize) -> Option<f64> {
 }
 
 /// Whether a fact was made from one of these episodes before, no less trusted, or was and is forgotten: it stands, or
-/// does not come back.
+/// does not come back. One that ended may be made anew.
 fn is_made(transaction: &Transaction<'_>, tellings: &[Telling], trust: usize) -> rusqlite::Result<bool> {
     let mut made = transaction.prepare_cached(
         "SELECT 1 FROM memory_derivations JOIN memories ON memories.id = child WHERE parent = ?1 AND kind = 1 \
-         AND (trust >= ?2 OR state = 1)",
+         AND ((trust >= ?2 AND (expires_at IS NULL OR expires_at > ?3)) \
+         OR (state = 1 AND (expires_at IS NULL OR expires_at > changed_at)))",
     )?;
     for telling in tellings {
-        if made.exists((telling.id, trust))? {
+        if made.exists((telling.id, trust, now()))? {
             return Ok(true);
         }
     }

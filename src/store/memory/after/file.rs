@@ -457,12 +457,7 @@ impl Step<'_> {
     }
 
     /// Whether the file ends in the middle of one of these lines of ours: somebody was not done writing it.
-    fn is_cut<'a>(
-        &self,
-        text: &str,
-        blocks: &[Block],
-        mut rows: impl Iterator<Item = (&'a i64, &'a String)>,
-    ) -> bool {
+    fn is_cut<'a>(&self, text: &str, blocks: &[Block], mut rows: impl Iterator<Item = (&'a i64, &'a String)>) -> bool {
         let last = blocks.last().filter(|last| !text.ends_with('\n') && !last.pieces.is_empty());
         last.is_some_and(|last| {
             rows.any(|(id, was)| {

@@ -238,7 +238,8 @@ pub(super) fn read(text: &str) -> Vec<Block> {
         let is_mark = !said.is_empty() && !listed && said.iter().all(|piece| piece.text.is_empty());
         let is_end = is_mark && said.iter().all(|piece| piece.id().is_none());
         // A mark may stand behind the blank line behind its text.
-        let blank = if is_mark && !is_end { blocks.iter().rev().take_while(|block| block.is_blank()).count() } else { 0 };
+        let blank =
+            if is_mark && !is_end { blocks.iter().rev().take_while(|block| block.is_blank()).count() } else { 0 };
         let open = blocks.len().checked_sub(blank + 1).filter(|at| {
             blocks.get(*at).is_some_and(|block| {
                 !listed && !is_end && if blank > 0 { block.listed && block.lacks_mark() } else { block.is_open() }
@@ -271,7 +272,9 @@ pub(super) fn rejoin(blocks: &mut Vec<Block>, is_known: impl Fn(&str) -> bool) {
     while at < blocks.len() {
         let mut whole = blocks.get(at).filter(|block| block.listed && block.lacks_mark()).cloned();
         for next in at + 1..=at + MOST_CUTS {
-            let (Some(block), Some(more)) = (whole.as_mut(), blocks.get(next).filter(|block| block.listed)) else { break };
+            let (Some(block), Some(more)) = (whole.as_mut(), blocks.get(next).filter(|block| block.listed)) else {
+                break;
+            };
             let skipped = |c: char| is_space(c) || c == '>';
             let lead = more.lead.trim_matches(skipped);
             block.take(more.raw.iter().cloned(), &format!("{lead} {}", more.body));
