@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from loopwright import Memory
 
-LONG = "I prefer green tea - no milk, well-steeped - with a little honey in the early hours, and never before 7. Ask me."
+LONG = (
+    "I prefer green tea - no milk, well-steeped - with a little honey in the early hours, and never before 7. Ask me."
+)
 WISHES = [
     ("one", "sam", LONG),
     ("one", "sam", "Pay -200 EUR at most."),
     ("one", "ann", "Always answer in German."),
-    ("one", "ann", "I prefer `snake_case` and *never* <b>tabs</b> over 2 spaces & \"quotes\"."),
+    ("one", "ann", 'I prefer `snake_case` and *never* <b>tabs</b> over 2 spaces & "quotes".'),
     ("one", None, "[ ] stands for what is open."),
     ("other", "sam", "I prefer jazz in the evening, and silence in the morning - always."),
     ("other", "ann", "Call me Dr. Ann; never Annie."),
@@ -46,14 +48,19 @@ def escaped(line: str) -> str:
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
+def numbered(text: str) -> str:
+    count = itertools.count(1)
+    return re.sub(r"\n- ", lambda _: f"\n{next(count)}. ", text)
+
+
 FORMS: dict[str, Callable[[str], str]] = {
     "indent": lambda text: textwrap.indent(text, "  ", lambda line: line.startswith(("- ", "<!-- end"))),
     "tab": lambda text: text.replace("\n- ", "\n\t- "),
     "deep": lambda text: text.replace("\n- ", "\n      *   "),
     "plus": lambda text: text.replace("\n- ", "\n+ "),
     "bullet": lambda text: text.replace("\n- ", "\n• "),
-    "dash": lambda text: text.replace("\n- ", "\n– "),
-    "numbers": lambda text: re.sub(r"\n- ", lambda _, n=itertools.count(1): f"\n{next(n)}. ", text),
+    "dash": lambda text: text.replace("\n- ", "\n\N{EN DASH} "),
+    "numbers": numbered,
     "brackets": lambda text: text.replace("\n- ", "\n1) "),
     "checkbox": lambda text: text.replace("\n- ", "\n- [ ] "),
     "ticked": lambda text: text.replace("\n- ", "\n* [x] "),
@@ -80,10 +87,14 @@ FORMS: dict[str, Callable[[str], str]] = {
     "marks close up": lambda text: text.replace("<!-- ", "<!--").replace(" -->", "-->"),
     "marks in large letters": lambda text: re.sub(r"<!-- .*? -->", lambda found: found[0].upper(), text),
     "em dashes": lambda text: text.replace("--", "—"),
-    "en dashes": lambda text: text.replace("--", "–").replace(" - ", " – "),
+    "en dashes": lambda text: re.sub(
+        "--| - ", lambda found: found[0].replace("--", "-").replace("-", "\N{EN DASH}"), text
+    ),
     "smart quotes": lambda text: re.sub(r'"(\w+)"', r"“\1”", text),
     "escaped": escaped,
-    "escaped twice": lambda text: re.sub(r"([<>\-!*_`\[\]&])", r"\\\1", text).replace("\n\\- ", "\n- ").replace("\\#", "#"),
+    "escaped twice": lambda text: (
+        re.sub(r"([<>\-!*_`\[\]&])", r"\\\1", text).replace("\n\\- ", "\n- ").replace("\\#", "#")
+    ),
     "escaped as prettier does": lines(lambda line: "- " + line[2:].replace("*", "_").replace("[ ]", "\\[ ]")),
     "blank lines between": lambda text: text.replace("\n- ", "\n\n- ").replace("\n<!-- end", "\n\n<!-- end"),
     "blank lines squeezed": lambda text: re.sub(r"\n\n+", "\n", text),
@@ -92,7 +103,9 @@ FORMS: dict[str, Callable[[str], str]] = {
     "no last line break": lambda text: text.rstrip("\n"),
     "spaces at the end": lambda text: text.replace("\n", "  \n"),
     "sorted": lambda text: "## Preferences\n\n" + "\n".join(sorted(text.partition("## Preferences")[2].splitlines())),
-    "turned around": lambda text: "## Preferences\n\n" + "\n".join(text.partition("## Preferences")[2].splitlines()[::-1]),
+    "turned around": lambda text: (
+        "## Preferences\n\n" + "\n".join(text.partition("## Preferences")[2].splitlines()[::-1])
+    ),
     "ends at the bottom": lambda text: (
         re.sub(r"<!-- end \w+ -->\n", "", text) + "".join(re.findall(r"<!-- end \w+ -->\n", text))
     ),
@@ -150,7 +163,8 @@ def test_m5_a_file_in_another_form_loses_nothing_and_gives_nothing_away(tmp_path
 
 
 @pytest.mark.parametrize(
-    "form", ["indent", "numbers", "no bullet", "wrapped", "mark on the next line", "escaped", "quote", "ends at the bottom"]
+    "form",
+    ["indent", "numbers", "no bullet", "wrapped", "mark on the next line", "escaped", "quote", "ends at the bottom"],
 )
 def test_m5_in_any_form_a_person_changes_removes_and_adds(tmp_path: Path, form: str) -> None:
     file = tmp_path / "MEMORY.md"
@@ -191,7 +205,9 @@ def test_m5_a_line_of_a_page_whose_mark_was_lost_is_not_lent_the_trust_of_a_pers
     assert [hit.trust for hit in memory.newest()] == ["untrusted"]
 
 
-@pytest.mark.parametrize("text", ["1. Use tabs.", "[x] is done.", "- dashes", "> 5 EUR", "# is a sign.", "a <!-- 1 0123abcd --> b"])
+@pytest.mark.parametrize(
+    "text", ["1. Use tabs.", "[x] is done.", "- dashes", "> 5 EUR", "# is a sign.", "a <!-- 1 0123abcd --> b"]
+)
 def test_m5_what_looks_like_markdown_is_read_as_it_was_written(tmp_path: Path, text: str) -> None:
     file = tmp_path / "MEMORY.md"
     memory = Memory(tmp_path / "m.db")
