@@ -1991,8 +1991,8 @@ class MemoryStore:
     def why(self, id: int) -> str:
         """Where a memory comes from, as JSON."""
 
-    def forget(self, id: int, erase: bool) -> list[int]:
-        """Forgets a memory; gives the numbers of all that went with it."""
+    def forget(self, id: int, erase: bool) -> str:
+        """Forgets a memory; gives what went with it, as JSON."""
 
     def forget_user(self, user: str) -> str:
         """Forgets a user and erases what was kept of that one; gives what went, as JSON."""

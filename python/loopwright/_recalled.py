@@ -178,7 +178,7 @@ class Neighbour:
 
 
 class Forgotten(list[int]):
-    """The numbers of the memories that went with a user, and how much else did."""
+    """The numbers of the memories that went, and how much else did."""
 
     relations: int
     """Relations that rested on none of the memories."""
@@ -186,11 +186,21 @@ class Forgotten(list[int]):
     """Pieces of work after turns that waited, were under way or had failed."""
     audit: int
     """Records of the audit that named the user or a run of that one."""
+    left_in: tuple[str, ...]
+    """Files of preferences in which erased words still stand, in lines that are people's own."""
+    similar: tuple[str, ...]
+    """Users whose names differ from the one that was given in nothing but case, white space and composition. They are
+    users of their own, and nothing of theirs went."""
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Forgotten:
         gone = cls(said["memories"])
-        gone.relations, gone.work, gone.audit = said["relations"], said["work"], said["audit"]
+        gone.relations, gone.work, gone.audit = (said.get(name, 0) for name in ("relations", "work", "audit"))
+        gone.left_in, gone.similar = tuple(said["left_in"]), tuple(said.get("similar", ()))
+        for path in gone.left_in:
+            import logging
+
+            logging.getLogger("loopwright.memory").warning("words that were erased still stand in %s", path)
         return gone
 
     @property

@@ -213,20 +213,22 @@ class Memory:
         """Where a memory comes from: sources, what it was made from, when, and how far it can be relied on."""
         return Provenance._of(json.loads(self._core.why(_id(memory))))
 
-    def forget(self, memory: int | Hit, *, erase: bool = False) -> list[int]:
+    def forget(self, memory: int | Hit, *, erase: bool = False) -> Forgotten:
         """Forgets a memory, at once and for all who have the file open; gives the numbers of all that went with it.
 
         What was derived from it alone is forgotten too, and what says the same of the same user and is trusted no
         further. What stays is a tombstone, which `why` still knows. With `erase` the words, whoever stands for them,
         leave all tables, the files of preferences and the bytes of the store, with whatever was derived from them and
         holds a word that only they had; the file is written anew for that. `erase_unfinished` says that another
-        connection was in the way: the same call finishes it.
+        connection was in the way: the same call finishes it. `Forgotten.left_in` names files of preferences in which
+        somebody's own lines still hold the words.
         """
-        return self._core.forget(_id(memory), erase)
+        return Forgotten._of(json.loads(self._core.forget(_id(memory), erase)))
 
     def forget_user(self, user: str) -> Forgotten:
         """Forgets all that is kept of a user, and erases it; gives the numbers of the memories that went, and how much
-        else did. `Forgotten.known` is false for a name that nothing was kept of.
+        else did. `Forgotten.known` is false for a name that nothing was kept of; `Forgotten.similar` names users who
+        are written almost like it.
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
         failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
@@ -409,7 +411,7 @@ class Memory:
 
         return await to_thread(self.inject, query, hits, characters, **where)
 
-    async def aforget(self, memory: int | Hit, *, erase: bool = False) -> list[int]:
+    async def aforget(self, memory: int | Hit, *, erase: bool = False) -> Forgotten:
         """`forget`, to be awaited."""
         from asyncio import to_thread
 

@@ -368,9 +368,9 @@ impl MemoryStore {
         self.with(py, |memory| json(&memory.why(id)?))
     }
 
-    /// Forgets a memory; gives the numbers of all that went with it.
-    fn forget(&self, py: Python<'_>, id: i64, erase: bool) -> PyResult<Vec<i64>> {
-        self.with(py, |memory| memory.forget(id, erase))
+    /// Forgets a memory; gives what went with it, as JSON.
+    fn forget(&self, py: Python<'_>, id: i64, erase: bool) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.forget_telling(id, erase)?))
     }
 
     /// Forgets a user and erases what was kept of that one; gives what went, as JSON.

@@ -4,6 +4,7 @@ network. Those of the README and of the first page need no key either.
 
 from __future__ import annotations
 
+import codeop
 import json
 import os
 import re
@@ -83,6 +84,53 @@ def test_n1_the_first_examples_run_in_an_interactive_session(tmp_path):
         assert "came to its end" in done.stdout, f"{page}:{line}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr, f"{page}:{line}\n{done.stdout}{done.stderr}"
         assert "SyntaxError" not in done.stderr, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+def test_n1_examples_can_be_pasted_into_a_prompt():
+    # A prompt takes one statement at a time, and wants a blank line behind a block and none inside.
+    for page, line, code in (example.values for example in examples()):
+        taken: list[str] = []
+        for at, words in enumerate(code.splitlines(), line):
+            taken.append(words)
+            try:
+                if codeop.compile_command("\n".join(taken), f"{page}:{at}", "single") is not None:
+                    taken.clear()
+            except SyntaxError as error:
+                pytest.fail(f"{page}:{at}: {error}")
+        # What the last empty line of the prompt ends.
+        assert codeop.compile_command("\n".join([*taken, "", ""]), f"{page}:{line}", "single") is not None
+
+
+CELL = """
+import ast, asyncio, inspect, sys
+
+async def notebook(code):
+    made = eval(compile(code, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), {"__name__": "__main__"})
+    if inspect.iscoroutine(made):
+        await made
+
+asyncio.run(notebook(sys.stdin.read()))
+"""
+
+
+@pytest.mark.parametrize(("page", "line", "code"), [one for one in examples() if "run" in one.values[2]])
+def test_n1_examples_run_in_a_notebook_whose_loop_is_running(page, line, code, tmp_path):
+    # What has to be written otherwise there says so on its line.
+    code = re.sub(r"^(.*)asyncio\.run\(.*# in a notebook: (.*)$", r"\2", code, flags=re.MULTILINE)
+    environment = {name: value for name, value in os.environ.items() if name not in KEYS}
+    environment |= {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+    environment |= {} if page in KEYLESS else dict.fromkeys(KEYS[:3], "no-key-at-all")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CELL],
+        input=code,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
 
 
 @pytest.mark.timeout(300)

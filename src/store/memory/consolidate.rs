@@ -172,6 +172,7 @@ type Said = (String, Option<String>, Option<String>, Option<String>);
 struct Telling {
     id: i64,
     trust: usize,
+    expires: Option<f64>,
     text: String,
     tags: String,
     entities: String,
@@ -184,7 +185,7 @@ struct Telling {
 fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec<Note>> {
     let mut groups: BTreeMap<Said, Vec<Telling>> = BTreeMap::new();
     let mut statement = transaction.prepare(
-        "SELECT id, text, trust, category, tags, entities, user, speaker FROM memories \
+        "SELECT id, text, trust, category, tags, entities, user, speaker, expires_at FROM memories \
          WHERE state = 0 AND kind = 0 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id",
     )?;
     let mut rows = statement.query([now()])?;
@@ -194,9 +195,14 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
             continue;
         }
         let said = (identity(text).into_owned(), row.get(6)?, row.get(3)?, row.get(7)?);
-        let trust = row.get(2)?;
-        let telling =
-            Telling { id: row.get(0)?, trust, text: text.to_owned(), tags: row.get(4)?, entities: row.get(5)? };
+        let telling = Telling {
+            id: row.get(0)?,
+            trust: row.get(2)?,
+            expires: row.get(8)?,
+            text: text.to_owned(),
+            tags: row.get(4)?,
+            entities: row.get(5)?,
+        };
         groups.entry(said).or_default().push(telling);
     }
     let repeats = rules.repeats.max(2);
@@ -232,6 +238,7 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
             entities: Some(labels(|telling| &telling.entities)),
             source: Some("consolidation".to_owned()),
             trust: Trust::ALL.get(trust).copied().unwrap_or(Trust::Untrusted),
+            expires: end(&tellings, repeats),
             derived_from: tellings.iter().map(|telling| telling.id).collect(),
             ..Note::default()
         };
@@ -242,15 +249,23 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
     Ok(facts)
 }
 
+/// When a fact ends that these episodes say: when so few of them are left that they would not have made it.
+fn end(tellings: &[Telling], repeats: usize) -> Option<f64> {
+    let mut ends: Vec<f64> = tellings.iter().map(|telling| telling.expires.unwrap_or(f64::INFINITY)).collect();
+    ends.sort_by(|one, other| other.total_cmp(one));
+    ends.get(repeats - 1).copied().filter(|end| end.is_finite())
+}
+
 /// Whether a fact was made from one of these episodes before, no less trusted, or was and is forgotten: it stands, or
-/// does not come back.
+/// does not come back. One that ended may be made anew.
 fn is_made(transaction: &Transaction<'_>, tellings: &[Telling], trust: usize) -> rusqlite::Result<bool> {
     let mut made = transaction.prepare_cached(
         "SELECT 1 FROM memory_derivations JOIN memories ON memories.id = child WHERE parent = ?1 AND kind = 1 \
-         AND (trust >= ?2 OR state = 1)",
+         AND ((trust >= ?2 AND (expires_at IS NULL OR expires_at > ?3)) \
+         OR (state = 1 AND (expires_at IS NULL OR expires_at > changed_at)))",
     )?;
     for telling in tellings {
-        if made.exists((telling.id, trust))? {
+        if made.exists((telling.id, trust, now()))? {
             return Ok(true);
         }
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::{
     Memory,
-    after::{ErasedLine, remove_lines, tag_of},
+    after::{ErasedLine, NOTE, remove_lines, tag_of},
     write::checksum,
 };
 use crate::{
@@ -79,6 +79,8 @@ pub(super) fn erase(transaction: &Transaction<'_>, ids: &[i64]) -> rusqlite::Res
             transaction.prepare_cached(&format!("DELETE FROM memory_{table} WHERE memory = ?1"))?.execute([id])?;
         }
     }
+    // What is noted of lines of files is noted anew when these are read.
+    transaction.prepare_cached("DELETE FROM memory_notes WHERE name LIKE ?1")?.execute([format!("{NOTE}%")])?;
     for session in sessions {
         let used = transaction.prepare_cached("SELECT 1 FROM memories WHERE session = ?1")?.exists([&session])?;
         if !used && !session.is_empty() {
@@ -120,9 +122,16 @@ fn read_traces(
 }
 
 impl Traces {
-    /// Takes the lines of what was erased out of files of preferences.
-    pub(super) fn leave_files(&self) -> Result<()> {
-        self.lines.iter().try_for_each(|(path, lines)| remove_lines(Path::new(path), lines))
+    /// Takes the lines of what was erased out of files of preferences; gives those in which the words still stand in
+    /// lines of people's own.
+    pub(super) fn leave_files(&self) -> Result<Vec<String>> {
+        let mut left = Vec::new();
+        for (path, lines) in &self.lines {
+            if remove_lines(Path::new(path), lines)? {
+                left.push(path.clone());
+            }
+        }
+        Ok(left)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use serde::Serialize;
 use serde_json::json;
+use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Memory,
@@ -22,6 +23,15 @@ use crate::{
     },
 };
 
+/// What went with a memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Forgot {
+    /// The numbers of the memories.
+    pub memories: Vec<i64>,
+    /// The files of preferences in which erased words still stand, in lines of people's own.
+    pub left_in: Vec<String>,
+}
+
 /// What went with a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ForgottenUser {
@@ -33,6 +43,10 @@ pub struct ForgottenUser {
     pub work: usize,
     /// Records of the audit that named the user or a run of that one.
     pub audit: usize,
+    /// The files of preferences in which erased words still stand, in lines of people's own.
+    pub left_in: Vec<String>,
+    /// Users whose names differ from this one in nothing but case, white space and composition.
+    pub similar: Vec<String>,
 }
 
 /// What holds this share of a memory's terms says it again.
@@ -46,6 +60,11 @@ impl Memory {
     /// of the bytes of the store; what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what
     /// is still to be done, by the same call.
     pub fn forget(&self, id: i64, erase: bool) -> Result<Vec<i64>> {
+        self.forget_telling(id, erase).map(|forgot| forgot.memories)
+    }
+
+    /// Forgets a memory as [`forget`](Self::forget) does; says also where its words are left.
+    pub fn forget_telling(&self, id: i64, erase: bool) -> Result<Forgot> {
         let trouble = self.trouble();
         let mut connection = self.writing()?;
         if erase {
@@ -67,12 +86,12 @@ impl Memory {
         let told = event("memory_forgotten", &json!({"ids": forgotten, "erased": erase}));
         audit::write(&transaction, &Whose { session, ..Whose::default() }, &told).map_err(&trouble)?;
         // A file that can't be written is told before anything is gone.
-        traces.as_ref().map_or(Ok(()), Traces::leave_files)?;
+        let left_in = traces.as_ref().map_or(Ok(Vec::new()), Traces::leave_files)?;
         transaction.commit().map_err(&trouble)?;
         if erase {
             self.finish_erasing(&connection)?;
         }
-        Ok(forgotten)
+        Ok(Forgot { memories: forgotten, left_in })
     }
 
     /// Forgets a user and erases all that was kept of that one: memories, relations, the work after turns, lines of
@@ -110,14 +129,32 @@ impl Memory {
             let audited = audit::erase_user(&transaction, user, &traces)?;
             let told = event("memory_forgotten", &json!({"ids": memories, "erased": true}));
             audit::write(&transaction, &Whose::default(), &told)?;
-            Ok((ForgottenUser { memories, relations, work, audit: audited }, traces))
+            let left_in = Vec::new();
+            let similar = similar(&transaction, user)?;
+            Ok((ForgottenUser { memories, relations, work, audit: audited, left_in, similar }, traces))
         };
-        let (forgotten, traces) = forget().map_err(&trouble)?;
-        traces.leave_files()?;
+        let (mut forgotten, traces) = forget().map_err(&trouble)?;
+        forgotten.left_in = traces.leave_files()?;
         transaction.commit().map_err(&trouble)?;
         self.finish_erasing(&connection)?;
         Ok(forgotten)
     }
+}
+
+/// The users whose names differ from one in nothing but case, white space and composition. They are others: whose a
+/// memory is is decided letter by letter.
+fn similar(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>> {
+    let key = |name: &str| key_of(&name.nfkc().collect::<String>()).nfkc().collect::<String>();
+    let wanted = key(user);
+    connection
+        .prepare_cached(
+            "SELECT user FROM memories UNION SELECT user FROM memory_relations UNION SELECT user FROM audit \
+             UNION SELECT json_extract(payload, '$.user') FROM work WHERE json_valid(payload) \
+             UNION SELECT json_extract(about, '$.user') FROM work_turns WHERE json_valid(about) ORDER BY 1",
+        )?
+        .query_map([], |row| row.get::<_, Option<String>>(0))?
+        .filter_map(|name| name.map(|name| name.filter(|name| name != user && key(name) == wanted)).transpose())
+        .collect()
 }
 
 fn exists(connection: &Connection, id: i64) -> rusqlite::Result<bool> {

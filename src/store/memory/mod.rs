@@ -36,7 +36,7 @@ use rusqlite::Connection;
 pub(in crate::store) use self::erase::Traces;
 pub use self::{
     consolidate::{Consolidated, Rules},
-    forget::ForgottenUser,
+    forget::{Forgot, ForgottenUser},
     graph::{Neighbour, RELATIONS, Relation},
     inject::{Injection, Shape},
     kinds::{Hit, Kind, Note, Query, Record, Trust},

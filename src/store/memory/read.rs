@@ -191,9 +191,7 @@ impl Memory {
                 let most = hits.len().saturating_add(query.limit);
                 take(sure, most, &mut hits).map_err(&trouble)?;
             }
-            let mut hits = checked_first(hits);
-            hits.truncate(query.limit);
-            return Ok(hits);
+            return Ok(with_checked(checked_first(hits), query.limit));
         }
     }
 
@@ -356,6 +354,22 @@ fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
     let ordered = order.into_iter().zip(scores);
     ordered.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
+}
+
+/// The best `limit` hits. Half of these places are kept for what somebody stands for and fits: no number of others
+/// crowds it out.
+fn with_checked(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    let is_sure = |hit: &Hit| hit.record.trust >= Trust::User;
+    let rest = hits.split_off(limit.min(hits.len()));
+    let there = hits.iter().filter(|hit| is_sure(hit)).count();
+    let kept: Vec<Hit> = rest.into_iter().filter(is_sure).take((limit / 2).saturating_sub(there)).collect();
+    for _ in &kept {
+        let last = hits.iter().rposition(|hit| !is_sure(hit));
+        last.map(|at| hits.remove(at));
+    }
+    hits.extend(kept);
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score));
+    hits
 }
 
 /// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as

@@ -168,6 +168,19 @@ pub(super) fn derived_trust(connection: &Connection, note: &Note) -> rusqlite::R
     Ok(Ok(trust))
 }
 
+/// When the last of some memories ends, if all of them do: what is made of them lasts no longer, unless it says so.
+fn end_of(connection: &Connection, ids: &[i64]) -> rusqlite::Result<Option<f64>> {
+    let mut end: Option<f64> = None;
+    for id in ids {
+        let mut statement = connection.prepare_cached("SELECT expires_at FROM memories WHERE id = ?1")?;
+        let Some(one) = statement.query_row([id], |row| row.get::<_, Option<f64>>(0)).optional()?.flatten() else {
+            return Ok(None);
+        };
+        end = Some(end.map_or(one, |end| end.max(one)));
+    }
+    Ok(end)
+}
+
 /// What says that a text is as it was stored.
 pub(super) fn checksum(text: &str) -> i64 {
     xxh3_64(text.as_bytes()).cast_signed()
@@ -184,12 +197,13 @@ pub(super) fn store(
     let (text, level) = without_secrets(note.text.trim_end());
     let text = text.as_ref();
     let known = known(transaction, (note, text), trust, time)?;
+    let expires = if note.expires.is_some() { note.expires } else { end_of(transaction, &note.derived_from)? };
     let id = if let Some((id, held)) = known {
         transaction
             .prepare_cached("UPDATE memories SET revision = ?2, seen = seen + 1, changed_at = ?3 WHERE id = ?1")?
             .execute((id, revision, time))?;
         if held == trust {
-            tell_again(transaction, id, note)?;
+            tell_again(transaction, id, note, expires)?;
         }
         id
     } else {
@@ -217,7 +231,7 @@ pub(super) fn store(
                 note.importance.unwrap_or(0.5),
                 note.at,
                 time,
-                note.expires,
+                expires,
                 fingerprint(text),
                 checksum(text),
                 note.user,
@@ -247,7 +261,7 @@ pub(super) fn store(
 }
 
 /// Adds to a fact what another telling of equal trust says beside the text. When it ends is as the newest telling says.
-fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note) -> rusqlite::Result<()> {
+fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note, expires: Option<f64>) -> rusqlite::Result<()> {
     let (tags, entities): (String, String) = transaction
         .prepare_cached("SELECT tags, entities FROM memories WHERE id = ?1")?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -270,7 +284,7 @@ fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note) -> rusqlite::
             joined(&tags, &note.tags),
             joined(&entities, note.entities.as_deref().unwrap_or_default()),
             note.importance.unwrap_or(0.0),
-            note.expires,
+            expires,
             note.at,
         ))
         .map(drop)

@@ -28,6 +28,7 @@ use crate::{
         audit::{self, Whose},
         memory::{
             Memory,
+            after::lines::{self, Block, HEADING, Known, Mark, Piece, is_part, plain, shown, squeezed},
             forget::forget_all,
             identity::{identity, is_same},
             kinds::{Kind, Note, Trust},
@@ -39,10 +40,6 @@ use crate::{
     },
 };
 
-/// The heading that our lines stand under.
-const HEADING: &str = "## Preferences";
-/// How the line behind a user's lines begins; whose they are follows, as in their marks.
-const END: &str = "<!-- end";
 /// What a new file begins with.
 const HEAD: &str = "# Memory\n\nWhat was noticed about how you like things. Edit it freely: a line that you change is changed in \
                     memory, one that you\nremove is forgotten, one that you add is learned.\n";
@@ -69,12 +66,6 @@ struct Wanted {
     user: Option<String>,
     #[serde(default)]
     session: String,
-}
-
-/// A line of the file.
-enum Line {
-    Other(String),
-    Item { text: String, id: Option<i64> },
 }
 
 impl Memory {
@@ -139,23 +130,46 @@ pub(in crate::store::memory) struct ErasedLine {
     pub(in crate::store::memory) tag: String,
 }
 
-/// Takes the lines of memories that were erased out of a file, whatever people made of those with a mark.
-pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine]) -> Result<()> {
+/// Takes the lines of memories that were erased out of a file, whatever people and formatters made of them. Gives
+/// whether their words still stand in what is somebody else's.
+pub(in crate::store::memory) fn remove_lines(path: &Path, erased: &[ErasedLine]) -> Result<bool> {
     let _alone = alone();
-    let Some(before) = read(path)? else { return Ok(()) };
-    let gone = |line: &str| {
-        let Some((text, mark)) = item(line) else { return false };
-        erased.iter().any(|one| match mark {
-            Some(Mark::Of(id, tag)) => id == one.id && tag == one.tag,
-            Some(Mark::Number(id)) => id == one.id && is_same(&text, &one.text),
-            None => is_same(&text, &one.text),
-        })
-    };
-    let mut text = String::with_capacity(before.len());
-    for line in before.split_inclusive('\n').filter(|line| !gone(line.trim_end_matches(['\n', '\r']))) {
-        text.push_str(line);
+    let Some(before) = read(path)? else { return Ok(false) };
+    let mut blocks = lines::read(&before);
+    let known = Known::of((0_i64..).zip(erased.iter().map(|one| one.text.as_str())));
+    lines::rejoin(&mut blocks, |text| known.has(text));
+    for block in &mut blocks {
+        let gone = |piece: &Piece| {
+            let said = known.said(block, piece);
+            (0_i64..).zip(erased).any(|(at, one)| match &piece.mark {
+                Some(Mark::Of(id, tag)) => *tag == one.tag && (*id == one.id || said.contains(&at)),
+                Some(Mark::Number(id)) => *id == one.id && said.contains(&at),
+                Some(Mark::End(_)) => false,
+                None => said.contains(&at),
+            })
+        };
+        let kept: Vec<Piece> = block.pieces.iter().filter(|piece| !gone(piece)).cloned().collect();
+        block.pieces = kept;
     }
-    if text == before { Ok(()) } else { replace(path, Some(&before), &text) }
+    blocks.retain(|block| !block.is_gone());
+    let rest: Vec<String> = blocks.iter().flat_map(|block| &block.pieces).map(|piece| shown(&piece.text)).collect();
+    let left = erased.iter().map(|one| shown(&one.text)).any(|text| rest.iter().any(|piece| is_part(&text, piece)));
+    let text = written(&blocks, &before);
+    if !is_same_file(&text, &before) {
+        replace(path, Some(&before), &text)?;
+    }
+    Ok(left)
+}
+
+/// The text of a file, with the ends of lines that it had.
+fn written(blocks: &[Block], before: &str) -> String {
+    let end = if before.contains("\r\n") { "\r\n" } else { "\n" };
+    blocks.iter().flat_map(Block::written).flat_map(|line| [line, end.to_owned()]).collect()
+}
+
+/// Whether nothing but empty lines at the end tells two texts apart.
+fn is_same_file(text: &str, before: &str) -> bool {
+    text.trim_end_matches(['\r', '\n']) == before.trim_end_matches(['\r', '\n'])
 }
 
 /// One thread of a process is at files of preferences at a time, whatever stores it has open. Nobody waits for longer
@@ -229,106 +243,206 @@ impl Step<'_> {
     /// The text that the file shall have; `None` if it may stay as it is.
     fn bring(&self, before: Option<&str>, done: &mut Synced) -> rusqlite::Result<Option<String>> {
         let rows = self.rows()?;
-        let (mut lines, doubtful) = parsed(before.unwrap_or_default(), &self.tag, &rows);
-        let cut = before.is_some_and(|before| self.is_cut(before, &rows));
+        let text = before.unwrap_or_default();
+        let mut blocks = lines::read(text);
+        let named = lines::named(text);
+        let is_named = |id: i64| named.contains(&(id, self.tag.clone()));
+        let cut = before.is_some() && self.is_cut(text, &blocks, rows.iter().filter(|(id, _)| !is_named(**id)));
         if cut {
-            lines.pop();
+            blocks.pop();
         }
-        let whole = !cut && lines.iter().any(is_heading) && self.was_here(before.unwrap_or_default(), &lines);
+        let whole = !cut && blocks.iter().any(Block::is_heading) && self.was_here(&blocks);
+        let known = Known::of(rows.iter().map(|(id, was)| (*id, was.as_str())));
+        let mut others = self.others()?;
+        lines::rejoin(&mut blocks, |text| known.has(text) || others.have(text));
+        let doubtful = self.sort_out(&mut blocks, &rows, &known);
+        others.mark(&blocks, &self.tag);
         if before.is_some() {
-            let removable = rows.keys().filter(|id| whole && !doubtful.contains(id)).copied().collect();
-            self.take_in(&mut lines, &rows, removable, done)?;
+            let said: HashSet<i64> = blocks
+                .iter()
+                .flat_map(|block| block.pieces.iter().map(move |piece| (block, piece)))
+                .filter(|(_, piece)| !matches!(piece.mark, Some(Mark::Of(..))))
+                .flat_map(|(block, piece)| known.said(block, piece))
+                .collect();
+            let is_left = |id: &i64| said.contains(id) || is_named(*id);
+            let removable = rows.keys().filter(|id| whole && !doubtful.contains(id) && !is_left(id)).copied().collect();
+            let found = Found { rows: &rows, known: &known, others: &others, removable };
+            self.take_in(&mut blocks, found, done)?;
+            self.note_others(&blocks, &others)?;
         }
         let live = self.live()?;
-        // What was forgotten leaves the file, and what stands there twice stands there once.
-        let mut seen = BTreeSet::new();
-        lines.retain(|line| match line {
-            Line::Item { id: Some(id), .. } => live.contains_key(id) && seen.insert(*id),
-            _ => true,
-        });
+        self.tidy(&mut blocks, &rows, &live);
+        let seen: BTreeSet<i64> = ours(&blocks).filter_map(Piece::id).collect();
         let mut said: HashSet<String> =
             seen.iter().filter_map(|id| live.get(id)).map(|one| identity(&plain(&one.text)).into_owned()).collect();
-        let new: Vec<Line> = live
+        let new: Vec<Block> = live
             .iter()
             .filter(|(id, one)| !seen.contains(id) && said.insert(identity(&plain(&one.text)).into_owned()))
-            .map(|(id, one)| Line::Item { text: plain(&one.text), id: Some(*id) })
+            .map(|(id, one)| Block::new(&plain(&one.text), Mark::Of(*id, self.tag.clone())))
             .collect();
         if before.is_none() && new.is_empty() {
             return Ok(None);
         }
         done.written = new.len();
-        put_in(&mut lines, new, before.is_none_or(|before| before.trim().is_empty()));
-        self.put_end(&mut lines);
-        let end = if before.is_some_and(|before| before.contains("\r\n")) { "\r\n" } else { "\n" };
-        let mut text = String::new();
-        for line in &lines {
-            match line {
-                Line::Other(other) => text.push_str(other),
-                Line::Item { text: item, id } => {
-                    text.push_str(&self.written(item, *id));
-                    if let Some(id) = id {
-                        self.list(*id, item)?;
-                    }
-                }
+        put_in(&mut blocks, new, text.trim().is_empty());
+        self.put_end(&mut blocks);
+        for piece in ours(&blocks) {
+            if let Some(id) = piece.id() {
+                self.list(id, &piece.text)?;
             }
-            text.push_str(end);
         }
-        let same =
-            before.is_some_and(|before| before.trim_end_matches(['\r', '\n']) == text.trim_end_matches(['\r', '\n']));
+        let text = written(&blocks, text);
+        let same = before.is_some_and(|before| is_same_file(&text, before));
         Ok((!same).then_some(text))
     }
 
-    /// Takes in what people did to the lines. Of those that are not there, the `removable` ones were removed by a
-    /// person.
-    fn take_in(
-        &self,
-        lines: &mut [Line],
-        rows: &BTreeMap<i64, String>,
-        removable: BTreeSet<i64>,
-        done: &mut Synced,
-    ) -> rusqlite::Result<()> {
+    /// Says which pieces are to be brought in step: those with our mark wherever they stand, and items without a mark
+    /// under our heading. Gives numbers of ours that are not to be taken for removed.
+    fn sort_out(&self, blocks: &mut [Block], rows: &BTreeMap<i64, String>, known: &Known) -> BTreeSet<i64> {
+        let mut doubtful = BTreeSet::new();
+        for block in blocks {
+            let said: Vec<Vec<i64>> = block.pieces.iter().map(|piece| known.said(block, piece)).collect();
+            let item = block.listed && block.under;
+            for (piece, said) in block.pieces.iter_mut().zip(said) {
+                piece.ours = match piece.mark.clone() {
+                    None => item && piece.text.contains(char::is_alphanumeric),
+                    Some(Mark::Of(_, tag)) if tag == self.tag => {
+                        piece.changed |= !piece.neat;
+                        !piece.text.is_empty()
+                    }
+                    // A number alone may be that of another store or user, unless it says what ours does.
+                    Some(Mark::Number(id)) if rows.contains_key(&id) => {
+                        let same = said.contains(&id);
+                        doubtful.extend((!same).then_some(id));
+                        piece.set_mark(same.then(|| Mark::Of(id, self.tag.clone())));
+                        true
+                    }
+                    Some(Mark::End(tag)) => {
+                        piece.changed |= tag == self.tag && !piece.neat;
+                        false
+                    }
+                    _ => false,
+                };
+            }
+        }
+        doubtful
+    }
+
+    /// Takes in what people did to the lines.
+    fn take_in(&self, blocks: &mut [Block], found: Found<'_>, done: &mut Synced) -> rusqlite::Result<()> {
+        let Found { rows, known, others, removable } = found;
         let revision = next_revision(self.transaction)?;
         let mut live = self.live()?;
-        let as_it_was = |line: &Line| match line {
-            Line::Item { text, id: Some(id) } if rows.get(id).is_some_and(|was| is_same(was, text)) => Some(*id),
-            _ => None,
-        };
-        let unchanged: BTreeSet<i64> = lines.iter().filter_map(as_it_was).collect();
+        let mut unchanged = BTreeSet::new();
+        for block in blocks.iter() {
+            for piece in block.pieces.iter().filter(|piece| piece.ours) {
+                unchanged.extend(piece.id().filter(|id| known.said(block, piece).contains(id)));
+            }
+        }
         let mut present = unchanged.clone();
-        for line in lines.iter_mut() {
-            let Line::Item { text, id } = line else { continue };
-            let marked = id.and_then(|id| Some((id, rows.get(&id)?)));
-            match marked {
-                Some((_, was)) if is_same(was, text) => {}
-                // A person says it otherwise now.
-                Some((known, _)) if !unchanged.contains(&known) => {
+        for block in blocks {
+            let said: Vec<Vec<i64>> = block.pieces.iter().map(|piece| known.said(block, piece)).collect();
+            for (piece, said) in block.pieces.iter_mut().zip(said).filter(|(piece, _)| piece.ours) {
+                let (id, text) = (piece.id(), piece.text.clone());
+                let marked = id.filter(|id| rows.contains_key(id));
+                // What its own mark names, or one of our lines whose mark went elsewhere.
+                let missing = |id: &&i64| !present.contains(*id) && live.contains_key(id);
+                let row = marked.filter(|id| said.contains(id)).or_else(|| said.iter().find(missing).copied());
+                let told = |one: &Live| one.trust >= Trust::User && is_same(&plain(&one.text), &text);
+                let alike = || {
+                    let own = id.filter(|id| live.get(id).is_some_and(|one| is_same(&plain(&one.text), &text)));
+                    own.or_else(|| live.iter().find(|(_, one)| told(one)).map(|(id, _)| *id))
+                };
+                let next = if let Some(row) = row {
+                    piece.text = rows.get(&row).cloned().unwrap_or(text);
+                    Some(row)
+                } else if marked.is_none() && id.is_some_and(|id| !live.contains_key(&id)) && self.is_gone(id, &text)? {
+                    // Its memory was forgotten, and another way than by the file: the line goes.
+                    id
+                } else if let Some(same) = alike().filter(|_| marked.is_none_or(|id| unchanged.contains(&id))) {
+                    Some(same)
+                } else if others.said(&text, id.is_some()) {
+                    None
+                } else if let Some(known) = marked.filter(|id| !unchanged.contains(id)) {
+                    // A person says it otherwise now.
                     for gone in forget_all(self.transaction, vec![known], revision, false)? {
                         live.remove(&gone);
                     }
                     self.unlist(known)?;
-                    *id = Some(self.learn(text, revision)?);
                     done.changed += 1;
-                }
-                // Its memory was forgotten, and another way than by the file: the line goes.
-                None if id.is_some_and(|id| !live.contains_key(&id)) && self.is_gone(*id, text)? => {}
-                _ => {
-                    let told = |one: &Live| one.trust >= Trust::User && is_same(&plain(&one.text), text);
-                    let own = id.filter(|id| live.get(id).is_some_and(|one| is_same(&plain(&one.text), text)));
-                    let same = own.or_else(|| live.iter().find(|(_, one)| told(one)).map(|(id, _)| *id));
-                    *id = Some(if let Some(same) = same {
-                        same
-                    } else {
-                        done.learned += 1;
-                        self.learn(text, revision)?
-                    });
-                }
+                    Some(self.learn(&text, revision)?)
+                } else {
+                    done.learned += 1;
+                    Some(self.learn(&text, revision)?)
+                };
+                piece.ours = next.is_some();
+                piece.set_mark(next.map(|id| Mark::Of(id, self.tag.clone())));
+                present.extend(next);
             }
-            present.extend(*id);
         }
         for id in removable.into_iter().filter(|id| live.contains_key(id) && !present.contains(id)) {
             forget_all(self.transaction, vec![id], revision, false)?;
             self.unlist(id)?;
             done.removed += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes out what was forgotten, what stands there twice, and marks of ours that lost their text, which is put back
+    /// where nothing else says it.
+    fn tidy(&self, blocks: &mut Vec<Block>, rows: &BTreeMap<i64, String>, live: &BTreeMap<i64, Live>) {
+        let present: BTreeSet<i64> = ours(blocks).filter_map(Piece::id).collect();
+        for piece in blocks.iter_mut().flat_map(|block| &mut block.pieces) {
+            let own = matches!(&piece.mark, Some(Mark::Of(_, tag)) if *tag == self.tag);
+            if own && piece.text.is_empty() {
+                let one = piece.id().filter(|id| !present.contains(id)).and_then(|id| Some((id, live.get(&id)?)));
+                if let Some((id, one)) = one {
+                    piece.text = rows.get(&id).cloned().unwrap_or_else(|| plain(&one.text));
+                }
+                piece.ours = true;
+                piece.changed = true;
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let mut stays = |piece: &Piece| {
+            let fine = |id: i64| live.contains_key(&id) && !piece.text.is_empty();
+            !piece.ours || piece.id().is_none_or(|id| fine(id) && seen.insert(id))
+        };
+        for block in blocks.iter_mut() {
+            block.pieces.retain(&mut stays);
+        }
+        blocks.retain(|block| !block.is_gone());
+    }
+
+    /// What others said in the file, as far as the store knows.
+    fn others(&self) -> rusqlite::Result<Others> {
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT line FROM memory_files JOIN memories ON id = memory WHERE path = ?1 AND user IS NOT ?2 AND state = 0",
+        )?;
+        let rows = statement.query_map((self.name, self.user), |row| row.get(0))?;
+        let rows: Vec<String> = rows.collect::<Result<_, _>>()?;
+        let rows: HashSet<String> = rows.iter().map(|line| shown(line)).collect();
+        // None of their words is kept.
+        let note = format!("{NOTE}{:016x} ", xxh3_64(format!("{}\n{}", self.name, self.tag).as_bytes()));
+        let mut statement = self.transaction.prepare_cached("SELECT name FROM memory_notes WHERE name LIKE ?1")?;
+        let noted = statement.query_map([format!("{note}%")], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let squeezed = rows.iter().map(|line| squeezed(line)).collect();
+        Ok(Others { rows, squeezed, noted, marked: HashSet::new(), torn: false, note })
+    }
+
+    /// Notes what bears the mark of others, until it stands there no more.
+    fn note_others(&self, blocks: &[Block], others: &Others) -> rusqlite::Result<()> {
+        let bare = blocks.iter().flat_map(|block| &block.pieces).filter(|piece| piece.mark.is_none());
+        let left: HashSet<String> = bare.map(|piece| others.note_of(&squeezed(&shown(&piece.text)))).collect();
+        let marked = others.marked.iter().map(|text| others.note_of(&squeezed(text)));
+        let wanted: HashSet<String> = others.noted.intersection(&left).cloned().chain(marked).collect();
+        for name in others.noted.difference(&wanted) {
+            self.transaction.prepare_cached("DELETE FROM memory_notes WHERE name = ?1")?.execute([name])?;
+        }
+        for name in wanted.difference(&others.noted) {
+            self.transaction
+                .prepare_cached("INSERT OR REPLACE INTO memory_notes VALUES (?1, ?2)")?
+                .execute((name, self.time))?;
         }
         Ok(())
     }
@@ -342,51 +456,43 @@ impl Step<'_> {
         Ok(was.is_some_and(|was| was.is_empty() || is_same(&plain(&was), text)))
     }
 
-    /// Whether the file ends in the middle of a line of ours: somebody was not done writing it.
-    fn is_cut(&self, text: &str, rows: &BTreeMap<i64, String>) -> bool {
-        let last = text.rsplit('\n').next().unwrap_or_default();
-        let is_start_of = |line: &str| line.len() > last.len() && line.starts_with(last);
-        !last.is_empty()
-            && rows.iter().any(|(id, was)| last != format!("- {was}") && is_start_of(&self.written(was, Some(*id))))
+    /// Whether the file ends in the middle of one of these lines of ours: somebody was not done writing it.
+    fn is_cut<'a>(&self, text: &str, blocks: &[Block], mut rows: impl Iterator<Item = (&'a i64, &'a String)>) -> bool {
+        let last = blocks.last().filter(|last| !text.ends_with('\n') && !last.pieces.is_empty());
+        last.is_some_and(|last| {
+            rows.any(|(id, was)| {
+                let mark = Mark::Of(*id, self.tag.clone()).written();
+                last.begins(&format!("{was} {mark}")) && shown(&last.body) != shown(was)
+            })
+        })
     }
 
     /// Whether this user's lines were put into the file as it is: their end stands there. Another user may have put the
     /// heading back into a file that lost all, and a file that lost its end may have lost lines. Older versions wrote
     /// no ends, and marks of numbers alone.
-    fn was_here(&self, text: &str, lines: &[Line]) -> bool {
-        lines.iter().any(|line| self.is_end(line))
-            || text.lines().any(|line| matches!(item(line), Some((_, Some(Mark::Number(_))))))
-    }
-
-    fn is_end(&self, line: &Line) -> bool {
-        matches!(line, Line::Other(text) if text.trim() == self.end())
-    }
-
-    /// What stands behind this user's lines.
-    fn end(&self) -> String {
-        format!("{END} {} -->", self.tag)
+    fn was_here(&self, blocks: &[Block]) -> bool {
+        let here = |piece: &Piece| piece.is_end_of(&self.tag) || matches!(piece.mark, Some(Mark::Number(_)));
+        blocks.iter().flat_map(|block| &block.pieces).any(here)
     }
 
     /// Puts the end behind this user's lines, where there is our heading.
-    fn put_end(&self, lines: &mut Vec<Line>) {
-        let Some(heading) = lines.iter().rposition(is_heading) else { return };
-        let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. })).unwrap_or(heading);
-        if lines.iter().rposition(|line| self.is_end(line)).is_some_and(|end| end > last) {
+    fn put_end(&self, blocks: &mut Vec<Block>) {
+        let Some(heading) = blocks.iter().rposition(Block::is_heading) else { return };
+        let ends = |block: &Block| block.pieces.iter().any(|piece| piece.is_end_of(&self.tag));
+        let last = blocks.iter().rposition(Block::is_ours).unwrap_or(heading);
+        if blocks.iter().rposition(ends).is_some_and(|end| end > last) {
             return;
         }
-        lines.retain(|line| !self.is_end(line));
-        let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
-        let mut at = last.or_else(|| lines.iter().rposition(is_heading)).map_or(lines.len(), |last| last + 1);
-        let is_other_end = |line: &Line| matches!(line, Line::Other(text) if text.trim().starts_with(END));
-        while lines.get(at).is_some_and(is_other_end) {
+        for block in blocks.iter_mut() {
+            block.pieces.retain(|piece| !piece.is_end_of(&self.tag));
+        }
+        blocks.retain(|block| !block.is_gone());
+        let last = blocks.iter().rposition(Block::is_ours);
+        let mut at = last.or_else(|| blocks.iter().rposition(Block::is_heading)).map_or(blocks.len(), |last| last + 1);
+        while blocks.get(at).is_some_and(Block::is_only_ends) {
             at += 1;
         }
-        lines.insert(at, Line::Other(self.end()));
-    }
-
-    /// A line of ours as it stands in the file.
-    fn written(&self, text: &str, id: Option<i64>) -> String {
-        id.map_or_else(|| format!("- {text}"), |id| format!("- {text} <!-- {id} {} -->", self.tag))
+        blocks.insert(at, Block::new("", Mark::End(self.tag.clone())));
     }
 
     /// The lines of this user that stood in the file.
@@ -447,105 +553,101 @@ struct Live {
     trust: Trust,
 }
 
+/// What is known when the changes of people are taken in.
+struct Found<'a> {
+    /// Our lines as they stood in the file.
+    rows: &'a BTreeMap<i64, String>,
+    known: &'a Known,
+    others: &'a Others,
+    /// Those that a person removed, if nothing says them.
+    removable: BTreeSet<i64>,
+}
+
+/// What others said in the file, as it is shown.
+struct Others {
+    /// The lines of other users of the store.
+    rows: HashSet<String>,
+    /// The same without white space.
+    squeezed: HashSet<String>,
+    /// What bore the mark of others when the file was read last.
+    noted: HashSet<String>,
+    /// What bears it now.
+    marked: HashSet<String>,
+    /// Whether a mark of others lost its text.
+    torn: bool,
+    /// What the names of notes begin with.
+    note: String,
+}
+
+impl Others {
+    /// Looks at what bears a mark that is not this one.
+    fn mark(&mut self, blocks: &[Block], own: &str) {
+        let foreign = |piece: &&Piece| matches!(&piece.mark, Some(Mark::Of(_, tag)) if tag != own);
+        for piece in blocks.iter().flat_map(|block| &block.pieces).filter(foreign) {
+            self.torn |= piece.text.is_empty();
+            self.marked.insert(shown(&piece.text));
+        }
+    }
+
+    /// Whether a text is known to be somebody else's, without white space.
+    fn have(&self, text: &str) -> bool {
+        self.squeezed.contains(text) || self.noted.contains(&self.note_of(text))
+    }
+
+    /// Whether a text is, or may be, somebody else's. Behind a mark of ours, it is if it bears that one's no more;
+    /// without a mark also if it is a piece of what others say, or if some of them lost theirs.
+    fn said(&self, text: &str, marked: bool) -> bool {
+        let text = shown(text);
+        let known = self.have(&squeezed(&text));
+        if marked {
+            return known && !self.marked.contains(&text);
+        }
+        known || self.torn || self.rows.iter().chain(&self.marked).any(|line| is_part(&text, line))
+    }
+
+    fn note_of(&self, text: &str) -> String {
+        format!("{}{:016x}", self.note, xxh3_64(text.as_bytes()))
+    }
+}
+
+/// What the names of notes of lines begin with.
+pub(in crate::store::memory) const NOTE: &str = "line ";
+
+fn ours(blocks: &[Block]) -> impl Iterator<Item = &Piece> {
+    blocks.iter().flat_map(|block| &block.pieces).filter(|piece| piece.ours)
+}
+
 /// Puts new lines behind the last of ours, or under our heading, which is made where there is none.
-fn put_in(lines: &mut Vec<Line>, new: Vec<Line>, empty: bool) {
+fn put_in(blocks: &mut Vec<Block>, new: Vec<Block>, empty: bool) {
     if new.is_empty() {
         return;
     }
-    let is_blank = |line: &Line| matches!(line, Line::Other(text) if text.trim().is_empty());
-    let heading = lines.iter().position(is_heading);
-    let last = lines.iter().rposition(|line| matches!(line, Line::Item { .. }));
+    let heading = blocks.iter().position(Block::is_heading);
+    let last = blocks.iter().rposition(Block::is_ours);
     match (heading, last) {
         (Some(_), Some(at)) => {
             let next = at + 1;
-            lines.splice(next..next, new);
+            blocks.splice(next..next, new);
         }
         (Some(at), None) => {
-            let gap = lines.get(at + 1).is_none_or(|line| !is_blank(line));
+            let gap = blocks.get(at + 1).is_none_or(|block| !block.is_blank());
             let at = if gap { at + 1 } else { at + 2 };
-            let gap = gap.then(|| Line::Other(String::new()));
-            lines.splice(at..at, gap.into_iter().chain(new));
+            let gap = gap.then(|| Block::bare(""));
+            blocks.splice(at..at, gap.into_iter().chain(new));
         }
         (None, _) => {
             if empty {
-                lines.clear();
-                lines.extend(HEAD.lines().map(|line| Line::Other(line.to_owned())));
+                blocks.clear();
+                blocks.extend(HEAD.lines().map(Block::bare));
             }
-            if lines.last().is_some_and(|line| !is_blank(line)) {
-                lines.push(Line::Other(String::new()));
+            if blocks.last().is_some_and(|block| !block.is_blank()) {
+                blocks.push(Block::bare(""));
             }
-            lines.push(Line::Other(HEADING.to_owned()));
-            lines.push(Line::Other(String::new()));
-            lines.extend(new);
+            blocks.push(Block::bare(HEADING));
+            blocks.push(Block::bare(""));
+            blocks.extend(new);
         }
     }
-}
-
-/// What a mark in a line says.
-#[derive(Clone, Copy)]
-enum Mark<'a> {
-    /// The number of a memory, and whose it is.
-    Of(i64, &'a str),
-    /// A number alone, as an older version wrote it.
-    Number(i64),
-}
-
-/// The text and the mark of a line that is an item of a list.
-fn item(line: &str) -> Option<(String, Option<Mark<'_>>)> {
-    let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))?;
-    let found = item.rfind("<!--").and_then(|at| Some((at, item.get(at + 4..)?.trim().strip_suffix("-->")?.trim())));
-    let mark = found.and_then(|(at, inside)| {
-        let mut words = inside.split_whitespace();
-        let id: i64 = words.next()?.parse().ok()?;
-        let mark = match (words.next(), words.next()) {
-            (None, _) => Mark::Number(id),
-            (Some(tag), None) if tag.len() == 8 && tag.bytes().all(|b| b.is_ascii_hexdigit()) => Mark::Of(id, tag),
-            _ => return None,
-        };
-        Some((at, mark))
-    });
-    match mark {
-        Some((at, mark)) => Some((plain(item.get(..at)?), Some(mark))),
-        None => Some((plain(item), None)),
-    }
-}
-
-fn is_heading(line: &Line) -> bool {
-    matches!(line, Line::Other(text) if text.trim_start_matches('\u{feff}').trim() == HEADING)
-}
-
-/// The lines of a text, and numbers of ours that are not to be taken for removed. Items with our mark are ours wherever
-/// they stand; those without a mark are, under our heading.
-fn parsed(text: &str, own: &str, rows: &BTreeMap<i64, String>) -> (Vec<Line>, BTreeSet<i64>) {
-    let mut ours = false;
-    let mut doubtful = BTreeSet::new();
-    let lines = text
-        .lines()
-        .map(|line| {
-            let other = || Line::Other(line.to_owned());
-            if line.trim_start_matches('\u{feff}').starts_with('#') {
-                ours = is_heading(&other());
-            }
-            let Some((text, mark)) = item(line).filter(|(text, _)| !text.is_empty()) else { return other() };
-            match mark {
-                None if ours => Line::Item { text, id: None },
-                Some(Mark::Of(id, tag)) if tag == own => Line::Item { text, id: Some(id) },
-                // A number alone may be that of another store or user, unless it says what ours does.
-                Some(Mark::Number(id)) if rows.contains_key(&id) => {
-                    let same = rows.get(&id).is_some_and(|was| is_same(was, &text));
-                    doubtful.extend((!same).then_some(id));
-                    Line::Item { text, id: same.then_some(id) }
-                }
-                _ => other(),
-            }
-        })
-        .collect();
-    (lines, doubtful)
-}
-
-/// A text on one line, without what would be a mark.
-fn plain(text: &str) -> String {
-    text.replace("<!--", "").replace("-->", "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn wrong(path: &Path, what: &str) -> Error {

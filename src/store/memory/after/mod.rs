@@ -8,6 +8,7 @@
 mod episode;
 mod file;
 mod language;
+mod lines;
 mod perform;
 mod reflect;
 mod skill;
@@ -16,7 +17,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::file::{ErasedLine, remove_lines, tag_of};
+pub(super) use self::file::{ErasedLine, NOTE, remove_lines, tag_of};
 pub use self::{
     episode::Episode,
     file::Synced,
