@@ -1,5 +1,5 @@
-//! What a name says of a program, and what it does not: programs that a path names, words that may be options, variables
-//! that choose what runs, files with keys however they are reached, and words of the person that forbid.
+//! What a name says of a program, and what it does not: programs that a path names, words that may be options,
+//! variables that choose what runs, files with keys however they are reached, and words of the person that forbid.
 
 use loopwright::core::guard::{
     Authority, Declared, GuardConfig, RiskContext, RiskLevel, assess_shell, judge,
@@ -138,6 +138,11 @@ fn g2_a_word_that_is_not_known_may_be_an_option() {
             "cat l | xargs -I{} sort {}",
             "HOME=$(cat args); find $HOME",
             "printf '%s' \"$x\" | xargs rg x",
+            "rg --regexp=$X f",
+            "sort -k$X f",
+            "uniq -- $X",
+            "uniq -- *",
+            "timeout $T ls",
         ],
         &[
             "cat $X",
@@ -162,6 +167,8 @@ fn g2_a_word_that_is_not_known_may_be_an_option() {
             "find . -name '*.txt' -exec sort {} +",
             "sort -- *",
             "awk '{print $1}' \"$f\"",
+            "command -v \"$tool\"",
+            "sleep 1 & wait $!",
         ],
     );
 }
@@ -183,6 +190,8 @@ fn g5_a_subscript_sets_the_variable_itself() {
             "printf -v 'BASH_CMDS[ls]' %s ./e; ls",
             "read -r 'PATH[0]' < f; ls",
             "read PATH < f; ls",
+            "read -raPATH < f; ls",
+            "printf -v \"$n\" %s /evil; ls",
             "read -a PATH < f; ls",
             ": ${PATH[0]:=/evil}; ls",
             ": \"${BASH_CMDS[ls]:=./e}\"; ls",
@@ -328,6 +337,7 @@ fn g6_what_is_read_in_the_workspace_is_not_asked_about() {
             "awk '/a|b/ {system(\"ls\")}' f",
             "awk 'BEGIN {system(\"ls\"); print > \"f\"}'",
             "awk '{x = 4 / 2; print > \"f\"; y = 1 / 2}' g",
+            "awk '{print 4 / 2; print > \"f\"; y = 1 / 3}' g",
             "awk '{x++ / 2; print > \"f\"; y = 1 / 2}' g",
             "awk '{if (1) /\"/; print > \"f\"; y = /\"/}' g",
             "awk '{print |& \"x\"}' f",

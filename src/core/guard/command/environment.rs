@@ -66,7 +66,8 @@ pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
     let own =
         own.iter().enumerate().take_while(|(at, word)| word.text.contains('=') || open(*at)).map(|(_, word)| word);
     let own = own.filter(|word| !word.text.starts_with('-'));
-    let set = set_by_program(command).find(|(_, name)| lasts(variable(name)));
+    let any = |word: &Word| !word.exact && command.program() == Some("printf");
+    let set = set_by_program(command).find(|(word, name)| lasts(variable(name)) || any(word));
     if let Some((word, name)) = set {
         let why = format!("sets {name:.40}, which may change what runs");
         return Some(Verdict::new(RiskLevel::Cautious, "shell.environment", why, word.span.clone()));

@@ -157,13 +157,14 @@ impl<'w> Given<'w> {
             // `tar tf x`: letters without a dash.
             let bare = line.has("~") && given.used == 0 && !text.starts_with('-');
             let option = !plain && (bare || text.len() > 1 && text.starts_with('-'));
+            // What `find` is told stands behind `--` as well, and of several operands one may be written.
+            let loose = !option && word.opens || word.splits;
+            given.open |= loose && (!plain || line.whole_words) || line.has(">") && (word.splits || word.pattern);
             if !option && (line.has("+") || line.has("/")) {
                 given.operands.extend(&words[given.used..]);
                 break;
             }
             given.used += 1;
-            // What `find` is told stands behind `--` as well.
-            given.open |= !option && (!plain && word.opens || word.splits && !plain || line.whole_words && word.opens);
             if !option {
                 given.operands.push(word);
             } else if text == "--" {

@@ -211,6 +211,8 @@ fn awk_reads(text: &str) -> Option<()> {
         };
         if !c.is_whitespace() || c == '\n' {
             sign = c;
+            // A word counts while it is the last thing that stands there.
+            word = if c.is_alphabetic() || c == '_' { word } else { "" };
         }
     }
     Some(())
