@@ -11,6 +11,7 @@ pub(crate) mod growth;
 pub mod guard;
 pub mod journal;
 pub mod json;
+pub(crate) mod lists;
 pub mod machine;
 pub mod message;
 pub(crate) mod months;

@@ -62,7 +62,7 @@ def test_every_variable_that_the_docs_name_is_read():
         path.read_text(encoding="utf-8")
         for folder in ("src", "python/loopwright")
         for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in (".rs", ".py")
+        if path.suffix in (".rs", ".py", ".toml")
     )
     for page in sorted((ROOT / "docs").glob("*.md")):
         if page.name == "benchmarks.md":

@@ -551,3 +551,54 @@ def test_d15_what_is_no_decision_is_an_error_and_the_request_waits_on(wrong: Any
         approvals.decide(number, wrong)
     assert raised.value.code == "invalid_value"
     assert [request.id for request in approvals.pending] == [number]
+
+
+def test_g2_g5_what_only_looks_like_a_reader_is_asked_about(work: Path) -> None:
+    """Each line would write the file `ran`, and begins with the name of a program that reads."""
+    (work / "ls").write_text('#!/bin/sh\ntouch "${0%/*}/ran"\n')
+    (work / "ls").chmod(0o755)
+    (work / "args").write_text("src -name b.txt -delete")
+    (work / "sargs").write_text("-o src/b.txt src/a.txt")
+    lines = [
+        "./ls",
+        "env ./ls",
+        f"{work}/ls -la",
+        "sed 'e ./ls' src/a.txt",
+        f"PATH[0]={work}; ls",
+        f"BASH_CMDS[ls]={work}/ls; ls",
+        "find $(cat args)",
+        'sort "$(cat sargs)"',
+        "X=$(cat sargs); sort $X",
+        "xargs find < args",
+    ]
+    for line in lines:
+        person = Person(False)
+        with WireServer(commands(line)) as server:
+            agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person))
+            result, _ = told(agent, "Look around.")
+        assert (failures(result), len(person.asked)) == (["denied"], 1), line
+    assert not (work / "ran").exists()
+    assert (work / "src/b.txt").read_text() == "b"
+
+
+def test_g2_g13_what_reads_and_what_is_ordered_is_not_asked_about(work: Path) -> None:
+    lines = [
+        "grep a src/*",
+        "find src -name '*.txt' | xargs wc -l",
+        "find src -type f -exec grep -l a {} +",
+        "wc -l $(find src -name '*.txt')",
+        "awk '$1 > 0 || /a|b/' src/a.txt",
+        'while read -r line; do echo "$line"; done < src/a.txt',
+        "export LANG=C; ls src | tee /dev/null",
+    ]
+    with WireServer(commands(*lines)) as server:
+        result, _ = told(agent_at(server, tools=builtin_tools(work)), "Look around.")
+    assert failures(result) == [None] * len(lines)
+    for prompt, line, failure in [
+        ("Fix src/a.txt", "sed -i s/a/c/ src/a.txt", None),
+        ("Explain src/a.txt but don't change it", "sed -i s/a/c/ src/a.txt", "denied"),
+        ("Show me src/a.txt", "echo x > src/a.txt", "denied"),
+    ]:
+        with WireServer(commands(line)) as server:
+            result, _ = told(agent_at(server, tools=builtin_tools(work)), prompt)
+        assert failures(result) == [failure], prompt

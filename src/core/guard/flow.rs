@@ -7,8 +7,9 @@ use super::{
     RiskLevel,
     command::{Verdict, without_asking},
     files::keep,
+    names,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
-    shown::handed_on,
+    shown::{handed_on, lists},
 };
 
 /// How bad it is that a secret leaves the machine.
@@ -53,6 +54,8 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             put_in.push((&command.span, assigned_to(text, &command.span), weight));
         }
     }
+    let listed = commands.iter().filter(|command| command.via == Via::Substitution && lists(command));
+    let listed: Vec<_> = listed.take(MOST).map(|command| (command, assigned_to(text, &command.span))).collect();
     let before = |at: usize, command: &SimpleCommand| {
         piped
             .iter()
@@ -67,6 +70,17 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             && let Some(weight) = secret_printed(command, true).max(before(at, command))
         {
             keep(&mut worst, leak(weight, out.span.clone()));
+        }
+        // `cat $(find ~ -name id_rsa)`, and `f=$(find …); cat $f`.
+        for (listing, variable) in &listed {
+            let inside = command.span.start <= listing.span.start
+                && listing.span.end <= command.span.end
+                && listing.span != command.span;
+            if (inside || variable.is_some_and(|name| mentions(command, name)))
+                && let Some(verdict) = handed_on(listing, command)
+            {
+                keep(&mut worst, verdict);
+            }
         }
         if command.via == Via::Xargs {
             let near = commands[..at].iter().rev().take_while(|before| before.pipeline == command.pipeline);
@@ -143,82 +157,22 @@ pub(super) fn is_secret(path: &str) -> bool {
 pub(super) fn secret_file(path: &str) -> Option<Weight> {
     let path = path.trim_end_matches(['/', '*']);
     let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit(['/', '\\']).next().unwrap_or(&lower);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    if matches!(ending, "pub" | "crt") || matches!(name, "known_hosts" | "authorized_keys" | "config.d") {
+    let parts: Vec<&str> = lower.split(['/', '\\']).collect();
+    let name = parts.last().copied().unwrap_or_default();
+    if names::ends_as("files.open", &parts) {
         return None;
     }
-    let parts: Vec<&str> = lower.split(['/', '\\']).collect();
-    let folder = |wanted: &str| parts.contains(&wanted);
+    let folder = |wanted: &String| {
+        let wanted: Vec<&str> = wanted.split('/').collect();
+        parts.windows(wanted.len()).any(|near| near == wanted)
+    };
+    if names::list("files.key_folders").iter().any(folder) || names::ends_as("files.keys", &parts) {
+        return Some(Weight::Keys);
+    }
     let example = ["example", "sample", "template", "dist", "test"]
         .iter()
         .any(|word| name.split(['.', '-', '_']).any(|p| p == *word));
-    if folder(".ssh") && name != "config"
-        || folder(".gnupg")
-        || folder(".password-store")
-        || folder(".aws") && name != "config"
-        || folder(".azure")
-        || folder(".kube")
-        || folder("gcloud") && folder(".config")
-        || folder("keychains")
-        || matches!(
-            name,
-            "id_rsa"
-                | "id_dsa"
-                | "id_ecdsa"
-                | "id_ed25519"
-                | "shadow"
-                | "gshadow"
-                | "sudoers"
-                | ".netrc"
-                | "_netrc"
-                | ".git-credentials"
-                | ".pgpass"
-                | ".vault-token"
-                | "wallet.dat"
-                | "login data"
-                | "logins.json"
-                | "key4.db"
-                | "cookies.sqlite"
-                | "secring.gpg"
-                | ".npmrc"
-                | ".pypirc"
-                | "passwd"
-                | "environ"
-        ) && (name != "passwd" || folder("etc"))
-            && (name != "environ" || folder("proc"))
-        || folder("proc") && matches!(name, "mem" | "kcore")
-        || matches!(lower.as_str(), "/dev/mem" | "/dev/kmem")
-        || folder("gh") && folder(".config")
-        || folder(".cargo") && name.starts_with("credentials")
-        || folder("kubernetes") && folder("etc") && ending == "conf"
-        || matches!(name, "kubeconfig" | "credentials.tfrc.json")
-    {
-        return Some(Weight::Keys);
-    }
-    let keeps = name == ".env"
-        || name.starts_with(".env.")
-        || matches!(ending, "env" | "pem" | "key" | "p12" | "pfx" | "jks" | "keystore" | "kdbx" | "ppk" | "ovpn");
-    let settings = keeps && !example
-        || matches!(
-            name,
-            "credentials"
-                | "credentials.json"
-                | "secrets.json"
-                | "secrets.yml"
-                | "secrets.yaml"
-                | "service-account.json"
-                | "service_account.json"
-                | ".htpasswd"
-                | "master.key"
-                | "terraform.tfstate"
-                | ".bash_history"
-                | ".zsh_history"
-                | ".my.cnf"
-                | ".dockercfg"
-        )
-        || name == "config.json" && folder(".docker");
-    settings.then_some(Weight::Settings)
+    (!example && names::ends_as("files.settings", &parts)).then_some(Weight::Settings)
 }
 
 /// What secret a program prints that keeps it for others.
@@ -258,6 +212,7 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
                 && words.iter().any(|word| word.text.starts_with("-o") || word.text.starts_with("--output"))
         }
         "op" => matches!((first, second), ("read", _) | ("item", "get")),
+        "terraform" | "tofu" => has("output") && (has("-raw") || has("-json")),
         _ => false,
     };
     let settings = matches!(program, "printenv" | "export" | "declare" | "set" | "env");

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{
     Declared, DeclaredRisk, RiskContext, RiskLevel, assess_arguments,
     policy::{Subject, Surroundings},
+    shell::{Options, SimpleCommand},
 };
 
 /// Programs whose words name hosts.
@@ -14,6 +15,30 @@ pub(crate) fn goes_out(program: &str) -> bool {
         "ping", "dig", "nslookup", "host", "socat", "openssl", "aria2c", "lynx",
     ];
     PROGRAMS.contains(&program)
+}
+
+/// Whether a command asks an address for what it has, and sends or writes nothing.
+pub(crate) fn fetches(command: &SimpleCommand) -> bool {
+    const SHOWN: [&str; 9] = [
+        "--silent",
+        "--show-error",
+        "--location",
+        "--fail",
+        "--include",
+        "--head",
+        "--insecure",
+        "--verbose",
+        "--compressed",
+    ];
+    let options = Options::read(command.words.get(1..).unwrap_or_default(), "-m --max-time -A --user-agent --retry");
+    let plain = |flag: &&str| {
+        SHOWN.contains(flag)
+            || !flag.starts_with("--") && flag.bytes().skip(1).all(|letter| b"sSLfiIkvg46#".contains(&letter))
+    };
+    command.known_program() == Some("curl")
+        && options.flags.iter().all(plain)
+        && options.equals.is_empty()
+        && options.rest.iter().all(|word| word.exact && !word.text.contains('@'))
 }
 
 /// Programs whose bare words are files.

@@ -10,6 +10,7 @@ mod flow;
 mod gate;
 mod level;
 mod lines;
+mod names;
 mod paths;
 pub mod policy;
 mod risk;

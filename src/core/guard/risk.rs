@@ -403,7 +403,7 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
     }
     if let Some(language) = code_of(key, nature) {
         let command = SimpleCommand::nothing(0..text.len());
-        let word = Word { text: String::new(), exact: true, pattern: false, span: 0..text.len() };
+        let word = Word { text: String::new(), exact: true, span: 0..text.len(), ..Word::default() };
         let ground = Ground::new(context);
         for act in code::acts(text, language) {
             if let Some(verdict) = command::act_verdict(&act, &word, &command, &ground) {

@@ -17,7 +17,7 @@ use super::{
 const NOT_SHOWING: &[&str] = &[
     "ls", "dir", "stat", "test", "[", "[[", "du", "df", "file", "tree", "realpath", "readlink", "basename", "dirname",
     "which", "echo", "printf", "find", "fd", "fdfind", "locate", "cd", "pushd", "exa", "eza", "md5sum", "sha1sum",
-    "sha256sum", "sha512sum", "shasum", "cksum", "b2sum", "lsof",
+    "sha256sum", "sha512sum", "shasum", "cksum", "b2sum", "lsof", "read", "export", "tee",
 ];
 
 /// Programs that show, copy or load what they are given, besides those that only read.
@@ -29,6 +29,9 @@ const SHOWING: &[&str] = &[
     "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
     "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",
 ];
+
+/// What awk is called.
+const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk"];
 
 /// What the names of programs begin with that run the code that they are given.
 const INTERPRETERS: &[&str] = &["python", "pypy", "node", "ruby", "perl", "php", "deno", "bun"];
@@ -63,7 +66,12 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     let redirected = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
     let mut found = redirected.filter_map(|redirect| weighed(&redirect.target, command)).collect::<Vec<_>>();
     found.extend(read_by(name, command, words));
-    if let Some(word) = words.iter().find(|word| reads(name) && mentions_secret(&word.text)) {
+    let given = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::HereText);
+    let mut given = words.iter().chain(given.map(|redirect| &redirect.target));
+    if let Some(word) = given.find(|word| reads(name) && mentions_secret(&word.text)) {
+        found.push((Weight::Settings, word.span.clone()));
+    }
+    if let Some(word) = environment_of(name, words) {
         found.push((Weight::Settings, word.span.clone()));
     }
     if prints_secret(command).is_some() {
@@ -97,17 +105,25 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         let at = words.iter().position(|word| !word.text.starts_with('-'));
         let Some(at) = at.filter(|at| !GIT_NOT_SHOWING.contains(&words[*at].text.as_str())) else { return Vec::new() };
         words = &words[at + 1..];
+    } else if AWKS.contains(&name) {
+        // Its program names files, and so do the variables that it is given.
+        let values = words.iter().filter_map(|word| Some((word, word.text.split_once('=')?.1)));
+        let values = values.map(|(word, value)| Word { text: value.to_owned(), ..word.clone() });
+        let named = words.iter().filter_map(|word| named_in_code(word, command));
+        let files = operands(name, words).into_iter().filter_map(|word| weighed(word, command));
+        return values.filter_map(|word| weighed(&word, command)).chain(named).chain(files).collect();
     } else if INTERPRETERS.iter().any(|known| name.starts_with(known)) {
         let fed = if let Input::Known(text) = &command.input { Some(text) } else { None };
         return words.iter().chain(fed).filter_map(|word| named_in_code(word, command)).collect();
-    } else if NOT_SHOWING.contains(&name) || command.hands_on || !(SHOWING.contains(&name) || reads(name)) {
-        return Vec::new();
+    }
+    let mut found: Vec<Found> = listed_in(name, words).filter_map(|word| weighed(&word, command)).collect();
+    if NOT_SHOWING.contains(&name) || command.hands_on || !(SHOWING.contains(&name) || reads(name)) {
+        return found;
     }
     let mut files: Vec<&Word> = operands(name, words);
     if TO_LAST.contains(&name) && files.len() > 1 {
         files.pop();
     }
-    let mut found: Vec<Found> = Vec::new();
     if !SEARCHES.contains(&name) {
         // Options name files, too: `--to-file=.env`, `--rawfile x .env`, `-f .env`.
         let joined = words.iter().filter_map(|word| Some((word, word.text.strip_prefix("--")?.split_once('=')?.1)));
@@ -117,7 +133,7 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
             words.windows(far + 1).filter(move |near| option(&near[0].text)).map(move |near| &near[far])
         };
         let is_long = |text: &str| text.starts_with("--") && !text.contains('=');
-        files.extend(behind(1, is_long).chain(behind(2, is_long)).chain(behind(1, |text| text == "-f")));
+        files.extend(behind(1, is_long).chain(behind(2, is_long)));
     }
     found.extend(
         files.into_iter().filter(|word| !word.text.starts_with("--")).filter_map(|word| weighed(word, command)),
@@ -125,24 +141,101 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     found
 }
 
-/// What a command that lists files is told to list: `find . -name '.e*'` takes patterns in quotes.
+/// The files whose lines a program takes for patterns or names, and may show: `grep -f FILE`, `file -fFILE`.
+fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + use<'w> {
+    let takes = SEARCHES.contains(&name) || AWKS.contains(&name) || matches!(name, "file" | "date" | "jq" | "ggrep");
+    let letters = |text: &str| text.starts_with('-') && !text.starts_with("--");
+    words.iter().enumerate().filter(move |_| takes).filter_map(move |(at, word)| {
+        let text = word.text.as_str();
+        if text == "--file" || letters(text) && text.ends_with('f') {
+            return words.get(at + 1).cloned();
+        }
+        let joined =
+            text.strip_prefix("--file=").or_else(|| text.split_once('f').filter(|_| letters(text)).map(|t| t.1));
+        joined.map(|joined| Word { text: joined.to_owned(), ..word.clone() })
+    })
+}
+
+/// The word by which a program is told to show variables that are kept for others: `ps e`, `jq env`, `ENVIRON` of awk.
+fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
+    let names = |word: &&Word, wanted: &str, before: &[char], after: &[char]| {
+        word.text.match_indices(wanted).any(|(at, _)| {
+            let part = |c: char| c.is_alphanumeric() || c == '_';
+            let prior = word.text[..at].chars().next_back();
+            let next = word.text[at + wanted.len()..].chars().next();
+            !prior.is_some_and(|c| part(c) || before.contains(&c))
+                && !next.is_some_and(|c| part(c) || after.contains(&c))
+        })
+    };
+    match name {
+        "ps" => {
+            let valued = |at: usize| {
+                at.checked_sub(1).is_some_and(|before| {
+                    let text = words[before].text.as_str();
+                    text.starts_with("--") || text.starts_with('-') && text.ends_with(|c| "oOCpuUtgGsqNk".contains(c))
+                })
+            };
+            let shows = |(at, word): &(usize, &Word)| {
+                word.text.contains('e') && word.text.bytes().all(|byte| byte.is_ascii_alphabetic()) && !valued(*at)
+            };
+            words.iter().enumerate().find(shows).map(|(_, word)| word)
+        }
+        "jq" => {
+            words.iter().find(|word| names(word, "$ENV", &[], &[]) || names(word, "env", &['.', '"', '$'], &['"', ':']))
+        }
+        _ if AWKS.contains(&name) => words.iter().find(|word| names(word, "ENVIRON", &[], &[])),
+        _ => None,
+    }
+}
+
+/// What a command that lists files is told to list: `find . -name '.e*'` takes patterns in quotes. All that lies in a
+/// home folder holds keys.
 fn named_to(command: &SimpleCommand) -> impl Iterator<Item = Found> {
-    let words = command.words.iter().skip(1).map(|word| Word { pattern: true, ..word.clone() });
-    words.filter_map(move |word| weighed(&word, command))
+    let words = command.words.get(1..).unwrap_or_default();
+    let sorted = words.iter().any(|word| {
+        matches!(
+            word.text.as_str(),
+            "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-e" | "--extension"
+        )
+    });
+    let whole = words.iter().filter(move |word| !sorted && is_home(&word.text));
+    let whole = whole.map(|word| (Weight::Settings, word.span.clone()));
+    let named = words.iter().map(|word| Word { pattern: true, ..word.clone() });
+    whole.chain(named.filter_map(move |word| weighed(&word, command)))
+}
+
+/// Whether a path is a whole home folder, or one that all homes lie in.
+pub(super) fn is_home(path: &str) -> bool {
+    let root = path.starts_with('/');
+    let path = path.trim_end_matches(['/', '*']);
+    let of_user =
+        |path: &str| ["/home/", "/Users/"].iter().any(|at| path.strip_prefix(at).is_some_and(|n| !n.contains('/')));
+    matches!(path, "~" | "$HOME" | "${HOME}" | "/root" | "/home" | "/Users" | "/etc" | "~/.config")
+        || root && path.is_empty()
+        || of_user(path)
+}
+
+/// Whether a command lists files.
+pub(super) fn lists(command: &SimpleCommand) -> bool {
+    const LISTS: &[&str] = &["find", "gfind", "fd", "fdfind", "ls", "locate", "plocate"];
+    command.program().is_some_and(|name| LISTS.contains(&name))
 }
 
 /// `find . -name .env | xargs cat`: what one command of a pipeline lists, and another one of it is handed to show.
 pub(super) fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
-    const LISTS: &[&str] = &["find", "gfind", "fd", "fdfind", "ls", "locate", "plocate"];
     let name = command.program()?;
     let shows = !NOT_SHOWING.contains(&name) && (SHOWING.contains(&name) || reads(name));
-    let lists = before.program().is_some_and(|name| LISTS.contains(&name));
-    let found = (shows && lists).then(|| named_to(before).max_by_key(|(weight, _)| *weight)).flatten();
+    let found = (shows && lists(before)).then(|| named_to(before).max_by_key(|(weight, _)| *weight)).flatten();
     found.map(verdict)
 }
 
-/// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret.
+/// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret, or one whose name is not known.
 fn mentions_secret(text: &str) -> bool {
+    // `${!name}`; the keys of a list, `${!list[@]}`, are no values.
+    let named_by_another = |rest: &str| rest.split('}').next().is_some_and(|name| !name.contains(['[', '@', '*']));
+    if text.match_indices("${!").any(|(at, sign)| named_by_another(&text[at + sign.len()..])) {
+        return true;
+    }
     text.split('$').skip(1).any(|rest| {
         let rest = rest.trim_start_matches('{');
         let end =
@@ -183,7 +276,10 @@ fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
     }
     let weight = secret_file(&path).or_else(|| {
         let folder = path.get(..path.len() - name.len()).unwrap_or_default();
-        let pattern = word.pattern && name.contains(['*', '?', '[']);
+        // `cat *` means what the folder is for; in that of somebody's own keys it means those.
+        let letters = name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
+        let means = letters > 1 || name.starts_with('.') || path.starts_with(['/', '~', '$']);
+        let pattern = word.pattern && name.contains(['*', '?', '[']) && means;
         let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes()));
         kept.filter_map(|kept| secret_file(&format!("{folder}{kept}"))).max()
     })?;

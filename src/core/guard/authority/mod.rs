@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 mod names;
 mod own;
+mod said;
 
 pub(crate) use own::own_words;
 
@@ -18,6 +19,7 @@ use self::{
 };
 use super::{
     RiskLevel,
+    names::list,
     policy::{
         Subject,
         subject::{Part, base_name},
@@ -29,6 +31,8 @@ use crate::core::message::{Block, Message, Role};
 const MOST_WORDS: usize = 20_000;
 /// How far a negation reaches, in words.
 const REACH: usize = 6;
+
+const PRONOUNS: [&str; 6] = ["it", "them", "this", "that", "these", "those"];
 
 const NEGATIONS: [&str; 22] = [
     "not",
@@ -67,6 +71,12 @@ pub struct Authority {
     /// Stems of words that stand under a negation and nowhere else.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     not_to_do: BTreeSet<String>,
+    /// Names and stems that stand only in messages that ask to read or to explain, and order nothing.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    only_read: BTreeSet<String>,
+    /// What is not to be done to a name that the words speak of before: `said.run deploy.sh`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    spared: BTreeSet<String>,
 }
 
 /// What authorises a call.
@@ -104,11 +114,14 @@ impl Authority {
     fn hear(&mut self, text: &str) {
         // A block of code or of quoted text, from one mark to the next, is shown and not said; neither are quotes.
         let own = without_quotes(&without_blocks(&own_words(text)));
-        own.lines().for_each(|line| self.hear_line(line));
+        let reads = said::orders_nothing(&own);
+        own.lines().for_each(|line| self.hear_line(line, reads));
     }
 
-    fn hear_line(&mut self, line: &str) {
+    fn hear_line(&mut self, line: &str, reads: bool) {
         let mut left = 0_usize;
+        // The verb just before, and the name that was spoken of last.
+        let (mut verb, mut last) = (None, None);
         let words: Vec<(String, bool)> = line.split_whitespace().map(token).collect();
         for (at, (token, ends)) in words.iter().enumerate() {
             if self.verbs.len() + self.targets.len() + self.kept_out.len() >= MOST_WORDS {
@@ -126,7 +139,19 @@ impl Authority {
             } else {
                 let kept_out = left > 0;
                 left = left.saturating_sub(1);
-                self.note(token, kept_out);
+                let object = verb.take().filter(|_| PRONOUNS.contains(&token.as_str()));
+                if let (Some(verb), Some(name)) = (object, &last) {
+                    let spared = format!("{verb} {name}");
+                    if kept_out {
+                        self.spared.insert(spared)
+                    } else {
+                        self.spared.remove(&spared)
+                    };
+                } else if !kept_out && token.contains(|c: char| !c.is_alphabetic() && c != '\'') {
+                    last = Some(base_name(token.trim_end_matches('/')).to_owned());
+                }
+                verb = said::kind(token);
+                self.note(token, kept_out, reads);
             }
             if *ends {
                 left = 0;
@@ -134,17 +159,17 @@ impl Authority {
         }
     }
 
-    fn note(&mut self, token: &str, kept_out: bool) {
-        let names = if kept_out { &mut self.kept_out } else { &mut self.targets };
-        names.insert(token.to_owned());
+    fn note(&mut self, token: &str, kept_out: bool, reads: bool) {
         let place = token.rsplit_once("://").map_or(token, |(_, rest)| rest);
-        if token.contains("://") {
-            let host = place.split(['/', ':', '?', '#']).next().unwrap_or_default();
-            names.insert(host.to_owned());
-        }
-        let last = base_name(place.trim_end_matches(['/', '\\']));
-        if last.len() > 1 {
-            names.insert(last.to_owned());
+        let host = token.contains("://").then(|| place.split(['/', ':', '?', '#']).next().unwrap_or_default());
+        let last = Some(base_name(place.trim_end_matches(['/', '\\']))).filter(|last| last.len() > 1);
+        for name in [Some(token), host, last].into_iter().flatten() {
+            if kept_out {
+                self.kept_out.insert(name.to_owned());
+            } else {
+                self.read_or_meant(name, reads);
+                self.targets.insert(name.to_owned());
+            }
         }
         if kept_out && token.chars().all(char::is_alphabetic) {
             let stem = stem(token);
@@ -156,8 +181,18 @@ impl Authority {
             for word in token.split('-') {
                 let stem = stem(word);
                 self.not_to_do.remove(&stem);
+                self.read_or_meant(&stem, reads);
                 self.verbs.insert(stem);
             }
+        }
+    }
+
+    /// Takes down whether a word stands where nothing is ordered, and nowhere else.
+    fn read_or_meant(&mut self, word: &str, reads: bool) {
+        if !reads {
+            self.only_read.remove(word);
+        } else if !self.targets.contains(word) && !self.verbs.contains(word) {
+            self.only_read.insert(word.to_owned());
         }
     }
 
@@ -191,6 +226,9 @@ impl Authority {
             // What it sends or holds is the matter, whatever command does it.
             return subject.parts.iter().find_map(|part| self.names_part(part));
         }
+        if changing.iter().any(|part| self.rules_out(part)) {
+            return None;
+        }
         let mut signal = None;
         for part in changing {
             let named = self.names_part(part)?;
@@ -202,20 +240,47 @@ impl Authority {
     /// What of the user's words names a command: what it touches, its program, or what that does. Words for looking
     /// name nothing that changes something.
     fn names_part(&self, part: &Part) -> Option<Signal> {
-        let targets = match &part.about {
-            Some(about) => targets_in(about),
-            None if part.by_the_way => Vec::new(),
-            None => targets_of_part(part),
-        };
-        if let Some(word) = targets.into_iter().find(|target| self.targets.contains(target)) {
+        if let Some(word) = touched(part).into_iter().find(|name| self.targets.contains(name) && self.means(part, name))
+        {
             return Some(Signal { kind: "target", word });
         }
         if part.by_the_way {
             return None;
         }
-        let word =
-            meant_by(part).into_iter().find(|word| self.verbs.contains(&stem(word)) || self.targets.contains(word))?;
+        let named = |word: &String| self.does(part, word) || self.targets.contains(word) && self.means(part, word);
+        let word = meant_by(part).into_iter().find(named)?;
         Some(Signal { kind: "verb", word })
+    }
+
+    /// Whether the user says to do what this word of a command means.
+    fn does(&self, part: &Part, word: &str) -> bool {
+        let stem = stem(word);
+        self.verbs.contains(&stem) && self.means(part, &stem)
+    }
+
+    /// Whether a word that the user said means this command: what is named to be read is named for nothing else.
+    fn means(&self, part: &Part, word: &str) -> bool {
+        part.reads || !self.only_read.contains(word)
+    }
+
+    /// Whether the user has ruled out what a command does: `don't run it`, `without changing anything`. Who orders the
+    /// one and rules out the other means some of it; that is told by the names.
+    fn rules_out(&self, part: &Part) -> bool {
+        let kind = if part.writes_files { "said.change" } else { "said.run" };
+        if touched(part).iter().any(|name| self.spared.contains(&format!("{kind} {name}"))) {
+            return true;
+        }
+        let said = |stems: &BTreeSet<String>| list(kind).iter().any(|word| stems.contains(&stem(word)));
+        said(&self.not_to_do) && !said(&self.verbs) && !meant_by(part).iter().any(|word| self.does(part, word))
+    }
+}
+
+/// The names of what a command touches.
+fn touched(part: &Part) -> Vec<String> {
+    match &part.about {
+        Some(about) => targets_in(about),
+        None if part.by_the_way => Vec::new(),
+        None => targets_of_part(part),
     }
 }
 

@@ -91,6 +91,16 @@ const COMMON: &[&str] = &[
     "host", "who", "exec", "use", "show", "list", "new", "source", "in", "for", "do", "with", "nice", "yes", "cut",
 ];
 
+/// Whether a word is a verb of those groups.
+pub(super) fn is_verb(word: &str) -> bool {
+    GROUPS.iter().any(|group| group.contains(&word))
+}
+
+/// Whether a word is the name of a program or subcommand that people have words for.
+pub(super) fn is_program(word: &str) -> bool {
+    MEANS.iter().any(|(programs, verbs)| programs.contains(&word) || verbs.contains(&word))
+}
+
 /// The words that mean a command: the names of its program and subcommand and what people call what these do. A name
 /// that is a common word means nothing by itself (`find`, `make`, `add`).
 pub(super) fn meant_by(part: &Part) -> Vec<String> {

@@ -3,19 +3,9 @@
 
 use super::Verdict;
 use crate::core::guard::{
-    RiskLevel,
+    RiskLevel, names,
     shell::{self, SimpleCommand, Word},
 };
-
-/// Variables that say how something is shown or told, and nothing of what runs.
-#[rustfmt::skip] // words, not code
-const HARMLESS: &[&str] = &[
-    "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
-    "CLICOLOR_FORCE", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE", "NODE_ENV", "PYTHONUNBUFFERED", "PYTHONHASHSEED",
-    "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS",
-    "DEBIAN_FRONTEND", "LOG_LEVEL", "TIME_STYLE", "BLOCKSIZE", "POSIXLY_CORRECT", "LESSCHARSET", "IFS",
-    "SOURCE_DATE_EPOCH",
-];
 
 /// Variables whose value the loader or a shell runs in every program.
 const INJECT: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV"];
@@ -30,13 +20,42 @@ const LASTING_STARTS: &[&str] =
 /// Programs whose own words may be variables for what they run, or for all that follows.
 const SETTERS: &[&str] = &["env", "sudo", "doas", "cross-env", "dotenv", "export", "let"];
 
+/// Whether a variable says how something is shown or told, and nothing of what runs.
 fn harmless(name: &str) -> bool {
-    HARMLESS.contains(&name) || name.starts_with("LC_") || name.ends_with("_LOG") || name.ends_with("_COLOR")
+    names::has("variables.harmless", name)
 }
 
 /// Whether a variable that is set for itself, not before a command, decides about the commands that follow.
 pub(in crate::core::guard) fn lasts(name: &str) -> bool {
     (LASTING.contains(&name) || LASTING_STARTS.iter().any(|start| name.starts_with(start))) && !harmless(name)
+}
+
+/// The variables that a program of the shell is told to set: `printf -v PATH %s ./bin`, `read PATH`.
+fn set_by_program(command: &SimpleCommand) -> impl Iterator<Item = (&Word, &str)> {
+    let words = command.words.get(1..).unwrap_or_default();
+    let words = match command.program() {
+        Some("printf") if words.first().is_some_and(|word| word.text == "-v") => words.get(1..2).unwrap_or_default(),
+        Some("printf") if words.first().is_some_and(|word| word.text.starts_with("-v")) => &words[..1],
+        Some("read") => words,
+        _ => &[],
+    };
+    words.iter().map(|word| {
+        let text = word.text.as_str();
+        // `-vPATH`, `-raPATH`
+        let joined = text.strip_prefix('-').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_lowercase()));
+        (word, joined.unwrap_or(text))
+    })
+}
+
+/// Whether a command only sets variables for all that follows that say how something is shown: `export LANG=C`.
+pub(super) fn sets_harmless(name: &str, words: &[Word]) -> bool {
+    let set = |word: &Word| word.text.split_once('=').is_some_and(|(name, _)| harmless(name)) && !word.splits;
+    name == "export" && !words.is_empty() && words.iter().all(set)
+}
+
+/// The variable that a subscript belongs to.
+fn variable(name: &str) -> &str {
+    name.split('[').next().unwrap_or(name)
 }
 
 /// The variables that a command is started with, if one of them may make it another.
@@ -47,20 +66,16 @@ pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
     let own =
         own.iter().enumerate().take_while(|(at, word)| word.text.contains('=') || open(*at)).map(|(_, word)| word);
     let own = own.filter(|word| !word.text.starts_with('-'));
-    // `printf -v PATH %s ./bin`
-    let printed = command.program().filter(|name| *name == "printf").and_then(|_| match command.words.get(1..)? {
-        [option, name, ..] if option.text == "-v" => Some((name, name.text.as_str())),
-        [option, ..] => option.text.strip_prefix("-v").map(|name| (option, name)),
-        [] => None,
-    });
-    if let Some((word, name)) = printed.filter(|(_, name)| lasts(name)) {
+    let any = |word: &Word| !word.exact && command.program() == Some("printf");
+    let set = set_by_program(command).find(|(word, name)| lasts(variable(name)) || any(word));
+    if let Some((word, name)) = set {
         let why = format!("sets {name:.40}, which may change what runs");
         return Some(Verdict::new(RiskLevel::Cautious, "shell.environment", why, word.span.clone()));
     }
     let mut worst: Option<&Word> = None;
     for word in command.settings.iter().chain(own) {
         let Some((name, value)) = word.text.split_once('=') else { continue };
-        let name = name.trim_end_matches('+');
+        let name = variable(name.trim_end_matches('+'));
         if INJECT.contains(&name) && !value.is_empty() {
             let why = format!("is started with {name}, which runs code in it");
             return Some(Verdict::new(RiskLevel::Confirm, "shell.environment", why, word.span.clone()));

@@ -247,7 +247,7 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         for line in text.text.lines() {
             let words: Vec<Word> = line
                 .split_whitespace()
-                .map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: text_span(command) })
+                .map(|text| Word { text: text.to_owned(), exact: true, span: text_span(command), ..Word::default() })
                 .collect();
             if let Some(rule) = rules::matching("redis-cli", &words) {
                 keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, text_span(command)));
@@ -286,7 +286,8 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         }
         for (option, value) in &options.equals {
             if holds.iter().any(|hold| hold == option || hold.strip_prefix('-') == Some(option)) {
-                let word = Word { text: (*value).to_owned(), exact: true, pattern: false, span: command.span.clone() };
+                let word =
+                    Word { text: (*value).to_owned(), exact: true, span: command.span.clone(), ..Word::default() };
                 judged(value, &word, &mut worst);
             }
         }

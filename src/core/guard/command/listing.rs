@@ -36,7 +36,7 @@ pub(in crate::core::guard) fn started_by_code(text: &str, language: Language, co
     let ground = Ground { found: Some(&found), ..Ground::new(context) };
     let span = 0..text.len();
     let command = SimpleCommand::nothing(span.clone());
-    let word = Word { text: String::new(), exact: true, pattern: false, span };
+    let word = Word { text: String::new(), exact: true, span, ..Word::default() };
     for act in code::acts(text, language) {
         act_verdict(&act, &word, &command, &ground);
     }

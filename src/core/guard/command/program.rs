@@ -3,11 +3,11 @@
 
 use super::{
     Ground, Verdict,
-    environment::printed,
+    environment::{printed, sets_harmless},
     interpreter::interpreter,
     known::{READERS, TAME},
     lines::lines,
-    reads::{Reading, reading},
+    reads::{Reading, reading, reads as is_reader},
     runner::handed_on,
     special::special,
     tasks,
@@ -23,7 +23,19 @@ use crate::core::guard::{
     sql,
 };
 
+/// The judgement of a program by its name. One that is called by the path of some folder may be another one: its name
+/// can make it worse, never harmless.
 pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
+    let verdict = by_name(command, ground);
+    let Some(first) = command.words.first().filter(|first| !shell::is_of_system(&first.text)) else { return verdict };
+    if verdict.level == RiskLevel::Safe || verdict.rule == "shell.run" && command.hands_on {
+        let why = "is run from a folder that is none of the system's: it may be any program";
+        return Verdict::new(RiskLevel::Cautious, "shell.run.path", why, first.span.clone());
+    }
+    verdict
+}
+
+fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     let span = command.span.clone();
     let Some((first, words)) = command.words.split_first() else {
         return Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing by itself", span);
@@ -90,7 +102,10 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if let Some(verdict) = files::judge(name, command, ground.context) {
         keep(&mut worst, verdict);
     }
-    if let Some(verdict) = special(name, command, words, ground) {
+    // Of a program whose options are known to read those decide, not that one part of what it does is harmless.
+    if let Some(verdict) = special(name, command, words, ground)
+        && !(verdict.level == RiskLevel::Safe && is_reader(name))
+    {
         keep(&mut worst, verdict);
     }
     if let Some(verdict) = interpreter(name, command, words, ground)
@@ -123,7 +138,7 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     }
     let reads = match reading(name, command, words, ground) {
         Reading::Reads => !printed(name, words),
-        Reading::Unknown => cmdlet_that_reads(name),
+        Reading::Unknown => cmdlet_that_reads(name) || sets_harmless(name, words),
         Reading::Acts(verdict) => {
             keep(&mut worst, verdict);
             false
@@ -132,7 +147,12 @@ pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if worst.is_none() && reads {
         return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
     }
-    if command.elevated && worst.is_none() && !TAME.contains(&name) && installed(first) && told_to_read(name, words) {
+    if command.elevated
+        && worst.is_none()
+        && !TAME.contains(&name)
+        && shell::is_of_system(&first.text)
+        && told_to_read(name, words)
+    {
         return Verdict::new(RiskLevel::Safe, "shell.read", "is told to show something", span);
     }
     if command.elevated
@@ -186,7 +206,11 @@ fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option
     ];
     let (other, rest) = command.words.get(1..)?.split_first()?;
     let given = other.exact && KNOWN.contains(&other.text.as_str()) && !rest.is_empty();
-    if !given || rules::known(name) || READERS.contains(&name) || TAME.contains(&name) || !installed(&command.words[0])
+    if !given
+        || rules::known(name)
+        || READERS.contains(&name)
+        || TAME.contains(&name)
+        || !shell::is_of_system(&command.words[0].text)
     {
         return None;
     }
@@ -209,12 +233,6 @@ fn stands_for(name: &str) -> Option<&'static str> {
         "scrontab" => "crontab",
         _ => return None,
     })
-}
-
-/// Whether the program is found where programs are installed, not written as a path to some script.
-fn installed(first: &Word) -> bool {
-    let text = first.text.as_str();
-    !text.contains('/') || ["/usr/", "/bin/", "/sbin/"].iter().any(|place| text.starts_with(place))
 }
 
 /// Whether the first thing that a program is told is to show something, and nothing that would undo something comes

@@ -14,8 +14,10 @@ use super::{
 use crate::core::guard::{
     RiskLevel,
     files::{self, keep},
+    names,
     paths::place_of,
     shell::{self, SimpleCommand, Word},
+    shown::is_home,
     table::reads::LINES,
 };
 
@@ -140,6 +142,8 @@ struct Given<'w> {
     acts: Vec<(Act, Word)>,
     /// An option that the line does not know.
     unknown: bool,
+    /// A word that may turn out to be an option.
+    open: bool,
     /// How many words were read.
     used: usize,
 }
@@ -153,6 +157,9 @@ impl<'w> Given<'w> {
             // `tar tf x`: letters without a dash.
             let bare = line.has("~") && given.used == 0 && !text.starts_with('-');
             let option = !plain && (bare || text.len() > 1 && text.starts_with('-'));
+            // What `find` is told stands behind `--` as well, and of several operands one may be written.
+            let loose = !option && word.opens || word.splits;
+            given.open |= loose && (!plain || line.whole_words) || line.has(">") && (word.splits || word.pattern);
             if !option && (line.has("+") || line.has("/")) {
                 given.operands.extend(&words[given.used..]);
                 break;
@@ -227,6 +234,7 @@ impl<'w> Given<'w> {
     /// The next word is the value.
     fn next(&mut self, act: Act, words: &'w [Word]) {
         if let Some(value) = words.get(self.used) {
+            self.open |= value.splits;
             self.acts.push((act, value.clone()));
             self.used += 1;
         }
@@ -288,10 +296,20 @@ fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Wor
 
 /// What the options of a command say of it.
 pub(super) fn reading(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Reading {
+    let kept;
+    let words = if matches!(name, "find" | "gfind" | "bfs") && command.hands_on {
+        kept = without_run(words);
+        kept.as_slice()
+    } else {
+        words
+    };
     let Some((line, rest, before)) = line_of(name, words) else { return Reading::Unknown };
     let given = Given::read(line, rest);
     let mut known = !given.unknown && before.iter().all(|given| !given.unknown) && fits(line, &given);
     known &= !line.has("&") || command.hands_on;
+    // What `>` stands for in a line is one operand more: two words where one was meant.
+    let open = given.open || before.iter().any(|given| given.open);
+    known &= !open || names::has("programs.no_act", name);
     let mut worst = None;
     let mut acts: Vec<(Act, Word)> = before.into_iter().flat_map(|given| given.acts).collect();
     acts.extend(given.acts.iter().cloned());
@@ -324,6 +342,22 @@ pub(super) fn reading(name: &str, command: &SimpleCommand, words: &[Word], groun
         _ if known => Reading::Reads,
         _ => Reading::Unknown,
     }
+}
+
+/// What `find` is told without the commands that it runs, which are judged by themselves.
+fn without_run(words: &[Word]) -> Vec<Word> {
+    let mut kept = Vec::new();
+    let mut runs = false;
+    for word in words {
+        if runs {
+            runs = !matches!(word.text.as_str(), ";" | "+");
+        } else if matches!(word.text.as_str(), "-exec" | "-execdir") {
+            runs = true;
+        } else {
+            kept.push(word.clone());
+        }
+    }
+    kept
 }
 
 /// Whether a program is one that reads.
@@ -365,6 +399,9 @@ pub(in crate::core::guard) fn searches_all(name: &str, words: &[Word]) -> bool {
     let named = given.has(&["-e", "-f", "--regexp", "--file"]);
     let mut operands = given.operands.iter().map(|word| word.text.as_str());
     let first = if named { None } else { operands.next() };
+    if operands.clone().any(is_home) {
+        return true;
+    }
     let whole = |root: &str| matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD");
     let mut roots = operands.peekable();
     if roots.peek().is_some() && !roots.any(whole) {

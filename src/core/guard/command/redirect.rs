@@ -53,7 +53,7 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
     }
     // `jq . data.json > data.json`: the shell empties the file before the program reads it.
     let reads_it = || {
-        !matches!(command.program(), Some("echo" | "printf" | "touch" | "test" | "["))
+        !matches!(command.known_program(), Some("echo" | "printf" | "touch" | "test" | "["))
             && (command.words.iter().skip(1).any(|word| word.text == target)
                 || command
                     .redirects

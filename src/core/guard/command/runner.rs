@@ -115,7 +115,7 @@ mod tests {
     fn names(name: &str, line: &str) -> Option<String> {
         let words: Vec<Word> = line
             .split(' ')
-            .map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: 0..0 })
+            .map(|text| Word { text: text.to_owned(), exact: true, span: 0..0, ..Word::default() })
             .collect();
         started(name, &words).map(|rest| rest.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
     }

@@ -156,7 +156,82 @@ fn delimited(text: &str) -> Option<(&str, &str)> {
 
 /// What a program of `awk` does: one that calls, writes or loads something is not known to read.
 pub(super) fn awk(program: &Word) -> Vec<Effect> {
-    let text = program.text.as_str();
-    let calls = text.match_indices("system").any(|(at, word)| text[at + word.len()..].trim_start().starts_with('('));
-    if !program.exact || calls || text.contains(['>', '|', '@']) { vec![Effect::Unknown] } else { Vec::new() }
+    if program.exact && awk_reads(&program.text).is_some() { Vec::new() } else { vec![Effect::Unknown] }
+}
+
+/// Whether a program of `awk` only reads and prints; nothing if it does more, or if its signs can't be told apart: a
+/// slash that may divide or begin a pattern, a `>` that may compare or write.
+fn awk_reads(text: &str) -> Option<()> {
+    let mut rest = text;
+    // What stands before a sign: the last one, and the last word.
+    let (mut sign, mut word) = (' ', "");
+    let (mut prints, mut depth) = (false, 0_usize);
+    while let Some(c) = rest.chars().next() {
+        let next = rest[c.len_utf8()..].chars().next();
+        let more = &rest[c.len_utf8()..];
+        rest = match c {
+            '"' => closed(more, '"')?,
+            '#' => more.find('\n').map_or("", |end| &more[end..]),
+            '/' => {
+                let value = sign.is_alphanumeric() && !matches!(word, "print" | "printf" | "return" | "case")
+                    || matches!(sign, '_' | ')' | ']' | '"' | '$' | '+' | '-' | '/');
+                let line = more.lines().next().unwrap_or_default();
+                // A division: were it a pattern, it would hide what stands in it.
+                if value && line.contains('/') {
+                    return None;
+                }
+                if value { more } else { closed(more, '/')? }
+            }
+            '|' if next == Some('|') => &more[1..],
+            '|' | '@' | '\\' => return None,
+            '>' if next == Some('=') => &more[1..],
+            '>' if next == Some('>') || prints && depth == 0 => return None,
+            '(' | '[' => {
+                depth += 1;
+                more
+            }
+            ')' | ']' => {
+                depth = depth.saturating_sub(1);
+                more
+            }
+            ';' | '\n' | '{' | '}' => {
+                (prints, depth) = (false, 0);
+                more
+            }
+            c if c.is_alphabetic() || c == '_' => {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                word = &rest[..end];
+                if word == "system" {
+                    return None;
+                }
+                prints |= matches!(word, "print" | "printf");
+                &rest[end..]
+            }
+            _ => more,
+        };
+        if !c.is_whitespace() || c == '\n' {
+            sign = c;
+            // A word counts while it is the last thing that stands there.
+            word = if c.is_alphabetic() || c == '_' { word } else { "" };
+        }
+    }
+    Some(())
+}
+
+/// What stands behind the sign that closes a text or a pattern, on the same line. A class of a pattern that holds the
+/// sign is read in two ways.
+fn closed(text: &str, close: char) -> Option<&str> {
+    let (mut escaped, mut class) = (false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' if !escaped => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' if close == '/' => class = true,
+            ']' => class = false,
+            c if c == close => return (!class).then(|| &text[at + c.len_utf8()..]),
+            _ => {}
+        }
+    }
+    None
 }

@@ -43,8 +43,9 @@ const HANDING_ON: &[&str] = &["exec", "run", "x", "dlx", "eval", "shell", "ssh",
 /// Whether a call only asks a program about itself.
 pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
     let Some((first, words)) = command.words.split_first() else { return false };
-    let installed =
-        !first.text.contains('/') || ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|at| first.text.starts_with(at));
+    if !shell::is_of_system(&first.text) {
+        return false;
+    }
     if let [only] = words
         && windows(name, &only.text)
     {
@@ -56,7 +57,7 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
     if fed && !READERS.contains(&name) || [".sh", ".bash", ".py"].iter().any(|ending| name.ends_with(ending)) {
         return false;
     }
-    if !installed || words.iter().any(|word| !word.exact || word.pattern) {
+    if words.iter().any(|word| !word.exact || word.pattern) {
         return false;
     }
     if name == "git" && shell::only_tells_a_path(words) {

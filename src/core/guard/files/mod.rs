@@ -194,8 +194,8 @@ impl Judge<'_> {
 
     fn writes(&self, files: &[&Word], rule: &'static str, verb: &str) -> Option<Verdict> {
         let mut worst = None;
-        for word in files {
-            let place = self.place(word);
+        let kept = files.iter().map(|word| (*word, self.place(word))).filter(|(_, place)| *place != Place::Nowhere);
+        for (word, place) in kept {
             keep(&mut worst, Self::verdict(write(place), rule, word, format!("{verb} a file in {}", place.words())));
         }
         worst
@@ -237,7 +237,7 @@ impl Judge<'_> {
     fn option_file(&self, names: &[&str], valued: &str) -> Option<Verdict> {
         let options = Options::read(self.words, valued);
         let name = names.iter().find_map(|name| options.value(name))?;
-        let word = Word { text: name.to_owned(), exact: true, pattern: false, span: self.command.span.clone() };
+        let word = Word { text: name.to_owned(), exact: true, span: self.command.span.clone(), ..Word::default() };
         self.writes(&[&word], "file.write", "writes")
     }
 }

@@ -12,8 +12,12 @@ impl Judge<'_> {
     pub(super) fn r#move(&self) -> Option<Verdict> {
         let options = Options::read(self.words, "-t --target-directory -S --suffix");
         let to = options.value("-t").or_else(|| options.value("--target-directory"));
-        let target =
-            to.map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: self.command.span.clone() });
+        let target = to.map(|text| Word {
+            text: text.to_owned(),
+            exact: true,
+            span: self.command.span.clone(),
+            ..Word::default()
+        });
         let (target, sources) = match (&target, options.rest.split_last()) {
             (Some(target), _) => (target, &options.rest[..]),
             (None, Some((target, sources))) => (*target, sources),
@@ -57,8 +61,12 @@ impl Judge<'_> {
         let options =
             Options::read(self.words, "-t --target-directory -S --suffix -m --mode -o --owner -g --group -P -i -F -c");
         let to = options.value("-t").or_else(|| options.value("--target-directory"));
-        let target =
-            to.map(|text| Word { text: text.to_owned(), exact: true, pattern: false, span: self.command.span.clone() });
+        let target = to.map(|text| Word {
+            text: text.to_owned(),
+            exact: true,
+            span: self.command.span.clone(),
+            ..Word::default()
+        });
         let (target, sources) = match (&target, options.rest.split_last()) {
             (Some(target), _) => (target, &options.rest[..]),
             (None, Some((target, sources))) => (*target, sources),

@@ -60,6 +60,10 @@ pub(crate) struct Part {
     pub(crate) by_the_way: bool,
     /// It runs other commands, which are parts of their own, and does nothing beside.
     pub(crate) hands_on: bool,
+    /// It only reads something that is asked about: a secret, an address.
+    pub(crate) reads: bool,
+    /// It changes files by itself, as `touch` and `sed -i` do, and runs nothing.
+    pub(crate) writes_files: bool,
     /// It is a part that was seen before, under another name: what permits need not cover it twice.
     pub(crate) again: bool,
 }
@@ -235,6 +239,9 @@ fn assess(part: &mut Part, simple: &SimpleCommand, verdict: &RiskVerdict) {
     part.by_the_way = matches!(rule, "shell.environment" | "secret.read" | "shell.option" | "file.option")
         || rule == "file.redirect" && !made_again();
     part.hands_on = simple.hands_on && rule == "shell.run";
+    part.reads =
+        verdict.level == RiskLevel::Safe || rule == "secret.read" || rule == "shell.run" && lines::fetches(simple);
+    part.writes_files = ["file.", "code.write"].iter().any(|start| rule.starts_with(start));
 }
 
 /// Lists what was found inside of a command or of code.

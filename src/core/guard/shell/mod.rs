@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use super::names;
+
 mod powershell;
 #[cfg(test)]
 mod tests;
@@ -87,6 +89,19 @@ impl SimpleCommand {
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(program_of)
     }
+
+    /// The program's name, where it is sure to be the program that is known by it.
+    pub(in crate::core::guard) fn known_program(&self) -> Option<&str> {
+        self.program().filter(|_| self.words.first().is_some_and(|first| is_of_system(&first.text)))
+    }
+}
+
+/// Whether a program is the one that is known by its name: it is called by that alone, or in a folder where systems
+/// keep their programs. What any other path names may be anything.
+pub(in crate::core::guard) fn is_of_system(program: &str) -> bool {
+    let Some((folder, _)) = program.rsplit_once(['/', '\\']) else { return true };
+    names::has("programs.folders", folder)
+        || folder.contains('\\') && names::has("programs.folders", &folder.replace('\\', "/").to_ascii_lowercase())
 }
 
 fn program_of(word: &Word) -> Option<&str> {
@@ -109,6 +124,10 @@ pub struct Word {
     pub exact: bool,
     /// It holds an unquoted `*`, `?` or `[`: it may stand for many files.
     pub pattern: bool,
+    /// It begins with what is not known, so it may turn out to be an option.
+    pub opens: bool,
+    /// Something in it is not known and not quoted, so it may turn out to be several words.
+    pub splits: bool,
     /// Where it stands in the text given to [`parse`].
     pub span: Range<usize>,
 }

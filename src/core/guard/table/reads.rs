@@ -18,6 +18,9 @@ pub(in crate::core::guard) const LINES: &[Line] = &[
     ("echo|printf|true|false|:|test|[|[[|expr|basename|dirname|sleep|seq|cd|pushd|popd|dirs|jobs|break|\
         continue|return", "*"),
     ("wait", "-fn"),
+    // Whatever it writes to is judged as that.
+    ("tee", "-aip --append --ignore-interrupts"),
+    ("read", "!*[ -ersd:n:N:p:t:u:i:a:"),
     ("set", "=+ ^-e|-u|-x|-f|-v|-o|-C|-E|-T -euxfvCETo:@"),
     ("set", "=+ $+e|+u|+x|+f|+v"),
     ("shopt", "/ -su"),

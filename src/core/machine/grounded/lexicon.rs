@@ -5,36 +5,12 @@ use std::{
     sync::LazyLock,
 };
 
-use toml::de::{DeTable, DeValue};
-
+pub(super) use crate::core::lists::{Lists, lists};
 use crate::core::retrieve::words;
 
 const TABLE: &str = include_str!("../../data/answers.toml");
 
-/// Lists of words by their names, those of a section as `section.name`.
-pub(super) type Lists = HashMap<String, HashSet<String>>;
-
 static LISTS: LazyLock<Lists> = LazyLock::new(|| lists(TABLE));
-
-/// Reads lists of words. A test holds that the tables can be read; of a broken one nothing would be known.
-pub(super) fn lists(table: &str) -> Lists {
-    let mut all = Lists::new();
-    let Ok(table) = DeTable::parse(table) else { return all };
-    let mut waiting: Vec<(String, &DeValue<'_>)> =
-        table.get_ref().iter().map(|(name, value)| (name.get_ref().to_string(), value.get_ref())).collect();
-    while let Some((name, value)) = waiting.pop() {
-        match value {
-            DeValue::Table(section) => waiting
-                .extend(section.iter().map(|(inner, value)| (format!("{name}.{}", inner.get_ref()), value.get_ref()))),
-            DeValue::Array(items) => {
-                let items = items.iter().filter_map(|item| item.get_ref().as_str()).map(str::to_owned);
-                all.entry(name).or_default().extend(items);
-            }
-            _ => {}
-        }
-    }
-    all
-}
 
 /// The list of that name.
 pub(in crate::core::machine) fn list(name: &str) -> &'static HashSet<String> {

@@ -130,7 +130,7 @@ impl Place {
             around.home.as_deref().map(|home| rooted(home, rest))
         } else if text.starts_with('/') {
             Some(normal(&text))
-        } else if loose && text.starts_with(['$', '`']) {
+        } else if loose && (text.starts_with(['$', '`']) || text.starts_with("{}")) {
             // It may be any folder: what is known is how the path goes on.
             forms.push(text.clone());
             None

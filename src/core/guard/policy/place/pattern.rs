@@ -70,7 +70,8 @@ impl PathPattern {
             }
             let path = tokens(form, place.loose);
             // A word that is a variable and no more may be any path: such words are no reason.
-            if !path.iter().any(|token| matches!(token, Token::Char(c) if !matches!(c, '/' | '.' | '~'))) && place.loose
+            if !path.iter().any(|token| matches!(token, Token::Char(c) if !matches!(c, '/' | '.' | '~' | ' ')))
+                && place.loose
             {
                 continue;
             }
@@ -127,6 +128,17 @@ pub(super) fn tokens(text: &str, variables: bool) -> Vec<Token> {
             }
             '$' | '`' | '{' if variables => {
                 // A variable, a substitution, braces: anything; its name is no part of the path.
+                let close = match (c, chars.peek()) {
+                    ('`', _) => Some('`'),
+                    ('$', Some('(')) => Some(')'),
+                    ('$', Some('{')) => Some('}'),
+                    _ => None,
+                };
+                if let Some(close) = close {
+                    inside(&mut chars, close);
+                    found.push(Token::Stars);
+                    continue;
+                }
                 while chars.next_if(|c| !matches!(c, '/' | '.')).is_some() {}
                 found.push(Token::Stars);
             }
@@ -134,6 +146,20 @@ pub(super) fn tokens(text: &str, variables: bool) -> Vec<Token> {
         }
     }
     found
+}
+
+/// Goes behind the sign that closes a substitution, and those within.
+fn inside(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, close: char) {
+    let mut depth = 0_usize;
+    for c in chars.by_ref() {
+        depth += usize::from(close == ')' && c == '(');
+        if c == close {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                return;
+            }
+        }
+    }
 }
 
 /// Whether `pattern` takes every reading of `path`: wildcards of the path are characters that only wildcards take.

@@ -123,7 +123,7 @@ impl Reader<'_> {
     fn alias(&mut self, name: &str) -> Option<()> {
         let start = self.at;
         self.at += 1;
-        let word = Word { text: name.to_owned(), exact: true, pattern: false, span: self.span(start) };
+        let word = Word { text: name.to_owned(), exact: true, span: self.span(start), ..Word::default() };
         self.words(vec![word])
     }
 
@@ -205,7 +205,7 @@ impl Reader<'_> {
         let end = if self.peek()? == b'(' { b')' } else { b'}' };
         self.at += 1;
         self.statements(Some(end))?;
-        Some(Word { text: "$()".to_owned(), exact: false, pattern: false, span: self.span(start) })
+        Some(Word { text: "$()".to_owned(), span: self.span(start), ..Word::default() })
     }
 
     fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> Option<()> {
@@ -493,7 +493,7 @@ impl Reader<'_> {
             let value = self.text[self.at..].split(['\n', ';']).next().unwrap_or_default();
             let value = value.trim().trim_matches(['"', '\'']);
             let span = self.within.cloned().unwrap_or(start..self.at);
-            let word = |text: String| Word { text, exact: true, pattern: false, span: span.clone() };
+            let word = |text: String| Word { text, exact: true, span: span.clone(), ..Word::default() };
             let words = vec![word("export".to_owned()), word(format!("{name}={value}"))];
             self.calls.push(Call { words, redirects: Vec::new() });
         }

@@ -25,7 +25,9 @@ impl Reader<'_, '_> {
         let Some((name, raw)) = source.split_once('=') else { return };
         let (name, appends) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
         if name.contains('[') {
+            // The subscript of 0 is the variable itself, and some lists choose programs: `BASH_CMDS[ls]=./x`.
             let name = name.split('[').next().unwrap_or(name);
+            self.set_for_all(name, raw, &Self::span(node, place), place);
             self.walk.variables.insert(name.to_owned(), Value::Unknown);
             return;
         }
@@ -81,6 +83,7 @@ impl Reader<'_, '_> {
         let Some(inside) = source.strip_prefix("${").and_then(|source| source.strip_suffix('}')) else { return };
         let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inside.len());
         let (name, rest) = inside.split_at(end);
+        let rest = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(rest, |(_, rest)| rest);
         if let Some(value) = rest.strip_prefix(":=").or_else(|| rest.strip_prefix('=')) {
             self.set_for_all(name, value, span, place);
         }

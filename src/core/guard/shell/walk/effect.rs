@@ -10,7 +10,8 @@ pub(super) enum Folder {
 }
 
 pub(super) fn folder_after(command: &SimpleCommand) -> Folder {
-    match command.program() {
+    // A shell's own, which no path names.
+    match command.words.first().filter(|word| word.exact).map(|word| word.text.as_str()) {
         Some("cd" | "pushd")
             if matches!(
                 command.via,
@@ -39,7 +40,7 @@ pub(super) fn folder_after(command: &SimpleCommand) -> Folder {
 }
 
 pub(super) fn output_of(command: &SimpleCommand) -> Input {
-    let name = command.program().unwrap_or_default();
+    let name = command.known_program().unwrap_or_default();
     let exact = command.words.iter().all(|word| word.exact && !word.pattern);
     // `cat /dev/tcp/host/80`: what comes from there is no file's.
     if command.words.iter().any(|word| word.text.starts_with("/dev/tcp/") || word.text.starts_with("/dev/udp/")) {
@@ -55,7 +56,7 @@ pub(super) fn output_of(command: &SimpleCommand) -> Input {
         let words: Vec<&str> =
             std::iter::once(name).chain(command.words.iter().skip(1).map(|word| word.text.as_str())).collect();
         if let Some(text) = word::printed(&words) {
-            return Input::Known(Word { text, exact: true, pattern: false, span: command.span.clone() });
+            return Input::Known(Word { text, exact: true, span: command.span.clone(), ..Word::default() });
         }
     }
     Input::Piped(name.to_owned())

@@ -111,7 +111,7 @@ pub(super) fn argv(words: &[String]) -> Script {
     let words = words.iter().map(|text| {
         let span = at..at + text.len();
         at = span.end + 1;
-        Word { text: text.clone(), exact: true, pattern: false, span }
+        Word { text: text.clone(), exact: true, span, ..Word::default() }
     });
     let words: Vec<Word> = words.collect();
     let span = 0..at.saturating_sub(1);

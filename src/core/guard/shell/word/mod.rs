@@ -35,6 +35,8 @@ struct Field {
     text: String,
     inexact: bool,
     pattern: bool,
+    opens: bool,
+    splits: bool,
     /// Something stands here, be it empty quotes.
     started: bool,
 }
@@ -57,9 +59,11 @@ fn expand_at(raw: &str, variables: &Variables, span: &Range<usize>, depth: usize
         let mut expansion = Expansion { variables, fields: vec![Field::default()], depth };
         expansion.run(&raw, false);
         words.extend(expansion.fields.into_iter().filter(|field| field.started).map(|field| Word {
+            opens: field.opens || field.pattern && field.text.starts_with(['*', '?', '[']),
             text: field.text,
             exact: !field.inexact && !cut,
             pattern: field.pattern,
+            splits: field.splits,
             span: span.clone(),
         }));
         if words.len() > MAX_FIELDS {
@@ -96,6 +100,8 @@ fn join(fields: Vec<Field>, span: &Range<usize>) -> Word {
         word.text.push_str(&field.text);
         word.exact &= !field.inexact;
         word.pattern |= field.pattern;
+        word.opens |= at == 0 && field.opens;
+        word.splits |= field.splits;
     }
     word
 }
@@ -228,6 +234,14 @@ impl Expansion<'_> {
         self.field().inexact = true;
     }
 
+    /// As [`Expansion::unknown`], of what may turn out to be an option, or several words where it is not quoted.
+    fn any(&mut self, shown: &str, quoted: bool) {
+        let field = self.field();
+        field.opens |= field.text.is_empty();
+        field.splits |= !quoted;
+        self.unknown(shown);
+    }
+
     /// Puts a value in; unquoted, it falls apart at white space and its patterns are patterns.
     fn put(&mut self, value: &str, quoted: bool) {
         if quoted {
@@ -269,7 +283,11 @@ impl Expansion<'_> {
                 }
             }
             _ if name == "IFS" => self.put(" ", quoted),
-            _ => self.unknown(&format!("${name}")),
+            // Folders begin with a slash, and what a shell counts is a number.
+            None if matches!(name, "HOME" | "PWD" | "OLDPWD" | "TMPDIR" | "#" | "?" | "$" | "!") => {
+                self.unknown(&format!("${name}"));
+            }
+            _ => self.any(&format!("${name}"), quoted && name != "@"),
         }
     }
 
@@ -404,10 +422,19 @@ impl Expansion<'_> {
     }
 
     fn braced(&mut self, inner: &str, quoted: bool) {
+        // `${!x}`: the variable whose name x holds.
+        if let Some(Value::Text(name)) = inner.strip_prefix('!').and_then(|name| self.variables.get(name)) {
+            return self.variable(&name.clone(), quoted);
+        }
+        if let Some(Value::Many(names)) = inner.strip_prefix('!').and_then(|name| self.variables.get(name)) {
+            let shown: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+            return self.any(&shown.join(" "), quoted);
+        }
         let length = name_length(inner);
         let (name, operation) = inner.split_at(length);
         if operation.is_empty() || operation == "[@]" || operation == "[*]" {
-            return self.variable(name, quoted);
+            // Each value is a word of its own, in quotes as well.
+            return self.variable(name, quoted && operation != "[@]");
         }
         let plain = operation.strip_prefix(':').unwrap_or(operation);
         let known = self.variables.get(name).is_some_and(|value| !matches!(value, Value::Unknown));
@@ -417,6 +444,7 @@ impl Expansion<'_> {
             Some('-' | '=') if self.depth < 4 => {
                 self.depth += 1;
                 let before = self.field().text.len();
+                self.any("", quoted);
                 if quoted {
                     self.double(&plain[1..], true);
                 } else {
@@ -429,7 +457,7 @@ impl Expansion<'_> {
                 self.field().inexact = true;
             }
             Some('?') => self.variable(name, quoted),
-            _ => self.unknown(&format!("${{{inner}}}")),
+            _ => self.any(&format!("${{{inner}}}"), quoted),
         }
     }
 
@@ -438,7 +466,7 @@ impl Expansion<'_> {
         let foreseen = if self.depth < 4 { self.foresee(inner) } else { None };
         match foreseen {
             Some(value) => self.put(&value, quoted),
-            None => self.unknown(&format!("$({})", inner.trim())),
+            None => self.any(&format!("$({})", inner.trim()), quoted),
         }
     }
 

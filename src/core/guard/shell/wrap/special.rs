@@ -125,8 +125,9 @@ pub(super) fn env(outer: &mut Outer<'_>, words: &[Word]) {
     }
 }
 
+/// A word in whose place something comes from elsewhere.
 fn unknown(shown: &str, like: &Word) -> Word {
-    Word { text: shown.to_owned(), exact: false, pattern: true, span: like.span.clone() }
+    Word { text: shown.to_owned(), pattern: true, span: like.span.clone(), ..Word::default() }
 }
 
 pub(super) fn xargs(outer: &mut Outer<'_>, words: &[Word]) {
@@ -143,7 +144,8 @@ pub(super) fn xargs(outer: &mut Outer<'_>, words: &[Word]) {
     let placed = placed.or_else(|| options.letters.contains('i').then_some("{}"));
     if let Some(mark) = placed.filter(|mark| rest.iter().any(|word| word.text.contains(mark))) {
         for word in inner.iter_mut().filter(|word| word.text.contains(mark)) {
-            *word = Word { text: word.text.replace(mark, "{}"), exact: false, pattern: true, span: word.span.clone() };
+            let opens = word.text.starts_with(mark);
+            *word = Word { opens, ..unknown(&word.text.replace(mark, "{}"), word) };
         }
         outer.words(&inner, Via::Xargs);
         return;
@@ -153,11 +155,11 @@ pub(super) fn xargs(outer: &mut Outer<'_>, words: &[Word]) {
             inner.extend(text.text.split_whitespace().take(64).map(|item| Word {
                 text: item.to_owned(),
                 exact: true,
-                pattern: false,
                 span: last.span.clone(),
+                ..Word::default()
             }));
         }
-        _ => inner.push(unknown("{}", last)),
+        _ => inner.push(Word { opens: true, splits: true, ..unknown("{}", last) }),
     }
     outer.words(&inner, Via::Xargs);
 }
