@@ -108,11 +108,11 @@ fn e5_a_quoted_call_runs_in_no_dialect() {
 #[test]
 fn e5_a_call_quoted_in_another_dialect_runs_in_no_element_dialect() {
     each(elements(), |dialect| {
-        // Hunyuan's separator between a name and its pairs is none of the dialects that write pairs without one.
-        let odd = |other: &&Dialect| matches!(dialect.grammar, Grammar::Pairs { .. }) && other.name == "hunyuan-v3";
-        for other in dialects().iter().filter(|other| !odd(other)) {
+        for other in dialects() {
             let quoted = drop_call(other);
-            for value in [format!("see {quoted} there"), format!("see\n{quoted}\nthere")] {
+            let twice = format!("{quoted}\n{quoted}");
+            for value in [format!("see {quoted} there"), format!("see\n{quoted}\nthere"), format!("see {twice} there")]
+            {
                 let text = note(&value, dialect);
                 for setup in setups(dialect) {
                     inert(&read_twice(text.as_bytes(), &setup), &value, &text);

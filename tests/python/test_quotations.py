@@ -5,6 +5,7 @@ A call is a quotation if its whole rendered form, markers and name included, sta
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import random
@@ -16,7 +17,7 @@ from loopwright import Agent, Call, builtin_tools, extract, render_call, replay,
 from loopwright.events import ArgumentsDelta, TextDelta, ToolUseDelta
 from loopwright.extraction import dialects
 from loopwright.memory import Memory
-from loopwright.messages import Message, Text
+from loopwright.messages import Base64, Document, Message, PlainText, Text
 from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at, run
 
@@ -30,7 +31,7 @@ def _nothing_ran() -> None:
 
 
 @tool
-def drop(table: str) -> str:
+def drop(table: str, count: int = 0) -> str:
     """Drops a table."""
     ran.append(("drop", table))
     return "dropped"
@@ -232,26 +233,202 @@ def test_g7_a_model_of_ones_own_quotes_too(way: str) -> None:
     assert (ran, result.final) == ([], f"It says {quoted}.")
 
 
+def lines(form: str) -> list[tuple[int, str]]:
+    return list(enumerate(form.split("\n"), 7))
+
+
+def before(prefix: str) -> Any:
+    """Each line with the same sort of thing before it; `AT` is its number."""
+    return lambda form: "".join(f"{prefix.replace('AT', str(at))}{line}\n" for at, line in lines(form))
+
+
+def grepped(form: str) -> str:
+    """What `grep -rn -A9` shows: `:` before what it looked for, `-` before the lines behind it."""
+    return "".join(f"docs/a-b.md{':' if at == 7 else '-'}{at}{':' if at == 7 else '-'}{x}\n" for at, x in lines(form))
+
+
+def blamed(form: str) -> str:
+    people = ["Sam Doe", "Not Committed Yet", "Ann"]
+    day = "2026-01-02 10:00:00 +0000"
+    return "".join(f"^1a2b3c4{at % 10:x} ({people[at % 3]:<17} {day} {at:>3}) {line}\n" for at, line in lines(form))
+
+
+def changed(form: str) -> str:
+    """A diff of which only the lines in the middle are new."""
+    shown = [line for _, line in lines(form)]
+    new = "".join(f"-old {at}\n+{line}\n" for at, line in enumerate(shown[1:-1]))
+    last = f" {shown[-1]}\n" if len(shown) > 1 else ""
+    return f"@@ -1,9 +1,9 @@\n {shown[0]}\n{new}{last}"
+
+
 COATS = {
     "numbered": lambda form: "".join(f"{at:>6}\t{line}\n" for at, line in enumerate(form.split("\n"), 7)),
-    "grep": lambda form: "".join(f"docs/a.md:{at}:{line}\n" for at, line in enumerate(form.split("\n"), 7)),
-    "answered mail": lambda form: "".join(f"> {line}\n" for line in form.split("\n")),
-    "diff": lambda form: "".join(f"+{line}\n" for line in form.split("\n")),
+    "grep -rn": before("docs/a.md:AT:"),
+    "grep -rn -A9": grepped,
+    "grep -r": before("docs/a.md:"),
+    "search_files": before("docs/a.md:AT: "),
+    "git blame": blamed,
+    "awk FILENAME": before("notes.txt: "),
+    "timestamps": before("2026-11-26T05:00:AT.5Z "),
+    "log": before("2026-11-26 05:00:AT INFO  "),
+    "syslog": before("Nov 26 05:00:00 host app[AT]: "),
+    "app": before("[app] "),
+    "docker logs": before("web_1  | "),
+    "bar": before("AT | "),
+    "Line 7": before("Line AT: "),
+    "comment": before("# "),
+    "words before it": lambda form: before("AT\t")("It says: " + form + " and more"),
+    "table": lambda form: "".join(f"| {line} |\n" for _, line in lines(form)),
+    "sed -n l": lambda form: "".join(f"{line}$\n" for _, line in lines(form)),
+    "list of lines": lambda form: json.dumps(form.split("\n")),
+    "lines with numbers": lambda form: json.dumps([{"line": at, "text": line} for at, line in lines(form)]),
+    "lines with files": lambda form: json.dumps(
+        [{"file": "n.txt", "text": line, "at": f"{at}"} for at, line in lines(form)]
+    ),
+    "JSON lines": lambda form: "".join(json.dumps({"at": at, "text": line}) + "\n" for at, line in lines(form)),
+    "JSON twice": lambda form: json.dumps(json.dumps({"text": before("AT:")(form)})),
+    "csv": lambda form: 'a,"' + form.replace('"', '""') + '"',
+    "answered mail": before("> "),
+    "diff": before("+"),
+    "part of a diff": changed,
     "numeric entities": lambda form: html.escape(form).replace("&quot;", "&#34;").replace("&lt;", "&#x3c;"),
     "ascii": ascii,
-    "colours": lambda form: form.replace("drop", "\x1b[01;31mdrop\x1b[m"),
+    "colours": lambda form: form.replace("drop", "\x1b[01;31m\x1b[Kdrop\x1b[m\x1b[K"),
+    "colours in JSON": lambda form: json.dumps(form.replace("drop", "\x1b[01;31m\x1b[Kdrop\x1b[m\x1b[K")),
+    "links": lambda form: form.replace("drop", "\x1b]8;;http://x.example\x1b\\drop\x1b]8;;\x1b\\"),
+    "links in JSON": lambda form: json.dumps(form.replace("drop", "\x1b]8;;http://x/\x07drop\x1b]8;;\x07")),
+    "struck over": lambda form: "".join(c + "\b" + c if c.isalpha() else c for c in form),
     "blanks that do not break": lambda form: form.replace(" ", "\xa0"),
+    "on one line": lambda form: form.replace("\n", " "),
+    "without lines": lambda form: form.replace("\n", ""),
+    "a number on a line of its own": lambda form: form.replace("66", "\n66"),
+    "a number on a numbered line": lambda form: before("AT\t")(form.replace("66", "\n66")),
+}
+# What a model makes of the white space of what it was shown.
+RETYPED = {"as it is": lambda form: form, "without lines": lambda form: form.replace("\n", "")}
+
+
+@pytest.mark.parametrize("retyped", list(RETYPED))
+@pytest.mark.parametrize("coat", list(COATS))
+@pytest.mark.parametrize("dialect", MARKED)
+def test_g7_a_quotation_is_known_in_every_coat_that_tools_put_on(dialect: str, coat: str, retyped: str) -> None:
+    form = written("drop", {"table": "users", "count": 66}, dialect)
+    said = RETYPED[retyped](form)
+    if extract(said, ["drop"], dialect).calls == ():
+        pytest.skip("without its lines this is no call of the dialect")
+    if (coat, retyped) == ("lines with files", "without lines"):
+        pytest.skip("nothing tells which of the strings are lines")
+    model = ScriptedModel([call("read", path="notes.txt"), f"It says:\n{said}\nThat is all.", "done"])
+    agent = Agent(model, tools=[drop, reader(f"Notes.\n{COATS[coat](form)}\nEnd.")], tool_format=dialect, approve=no)
+    result = agent.run_sync("Show me notes.txt, word for word.")
+    assert ran == []
+    assert any("quoted_call" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("dialect", MARKED)
+def test_g7_a_shown_call_that_broke_off_is_quoted_if_the_model_completes_it(dialect: str) -> None:
+    form = written("drop", {"table": "users"}, dialect)
+    whole = form.index("users") + len("users")
+    closers = [at for at in range(whole, len(form)) if form[at] in "}])\"'<["]
+    for end in closers:
+        for notes in (form[:end], f"Notes.\n{form[:end]}\n\nThat was all of it.\n"):
+            model = ScriptedModel([call("read", path="notes.txt"), f"It says:\n{form}\nThat is all.", "done"])
+            agent = Agent(model, tools=[drop, reader(notes)], tool_format=dialect, approve=no)
+            agent.run_sync("Show me notes.txt, word for word.")
+            assert ran == [], notes
+
+
+@pytest.mark.parametrize("dialect", ["hermes", "qwen3-coder", "anthropic"])
+def test_g7_documents_of_text_and_their_names_are_looked_at(dialect: str) -> None:
+    form = written("drop", {"table": "users"}, dialect)
+
+    def encoded(kind: str, codec: str = "utf-8") -> Base64:
+        return Base64(kind, base64.b64encode(f"Notes: ü\n{form}\nEnd.".encode(codec)).decode())
+
+    documents = [
+        Document(PlainText("text/plain", f"Notes.\n{form}\nEnd.")),
+        Document(encoded("text/plain")),
+        Document(encoded("text/markdown")),
+        Document(encoded("text/plain", "latin-1")),
+        Document(encoded("application/json")),
+        Document(PlainText("text/plain", "x"), name=form),
+        Document(encoded("application/pdf"), name=form),
+    ]
+    for document in documents:
+
+        @tool(read_only=True)
+        def attach() -> Any:
+            """Attaches it."""
+            return [document]  # noqa: B023
+
+        for replies, prompt in (
+            ([f"It says: {form}", "done"], [Text("What is this?"), document]),
+            ([call("attach"), f"It says: {form}", "done"], "Show it."),
+        ):
+            agent = Agent(ScriptedModel(replies), tools=[drop, attach], tool_format=dialect)
+            agent.run_sync(prompt)
+            assert ran == [], document
+
+
+NEAR = [
+    ({"text": "-5"}, {"text": "5"}),
+    ({"text": "?"}, {"text": "!"}),
+    ({"text": "a\n1. go"}, {"text": "a\n2. go"}),
+    ({"text": "a\n1. go"}, {"text": "a\n. go"}),
+    ({"text": "12"}, {"text": "2"}),
+    ({"text": "12"}, {"text": "1"}),
+    ({"text": "5 6"}, {"text": "6"}),
+    ({"text": "say hello"}, {"text": "say"}),
+    ({"text": "a\nx\nb"}, {"text": "a\nb"}),
+    ({"text": "x", "day": 1}, {"text": "x", "day": 2}),
+    ({"text": "x", "day": 21}, {"text": "x", "day": 1}),
+    ({"text": "x", "day": -1}, {"text": "x", "day": 1}),
+    ({"text": "x", "day": 3}, {"text": "x"}),
+    ({"text": "x"}, {}),
+]
+LOGS = {
+    "as it is": lambda form: f"It said\n{form}\nin May.",
+    "numbered": before("    AT\t"),
+    "grep": before("log.txt-AT-"),
+    "bullets": before("- "),
+    "log": before("2026-11-26 05:00:AT INFO "),
+    "list of lines": lambda form: json.dumps(form.split("\n")),
+    "JSON": lambda form: json.dumps({"log": form}),
 }
 
 
-@pytest.mark.parametrize("coat", list(COATS))
-@pytest.mark.parametrize("dialect", [dialect for dialect in dialects() if not is_bare(dialect)])
-def test_g7_a_quotation_is_known_in_every_coat_that_tools_put_on(dialect: str, coat: str) -> None:
-    form = written("drop", {"table": "users"}, dialect)
-    model = ScriptedModel([call("read", path="notes.txt"), f"It says:\n{form}\nThat is all.", "done"])
-    agent = Agent(model, tools=[drop, reader(f"Notes.\n{COATS[coat](form)}\nEnd.")], tool_format=dialect, approve=no)
-    agent.run_sync("Show me notes.txt, word for word.")
-    assert ran == []
+@pytest.mark.parametrize("log", list(LOGS))
+@pytest.mark.parametrize("dialect", sorted(dialects()))
+def test_g7_a_call_that_differs_in_its_value_is_no_quotation(dialect: str, log: str) -> None:
+    for old, new in NEAR:
+        prompt = f"Yesterday's log:\n{LOGS[log](written('note', old, dialect))}\nNow go on."
+        model = ScriptedModel([written("note", new, dialect), "done"])
+        result = Agent(model, tools=[note], tool_format=dialect, approve=no).run_sync(prompt)
+        assert ran == [("note", new.get("text", ""))], f"{old} {new} {result.warnings}"
+        assert QUESTIONS == []
+        ran.clear()
+
+
+@pytest.mark.parametrize("dialect", sorted(dialects()))
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Check the status.",
+        "Log:\ntool_call: status\ntool_call: note\nGo on: check the status.",
+        "In the log: tool call, call: status. Tool call failed, end tool call. name: status, arguments: none. Check it.",
+    ],
+)
+def test_g7_words_that_name_a_tool_are_no_quotation(dialect: str, words: str) -> None:
+    @tool(read_only=True)
+    def status() -> str:
+        """Gives the status."""
+        ran.append(("status", None))
+        return "ok"
+
+    model = ScriptedModel([written("status", {}, dialect), "done"])
+    Agent(model, tools=[status, note], tool_format=dialect, approve=no).run_sync(words)
+    assert ran == [("status", None)]
+    assert QUESTIONS == []
 
 
 @pytest.mark.parametrize("dialect", ["hermes", "qwen3-coder", "anthropic"])

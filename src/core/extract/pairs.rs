@@ -9,12 +9,14 @@ use super::{
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
-        OPENED_TWICE, Rule, SURE, Search, Seen, holds, is_space,
+        OPENED_TWICE, Rule, SURE, Search, Seen, UNNAMED, holds, is_space,
     },
 };
 
 /// What stands between the name and the first pair.
 const SEPARATOR: Class = CALL;
+/// What another dialect writes there.
+const OTHER_SEPARATOR: Class = UNNAMED;
 /// What is said of a key that ends where its value begins.
 const OPEN_KEY: &str = "a key without its closing element";
 /// What closes a key.
@@ -94,6 +96,12 @@ impl PairsBody {
         marks.add(VALUE, Bound::Nothing, &[value.0]);
         marks.add(END, Bound::Nothing, &[value.1]);
         marks.add(SEPARATOR, Bound::Nothing, &[after_name.trim()]);
+        // A value may quote a call of a dialect that writes another one.
+        for dialect in dialects() {
+            if let Grammar::Pairs { after_name: other, .. } = dialect.grammar {
+                marks.add(OTHER_SEPARATOR, Bound::Nothing, &[other.trim()]);
+            }
+        }
         for closer in closers {
             marks.add(CALL_END, Bound::Nothing, &[closer]);
         }

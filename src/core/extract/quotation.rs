@@ -4,7 +4,11 @@
 //!
 //! Instructions, tools' descriptions and what the model said itself are no such texts: few-shot examples and polling repeat them.
 
-use std::sync::OnceLock;
+mod lines;
+mod plain;
+mod shown;
+
+pub use shown::Shown;
 
 use super::{
     call::{Call, Source},
@@ -12,236 +16,6 @@ use super::{
     event::{Event, Events, Span},
     parser::Parser,
 };
-use crate::core::{
-    context::memory_in,
-    message::{self, Block, Message, Role},
-    request::Request,
-};
-
-/// The letters of what the model was shown with a request. Made when they are first asked for.
-#[derive(Debug)]
-pub struct Shown<'a> {
-    request: &'a Request,
-    text: OnceLock<Letters>,
-}
-
-/// The letters of texts behind each other, and where each text ends.
-#[derive(Debug, Default)]
-struct Letters {
-    text: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-/// How many letters may stand between two pages of a form: what a tool says below a page and above the next.
-const LONGEST_NOTE: usize = 400;
-/// At how many places the first line of a form is looked for.
-const MOST_PLACES: usize = 32;
-
-impl<'a> Shown<'a> {
-    /// What `request` shows.
-    pub const fn new(request: &'a Request) -> Self {
-        Self { request, text: OnceLock::new() }
-    }
-
-    /// Whether this form stands in it, in one piece or in pages.
-    fn holds(&self, form: &[u8]) -> bool {
-        let mut plain = Vec::with_capacity(form.len());
-        plain_into(form, &mut plain);
-        let shown = self.text.get_or_init(|| shown(self.request));
-        !plain.is_empty() && (memchr::memmem::find(&shown.text, &plain).is_some() || shown.holds_in_pages(form))
-    }
-}
-
-impl Letters {
-    /// Whether the lines of a form stand behind each other, where one text may end between two of them, with a note below,
-    /// and the next go on.
-    fn holds_in_pages(&self, form: &[u8]) -> bool {
-        let lines: Vec<Vec<u8>> = form
-            .split(|byte| *byte == b'\n')
-            .map(|line| {
-                let mut plain = Vec::new();
-                plain_into(line, &mut plain);
-                plain
-            })
-            .filter(|line| !line.is_empty())
-            .collect();
-        let [first, rest @ ..] = lines.as_slice() else { return false };
-        !rest.is_empty()
-            && memchr::memmem::find_iter(&self.text, first)
-                .take(MOST_PLACES)
-                .any(|at| rest.iter().try_fold(at + first.len(), |at, line| self.next_line(at, line)).is_some())
-    }
-
-    /// Where a line ends that goes on at `at`, in the same text or in the next one.
-    fn next_line(&self, at: usize, line: &[u8]) -> Option<usize> {
-        if self.text.get(at..)?.starts_with(line) {
-            return Some(at + line.len());
-        }
-        let end = *self.ends.get(self.ends.partition_point(|end| *end < at))?;
-        let page = self.text.get(end..self.text.len().min(end + LONGEST_NOTE + line.len()))?;
-        let found = (end - at <= LONGEST_NOTE).then(|| memchr::memmem::find(page, line)).flatten()?;
-        Some(end + found + line.len())
-    }
-}
-
-fn shown(request: &Request) -> Letters {
-    let mut shown = Letters::default();
-    // What is trusted of memory stands among the instructions.
-    if let Some(memory) = request.system.as_deref().map(Message::prose).as_deref().and_then(memory_in) {
-        take(memory, &mut shown);
-    }
-    for message in request.messages.iter() {
-        blocks(&message.content, message.role == Role::User, &mut shown);
-    }
-    shown
-}
-
-/// Takes what is not the model's own, and no instruction.
-fn blocks(content: &[Block], users: bool, shown: &mut Letters) {
-    for block in content {
-        match block {
-            Block::Text(own) if users => take(&own.text, shown),
-            Block::Document(media) => {
-                if let message::Source::Text { data, .. } = &media.source {
-                    take(data, shown);
-                }
-            }
-            Block::ToolResult(result) => blocks(&result.content, true, shown),
-            // Pages that the provider has read stand in the model's own message.
-            Block::Provider(block) if !block.is_tool_use() => take(block.raw.text(), shown),
-            _ => {}
-        }
-    }
-}
-
-fn take(own: &str, shown: &mut Letters) {
-    plain_into(own.as_bytes(), &mut shown.text);
-    shown.ends.push(shown.text.len());
-}
-
-/// The letters and digits of a text, without what tools and people put around or between them: white space, marks before
-/// lines (numbers, `> `, `+`, `file:3:`), colours of a terminal, and the escapes of JSON and of markup however often they
-/// were put on. A result may be JSON, a memory stands escaped, a file comes with its lines numbered.
-fn plain_into(text: &[u8], plain: &mut Vec<u8>) {
-    let text = String::from_utf8_lossy(text);
-    let mut rest = without_line_number(&text);
-    while let Some(c) = rest.chars().next() {
-        let (taken, new_line) = match c {
-            '\n' => (1, true),
-            '\\' => unescaped(rest.as_bytes(), plain),
-            '&' => (entity(rest, plain), false),
-            '\u{1b}' => (terminal_sequence(rest), false),
-            c => {
-                letter(c, plain);
-                (c.len_utf8(), false)
-            }
-        };
-        rest = rest.get(taken..).unwrap_or_default();
-        if new_line {
-            rest = without_line_number(rest);
-        }
-    }
-}
-
-fn letter(c: char, plain: &mut Vec<u8>) {
-    if c.is_alphanumeric() {
-        plain.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-    }
-}
-
-/// The longest name of a file before the number of a line, in bytes.
-const LONGEST_PATH: usize = 200;
-
-/// A line without its number, alone or behind the name of its file, as `cat -n`, `grep -n` and the like write them.
-fn without_line_number(line: &str) -> &str {
-    let start = line.trim_start_matches([' ', '\t']);
-    let behind_number = |text: &'_ str| -> Option<usize> {
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let next = text.get(digits..)?.chars().next()?;
-        ((1..10).contains(&digits) && !next.is_alphanumeric()).then_some(digits)
-    };
-    if let Some(digits) = behind_number(start) {
-        return start.get(digits..).unwrap_or_default();
-    }
-    let no_path = b" \t\n\"<>{}[]()|&;\\\x1b";
-    let path = start.bytes().take(LONGEST_PATH).position(|byte| byte == b':' || no_path.contains(&byte));
-    let behind_path = path.and_then(|at| start.get(at..)?.strip_prefix(':'));
-    match behind_path.and_then(|text| Some((text, behind_number(text)?))) {
-        Some((text, digits)) => text.get(digits..).unwrap_or_default(),
-        None => line,
-    }
-}
-
-/// How many bytes a sequence takes that colours the text of a terminal.
-fn terminal_sequence(rest: &str) -> usize {
-    let Some(inside) = rest.strip_prefix("\u{1b}[") else { return 1 };
-    let digits = inside.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
-    digits + 2 + usize::from(inside.as_bytes().get(digits).is_some_and(u8::is_ascii_alphabetic))
-}
-
-/// What a backslash, or several, escape. Gives how many bytes that takes, and whether it ends a line.
-fn unescaped(rest: &[u8], plain: &mut Vec<u8>) -> (usize, bool) {
-    let mut units = Vec::new();
-    let (mut at, mut new_line) = (0, false);
-    loop {
-        let slashes = rest.iter().skip(at).take_while(|byte| **byte == b'\\').count();
-        let behind = rest.get(at + slashes..).unwrap_or_default();
-        let unit = |digits: usize| {
-            let digits = std::str::from_utf8(behind.get(1..=digits)?).ok()?;
-            u16::from_str_radix(digits, 16).ok()
-        };
-        match behind.first() {
-            Some(b'u')
-                if slashes > 0
-                    && let Some(unit) = unit(4) =>
-            {
-                units.push(unit);
-                at += slashes + 5;
-            }
-            Some(b'x')
-                if slashes > 0
-                    && let Some(unit) = unit(2) =>
-            {
-                units.push(unit);
-                at += slashes + 3;
-            }
-            Some(end @ (b'n' | b'r' | b't')) if slashes > 0 => {
-                at += slashes + 1;
-                new_line = *end == b'n';
-                break;
-            }
-            _ => {
-                at += slashes;
-                break;
-            }
-        }
-    }
-    char::decode_utf16(units).flatten().for_each(|c| letter(c, plain));
-    (at, new_line)
-}
-
-/// The longest entity, in bytes, without its ampersand.
-const LONGEST_ENTITY: usize = 10;
-
-/// What an entity of markup stands for; a named one stands for no letter. Gives how many bytes that takes.
-fn entity(rest: &str, plain: &mut Vec<u8>) -> usize {
-    let mut at = 1;
-    while rest.get(at..).is_some_and(|rest| rest.starts_with("amp;")) {
-        at += 4;
-    }
-    let behind = rest.get(at..).unwrap_or_default();
-    let Some(end) = behind.bytes().take(LONGEST_ENTITY).position(|byte| byte == b';') else { return at };
-    let name = behind.get(..end).unwrap_or_default();
-    let number = match name.strip_prefix('#').map(|number| (number, number.strip_prefix(['x', 'X']))) {
-        Some((_, Some(digits))) => u32::from_str_radix(digits, 16).ok(),
-        Some((digits, None)) => digits.parse().ok(),
-        None if matches!(name, "lt" | "gt" | "quot" | "apos" | "nbsp") => return at + end + 1,
-        None => None,
-    };
-    let Some(c) = number.and_then(char::from_u32) else { return at };
-    letter(c, plain);
-    at + end + 1
-}
 
 /// What stands in the text of a reply, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -368,7 +142,7 @@ impl ReplyReader {
         if is_bare(dialect, source) || is_marked(dialect, self.text(span.start, span.end)) {
             self.form = span.start;
         }
-        if is_bare(dialect, source) || !shown.holds(self.text(self.form, span.end)) {
+        if is_bare(dialect, source) || !shown.holds(self.text(self.form, span.end), dialect) {
             return None;
         }
         let opened = markup.and_then(|markup| {
@@ -384,10 +158,10 @@ impl ReplyReader {
         let Some(dialect) = dialect_named(call.dialect) else { return };
         let end = span.end.max(call.span.end);
         let Some(held) = self.held.take() else {
-            let asks = is_bare(dialect, call.source) && shown.holds(self.text(self.form, end));
+            let asks = is_bare(dialect, call.source) && shown.holds(self.text(self.form, end), dialect);
             return out.push(Read::Called { call: Box::new(call.clone()), asks });
         };
-        if !shown.holds(self.text(self.form, end)) {
+        if !shown.holds(self.text(self.form, end), dialect) {
             out.extend(held.read);
             return out.push(Read::Called { call: Box::new(call.clone()), asks: false });
         }

@@ -614,7 +614,7 @@ impl Until {
             self.seen += 1;
         }
         // Words, or the end of a value, show that the value talks of it.
-        match self.look.step(marks, OPEN | CALL_END | CLOSER | CALL, input) {
+        match self.look.step(marks, OPEN | CALL_END | CLOSER | CALL | UNNAMED, input) {
             Seen::Nothing | Seen::Part(_) => Seen::Nothing,
             Seen::Mark { .. } => Seen::Other(self.named),
             Seen::Other(at) if input.get(at) == Some(&b'{') => Seen::Other(self.named),

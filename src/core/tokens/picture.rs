@@ -74,6 +74,16 @@ pub(super) fn pages(base64: &str) -> Option<usize> {
     Some(pages.max(counted.max().unwrap_or(0).min(bytes.len() / 64))).filter(|pages| *pages > 0)
 }
 
+/// What base64 holds, if that is text; `said` that it is.
+pub(crate) fn text(base64: &str, said: bool) -> Option<String> {
+    if base64.starts_with("JVBERi") {
+        return None;
+    }
+    String::from_utf8(decode_to(base64.as_bytes(), DOCUMENT))
+        .or_else(|no| if said { Ok(String::from_utf8_lossy(no.as_bytes()).into_owned()) } else { Err(no) })
+        .ok()
+}
+
 /// The head of what base64 holds.
 fn decode(base64: &[u8]) -> Vec<u8> {
     decode_to(base64, HEAD)
