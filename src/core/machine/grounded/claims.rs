@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::{
     citation,
     facts::{self, Claimed, Facts},
+    held::Statement,
     silence,
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
@@ -19,6 +20,9 @@ use crate::core::{
         words,
     },
 };
+
+/// So many more words of a claim a line must hold than the one that is cited beside it.
+const CLEARLY: usize = 2;
 
 /// What the sentences of an answer came to.
 #[derive(Default)]
@@ -90,10 +94,13 @@ impl Reader<'_> {
         tally: &mut Tally,
     ) {
         let asked = |word: &str| words::terms(word).iter().all(|term| question.terms.contains(term));
-        if own.is_none() && silence::is_courtesy(text, asked) {
+        let told = |word: &str| words::terms(word).iter().any(|term| self.facts.iter().any(|facts| facts.terms.contains(term)));
+        if own.is_none() && silence::is_courtesy(text, asked, told) {
             return;
         }
         tally.claims += 1;
+        let own = own.map(|own| self.held_against(text, own));
+        let own = own.as_ref();
         let supported = match (self.claim(text, kind, own, question), own) {
             (Some(supported), _) => supported,
             (None, Some(own)) => !own.is_empty(),
@@ -198,9 +205,21 @@ impl Reader<'_> {
     }
 
     /// The source that a place among the facts belongs to.
-    fn source_of(&self, at: usize) -> usize {
+    pub(super) fn source_of(&self, at: usize) -> usize {
         let all = self.evidence.sources.len() + self.evidence.tools.len();
         at.checked_sub(all).and_then(|span| self.span_of.get(span)).copied().unwrap_or(at)
+    }
+
+    /// What a claim is held against: of lines that it cites those, unless what stands near them says clearly more of it.
+    fn held_against(&self, text: &str, own: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let all = self.evidence.sources.len() + self.evidence.tools.len();
+        let terms = words::terms(text);
+        let most = |at: usize| {
+            let facts = self.facts.get(at)?;
+            let met = |one: &Statement| terms.iter().filter(|term| one.own.say(term)).count();
+            facts.held.all.iter().map(met).max()
+        };
+        own.iter().map(|at| if *at >= all && most(at + 1) >= most(*at).map(|most| most + CLEARLY) { at + 1 } else { *at }).collect()
     }
 
     /// Whether one of the sources holds what `holds` looks for: of `own`, without it of all.
@@ -280,7 +299,7 @@ impl Reader<'_> {
         }
         // A name must stand in a source that is cited, anywhere in it. Abbreviations are as often the writer's own.
         let whole: Option<BTreeSet<usize>> = own.map(|own| own.iter().map(|at| self.source_of(*at)).collect());
-        let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.contains(term)));
+        let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.say(term)));
         let Some((name, term)) = strange else { return Some(supported) };
         let nowhere = !self.any_source(None, |facts| facts.terms.contains(term));
         let is_short = name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase);

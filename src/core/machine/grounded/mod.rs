@@ -15,6 +15,7 @@ mod format;
 mod held;
 mod judge;
 mod lexicon;
+mod meanings;
 mod numbers;
 mod placed;
 mod quantity;

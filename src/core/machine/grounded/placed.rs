@@ -11,11 +11,13 @@ use std::{
 };
 
 use super::{
-    facts::{Claimed, Facts},
+    facts::{self, Claimed, Facts},
     form,
     held::{self, Statement},
-    lexicon::{alike, list},
-    quantity::{Quantity, quantities},
+    lexicon::{alike, is_light, list},
+    meanings::{self, Terms},
+    numbers::numbers,
+    quantity::Quantity,
     roles,
     units::Unit,
     verify::Reader,
@@ -23,11 +25,15 @@ use super::{
 use crate::core::retrieve::{polarity::opposed, words};
 
 /// So much of a statement must stand in what it cites.
-const SHARED: f64 = 0.5;
+const SHARED: f64 = 0.35;
+/// Words of less weight are a manner of speaking.
+const INVENTED: f64 = 1.2;
 /// So much of it must stand in one statement for that to speak against it.
 const NEAREST: f64 = 0.6;
 /// Two statements that have so many of their words in common are said of different things in the same way.
 const PARALLEL: f64 = 0.4;
+/// Pieces before the first clause that may answer a question.
+const PARTICLES: usize = 3;
 /// Statements that are looked at for one clause.
 const MOST: usize = 2_048;
 
@@ -123,6 +129,27 @@ fn is_verb(word: &Word<'_>) -> bool {
     helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
 }
 
+/// Where a sentence answers before it says more: "No, …", "Sorry, no: …", "Not yet – …".
+fn particle(text: &str) -> Option<Range<usize>> {
+    let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
+    let mut end = start;
+    let mut rest = text.get(start..)?;
+    let mut found = None;
+    for _ in 0..PARTICLES {
+        let length = rest.find([',', '.', ':', ';', '!', '–', '—', '-'])?;
+        let words: Vec<&str> = rest.get(..length)?.split_whitespace().collect();
+        let is = |word: &&str| list("truth").contains(word.to_lowercase().trim_matches(['*', '_']));
+        let opens = words.len() <= 3 && (words.iter().any(is) || (found.is_none() && words.len() == 1));
+        if !opens {
+            break;
+        }
+        end += length + rest.get(length..)?.chars().next().map_or(0, char::len_utf8);
+        found = words.iter().any(is).then_some(start..end).or(found);
+        rest = text.get(end..)?;
+    }
+    found
+}
+
 /// How many words of a clause deny; what the `other` one says as well, in whatever form, turns nothing around.
 fn denials(text: &str, other: &str) -> usize {
     let held: HashSet<String> = words::terms(other).into_iter().collect();
@@ -131,13 +158,28 @@ fn denials(text: &str, other: &str) -> usize {
         lower = lower.replace(&format!("no {bound}"), " ").replace(&format!("not {bound}"), " ");
     }
     let negative = list("negative");
-    let deny = |word: &&str| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        (negative.contains(bare) && !words::terms(bare).iter().any(|term| held.contains(term)))
-            || bare.ends_with("n't")
-            || bare == "cannot"
+    let words: Vec<&str> =
+        lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+    let is_number = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_digit()) || numbers(word).iter().any(|number| number.in_words)
     };
-    lower.split_whitespace().filter(deny).count()
+    let deny = |(at, word): &(usize, &&str)| {
+        let next = words.get(at + 1..).unwrap_or_default();
+        let denies = word.ends_with("n't") || matches!(**word, "cannot" | "not" | "no" | "never");
+        // "Can't be over 30", "must not go past 3": a bound.
+        let bound = next.iter().take(3).position(|word| list("bounds").contains(*word));
+        if denies && bound.is_some_and(|at| next.iter().skip(at + 1).take(2).any(is_number)) {
+            return false;
+        }
+        // "A free place" is no place that lacks something.
+        if **word == "free" && next.first().is_some_and(|next| !words::is_stop_word(next)) {
+            return false;
+        }
+        (negative.contains(**word) && !words::terms(word).iter().any(|term| held.contains(term)))
+            || word.ends_with("n't")
+            || **word == "cannot"
+    };
+    words.iter().enumerate().filter(deny).count()
 }
 
 /// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
@@ -177,17 +219,9 @@ impl Reader<'_> {
         question: &Facts,
     ) -> Option<String> {
         let facts: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
-        // "No, it is not": the first word answers, and denies nothing.
-        let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
-        let answers = list("truth").iter().find_map(|word| {
-            let end = start + word.len();
-            let same = text.get(start..end).is_some_and(|first| first.eq_ignore_ascii_case(word));
-            (same
-                && text.get(end..).is_some_and(|rest| {
-                    rest.starts_with([',', '.', ':', '!', ' ']) && !(word == "no" && rest.starts_with(' '))
-                }))
-            .then_some(start..end)
-        });
+        let sources: BTreeSet<usize> = own.iter().map(|at| self.source_of(*at)).collect();
+        let whole: Vec<&Facts> = sources.iter().filter_map(|at| self.facts.get(*at)).collect();
+        let answers = particle(text);
         let plain = form::plain(text.get(answers.as_ref().map_or(0, |word| word.end)..).unwrap_or_default());
         let bare = plain.trim_matches(|c: char| !c.is_alphanumeric());
         let repeats = |one: &Statement| !bare.is_empty() && one.plain.contains(bare);
@@ -212,20 +246,28 @@ impl Reader<'_> {
                     .skip(1)
                     .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
+        let counting = uncounted(text, answers.clone().into_iter());
         let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
         let mut prior: Option<&Statement> = None;
         for clause in clauses(&said) {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
             let said = words_of(clause);
-            let content: Vec<&Word<'_>> = said.iter().filter(|word| !alike(&word.term, &HashSet::new())).collect();
+            let content: Vec<&Word<'_>> = said.iter().filter(|word| !is_light(&word.term)).collect();
             // Units are compared with their quantities.
             let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
             // What is pointed to stands elsewhere in the answer.
             let points = |word: &Word<'_>| list("pointing").contains(&word.before);
             let strange: Vec<&&Word<'_>> =
                 content.iter().filter(|word| !stands(word) && !is_unit(word) && !points(word)).collect();
-            if strange.len() >= 2 && ((content.len() - strange.len()) as f64) < SHARED * content.len() as f64 {
+            let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
+            let weighs = |words: &[&&Word<'_>]| words.iter().map(|word| weight(&word.term)).sum::<f64>();
+            let (missing, all) = (weighs(&strange), weighs(&content.iter().collect::<Vec<_>>()) + counted.len() as f64);
+            if std::env::var("GDEBUG").is_ok() {
+                eprintln!("CLAUSE {clause:?} missing {missing:.2} all {all:.2} {:?}", strange.iter().map(|word| word.written).collect::<Vec<_>>());
+            }
+            let leads = text.trim_end().ends_with(':');
+            if !leads && strange.len() >= 2 && missing >= INVENTED && all - missing < SHARED * all {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
             }
@@ -234,10 +276,9 @@ impl Reader<'_> {
                 .filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()))
                 .collect();
             let terms: Vec<&str> =
-                terms.iter().map(String::as_str).filter(|term| !alike(term, &HashSet::new())).collect();
-            let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
+                terms.iter().map(String::as_str).filter(|term| !is_light(term)).collect();
             for number in &counted {
-                if let Some(why) = elsewhere(number, &counted, &terms, &facts) {
+                if let Some(why) = elsewhere(number, &counted, &terms, &facts, &question.terms) {
                     return Some(format!("{} is said of {why:?}", number.shown(text)));
                 }
             }
@@ -251,23 +292,28 @@ impl Reader<'_> {
             }
             let Some((best, near)) = nearest(&terms, &facts) else { continue };
             prior = prior.or(Some(best));
-            if let Some(why) = replaced(&said, &strange, best) {
+            if std::env::var("GDEBUG").is_ok() {
+                eprintln!("   BEST {:?} near {near} terms {terms:?}", best.said);
+            }
+            let foreign: Vec<&Word<'_>> = content.iter().filter(|word| !known(&word.term)).copied().collect();
+            if let Some(why) = replaced(&said, &foreign, best) {
                 return Some(why);
             }
-            if let Some(why) = swapped(clause, &terms, best, &facts) {
+            if let Some(why) = swapped(clause, &terms, best, &whole) {
                 return Some(why);
             }
             let elsewhere = |term: &str| {
-                met(&[term], best) == 0 && is_word(term) && facts.iter().any(|facts| facts.terms.contains(term))
+                met(&[term], best) == 0 && is_word(term) && whole.iter().any(|facts| facts.terms.contains(term))
             };
-            if let Some(why) = roles::exchanged(clause, &best.said, elsewhere) {
+            let foreign = |term: &str| is_word(term) && met(&[term], best) == 0;
+            if let Some(why) = roles::exchanged(clause, &best.said, elsewhere, foreign) {
                 return Some(why);
             }
             let all = terms
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(clause, &terms, near, &facts) {
+            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &terms, near, &facts) {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
         }
@@ -288,12 +334,12 @@ impl Reader<'_> {
             }
             // The clause of it that speaks of this.
             let speaks_of = |part: &&str| {
-                let held: HashSet<String> = words::terms(part).into_iter().collect();
+                let held: Terms = words::terms(part).into_iter().collect();
                 terms.iter().filter(|term| held.contains(**term) || alike(term, &held)).count()
             };
             let parts = clauses(&one.plain);
             let most = parts.iter().map(speaks_of).max().unwrap_or(0);
-            for part in parts.iter().filter(|part| speaks_of(part) == most) {
+            for part in parts.iter().filter(|part| speaks_of(part) >= most.saturating_sub(1).max(1)) {
                 let mine = denials(clause, part) + unturned_mine;
                 let theirs = denials(part, clause)
                     + words::terms(part)
@@ -336,31 +382,40 @@ fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, us
 }
 
 /// The part of a statement that holds what is written at a place, and its words.
-fn part_at(said: &str, at: usize) -> (HashSet<String>, bool) {
+fn part_at(said: &str, at: usize) -> (Terms, bool) {
+    let has_words = |part: &&str| words::terms(part).iter().any(|term| is_word(term));
     let parts = parts(said);
-    let start = |part: &&str| part.as_ptr() as usize - said.as_ptr() as usize;
-    let part = parts.iter().find(|part| (start(part)..start(part) + part.len()).contains(&at)).copied().unwrap_or(said);
-    (words::terms(part).into_iter().collect(), parts.len() > 1)
+    let before = parts.iter().filter(|part| part.as_ptr() as usize - said.as_ptr() as usize <= at);
+    // "On weekdays 8–12 and 14–19": what has no word of its own belongs to what stands before it.
+    let part = before.filter(|part| has_words(part)).next_back().copied().unwrap_or(said);
+    (words::terms(part).into_iter().collect(), parts.iter().filter(|part| has_words(part)).count() > 1)
 }
 
 /// The statement, or part of one, of another quantity that a clause speaks of rather than of those with its own.
-fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts]) -> Option<String> {
+fn elsewhere(
+    number: &Claimed,
+    all: &[&Claimed],
+    terms: &[&str],
+    facts: &[&Facts],
+    asked: &HashSet<String>,
+) -> Option<String> {
     let Claimed::Quantity(claimed) = number else { return None };
     // A name says more of what is spoken of than any other word.
-    let says = |held: &HashSet<String>, said: &str| {
+    let says = |held: &Terms, said: &str| {
         let stands = |term: &&&str| held.contains(**term) || alike(term, held);
         let is_name = |term: &str| {
             words_of(said).iter().any(|word| word.term == *term && word.written.starts_with(char::is_uppercase))
         };
-        terms.iter().filter(stands).map(|term| if is_name(term) { 2 } else { 1 }).sum::<usize>()
+        let of_question = held.iter().filter(|term| asked.contains(*term) && !terms.contains(&term.as_str())).count();
+        terms.iter().filter(stands).map(|term| if is_name(term) { 2 } else { 1 }).sum::<usize>() + of_question
     };
     let names_another =
-        |held: &HashSet<String>| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
+        |held: &Terms| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
     let mut own: Option<usize> = None;
     let mut holders: HashSet<(usize, usize)> = HashSet::new();
     let (mut parts, mut another) = (Vec::new(), true);
     for (of, facts) in facts.iter().enumerate() {
-        for at in facts.held.with(claimed, alike) {
+        for at in facts.held.with(claimed) {
             let Some(one) = facts.held.all.get(at) else { continue };
             holders.insert((of, at));
             own = own.max(Some(met(terms, one)));
@@ -390,6 +445,10 @@ fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts
             }
         }
     }
+    let said_as_well = |other: &Quantity| {
+        all.iter()
+            .any(|one| matches!(one, Claimed::Quantity(one) if one.number.readings == other.number.readings))
+    };
     let own = own?;
     if let (true, Some((_, one))) = (parts.iter().all(|(nearer, _)| *nearer), parts.first()) {
         return Some(one.plain.chars().take(120).collect());
@@ -399,8 +458,11 @@ fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts
     }
     for (of, facts) in facts.iter().enumerate() {
         for (at, one) in facts.held.all.iter().enumerate().take(MOST) {
-            let rival = !holders.contains(&(of, at)) && one.quantities.iter().any(|other| other.measures_as(claimed));
-            if rival && met(terms, one) > own {
+            let rival = !holders.contains(&(of, at))
+                && one.quantities.iter().any(|other| other.measures_as(claimed))
+                && !one.quantities.iter().any(said_as_well);
+            // Only words that it says itself speak for another.
+            if rival && terms.iter().filter(|term| one.around.terms.contains(**term)).count() > own {
                 return Some(one.plain.chars().take(120).collect());
             }
         }
@@ -410,41 +472,33 @@ fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts
 
 /// Whether a term is a word that says something.
 pub(super) fn is_word(term: &str) -> bool {
-    !term.starts_with(|c: char| c.is_ascii_digit()) && !alike(term, &HashSet::new())
+    !term.starts_with(|c: char| c.is_ascii_digit()) && !is_light(term)
 }
 
-/// A word that takes the place of another: it stands nowhere, and in the nearest statement its neighbour goes with a
-/// word that the claim does not say.
-fn replaced(said: &[Word<'_>], strange: &[&&Word<'_>], best: &Statement) -> Option<String> {
-    let plain = uncounted(&best.plain, quantities(&best.plain).into_iter().map(|one| one.number.bytes));
-    let theirs = words_of(&plain);
-    let mine: HashSet<String> = said.iter().map(|word| word.term.clone()).collect();
-    for word in strange.iter().filter(|word| !is_verb(word)) {
-        let at = said.iter().position(|one| std::ptr::eq(one, **word))?;
-        // The next word on either side that the statement holds as well.
-        let stands = |one: &&Word<'_>| best.own.contains(&one.term);
-        let left = said.get(..at)?.iter().rev().take(2).find(stands);
-        let right = said.get(at + 1..)?.iter().take(2).find(stands);
-        let other = |one: Option<&Word<'_>>| {
-            one.filter(|one| !mine.contains(&one.term) && !alike(&one.term, &mine) && !is_verb(one))
-                .map(|one| one.written.to_owned())
-        };
-        let place = |term: &str| theirs.iter().position(|one| one.term == term);
-        let behind = left.and_then(|left| other(theirs.get(place(&left.term)? + 1)));
-        let ahead = right.and_then(|right| other(theirs.get(place(&right.term)?.checked_sub(1)?)));
-        if let Some(other) = behind.or(ahead) {
-            return Some(format!("what it cites says {other:?} where it says {:?}", word.written));
-        }
-    }
-    None
+/// How much a word says: the more common, the less.
+fn weight(term: &str) -> f64 {
+    (1.0 - f64::from(meanings::commonness(term)) / 12.0).max(0.15)
+}
+
+/// A word that takes the place of another: what is cited does not hold it, and the nearest statement names another thing
+/// of its kind, or its opposite, that the claim does not say.
+fn replaced(said: &[Word<'_>], foreign: &[&Word<'_>], best: &Statement) -> Option<String> {
+    let mine: Terms = said.iter().map(|word| word.term.clone()).collect();
+    let theirs = words_of(&best.said);
+    let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !mine.say(&word.term));
+    foreign.iter().find_map(|word| {
+        let other = unsaid().find(|other| {
+            meanings::are_sisters(&word.term, &other.term) || meanings::opposed(&word.term, &other.term)
+        })?;
+        Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
+    })
 }
 
 /// Something that is said of another in a statement like the nearest one.
 fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> Option<String> {
     let lower = clause.to_lowercase();
     let names = |text: &str| -> Vec<String> {
-        let names = words_of(text).into_iter().filter(|word| word.written.starts_with(char::is_uppercase));
-        names.map(|word| word.term).filter(|term| is_word(term)).collect()
+        facts::names(text).into_iter().map(|(_, term)| term).filter(|term| is_word(term)).collect()
     };
     // Of one statement with several parts: a name of another part stands in the place of that of the nearest.
     let held: Vec<(&str, HashSet<String>)> =
