@@ -34,6 +34,8 @@ const NEAREST: f64 = 0.6;
 const PARALLEL: f64 = 0.4;
 /// Pieces before the first clause that may answer a question.
 const PARTICLES: usize = 3;
+/// So near a negation stands what it denies, in words.
+const HEADS: usize = 4;
 /// Statements that are looked at for one clause.
 const MOST: usize = 2_048;
 
@@ -150,36 +152,82 @@ fn particle(text: &str) -> Option<Range<usize>> {
     found
 }
 
-/// How many words of a clause deny; what the `other` one says as well, in whatever form, turns nothing around.
-fn denials(text: &str, other: &str) -> usize {
-    let held: HashSet<String> = words::terms(other).into_iter().collect();
-    let mut lower = text.to_lowercase().replace('’', "'");
-    for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
-        lower = lower.replace(&format!("no {bound}"), " ").replace(&format!("not {bound}"), " ");
+/// A part of a sentence with what it denies.
+struct Part {
+    terms: Terms,
+    denies: bool,
+    /// Whether it says when or for whom something is so: `only`, `unless`.
+    hedges: bool,
+    /// The words that are denied.
+    heads: Vec<String>,
+    said: BTreeSet<String>,
+}
+
+impl Part {
+    fn all(text: &str) -> Vec<Self> {
+        parts(text).into_iter().map(Self::read).collect()
     }
-    let negative = list("negative");
-    let words: Vec<&str> =
-        lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
-    let is_number = |word: &&str| {
-        word.starts_with(|c: char| c.is_ascii_digit()) || numbers(word).iter().any(|number| number.in_words)
-    };
-    let deny = |(at, word): &(usize, &&str)| {
-        let next = words.get(at + 1..).unwrap_or_default();
-        let denies = word.ends_with("n't") || matches!(**word, "cannot" | "not" | "no" | "never");
-        // "Can't be over 30", "must not go past 3": a bound.
-        let bound = next.iter().take(3).position(|word| list("bounds").contains(*word));
-        if denies && bound.is_some_and(|at| next.iter().skip(at + 1).take(2).any(is_number)) {
-            return false;
+
+    fn read(text: &str) -> Self {
+        let mut lower = text.to_lowercase().replace('’', "'");
+        for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
+            lower = lower.replace(&format!("no {bound} than"), " ").replace(&format!("not {bound} than"), " ");
         }
-        // "A free place" is no place that lacks something.
-        if **word == "free" && next.first().is_some_and(|next| !words::is_stop_word(next)) {
-            return false;
+        let words: Vec<&str> =
+            lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+        let is_number = |word: &&str| {
+            word.starts_with(|c: char| c.is_ascii_digit()) || numbers(word).iter().any(|number| number.in_words)
+        };
+        // A word that says something, as a term.
+        let head = |word: &str| {
+            let unit = Unit::named(word, true).0.is_some();
+            words::terms(word).into_iter().next().filter(|term| is_word(term) && !unit)
+        };
+        let hedges = words.iter().any(|word| list("hedges").contains(*word));
+        let mut part = Self {
+            terms: words::terms(text).into_iter().collect(),
+            denies: false,
+            hedges,
+            heads: Vec::new(),
+            said: words.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        for (at, word) in words.iter().enumerate() {
+            let behind = words.get(at + 1..).unwrap_or_default();
+            let before = words.get(..at).unwrap_or_default();
+            let denies = word.ends_with("n't") || list("deny").contains(*word);
+            // "Can't be over 30", "must not go past 3": a bound.
+            let bound = behind.iter().take(3).position(|word| list("bounds").contains(*word));
+            if denies && bound.is_some_and(|at| behind.iter().skip(at + 1).take(2).any(is_number)) {
+                continue;
+            }
+            // "A free place" is no place that lacks something.
+            let lacks = *word != "free" || behind.first().is_none_or(|next| words::is_stop_word(next));
+            if denies {
+                let near = behind.iter().take(HEADS).find_map(|word| head(word));
+                part.heads.extend(near.or_else(|| before.iter().rev().take(HEADS).find_map(|word| head(word))));
+                part.denies = true;
+            } else if list("negative").contains(*word) && lacks {
+                part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
+                part.denies = true;
+            }
         }
-        (negative.contains(**word) && !words::terms(word).iter().any(|term| held.contains(term)))
-            || word.ends_with("n't")
-            || **word == "cannot"
-    };
-    words.iter().enumerate().filter(deny).count()
+        // "Unpaid", "non-smoking".
+        let turns = |term: &String| unturned(term).is_some_and(|rest| term.starts_with("non") || meanings::opposed(term, rest));
+        part.denies |= part.terms.iter().any(turns);
+        part
+    }
+
+    /// Whether another part says of the same the opposite of this one.
+    fn opposes(&self, other: &Self) -> bool {
+        let only = |one: &Self, other: &Self| -> Vec<String> {
+            let counts = |word: &&String| !list("negative").contains(*word) && !list("light").contains(*word);
+            let stands = |word: &String| words::terms(word).iter().any(|term| other.terms.contains(term));
+            one.said.iter().filter(counts).filter(|word| !other.said.contains(*word) && !stands(word)).cloned().collect()
+        };
+        let theirs = only(other, self);
+        self.denies == other.denies
+            && only(self, other).iter().any(|word| theirs.iter().any(|other| opposed(word, other)))
+    }
 }
 
 /// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
@@ -188,25 +236,6 @@ fn unturned(term: &str) -> Option<&str> {
         .iter()
         .find_map(|prefix| term.strip_prefix(prefix))
         .filter(|rest| rest.len() >= 4)
-}
-
-/// How many words of two clauses are opposites of each other; those that deny are counted by themselves.
-fn opposites(one: &str, other: &str) -> usize {
-    let of = |text: &str| -> BTreeSet<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        let counts =
-            |word: &String| !word.is_empty() && !list("negative").contains(word) && !list("light").contains(word);
-        words.filter(counts).collect()
-    };
-    // What stands on both sides, in whatever form, turns nothing around.
-    let only = |text: &str, other: &str| -> Vec<String> {
-        let held: HashSet<String> = words::terms(other).into_iter().collect();
-        let stands = |word: &String| words::terms(word).iter().any(|term| held.contains(term));
-        let said = of(other);
-        of(text).into_iter().filter(|word| !said.contains(word) && !stands(word)).collect()
-    };
-    let (mine, theirs) = (only(one, other), only(other, one));
-    mine.iter().filter(|word| theirs.iter().any(|other| opposed(word, other))).count()
 }
 
 impl Reader<'_> {
@@ -313,47 +342,39 @@ impl Reader<'_> {
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &terms, near, &facts) {
+            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts) {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
         }
         None
     }
 
-    /// Whether all that stands as near as the nearest statement is denied where the clause is not, or the other way about.
-    fn is_turned(clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
-        let unturned_mine = terms
-            .iter()
-            .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
-            .count();
-        let mut found = false;
-        for one in facts.iter().flat_map(|facts| &facts.held.all).take(MOST) {
-            // A cell of a row denies nothing that stands in another.
-            if met(terms, one) < near || one.table.is_some() {
-                continue;
-            }
-            // The clause of it that speaks of this.
-            let speaks_of = |part: &&str| {
-                let held: Terms = words::terms(part).into_iter().collect();
-                terms.iter().filter(|term| held.contains(**term) || alike(term, &held)).count()
-            };
-            let parts = clauses(&one.plain);
-            let most = parts.iter().map(speaks_of).max().unwrap_or(0);
-            for part in parts.iter().filter(|part| speaks_of(part) >= most.saturating_sub(1).max(1)) {
-                let mine = denials(clause, part) + unturned_mine;
-                let theirs = denials(part, clause)
-                    + words::terms(part)
-                        .iter()
-                        .filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest)))
-                        .count()
-                    + opposites(clause, part);
-                if theirs % 2 == mine % 2 {
-                    return false;
-                }
-                found = true;
-            }
-        }
-        found
+    /// Whether a clause of a claim denies what is stated where it is said, or states what is denied there.
+    fn is_turned(clause: &str, claim: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
+        let (mine, all) = (Part::all(clause), Part::all(claim));
+        // A cell of a row denies nothing that stands in another.
+        let nearest = facts.iter().flat_map(|facts| &facts.held.all).take(MOST);
+        let nearest = nearest.filter(|one| one.table.is_none() && met(terms, one) + 1 >= near);
+        let theirs: Vec<Part> = nearest.flat_map(|one| Part::all(&one.plain)).collect();
+        let shares = |one: &Part, other: &Part| one.terms.iter().any(|term| is_word(term) && other.terms.say(term));
+        let turns = |denying: &[Part], stating: &[Part]| {
+            denying.iter().filter(|part| !part.hedges).any(|part| {
+                part.heads.iter().any(|head| {
+                    let bare = unturned(head).unwrap_or(head);
+                    let says = |other: &&Part| other.terms.say(head) || other.terms.say(bare);
+                    let mut holding = stating.iter().filter(says).peekable();
+                    holding.peek().is_some() && holding.all(|other| !other.denies && !other.hedges)
+                })
+            })
+        };
+        // What denies something else says nothing of this.
+        let denies = theirs.iter().any(|other| other.denies && all.iter().any(|one| shares(one, other)));
+        (!denies && turns(&mine, &theirs))
+            || (all.iter().all(|one| !one.denies && !one.hedges) && turns(&theirs, &mine))
+            || mine.iter().any(|one| {
+                let mut near = theirs.iter().filter(|other| shares(one, other)).peekable();
+                near.peek().is_some() && near.all(|other| one.opposes(other))
+            })
     }
 }
 
@@ -400,14 +421,17 @@ fn elsewhere(
     asked: &HashSet<String>,
 ) -> Option<String> {
     let Claimed::Quantity(claimed) = number else { return None };
-    // A name says more of what is spoken of than any other word.
+    // A name says more of what is spoken of than any other word; what is asked about may be named by the question.
+    let mine: Terms = terms.iter().map(|term| (*term).to_owned()).collect();
     let says = |held: &Terms, said: &str| {
-        let stands = |term: &&&str| held.contains(**term) || alike(term, held);
-        let is_name = |term: &str| {
-            words_of(said).iter().any(|word| word.term == *term && word.written.starts_with(char::is_uppercase))
+        let words = words_of(said);
+        let is_name =
+            |term: &str| words.iter().any(|word| word.term == *term && word.written.starts_with(char::is_uppercase));
+        let weighs = |term: &&String| match mine.say(term) {
+            true if terms.contains(&term.as_str()) && is_name(term) => 2,
+            said => usize::from(said || asked.contains(*term)),
         };
-        let of_question = held.iter().filter(|term| asked.contains(*term) && !terms.contains(&term.as_str())).count();
-        terms.iter().filter(stands).map(|term| if is_name(term) { 2 } else { 1 }).sum::<usize>() + of_question
+        held.iter().map(|term| weighs(&term)).sum::<usize>()
     };
     let names_another =
         |held: &Terms| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
@@ -485,8 +509,10 @@ fn weight(term: &str) -> f64 {
 fn replaced(said: &[Word<'_>], foreign: &[&Word<'_>], best: &Statement) -> Option<String> {
     let mine: Terms = said.iter().map(|word| word.term.clone()).collect();
     let theirs = words_of(&best.said);
-    let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !mine.say(&word.term));
-    foreign.iter().find_map(|word| {
+    // Units are compared with their quantities.
+    let counts = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
+    let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !counts(word) && !mine.say(&word.term));
+    foreign.iter().filter(|word| !counts(word)).find_map(|word| {
         let other = unsaid().find(|other| {
             meanings::are_sisters(&word.term, &other.term) || meanings::opposed(&word.term, &other.term)
         })?;

@@ -7,7 +7,7 @@
 use std::{collections::HashSet, ops::Range};
 
 use super::{
-    meanings::Terms,
+    meanings::{self, Terms},
     numbers::{Number, numbers, shown},
     units::{Unit, list_of, rate},
 };
@@ -129,7 +129,7 @@ fn head(text: &str, most: usize) -> &str {
 pub(super) fn quantities(text: &str) -> Vec<Quantity> {
     let mut found = numbers(text);
     share_units(text, &mut found);
-    join_cents(text, &mut found);
+    join_parts(text, &mut found);
     let starts: Vec<usize> = found.iter().map(|one| one.bytes.start).chain([text.len()]).collect();
     let mut all: Vec<Quantity> = Vec::with_capacity(found.len());
     for (at, mut number) in found.into_iter().enumerate() {
@@ -246,23 +246,31 @@ fn words_behind(behind: &str, number: &mut Number) -> Vec<String> {
         all.extend(words::terms(word).into_iter().next());
         at += gap + length;
     }
-    all
+    // "8 sharp" counts nothing.
+    if all.iter().any(|term| meanings::is_thing(term)) { all } else { Vec::new() }
 }
 
-/// "6 euros 20" is one amount.
-fn join_cents(text: &str, found: &mut Vec<Number>) {
+/// "6 euros 20" and "2 h 45 min" are one amount.
+fn join_parts(text: &str, found: &mut Vec<Number>) {
     for at in (1..found.len()).rev() {
         let Some([first, second]) = found.get(at - 1..=at) else { continue };
         let between = text.get(first.bytes.end..second.bytes.start).unwrap_or("?");
-        let written = text.get(first.bytes.clone()).unwrap_or_default();
-        let named = first.unit.is_some_and(Unit::is_money) && written.ends_with(char::is_alphabetic);
-        let cents = value_of(second).filter(|cents| second.unit.is_none() && (1.0..100.0).contains(cents));
-        if let (true, " ", Some(whole), Some(cents)) = (named, between, value_of(first), cents) {
-            let end = second.bytes.end;
-            if let Some(first) = found.get_mut(at - 1) {
-                first.readings = vec![vec![shown(whole + cents / 100.0)]];
-                first.bytes.end = end;
+        let named = text.get(first.bytes.clone()).is_some_and(|written| written.ends_with(char::is_alphabetic));
+        let (Some(whole), Some(more), Some(unit)) = (value_of(first), value_of(second), first.unit) else { continue };
+        let part = match second.unit {
+            None if unit.is_money() && between == " " && (1.0..100.0).contains(&more) => more / 100.0,
+            Some(less)
+                if less.measure == "time" && unit.measure == "time" && less.factor * more < unit.factor
+                    && matches!(between, " " | " and " | ", ") =>
+            {
+                more * less.factor / unit.factor
             }
+            _ => continue,
+        };
+        let end = second.bytes.end;
+        if let Some(first) = found.get_mut(at - 1).filter(|_| named) {
+            first.readings = vec![vec![shown(whole + part)]];
+            first.bytes.end = end;
             found.remove(at);
         }
     }
@@ -351,9 +359,11 @@ fn bound(before: &str, behind: &str) -> Bound {
     if let Some((length, bound)) = found.into_iter().filter(|(length, _)| *length > 0).max_by_key(|(length, _)| *length)
     {
         let rest = bare.get(..bare.len() - length).unwrap_or_default().trim_end();
-        // "Can't be over".
-        let rest = [" be", " go", " get"].iter().find_map(|verb| rest.strip_suffix(verb)).unwrap_or(rest);
-        let denied = ["not", "n't", "n’t", "never", "cannot"].iter().any(|not| rest.ends_with(not)) || every;
+        // "Can't be over", "mustn't weigh more than".
+        let near = rest.rsplit([',', ';', '.', ':']).next().unwrap_or_default().split_whitespace().rev().take(2);
+        let denied = near.into_iter().any(|word| {
+            matches!(word, "not" | "never" | "cannot" | "no") || word.ends_with("n't") || word.ends_with("n’t")
+        }) || every;
         return match bound {
             Bound::Upper { .. } if denied => Bound::Lower { strict: false },
             Bound::Lower { .. } if denied => Bound::Upper { strict: false },
@@ -443,7 +453,7 @@ impl Quantity {
             (Some(unit), Some(other)) => unit.measure == other.measure,
             (None, None) => {
                 // "8 to 17" may be times of day.
-                let hour = |one: &Self| is_clock(&one.number) || one.counted.is_empty();
+                let hour = |one: &Self| is_clock(&one.number) || (one.counted.is_empty() && !one.number.in_words);
                 (is_clock(&self.number) == is_clock(&other.number) || (hour(self) && hour(other)))
                     && (self.counted.is_empty()
                         || other.counted.is_empty()
@@ -520,9 +530,15 @@ impl Quantity {
                     let same_hour = |one: &str, other: &str| {
                         one.strip_suffix(":00").is_some_and(|hour| of_day(hour).is_some() && of_day(hour) == of_day(other))
                     };
+                    let hours = theirs.is_none_or(|unit| unit.seconds() == Some(3_600.0));
                     near(value, each, known, other)
                         || (self.counted.is_empty() && same_hour(known, value))
-                        || (said.counted.is_empty() && theirs.is_none() && same_hour(value, known))
+                        || (said.counted.is_empty() && hours && same_hour(value, known))
+                        || (self.counted.is_empty()
+                            && said.counted.is_empty()
+                            && hours
+                            && known.parse::<u32>().is_ok_and(|hour| (13..=24).contains(&hour))
+                            && of_day(value).is_some_and(|hour| Some(hour) == of_day(known)))
                 }
             })
         })

@@ -91,11 +91,12 @@ fn turned(mine: &[Role], theirs: &[Role]) -> Option<String> {
     let has = |place: &str| !place.is_empty() && place != SUBJECT;
     let moved = |one: &Role, all: &[Role]| holds(all, &one.term) && at(all, &one.place).all(|x| x.term != one.term);
     // Where one stands there, the other stands here.
+    let places = |all: &'_ [Role], term: &str| -> Vec<String> {
+        all.iter().filter(|x| x.term == term && !x.place.is_empty()).map(|x| x.place.clone()).collect()
+    };
     let trades = |one: &Role, other: &Role| {
-        let there = theirs.iter().filter(|x| x.term == one.term).map(|x| has(&x.place).then_some(&x.place));
-        let here: Vec<_> =
-            mine.iter().filter(|x| x.term == other.term).map(|x| has(&x.place).then_some(&x.place)).collect();
-        there.into_iter().any(|place| here.contains(&place))
+        let here = places(mine, &other.term);
+        places(theirs, &one.term).iter().any(|place| here.contains(place))
     };
     mine.iter().filter(|one| has(&one.place) && moved(one, theirs)).find_map(|one| {
         let other = at(theirs, &one.place).find(|other| moved(other, mine) && trades(one, other))?;

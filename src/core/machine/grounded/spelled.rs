@@ -152,6 +152,27 @@ fn clock(text: &str, words: &[(String, usize)]) -> Option<Read> {
     if let Some(noon) = noon {
         return Some((words.first()?.1, noon.map(|time| vec![time.to_owned()]).to_vec(), true));
     }
+    let time = |hour: f64, minutes: f64, end: usize| {
+        let time = (hour * 60.0 + minutes) as u32;
+        let of_day = |time: u32| vec![format!("{}:{:02}", time / 60 % 24, time % 60)];
+        Some((end, vec![of_day(time), of_day(time + 720)], true))
+    };
+    // "Eight o'clock", "seven thirty".
+    if let Some(hour) = small(word(0)).filter(|hour| (1.0..=12.0).contains(hour)) {
+        let end = words.first()?.1;
+        if text.get(end..)?.starts_with(" o'clock") || text.get(end..)?.starts_with(" o’clock") {
+            return time(hour, 0.0, end + text.get(end..)?.find("clock")? + "clock".len());
+        }
+        let more = match (word(1), word(2)) {
+            ("fifteen", _) => Some((15.0, 1)),
+            ("thirty", _) => Some((30.0, 1)),
+            ("forty", "five") => Some((45.0, 2)),
+            _ => None,
+        };
+        if let Some((minutes, last)) = more {
+            return time(hour, minutes, words.get(last)?.1);
+        }
+    }
     let at = usize::from(word(0) == "a");
     let minutes = match word(at) {
         "half" => 30.0,
@@ -175,9 +196,7 @@ fn clock(text: &str, words: &[(String, usize)]) -> Option<Read> {
     if !(1.0..=12.0).contains(&hour) {
         return None;
     }
-    let time = (hour * 60.0 + if past { minutes } else { -minutes }) as u32;
-    let of_day = |time: u32| vec![format!("{}:{:02}", time / 60 % 24, time % 60)];
-    Some((end, vec![of_day(time), of_day(time + 720)], true))
+    time(hour, if past { minutes } else { -minutes }, end)
 }
 
 /// The number in words that `text` begins with.
@@ -362,6 +381,8 @@ mod tests {
             ("sixteen of twenty", "16", 7),
             ("twenty one", "21", 10),
             ("half past four", "4:30", 14),
+            ("eight o'clock.", "8:00", 13),
+            ("seven thirty", "7:30", 12),
             ("a quarter to 9 today", "8:45", 14),
             ("ten past three", "3:10", 14),
             ("noon and", "12:00", 4),

@@ -166,7 +166,7 @@ impl Unit {
         let length: usize = text.chars().take_while(|c| in_sign(*c)).take(24).map(char::len_utf8).sum();
         let sign = text.get(..length).unwrap_or_default();
         // A letter behind a gap is as often a word.
-        let doubtful = apart && matches!(sign, "d" | "B" | "A" | "y" | "N" | "J" | "u");
+        let doubtful = apart && matches!(sign, "d" | "B" | "A" | "y" | "N" | "J" | "u" | "p");
         if let Some(unit) = UNITS.signs.get(sign).filter(|_| !doubtful) {
             return (Some(*unit), length);
         }
