@@ -17,6 +17,7 @@ use crate::core::{
     retrieve::{
         polarity::{self, Statements},
         sentences::{Kind, Sentence},
+        sources::{Source, SourceKind},
         words,
     },
 };
@@ -278,9 +279,12 @@ impl Reader<'_> {
         }
         let missing: Vec<&Claimed> =
             numbers.iter().filter(|one| !self.any_source(own, |facts| one.stands_in(facts))).collect();
-        // "No, not 500 but 300": a number of the question may stand beside one of the source.
-        let asked = missing.iter().all(|one| one.stands_in(question));
-        let excused = asked && (own.is_none() || missing.len() < numbers.len());
+        // "No, not 500 but 300", "At 11 hours, yes": a number that was asked about is the asker's.
+        let told = |one: &Claimed| {
+            let thread = |(source, facts): (&Source, &Facts)| source.kind == SourceKind::Thread && one.stands_in(facts);
+            one.stands_in(question) || self.evidence.sources.iter().zip(&self.facts).any(thread)
+        };
+        let excused = missing.iter().all(|one| told(one) || self.is_count(one, own));
         let terms = words::terms(text);
         let shares =
             terms.is_empty() || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
@@ -313,6 +317,15 @@ impl Reader<'_> {
             self.warning("NAME_NOT_IN_SOURCES", &message);
         }
         Some(supported)
+    }
+
+    /// Whether a number in words only counts what is cited, "two shifts", where nothing there is counted otherwise.
+    fn is_count(&self, one: &Claimed, own: Option<&BTreeSet<usize>>) -> bool {
+        let Claimed::Quantity(claimed) = one else { return false };
+        let cited: Vec<&Facts> = own.into_iter().flatten().filter_map(|at| self.facts.get(*at)).collect();
+        let said = |term: &String| cited.iter().any(|facts| facts.terms.say(term));
+        let rival = |facts: &&Facts| facts.held.all.iter().flat_map(|one| &one.quantities).any(|other| other.counts_as(claimed));
+        claimed.is_small_count() && claimed.counted.iter().any(said) && !cited.iter().any(rival)
     }
 
     /// The sentence of what is cited that a claim turns around.

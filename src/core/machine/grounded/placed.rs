@@ -325,15 +325,15 @@ impl Reader<'_> {
                 eprintln!("   BEST {:?} near {near} terms {terms:?}", best.said);
             }
             let foreign: Vec<&Word<'_>> = content.iter().filter(|word| !known(&word.term)).copied().collect();
-            if let Some(why) = replaced(&said, &foreign, best) {
+            let elsewhere = |term: &str| {
+                met(&[term], best) == 0 && is_word(term) && whole.iter().any(|facts| facts.terms.contains(term))
+            };
+            if let Some(why) = replaced(&said, &foreign, best, elsewhere) {
                 return Some(why);
             }
             if let Some(why) = swapped(clause, &terms, best, &whole) {
                 return Some(why);
             }
-            let elsewhere = |term: &str| {
-                met(&[term], best) == 0 && is_word(term) && whole.iter().any(|facts| facts.terms.contains(term))
-            };
             let foreign = |term: &str| is_word(term) && met(&[term], best) == 0;
             if let Some(why) = roles::exchanged(clause, &best.said, elsewhere, foreign) {
                 return Some(why);
@@ -506,16 +506,36 @@ fn weight(term: &str) -> f64 {
 
 /// A word that takes the place of another: what is cited does not hold it, and the nearest statement names another thing
 /// of its kind, or its opposite, that the claim does not say.
-fn replaced(said: &[Word<'_>], foreign: &[&Word<'_>], best: &Statement) -> Option<String> {
+fn replaced(
+    said: &[Word<'_>],
+    foreign: &[&Word<'_>],
+    best: &Statement,
+    elsewhere: impl Fn(&str) -> bool,
+) -> Option<String> {
     let mine: Terms = said.iter().map(|word| word.term.clone()).collect();
     let theirs = words_of(&best.said);
     // Units are compared with their quantities.
     let counts = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
     let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !counts(word) && !mine.say(&word.term));
     foreign.iter().filter(|word| !counts(word)).find_map(|word| {
-        let other = unsaid().find(|other| {
+        let kin = unsaid().find(|other| {
             meanings::are_sisters(&word.term, &other.term) || meanings::opposed(&word.term, &other.term)
-        })?;
+        });
+        // What another statement speaks of, beside the same word as another thing here.
+        let beside = || {
+            let at = said.iter().position(|one| std::ptr::eq(one, *word))?;
+            let stands = |one: &&Word<'_>| best.own.say(&one.term);
+            let near = [said.get(at + 1).filter(stands).map(|one| (one, 1)), at.checked_sub(1).and_then(|at| said.get(at)).filter(stands).map(|one| (one, 0))];
+            near.into_iter().flatten().find_map(|(one, before)| {
+                let there = theirs.iter().position(|other| other.term == one.term)?;
+                let other = if before == 1 { theirs.get(there.checked_sub(1)?) } else { theirs.get(there + 1) };
+                other.filter(|other| {
+                    is_word(&other.term) && !counts(other) && !mine.say(&other.term) && meanings::is_thing(&other.term)
+                })
+            })
+        };
+        let thing = meanings::is_thing(&word.term) && elsewhere(&word.term);
+        let other = kin.or_else(|| if thing { beside() } else { None })?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
     })
 }

@@ -397,7 +397,7 @@ fn bound(before: &str, behind: &str) -> Bound {
 
 /// What is said of the number before `text`: per what.
 fn rates_in(text: &str) -> Vec<Rate> {
-    let clause = text.split(['.', ';', '\n']).next().unwrap_or_default();
+    let clause = text.split(['.', ',', ';', '\n']).next().unwrap_or_default();
     let mut all = Vec::new();
     let (mut before, mut spans) = (String::new(), false);
     let mut rest = clause;
@@ -445,6 +445,18 @@ impl Quantity {
     /// Whether it is said for each such time.
     pub(super) fn is_each(&self, seconds: f64) -> bool {
         self.rates.contains(&Rate::Time(seconds))
+    }
+
+    /// Whether it is a number in words of a few things.
+    pub(super) fn is_small_count(&self) -> bool {
+        let few = |value: &str| value.parse::<f64>().is_ok_and(|value| (2.0..=12.0).contains(&value));
+        self.number.in_words && self.number.unit.is_none() && self.bound == Bound::None && Self::values(&self.number).all(few)
+    }
+
+    /// Whether it counts what the other one counts.
+    pub(super) fn counts_as(&self, other: &Self) -> bool {
+        let mine: Terms = self.things.iter().cloned().collect();
+        other.counted.iter().any(|word| mine.say(word))
     }
 
     /// Whether both measure the same.

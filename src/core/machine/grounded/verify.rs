@@ -350,7 +350,8 @@ impl<'a> Reader<'a> {
                 let starts = goes_on.is_some_and(|c| !c.is_lowercase());
                 // The citation itself stays with what it ends.
                 let gap = after.len() - after.trim_start().len();
-                let ends = sign || before.trim_end().ends_with(['.', '!', '?']);
+                let breaks = after.get(..gap).is_some_and(|gap| gap.contains('\n'));
+                let ends = sign || breaks || before.trim_end().ends_with(['.', '!', '?']);
                 if unit.kind != Kind::Prose || !starts || gap == 0 || !ends {
                     continue;
                 }

@@ -264,7 +264,7 @@ impl Search {
             }
         }
         let fits = spare.chars <= left && limits.per_file > 1;
-        if files > 0 && fits && spare.all.iter().all(|one| one.text.chars().count() <= limits.source_chars) {
+        if fits && spare.all.iter().all(|one| one.text.chars().count() <= limits.source_chars) {
             spare.all.iter_mut().for_each(|one| one.score = 0.0);
             sources.append(&mut spare.all);
         }
