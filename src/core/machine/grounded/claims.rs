@@ -9,6 +9,7 @@ use super::{
     citation,
     facts::{self, Claimed, Facts},
     held::Statement,
+    placed,
     silence,
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
@@ -286,8 +287,9 @@ impl Reader<'_> {
         };
         let excused = missing.iter().all(|one| told(one) || self.is_count(one, own));
         let terms = words::terms(text);
-        let shares =
-            terms.is_empty() || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
+        let shares = terms.is_empty()
+            || (missing.is_empty() && !numbers.is_empty())
+            || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
         let supported = shares && own.is_some() && (missing.is_empty() || excused);
         let first = missing.first().filter(|_| !excused).map(|one| one.shown(text));
         match (first, own) {
@@ -335,7 +337,8 @@ impl Reader<'_> {
             self.read_statements(*at);
         }
         let texts: Vec<&Statements> = own.iter().filter_map(|at| self.statements.get(at)).collect();
-        polarity::denied(text, &texts).map(str::to_owned)
+        let cited: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
+        polarity::denied(text, &texts).filter(|_| !placed::denies_too(text, &cited)).map(str::to_owned)
     }
 
     fn unsupported(&mut self, text: &str, why: &str) {

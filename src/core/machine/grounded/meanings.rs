@@ -156,6 +156,12 @@ pub(super) fn is_thing(term: &str) -> bool {
     Word::of(term).main.first().is_none_or(|meaning| is_noun(*meaning))
 }
 
+/// Whether two words mean the same where they are used most.
+pub(super) fn are_same(one: &str, other: &str) -> bool {
+    let (one, other) = (Word::of(one), Word::of(other));
+    one.main.iter().any(|meaning| other.main.contains(meaning))
+}
+
 /// Whether two words are opposites of each other.
 pub(super) fn opposed(one: &str, other: &str) -> bool {
     let (one, other) = (Word::of(one), Word::of(other));

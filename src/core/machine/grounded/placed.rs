@@ -25,9 +25,9 @@ use super::{
 use crate::core::retrieve::{polarity::opposed, words};
 
 /// So much of a statement must stand in what it cites.
-const SHARED: f64 = 0.35;
+const SHARED: f64 = 0.5;
 /// Words of less weight are a manner of speaking.
-const INVENTED: f64 = 1.2;
+const INVENTED: f64 = 1.3;
 /// So much of it must stand in one statement for that to speak against it.
 const NEAREST: f64 = 0.6;
 /// Two statements that have so many of their words in common are said of different things in the same way.
@@ -158,6 +158,8 @@ struct Part {
     denies: bool,
     /// Whether it says when or for whom something is so: `only`, `unless`.
     hedges: bool,
+    /// Whether it holds a number.
+    counts: bool,
     /// The words that are denied.
     heads: Vec<String>,
     said: BTreeSet<String>,
@@ -188,6 +190,7 @@ impl Part {
             terms: words::terms(text).into_iter().collect(),
             denies: false,
             hedges,
+            counts: words.iter().any(is_number),
             heads: Vec::new(),
             said: words.iter().map(|word| (*word).to_owned()).collect(),
         };
@@ -203,8 +206,11 @@ impl Part {
             // "A free place" is no place that lacks something.
             let lacks = *word != "free" || behind.first().is_none_or(|next| words::is_stop_word(next));
             if denies {
-                let near = behind.iter().take(HEADS).find_map(|word| head(word));
-                part.heads.extend(near.or_else(|| before.iter().rev().take(HEADS).find_map(|word| head(word))));
+                let count = part.heads.len();
+                part.heads.extend(behind.iter().take(HEADS).filter_map(|word| head(word)).take(2));
+                if part.heads.len() == count {
+                    part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
+                }
                 part.denies = true;
             } else if list("negative").contains(*word) && lacks {
                 part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
@@ -228,6 +234,15 @@ impl Part {
         self.denies == other.denies
             && only(self, other).iter().any(|word| theirs.iter().any(|other| opposed(word, other)))
     }
+}
+
+/// Whether a claim denies something, and what it cites denies something that the claim speaks of.
+pub(super) fn denies_too(claim: &str, cited: &[&Facts]) -> bool {
+    let mine = Part::all(claim);
+    let terms: Terms = words::terms(claim).into_iter().collect();
+    let speaks = |part: &Part| part.denies && part.terms.iter().any(|term| is_word(term) && terms.say(term));
+    mine.iter().any(|part| part.denies)
+        && cited.iter().flat_map(|facts| &facts.held.all).take(MOST).any(|one| Part::all(&one.plain).iter().any(speaks))
 }
 
 /// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
@@ -277,12 +292,14 @@ impl Reader<'_> {
         };
         let counting = uncounted(text, answers.clone().into_iter());
         let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
+        let claim: Terms = words::terms(text).into_iter().collect();
         let mut prior: Option<&Statement> = None;
         for clause in clauses(&said) {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
             let said = words_of(clause);
-            let content: Vec<&Word<'_>> = said.iter().filter(|word| !is_light(&word.term)).collect();
+            let counts = |word: &&Word<'_>| !is_light(&word.term) && !list("deny").contains(&word.written.to_lowercase());
+            let content: Vec<&Word<'_>> = said.iter().filter(counts).collect();
             // Units are compared with their quantities.
             let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
             // What is pointed to stands elsewhere in the answer.
@@ -328,7 +345,7 @@ impl Reader<'_> {
             let elsewhere = |term: &str| {
                 met(&[term], best) == 0 && is_word(term) && whole.iter().any(|facts| facts.terms.contains(term))
             };
-            if let Some(why) = replaced(&said, &foreign, best, elsewhere) {
+            if let Some(why) = replaced(&said, &claim, &foreign, best, elsewhere) {
                 return Some(why);
             }
             if let Some(why) = swapped(clause, &terms, best, &whole) {
@@ -342,7 +359,7 @@ impl Reader<'_> {
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts) {
+            if near as f64 >= NEAREST * all as f64 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts) {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
         }
@@ -361,7 +378,8 @@ impl Reader<'_> {
             denying.iter().filter(|part| !part.hedges).any(|part| {
                 part.heads.iter().any(|head| {
                     let bare = unturned(head).unwrap_or(head);
-                    let says = |other: &&Part| other.terms.say(head) || other.terms.say(bare);
+                    let same = |term: &String| term == bare || term == head || meanings::are_same(term, head);
+                    let says = |other: &&Part| other.terms.iter().any(same);
                     let mut holding = stating.iter().filter(says).peekable();
                     holding.peek().is_some() && holding.all(|other| !other.denies && !other.hedges)
                 })
@@ -369,8 +387,14 @@ impl Reader<'_> {
         };
         // What denies something else says nothing of this.
         let denies = theirs.iter().any(|other| other.denies && all.iter().any(|one| shares(one, other)));
+        let plainly = all.iter().all(|one| !one.denies && !one.hedges);
+        // All that is said of it is denied, and no number bounds it.
+        let denied = || {
+            let mut near = theirs.iter().filter(|other| mine.iter().any(|one| shares(one, other))).peekable();
+            near.peek().is_some() && near.all(|other| other.denies && !other.hedges && !other.counts)
+        };
         (!denies && turns(&mine, &theirs))
-            || (all.iter().all(|one| !one.denies && !one.hedges) && turns(&theirs, &mine))
+            || (plainly && (turns(&theirs, &mine) || denied()))
             || mine.iter().any(|one| {
                 let mut near = theirs.iter().filter(|other| shares(one, other)).peekable();
                 near.peek().is_some() && near.all(|other| one.opposes(other))
@@ -508,11 +532,11 @@ fn weight(term: &str) -> f64 {
 /// of its kind, or its opposite, that the claim does not say.
 fn replaced(
     said: &[Word<'_>],
+    mine: &Terms,
     foreign: &[&Word<'_>],
     best: &Statement,
     elsewhere: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let mine: Terms = said.iter().map(|word| word.term.clone()).collect();
     let theirs = words_of(&best.said);
     // Units are compared with their quantities.
     let counts = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
@@ -524,18 +548,20 @@ fn replaced(
         // What another statement speaks of, beside the same word as another thing here.
         let beside = || {
             let at = said.iter().position(|one| std::ptr::eq(one, *word))?;
-            let stands = |one: &&Word<'_>| best.own.say(&one.term);
-            let near = [said.get(at + 1).filter(stands).map(|one| (one, 1)), at.checked_sub(1).and_then(|at| said.get(at)).filter(stands).map(|one| (one, 0))];
-            near.into_iter().flatten().find_map(|(one, before)| {
-                let there = theirs.iter().position(|other| other.term == one.term)?;
-                let other = if before == 1 { theirs.get(there.checked_sub(1)?) } else { theirs.get(there + 1) };
-                other.filter(|other| {
-                    is_word(&other.term) && !counts(other) && !mine.say(&other.term) && meanings::is_thing(&other.term)
+            let there = |one: &Word<'_>| theirs.iter().position(|other| other.term == one.term);
+            let other = |at: usize| {
+                theirs.get(at).filter(|other| {
+                    is_word(&other.term)
+                        && !counts(other)
+                        && !mine.say(&other.term)
+                        && meanings::is_thing(&other.term)
                 })
-            })
+            };
+            let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
+            ahead.or_else(|| at.checked_sub(1).and_then(|at| said.get(at)).and_then(there).and_then(|at| other(at + 1)))
         };
-        let thing = meanings::is_thing(&word.term) && elsewhere(&word.term);
-        let other = kin.or_else(|| if thing { beside() } else { None })?;
+        let strange = meanings::is_thing(&word.term) && elsewhere(&word.term) && !is_verb(word);
+        let other = kin.or_else(|| if strange { beside() } else { None })?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
     })
 }

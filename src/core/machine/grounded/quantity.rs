@@ -82,7 +82,7 @@ impl Around {
             if let Some(unit) = unit
                 .filter(|_| length == part.len() && part.chars().count() > 1 || !part.chars().all(char::is_alphabetic))
             {
-                if let Some(seconds) = unit.seconds().filter(|_| is_each(before)) {
+                if let Some(seconds) = unit.seconds().filter(|_| is_each(before) || before == "the") {
                     self.rates.push(seconds);
                 }
                 if self.units.len() < 32 && !self.units.contains(&unit) {
@@ -132,6 +132,15 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
     join_parts(text, &mut found);
     let starts: Vec<usize> = found.iter().map(|one| one.bytes.start).chain([text.len()]).collect();
     let mut all: Vec<Quantity> = Vec::with_capacity(found.len());
+    // "8 in 24 hours".
+    let within: Vec<Option<f64>> = found
+        .iter()
+        .map(|one| {
+            let lead = tail(text.get(..one.bytes.start)?, NEAR).trim_end();
+            let time = one.unit.and_then(Unit::seconds).filter(|_| [" in", " within", " per", " in any"].iter().any(|word| lead.ends_with(word)))?;
+            Some(time * value_of(one)?)
+        })
+        .collect();
     for (at, mut number) in found.into_iter().enumerate() {
         let next = starts.get(at + 1).copied().unwrap_or(text.len());
         let behind = text.get(number.bytes.end..).unwrap_or_default();
@@ -167,6 +176,10 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         let bound = bound(before, behind);
         let mut rates: Vec<Rate> = number.unit.and_then(|unit| unit.per).map(Rate::Time).into_iter().collect();
         let end = next.max(number.bytes.end);
+        if number.unit.is_none() {
+            let next = within.get(at + 1).copied().flatten();
+            rates.extend(next.filter(|_| end - number.bytes.end <= COUNTED * 8).map(Rate::Time));
+        }
         if !is_clock(&number) {
             rates.extend(rates_in(head(text.get(number.bytes.end..end).unwrap_or_default(), FAR)));
         }
@@ -360,8 +373,10 @@ fn bound(before: &str, behind: &str) -> Bound {
     {
         let rest = bare.get(..bare.len() - length).unwrap_or_default().trim_end();
         // "Can't be over", "mustn't weigh more than".
-        let near = rest.rsplit([',', ';', '.', ':']).next().unwrap_or_default().split_whitespace().rev().take(2);
-        let denied = near.into_iter().any(|word| {
+        // Of an amount, not of a time: "hasn't gone after three days".
+        let far = list_of("before.over").iter().chain(list_of("before.under")).any(|phrase| bare.ends_with(phrase.as_str()));
+        let near = rest.rsplit([',', ';', '.', ':']).next().unwrap_or_default().split_whitespace().rev();
+        let denied = near.take(if far { 2 } else { 1 }).any(|word| {
             matches!(word, "not" | "never" | "cannot" | "no") || word.ends_with("n't") || word.ends_with("n’t")
         }) || every;
         return match bound {

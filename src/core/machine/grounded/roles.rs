@@ -8,6 +8,7 @@ use super::{
     lexicon::list,
     meanings::{self, Terms},
     placed::{is_word, parts},
+    units::Unit,
 };
 use crate::core::retrieve::words;
 
@@ -114,7 +115,9 @@ fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Opti
     };
     let things = |all: &[Role], length: usize| {
         (1..=MOST_OF_SUBJECT).contains(&length)
-            && all.get(length - 1).is_some_and(|role| meanings::is_thing(&role.term))
+            && all.get(length - 1).is_some_and(|role| {
+                meanings::is_thing(&role.term) && Unit::named(&role.written, true).0.is_none()
+            })
     };
     parts(said).into_iter().take(MOST_PARTS).find_map(|part| {
         let theirs = roles(part);
