@@ -9,8 +9,7 @@ use super::{
     citation,
     facts::{self, Claimed, Facts},
     held::Statement,
-    placed,
-    silence,
+    placed, silence,
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
 use crate::core::{
@@ -96,7 +95,9 @@ impl Reader<'_> {
         tally: &mut Tally,
     ) {
         let asked = |word: &str| words::terms(word).iter().all(|term| question.terms.contains(term));
-        let told = |word: &str| words::terms(word).iter().any(|term| self.facts.iter().any(|facts| facts.terms.contains(term)));
+        let told = |word: &str| {
+            words::terms(word).iter().any(|term| self.facts.iter().any(|facts| facts.terms.contains(term)))
+        };
         if own.is_none() && silence::is_courtesy(text, asked, told) {
             return;
         }
@@ -221,7 +222,9 @@ impl Reader<'_> {
             let met = |one: &Statement| terms.iter().filter(|term| one.own.say(term)).count();
             facts.held.all.iter().map(met).max()
         };
-        own.iter().map(|at| if *at >= all && most(at + 1) >= most(*at).map(|most| most + CLEARLY) { at + 1 } else { *at }).collect()
+        own.iter()
+            .map(|at| if *at >= all && most(at + 1) >= most(*at).map(|most| most + CLEARLY) { at + 1 } else { *at })
+            .collect()
     }
 
     /// Whether one of the sources holds what `holds` looks for: of `own`, without it of all.
@@ -283,7 +286,9 @@ impl Reader<'_> {
         // "No, not 500 but 300", "At 11 hours, yes": a number that was asked about is the asker's.
         let told = |one: &Claimed| {
             let thread = |(source, facts): (&Source, &Facts)| source.kind == SourceKind::Thread && one.stands_in(facts);
-            one.stands_in(question) || self.evidence.sources.iter().zip(&self.facts).any(thread)
+            // Of two versions one is told of, not both.
+            let is_version = matches!(one, Claimed::Quantity(one) if one.is_version());
+            !is_version && one.stands_in(question) || self.evidence.sources.iter().zip(&self.facts).any(thread)
         };
         let excused = missing.iter().all(|one| told(one) || self.is_count(one, own));
         let terms = words::terms(text);
@@ -326,7 +331,9 @@ impl Reader<'_> {
         let Claimed::Quantity(claimed) = one else { return false };
         let cited: Vec<&Facts> = own.into_iter().flatten().filter_map(|at| self.facts.get(*at)).collect();
         let said = |term: &String| cited.iter().any(|facts| facts.terms.say(term));
-        let rival = |facts: &&Facts| facts.held.all.iter().flat_map(|one| &one.quantities).any(|other| other.counts_as(claimed));
+        let rival = |facts: &&Facts| {
+            facts.held.all.iter().flat_map(|one| &one.quantities).any(|other| other.counts_as(claimed))
+        };
         claimed.is_small_count() && claimed.counted.iter().any(said) && !cited.iter().any(rival)
     }
 

@@ -40,7 +40,8 @@ impl Facts {
             SourceKind::File => Format::of_path(&source.reference),
             SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
-        let mut facts = Self { held: Held::read(&source.text, &source.heading, format, source.line), ..Self::default() };
+        let mut facts =
+            Self { held: Held::read(&source.text, &source.heading, format, source.line), ..Self::default() };
         facts.held.add(named(&source.reference), "", (0, usize::MAX));
         facts.add(&source.text);
         facts.add(&source.heading);

@@ -29,7 +29,7 @@ const SHARED: f64 = 0.5;
 /// Words of less weight are a manner of speaking.
 const INVENTED: f64 = 1.3;
 /// So much of it must stand in one statement for that to speak against it.
-const NEAREST: f64 = 0.6;
+const NEAREST: f64 = 0.5;
 /// Two statements that have so many of their words in common are said of different things in the same way.
 const PARALLEL: f64 = 0.4;
 /// Pieces before the first clause that may answer a question.
@@ -166,24 +166,29 @@ struct Part {
 }
 
 impl Part {
-    fn all(text: &str) -> Vec<Self> {
-        parts(text).into_iter().map(Self::read).collect()
+    /// The parts of a text; what the `other` one says as well, as `cancelled`, denies nothing.
+    fn all(text: &str, other: &str) -> Vec<Self> {
+        let held: HashSet<String> = words::terms(other).into_iter().collect();
+        parts(text).into_iter().map(|part| Self::read(part, &held)).collect()
     }
 
-    fn read(text: &str) -> Self {
+    fn read(text: &str, held: &HashSet<String>) -> Self {
         let mut lower = text.to_lowercase().replace('’', "'");
         for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
             lower = lower.replace(&format!("no {bound} than"), " ").replace(&format!("not {bound} than"), " ");
         }
-        let words: Vec<&str> =
-            lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+        // "Sugar-free", "a no-go".
+        let lower = lower.replace("-free", " free").replace("no-", "no ").replace("non-", "not ");
+        let words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-')));
+        let words: Vec<&str> = words.map(|word| word.trim_matches('-')).filter(|word| !word.is_empty()).collect();
         let is_number = |word: &&str| {
             word.starts_with(|c: char| c.is_ascii_digit()) || numbers(word).iter().any(|number| number.in_words)
         };
         // A word that says something, as a term.
         let head = |word: &str| {
             let unit = Unit::named(word, true).0.is_some();
-            words::terms(word).into_iter().next().filter(|term| is_word(term) && !unit)
+            let term = words::terms(word).into_iter().next();
+            term.filter(|term| !unit && !term.starts_with(|c: char| c.is_ascii_digit()))
         };
         let hedges = words.iter().any(|word| list("hedges").contains(*word));
         let mut part = Self {
@@ -212,13 +217,17 @@ impl Part {
                     part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
                 }
                 part.denies = true;
-            } else if list("negative").contains(*word) && lacks {
+            } else if list("negative").contains(*word)
+                && lacks
+                && !words::terms(word).iter().any(|term| held.contains(term))
+            {
                 part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
                 part.denies = true;
             }
         }
         // "Unpaid", "non-smoking".
-        let turns = |term: &String| unturned(term).is_some_and(|rest| term.starts_with("non") || meanings::opposed(term, rest));
+        let turns =
+            |term: &String| unturned(term).is_some_and(|rest| term.starts_with("non") || meanings::opposed(term, rest));
         part.denies |= part.terms.iter().any(turns);
         part
     }
@@ -228,7 +237,12 @@ impl Part {
         let only = |one: &Self, other: &Self| -> Vec<String> {
             let counts = |word: &&String| !list("negative").contains(*word) && !list("light").contains(*word);
             let stands = |word: &String| words::terms(word).iter().any(|term| other.terms.contains(term));
-            one.said.iter().filter(counts).filter(|word| !other.said.contains(*word) && !stands(word)).cloned().collect()
+            one.said
+                .iter()
+                .filter(counts)
+                .filter(|word| !other.said.contains(*word) && !stands(word))
+                .cloned()
+                .collect()
         };
         let theirs = only(other, self);
         self.denies == other.denies
@@ -238,11 +252,15 @@ impl Part {
 
 /// Whether a claim denies something, and what it cites denies something that the claim speaks of.
 pub(super) fn denies_too(claim: &str, cited: &[&Facts]) -> bool {
-    let mine = Part::all(claim);
+    let mine = Part::all(claim, "");
     let terms: Terms = words::terms(claim).into_iter().collect();
     let speaks = |part: &Part| part.denies && part.terms.iter().any(|term| is_word(term) && terms.say(term));
     mine.iter().any(|part| part.denies)
-        && cited.iter().flat_map(|facts| &facts.held.all).take(MOST).any(|one| Part::all(&one.plain).iter().any(speaks))
+        && cited
+            .iter()
+            .flat_map(|facts| &facts.held.all)
+            .take(MOST)
+            .any(|one| Part::all(&one.plain, "").iter().any(speaks))
 }
 
 /// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
@@ -298,7 +316,8 @@ impl Reader<'_> {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
             let said = words_of(clause);
-            let counts = |word: &&Word<'_>| !is_light(&word.term) && !list("deny").contains(&word.written.to_lowercase());
+            let counts =
+                |word: &&Word<'_>| !is_light(&word.term) && !list("deny").contains(&word.written.to_lowercase());
             let content: Vec<&Word<'_>> = said.iter().filter(counts).collect();
             // Units are compared with their quantities.
             let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
@@ -309,9 +328,6 @@ impl Reader<'_> {
             let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
             let weighs = |words: &[&&Word<'_>]| words.iter().map(|word| weight(&word.term)).sum::<f64>();
             let (missing, all) = (weighs(&strange), weighs(&content.iter().collect::<Vec<_>>()) + counted.len() as f64);
-            if std::env::var("GDEBUG").is_ok() {
-                eprintln!("CLAUSE {clause:?} missing {missing:.2} all {all:.2} {:?}", strange.iter().map(|word| word.written).collect::<Vec<_>>());
-            }
             let leads = text.trim_end().ends_with(':');
             if !leads && strange.len() >= 2 && missing >= INVENTED && all - missing < SHARED * all {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
@@ -321,8 +337,7 @@ impl Reader<'_> {
                 .into_iter()
                 .filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()))
                 .collect();
-            let terms: Vec<&str> =
-                terms.iter().map(String::as_str).filter(|term| !is_light(term)).collect();
+            let terms: Vec<&str> = terms.iter().map(String::as_str).filter(|term| !is_light(term)).collect();
             for number in &counted {
                 if let Some(why) = elsewhere(number, &counted, &terms, &facts, &question.terms) {
                     return Some(format!("{} is said of {why:?}", number.shown(text)));
@@ -338,12 +353,14 @@ impl Reader<'_> {
             }
             let Some((best, near)) = nearest(&terms, &facts) else { continue };
             prior = prior.or(Some(best));
-            if std::env::var("GDEBUG").is_ok() {
-                eprintln!("   BEST {:?} near {near} terms {terms:?}", best.said);
-            }
-            let foreign: Vec<&Word<'_>> = content.iter().filter(|word| !known(&word.term)).copied().collect();
+            let foreign: Vec<&Word<'_>> = content.iter().filter(|word| !best.own.say(&word.term)).copied().collect();
             let elsewhere = |term: &str| {
-                met(&[term], best) == 0 && is_word(term) && whole.iter().any(|facts| facts.terms.contains(term))
+                let other = |one: &Statement| !one.own.is_empty() && one.plain != best.plain;
+                is_word(term)
+                    && !best.own.say(term)
+                    && whole.iter().any(|facts| {
+                        facts.held.holding(term).iter().any(|at| facts.held.all.get(*at).is_some_and(other))
+                    })
             };
             if let Some(why) = replaced(&said, &claim, &foreign, best, elsewhere) {
                 return Some(why);
@@ -359,7 +376,9 @@ impl Reader<'_> {
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts) {
+            if near as f64 >= NEAREST * all as f64
+                && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts)
+            {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
         }
@@ -368,17 +387,26 @@ impl Reader<'_> {
 
     /// Whether a clause of a claim denies what is stated where it is said, or states what is denied there.
     fn is_turned(clause: &str, claim: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
-        let (mine, all) = (Part::all(clause), Part::all(claim));
-        // A cell of a row denies nothing that stands in another.
-        let nearest = facts.iter().flat_map(|facts| &facts.held.all).take(MOST);
-        let nearest = nearest.filter(|one| one.table.is_none() && met(terms, one) + 1 >= near);
-        let theirs: Vec<Part> = nearest.flat_map(|one| Part::all(&one.plain)).collect();
+        let nearest: Vec<&Statement> = facts
+            .iter()
+            .flat_map(|facts| &facts.held.all)
+            .take(MOST)
+            // A cell of a row denies nothing that stands in another.
+            .filter(|one| one.table.is_none() && met(terms, one) + 1 >= near)
+            .collect();
+        let said = nearest.iter().map(|one| one.plain.as_str()).collect::<Vec<_>>().join(" ");
+        let (mine, all) = (Part::all(clause, &said), Part::all(claim, &said));
+        let theirs: Vec<Part> = nearest.iter().flat_map(|one| Part::all(&one.plain, claim)).collect();
         let shares = |one: &Part, other: &Part| one.terms.iter().any(|term| is_word(term) && other.terms.say(term));
         let turns = |denying: &[Part], stating: &[Part]| {
             denying.iter().filter(|part| !part.hedges).any(|part| {
                 part.heads.iter().any(|head| {
                     let bare = unturned(head).unwrap_or(head);
-                    let same = |term: &String| term == bare || term == head || meanings::are_same(term, head);
+                    let same = |term: &String| {
+                        term == bare
+                            || term == head
+                            || (is_word(head) && is_word(term) && meanings::are_same(term, head))
+                    };
                     let says = |other: &&Part| other.terms.iter().any(same);
                     let mut holding = stating.iter().filter(says).peekable();
                     holding.peek().is_some() && holding.all(|other| !other.denies && !other.hedges)
@@ -457,8 +485,7 @@ fn elsewhere(
         };
         held.iter().map(|term| weighs(&term)).sum::<usize>()
     };
-    let names_another =
-        |held: &Terms| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
+    let names_another = |held: &Terms| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
     let mut own: Option<usize> = None;
     let mut holders: HashSet<(usize, usize)> = HashSet::new();
     let (mut parts, mut another) = (Vec::new(), true);
@@ -494,8 +521,7 @@ fn elsewhere(
         }
     }
     let said_as_well = |other: &Quantity| {
-        all.iter()
-            .any(|one| matches!(one, Claimed::Quantity(one) if one.number.readings == other.number.readings))
+        all.iter().any(|one| matches!(one, Claimed::Quantity(one) if one.number.readings == other.number.readings))
     };
     let own = own?;
     if let (true, Some((_, one))) = (parts.iter().all(|(nearer, _)| *nearer), parts.first()) {
@@ -542,20 +568,19 @@ fn replaced(
     let counts = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
     let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !counts(word) && !mine.say(&word.term));
     foreign.iter().filter(|word| !counts(word)).find_map(|word| {
-        let kin = unsaid().find(|other| {
-            meanings::are_sisters(&word.term, &other.term) || meanings::opposed(&word.term, &other.term)
-        });
+        let kin = unsaid()
+            .filter(|_| !best.around.terms.say(&word.term))
+            .find(|other| meanings::are_sisters(&word.term, &other.term) || meanings::opposed(&word.term, &other.term));
         // What another statement speaks of, beside the same word as another thing here.
         let beside = || {
             let at = said.iter().position(|one| std::ptr::eq(one, *word))?;
-            let there = |one: &Word<'_>| theirs.iter().position(|other| other.term == one.term);
+            let there = |one: &Word<'_>| {
+                let same = |other: &Word<'_>| other.term == one.term || meanings::are_same(&other.term, &one.term);
+                theirs.iter().position(same)
+            };
             let other = |at: usize| {
-                theirs.get(at).filter(|other| {
-                    is_word(&other.term)
-                        && !counts(other)
-                        && !mine.say(&other.term)
-                        && meanings::is_thing(&other.term)
-                })
+                let unsaid = |other: &&Word<'_>| is_word(&other.term) && !counts(other) && !mine.say(&other.term);
+                theirs.get(at).filter(unsaid).filter(|other| meanings::is_thing(&other.term) && !is_verb(other))
             };
             let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
             ahead.or_else(|| at.checked_sub(1).and_then(|at| said.get(at)).and_then(there).and_then(|at| other(at + 1)))

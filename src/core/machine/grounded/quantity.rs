@@ -137,7 +137,10 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         .iter()
         .map(|one| {
             let lead = tail(text.get(..one.bytes.start)?, NEAR).trim_end();
-            let time = one.unit.and_then(Unit::seconds).filter(|_| [" in", " within", " per", " in any"].iter().any(|word| lead.ends_with(word)))?;
+            let time = one
+                .unit
+                .and_then(Unit::seconds)
+                .filter(|_| [" in", " within", " per", " in any"].iter().any(|word| lead.ends_with(word)))?;
             Some(time * value_of(one)?)
         })
         .collect();
@@ -273,7 +276,9 @@ fn join_parts(text: &str, found: &mut Vec<Number>) {
         let part = match second.unit {
             None if unit.is_money() && between == " " && (1.0..100.0).contains(&more) => more / 100.0,
             Some(less)
-                if less.measure == "time" && unit.measure == "time" && less.factor * more < unit.factor
+                if less.measure == "time"
+                    && unit.measure == "time"
+                    && less.factor * more < unit.factor
                     && matches!(between, " " | " and " | ", ") =>
             {
                 more * less.factor / unit.factor
@@ -374,7 +379,8 @@ fn bound(before: &str, behind: &str) -> Bound {
         let rest = bare.get(..bare.len() - length).unwrap_or_default().trim_end();
         // "Can't be over", "mustn't weigh more than".
         // Of an amount, not of a time: "hasn't gone after three days".
-        let far = list_of("before.over").iter().chain(list_of("before.under")).any(|phrase| bare.ends_with(phrase.as_str()));
+        let far =
+            list_of("before.over").iter().chain(list_of("before.under")).any(|phrase| bare.ends_with(phrase.as_str()));
         let near = rest.rsplit([',', ';', '.', ':']).next().unwrap_or_default().split_whitespace().rev();
         let denied = near.take(if far { 2 } else { 1 }).any(|word| {
             matches!(word, "not" | "never" | "cannot" | "no") || word.ends_with("n't") || word.ends_with("n’t")
@@ -465,7 +471,17 @@ impl Quantity {
     /// Whether it is a number in words of a few things.
     pub(super) fn is_small_count(&self) -> bool {
         let few = |value: &str| value.parse::<f64>().is_ok_and(|value| (2.0..=12.0).contains(&value));
-        self.number.in_words && self.number.unit.is_none() && self.bound == Bound::None && Self::values(&self.number).all(few)
+        self.number.in_words
+            && self.number.unit.is_none()
+            && self.bound == Bound::None
+            && Self::values(&self.number).all(few)
+    }
+
+    /// Whether it may be the number of a version: `3.2`.
+    pub(super) fn is_version(&self) -> bool {
+        self.number.unit.is_none()
+            && self.counted.is_empty()
+            && Self::values(&self.number).any(|value| value.contains('.'))
     }
 
     /// Whether it counts what the other one counts.
@@ -539,7 +555,9 @@ impl Quantity {
                 (Some(mine), Some(theirs)) if mine.measure == "degree" && theirs.measure == "temperature" => {
                     value == known
                 }
-                (Some(mine), Some(theirs)) if mine.is_cent() != theirs.is_cent() && mine.is_money() && theirs.is_money() => {
+                (Some(mine), Some(theirs))
+                    if mine.is_cent() != theirs.is_cent() && mine.is_money() && theirs.is_money() =>
+                {
                     near(&mine.amounts(value)[0].1, each, &theirs.amounts(known)[0].1, other)
                 }
                 (Some(mine), Some(theirs)) => {
@@ -555,7 +573,8 @@ impl Quantity {
                 (None, _) => {
                     // "8 to 17" may be times of day.
                     let same_hour = |one: &str, other: &str| {
-                        one.strip_suffix(":00").is_some_and(|hour| of_day(hour).is_some() && of_day(hour) == of_day(other))
+                        one.strip_suffix(":00")
+                            .is_some_and(|hour| of_day(hour).is_some() && of_day(hour) == of_day(other))
                     };
                     let hours = theirs.is_none_or(|unit| unit.seconds() == Some(3_600.0));
                     near(value, each, known, other)

@@ -115,9 +115,9 @@ fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Opti
     };
     let things = |all: &[Role], length: usize| {
         (1..=MOST_OF_SUBJECT).contains(&length)
-            && all.get(length - 1).is_some_and(|role| {
-                meanings::is_thing(&role.term) && Unit::named(&role.written, true).0.is_none()
-            })
+            && all
+                .get(length - 1)
+                .is_some_and(|role| meanings::is_thing(&role.term) && Unit::named(&role.written, true).0.is_none())
     };
     parts(said).into_iter().take(MOST_PARTS).find_map(|part| {
         let theirs = roles(part);
@@ -191,9 +191,8 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
             let shared = one.iter().filter(|role| holds(other, &role.term)).count();
             if shared > 0
                 && shared as f64 >= PARALLEL * one.len().min(other.len()) as f64
-                && let Some((word, stranger)) = some(one, other)
-                    .zip(any(other, one))
-                    .or_else(|| any(one, other).zip(some(other, one)))
+                && let Some((word, stranger)) =
+                    some(one, other).zip(any(other, one)).or_else(|| any(one, other).zip(some(other, one)))
             {
                 return Some(format!("what it cites does not say {word:?} of {stranger:?}"));
             }

@@ -55,8 +55,7 @@ pub(super) struct Search {
     spare: Spare,
 }
 
-/// What is handed on beside what was found where all of it fits: an answer may rest on a page that the question does not
-/// name.
+/// What is known beside what was found, where it is little: an answer may rest on a page that the question does not name.
 #[derive(Default)]
 struct Spare {
     all: Vec<Source>,
@@ -214,7 +213,8 @@ impl Search {
         asked.support(self.seen, &holding, best)
     }
 
-    pub(super) fn best(self, limits: &GatherLimits) -> Vec<Source> {
+    /// The best pieces, and what else the files hold.
+    pub(super) fn best(self, limits: &GatherLimits) -> (Vec<Source>, Vec<Source>) {
         let least = self.candidates.first().map_or(0.0, |best| best.source.score * LEAST_SHARE);
         let mut messages: Vec<usize> =
             self.candidates.iter().filter(|one| one.file == usize::MAX).map(|one| one.order).collect();
@@ -263,13 +263,8 @@ impl Search {
                 sources.push(source);
             }
         }
-        let fits = spare.chars <= left && limits.per_file > 1;
-        if fits && spare.all.iter().all(|one| one.text.chars().count() <= limits.source_chars) {
-            spare.all.iter_mut().for_each(|one| one.score = 0.0);
-            sources.append(&mut spare.all);
-        }
         sources.sort_by(|a: &Source, b: &Source| b.score.total_cmp(&a.score));
-        sources
+        (sources, spare.all)
     }
 }
 
