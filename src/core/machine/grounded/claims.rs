@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use super::{
     citation,
     facts::{self, Claimed, Facts},
-    silence,
+    held::Statement,
+    placed, silence,
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
 use crate::core::{
@@ -16,9 +17,13 @@ use crate::core::{
     retrieve::{
         polarity::{self, Statements},
         sentences::{Kind, Sentence},
+        sources::{Source, SourceKind},
         words,
     },
 };
+
+/// So many more words of a claim a line must hold than the one that is cited beside it.
+const CLEARLY: usize = 2;
 
 /// What the sentences of an answer came to.
 #[derive(Default)]
@@ -90,10 +95,15 @@ impl Reader<'_> {
         tally: &mut Tally,
     ) {
         let asked = |word: &str| words::terms(word).iter().all(|term| question.terms.contains(term));
-        if own.is_none() && silence::is_courtesy(text, asked) {
+        let told = |word: &str| {
+            words::terms(word).iter().any(|term| self.facts.iter().any(|facts| facts.terms.contains(term)))
+        };
+        if own.is_none() && silence::is_courtesy(text, asked, told) {
             return;
         }
         tally.claims += 1;
+        let own = own.map(|own| self.held_against(text, own));
+        let own = own.as_ref();
         let supported = match (self.claim(text, kind, own, question), own) {
             (Some(supported), _) => supported,
             (None, Some(own)) => !own.is_empty(),
@@ -198,9 +208,23 @@ impl Reader<'_> {
     }
 
     /// The source that a place among the facts belongs to.
-    fn source_of(&self, at: usize) -> usize {
+    pub(super) fn source_of(&self, at: usize) -> usize {
         let all = self.evidence.sources.len() + self.evidence.tools.len();
         at.checked_sub(all).and_then(|span| self.span_of.get(span)).copied().unwrap_or(at)
+    }
+
+    /// What a claim is held against: of lines that it cites those, unless what stands near them says clearly more of it.
+    fn held_against(&self, text: &str, own: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let all = self.evidence.sources.len() + self.evidence.tools.len();
+        let terms = words::terms(text);
+        let most = |at: usize| {
+            let facts = self.facts.get(at)?;
+            let met = |one: &Statement| terms.iter().filter(|term| one.own.say(term)).count();
+            facts.held.all.iter().map(met).max()
+        };
+        own.iter()
+            .map(|at| if *at >= all && most(at + 1) >= most(*at).map(|most| most + CLEARLY) { at + 1 } else { *at })
+            .collect()
     }
 
     /// Whether one of the sources holds what `holds` looks for: of `own`, without it of all.
@@ -259,12 +283,18 @@ impl Reader<'_> {
         }
         let missing: Vec<&Claimed> =
             numbers.iter().filter(|one| !self.any_source(own, |facts| one.stands_in(facts))).collect();
-        // "No, not 500 but 300": a number of the question may stand beside one of the source.
-        let asked = missing.iter().all(|one| one.stands_in(question));
-        let excused = asked && (own.is_none() || missing.len() < numbers.len());
+        // "No, not 500 but 300", "At 11 hours, yes": a number that was asked about is the asker's.
+        let told = |one: &Claimed| {
+            let thread = |(source, facts): (&Source, &Facts)| source.kind == SourceKind::Thread && one.stands_in(facts);
+            // Of two versions one is told of, not both.
+            let is_version = matches!(one, Claimed::Quantity(one) if one.is_version());
+            !is_version && one.stands_in(question) || self.evidence.sources.iter().zip(&self.facts).any(thread)
+        };
+        let excused = missing.iter().all(|one| told(one) || self.is_count(one, own));
         let terms = words::terms(text);
-        let shares =
-            terms.is_empty() || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
+        let shares = terms.is_empty()
+            || (missing.is_empty() && !numbers.is_empty())
+            || self.any_source(own, |facts| terms.iter().any(|term| facts.terms.contains(term)));
         let supported = shares && own.is_some() && (missing.is_empty() || excused);
         let first = missing.first().filter(|_| !excused).map(|one| one.shown(text));
         match (first, own) {
@@ -280,7 +310,7 @@ impl Reader<'_> {
         }
         // A name must stand in a source that is cited, anywhere in it. Abbreviations are as often the writer's own.
         let whole: Option<BTreeSet<usize>> = own.map(|own| own.iter().map(|at| self.source_of(*at)).collect());
-        let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.contains(term)));
+        let strange = new_names.find(|(_, term)| !self.any_source(whole.as_ref(), |facts| facts.terms.say(term)));
         let Some((name, term)) = strange else { return Some(supported) };
         let nowhere = !self.any_source(None, |facts| facts.terms.contains(term));
         let is_short = name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase);
@@ -296,6 +326,17 @@ impl Reader<'_> {
         Some(supported)
     }
 
+    /// Whether a number in words only counts what is cited, "two shifts", where nothing there is counted otherwise.
+    fn is_count(&self, one: &Claimed, own: Option<&BTreeSet<usize>>) -> bool {
+        let Claimed::Quantity(claimed) = one else { return false };
+        let cited: Vec<&Facts> = own.into_iter().flatten().filter_map(|at| self.facts.get(*at)).collect();
+        let said = |term: &String| cited.iter().any(|facts| facts.terms.say(term));
+        let rival = |facts: &&Facts| {
+            facts.held.all.iter().flat_map(|one| &one.quantities).any(|other| other.counts_as(claimed))
+        };
+        claimed.is_small_count() && claimed.counted.iter().any(said) && !cited.iter().any(rival)
+    }
+
     /// The sentence of what is cited that a claim turns around.
     fn turned(&mut self, text: &str, own: Option<&BTreeSet<usize>>) -> Option<String> {
         let own = own.filter(|own| !own.is_empty())?;
@@ -303,7 +344,8 @@ impl Reader<'_> {
             self.read_statements(*at);
         }
         let texts: Vec<&Statements> = own.iter().filter_map(|at| self.statements.get(at)).collect();
-        polarity::denied(text, &texts).map(str::to_owned)
+        let cited: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
+        polarity::denied(text, &texts).filter(|_| !placed::denies_too(text, &cited)).map(str::to_owned)
     }
 
     fn unsupported(&mut self, text: &str, why: &str) {

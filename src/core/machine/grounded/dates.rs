@@ -88,7 +88,7 @@ pub(super) fn dates(text: &str) -> Vec<Date> {
     let day = |at: usize| number(at).filter(|(_, count)| *count <= 2).map(|(value, _)| value);
     let mut at = 0;
     while at < all.len() {
-        let (mut readings, mut last) = (Vec::new(), at);
+        let (mut readings, mut last, mut month_named) = (Vec::new(), at, false);
         if let (Some(a), Some(b), Some(c)) = (number(at), number(at + 1), number(at + 2))
             && gap(at) == gap(at + 1)
             && matches!(gap(at), "-" | "/" | "." | ". " | "‑" | "–")
@@ -140,9 +140,20 @@ pub(super) fn dates(text: &str) -> Vec<Date> {
             end += usize::from(of_year.is_some());
             if of_day.is_some() || of_year.is_some() {
                 readings.extend(legal(of_year, name, of_day));
+                month_named = true;
                 at = first;
                 last = end;
             }
+        }
+        // "3–14 March", "from 3 to 14 March": the first day is one of the same month.
+        let dash = at.checked_sub(1).filter(|before| matches!(gap(*before).trim(), "-" | "–" | "—"));
+        let word = at.checked_sub(2).filter(|_| all.get(at - 1).is_some_and(|token| token.text == "to"));
+        let ranges = month_named && readings.iter().any(|one| one.day.is_some());
+        if let Some((token, day)) = dash.or(word).filter(|_| ranges).and_then(|at| Some((all.get(at)?, day(at)?)))
+            && found.last().is_none_or(|last| last.bytes.end <= token.bytes.start)
+        {
+            let readings = readings.iter().map(|one| When { day: Some(day), ..*one }).collect();
+            found.push(Date { bytes: token.bytes.clone(), readings });
         }
         if let (false, Some(one), Some(other)) = (readings.is_empty(), all.get(at), all.get(last)) {
             found.push(Date { bytes: one.bytes.start..other.bytes.end, readings });
@@ -174,6 +185,10 @@ mod tests {
         ] {
             let found = dates(text);
             assert!(found.len() == 1 && found[0].readings.contains(&whole), "{text}: {found:?}");
+        }
+        for text in ["3–14 March 2024", "from 3 to 14 March 2024"] {
+            let days: Vec<_> = dates(text).iter().map(|one| one.readings[0].day).collect();
+            assert_eq!(days, [Some(3), Some(14)], "{text}");
         }
         assert_eq!(dates("in March 2024")[0].readings, [day(Some(2024), 3, None)]);
         assert_eq!(dates("in 03/2024,")[0].readings, [day(Some(2024), 3, None)]);

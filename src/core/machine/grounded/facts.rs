@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{
     dates::{Date, When, dates, month},
     held::Held,
-    lexicon::alike,
+    meanings::Terms,
     numbers::{Number, digit, numbers},
     quantity::{Quantity, frequencies, implicit, quantities},
 };
@@ -23,14 +23,14 @@ pub(super) struct Facts {
     /// Every value that a number may mean.
     numbers: HashSet<String>,
     dates: HashSet<When>,
-    pub(super) terms: HashSet<String>,
+    pub(super) terms: Terms,
     /// Whether it holds letters of scripts without capitals.
     caseless: bool,
 }
 
 impl Facts {
     pub(super) fn of_text(text: &str) -> Self {
-        let mut facts = Self { held: Held::read(text, "", Format::Markdown), ..Self::default() };
+        let mut facts = Self { held: Held::read(text, "", Format::Markdown, 1), ..Self::default() };
         facts.add(text);
         facts
     }
@@ -40,11 +40,26 @@ impl Facts {
             SourceKind::File => Format::of_path(&source.reference),
             SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
-        let mut facts = Self { held: Held::read(&source.text, &source.heading, format), ..Self::default() };
-        facts.held.add(named(&source.reference), "");
+        let mut facts =
+            Self { held: Held::read(&source.text, &source.heading, format, source.line), ..Self::default() };
+        facts.held.add(named(&source.reference), "", (0, usize::MAX));
         facts.add(&source.text);
         facts.add(&source.heading);
         facts.add(named(&source.reference));
+        facts
+    }
+
+    /// What stands on some lines, and above them.
+    pub(super) fn of_lines(&self, from: usize, to: usize) -> Self {
+        let mut facts = Self { held: self.held.of_lines(from, to), ..Self::default() };
+        let mut above = HashSet::new();
+        for one in std::mem::take(&mut facts.held.all) {
+            facts.add(&one.said);
+            if above.insert(one.above.clone()) {
+                facts.add(&one.above);
+            }
+            facts.held.all.push(one);
+        }
         facts
     }
 
@@ -52,11 +67,7 @@ impl Facts {
         self.numbers.extend(numbers(text).into_iter().flat_map(|number| number.readings).flatten());
         self.dates.extend(dates(text).into_iter().flat_map(|date| date.readings));
         self.caseless |= text.chars().any(is_caseless);
-        words::each_term(text, |term| {
-            if !self.terms.contains(term) {
-                self.terms.insert(term.to_owned());
-            }
-        });
+        words::each_term(text, |term| self.terms.insert(term));
     }
 
     /// Whether the quantity stands in a statement here.
@@ -64,7 +75,7 @@ impl Facts {
         // What can be read as several numbers may stand here as these.
         let mut several = claimed.number.readings.iter().filter(|reading| reading.len() > 1);
         let as_often = |seconds: f64| self.held.all.iter().any(|one| one.around.has_rate(seconds));
-        self.held.with(claimed, alike).next().is_some()
+        self.held.with(claimed).next().is_some()
             || claimed.often.is_some_and(as_often)
             || several.any(|reading| reading.iter().all(|value| self.numbers.contains(value)))
     }
@@ -192,6 +203,10 @@ fn says_something(sentence: &str, number: &Number) -> bool {
     let written = sentence.get(number.bytes.clone()).unwrap_or_default();
     let last = before.trim_end_matches(['(', '*', '_', ' ', '\n', '\u{a0}']);
     let last = last.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    // "Ten times as many" is reckoned from what is told.
+    if after.starts_with(" times as ") {
+        return false;
+    }
     if !number.in_words {
         let short = written.chars().count() <= 2 && written.chars().all(|c| digit(c).is_some());
         let counts = COUNTERS.contains(&last.as_str()) && before.ends_with([' ', '*', '_', '\u{a0}']);

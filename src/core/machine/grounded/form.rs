@@ -29,6 +29,8 @@ pub(super) struct Form {
     pub(super) marks: Vec<(Range<usize>, bool)>,
     /// What must stand in a source, and where it is written.
     pub(super) exact: Vec<(Exact, Range<usize>)>,
+    /// Where emoji end.
+    pub(super) signs: Vec<usize>,
 }
 
 /// Takes an answer apart.
@@ -107,6 +109,7 @@ impl Form {
         let line = before.rfind('\n').map_or(0, |end| end + 1);
         let leads = before.get(line..).is_some_and(|before| before.trim().is_empty());
         let end = range.end;
+        self.signs.push(end);
         self.marks.push((range, leads));
         end
     }

@@ -107,7 +107,7 @@ impl GroundedMachine {
         let attempt = self.outcome.attempts;
         emit(out, Notice::PhaseStarted { phase: "judge".to_owned(), attempt });
         let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
-        let asked = render_prompt(&self.question, &self.sources, None);
+        let asked = render_prompt(&self.question, &self.found.sources, None);
         let tools: Vec<Source> = super::tool_sources(&self.history, self.config.turn.recall_name());
         let mut prompt = format!("{asked}\n\n");
         // Writing to a string does not fail.
@@ -213,7 +213,7 @@ impl GroundedMachine {
             self.outcome.warnings.extend(judging.warnings);
             self.outcome.verified = Some(true);
             self.outcome.r#final = Some(judging.text);
-            self.outcome.sources = rest_on(judging.cited, &self.sources);
+            self.outcome.sources = rest_on(judging.cited, &self.found.sources);
             return self.finish(Stop::Verified, out);
         }
         let feedback = format!("Please fix: {}", problems.join("; "));

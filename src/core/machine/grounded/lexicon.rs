@@ -1,10 +1,8 @@
 //! The words by which the check tells what a sentence does: the table `src/core/data/answers.toml`.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::LazyLock,
-};
+use std::{collections::HashSet, sync::LazyLock};
 
+use super::meanings::Terms;
 pub(super) use crate::core::lists::{Lists, lists};
 use crate::core::retrieve::words;
 
@@ -25,33 +23,14 @@ pub(super) fn longest(text: &str, name: &str) -> &'static str {
     list(name).iter().filter(begins).max_by_key(|phrase| phrase.len()).map_or("", String::as_str)
 }
 
-/// Words that mean the same, by their terms: the numbers of the groups that each belongs to.
-static GROUPS: LazyLock<HashMap<String, Vec<usize>>> = LazyLock::new(|| {
-    let mut all: HashMap<String, Vec<usize>> = HashMap::new();
-    let groups = LISTS.get("alike").into_iter().flatten();
-    for (at, group) in groups.enumerate() {
-        for term in group.split_whitespace().flat_map(words::terms) {
-            all.entry(term).or_default().push(at);
-        }
-    }
-    all
-});
-
-/// Whether a term means the same as one of `terms`, or is of no account in itself.
-pub(super) fn alike(term: &str, terms: &HashSet<String>) -> bool {
+/// Whether a term is of no account in itself.
+pub(super) fn is_light(term: &str) -> bool {
     static LIGHT: LazyLock<HashSet<String>> =
         LazyLock::new(|| list("light").iter().flat_map(|word| words::terms(word)).collect());
-    if LIGHT.contains(term) || terms.contains(term) {
-        return true;
-    }
-    // "Pay" and "payment".
-    let derived = |ending: &String| {
-        term.strip_suffix(ending.as_str()).is_some_and(|bare| bare.len() >= 3 && terms.contains(bare))
-            || (term.len() >= 3 && terms.contains(&format!("{term}{ending}")))
-    };
-    if list("endings").iter().any(derived) {
-        return true;
-    }
-    let Some(groups) = GROUPS.get(term) else { return false };
-    terms.iter().any(|other| GROUPS.get(other).is_some_and(|others| others.iter().any(|one| groups.contains(one))))
+    LIGHT.contains(term)
+}
+
+/// Whether a term means the same as one of `terms`, or is of no account in itself.
+pub(super) fn alike(term: &str, terms: &Terms) -> bool {
+    is_light(term) || terms.say(term)
 }

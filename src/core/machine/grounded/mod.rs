@@ -15,6 +15,7 @@ mod format;
 mod held;
 mod judge;
 pub(super) mod lexicon;
+mod meanings;
 mod numbers;
 mod placed;
 mod quantity;
@@ -89,7 +90,8 @@ pub struct GroundedMachine {
     phase: Phase,
     history: History,
     question: String,
-    sources: Vec<Source>,
+    #[serde(flatten)]
+    found: Found,
     started: Time,
     now: Time,
     deadline: Id,
@@ -104,6 +106,16 @@ pub struct GroundedMachine {
     drafted: usize,
 }
 
+/// What was found for the question.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Found {
+    /// What the prompt shows.
+    sources: Vec<Source>,
+    /// What else the files hold, where that is little.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Source>,
+}
+
 impl GroundedMachine {
     /// A grounded answer that has not begun. `base` is added to the number of every command.
     pub fn new(config: GroundedConfig, base: Id) -> Self {
@@ -114,7 +126,7 @@ impl GroundedMachine {
             phase: Phase::Idle,
             history: History::new(),
             question: String::new(),
-            sources: Vec::new(),
+            found: Found::default(),
             started: Time::default(),
             now: Time::default(),
             deadline: 0,
@@ -216,14 +228,14 @@ impl GroundedMachine {
         for failure in gathered.failures {
             self.warn(out, "source_failed", failure);
         }
-        self.sources = gathered.sources;
+        self.found = Found { sources: gathered.sources, beside: gathered.beside };
         self.finished_phase("gather", 1, since, output, out);
 
         // The question with its sources takes the place of the question; what else it held stays.
         let mut messages: Vec<Message> = self.history.iter().cloned().collect();
         if let Some(last) = messages.last_mut() {
             last.content.retain(|block| !matches!(block, Block::Text(_)));
-            let prompt = render_supported(&self.question, &self.sources, gathered.support, None);
+            let prompt = render_supported(&self.question, &self.found.sources, gathered.support, None);
             last.content.push(Block::text(prompt));
         }
         self.history = messages.into_iter().collect();
@@ -311,10 +323,12 @@ impl GroundedMachine {
         let attempt = self.outcome.attempts;
         self.drafted = text.chars().count();
         emit(out, Notice::PhaseStarted { phase: "verify".to_owned(), attempt });
-        let tools = tool_sources(&self.history, self.config.turn.recall_name());
+        let mut tools = tool_sources(&self.history, self.config.turn.recall_name());
+        // What else the files hold may be cited by name where something was found.
+        tools.extend(self.found.beside.iter().filter(|_| !self.found.sources.is_empty()).cloned());
         let evidence = Evidence {
             question: &self.question,
-            sources: &self.sources,
+            sources: &self.found.sources,
             tools: &tools,
             unseen: self.spent.usage.provider_tool_uses > 0,
         };
@@ -337,7 +351,7 @@ impl GroundedMachine {
             let stop = if verification.abstains {
                 Stop::Abstained
             } else {
-                self.outcome.sources = rest_on(verification.cited, &self.sources);
+                self.outcome.sources = rest_on(verification.cited, &self.found.sources);
                 Stop::Verified
             };
             return self.finish(stop, out);
@@ -386,7 +400,7 @@ impl GroundedMachine {
             self.outcome.best_draft = Some(best.text);
             if stop == Stop::Unverified || stop.is_limit() {
                 let issues = self.outcome.warnings.iter().skip(before).cloned().collect::<Vec<_>>();
-                self.outcome.message = Some(sorry(self.outcome.attempts, &issues, self.sources.is_empty()));
+                self.outcome.message = Some(sorry(self.outcome.attempts, &issues, self.found.sources.is_empty()));
             }
         } else {
             self.outcome.best_draft = said;
@@ -425,7 +439,7 @@ impl GroundedMachine {
             "gather" => serde_json::json!({"question": self.question, "attempt": attempt}),
             "act" => serde_json::json!({
                 "question": self.question,
-                "context_size": self.sources.len(),
+                "context_size": self.found.sources.len(),
                 "feedback": self.feedback,
             }),
             _ => serde_json::json!({"characters": self.drafted, "attempt": attempt}),

@@ -243,7 +243,10 @@ fn digits(text: &str) -> Read {
     (length, readings, false)
 }
 
-/// `14:20`, `2:20 pm`, `2 pm`.
+/// What makes a time of day of a number.
+const HALVES: [&str; 8] = ["am", "a.m.", "AM", "pm", "p.m.", "PM", "o'clock", "o’clock"];
+
+/// `14:20`, `2:20 pm`, `2 pm`, `6.30 pm`, `8 o'clock`.
 fn clock(text: &str) -> Option<Read> {
     let number = |text: &str, most: usize| -> Option<(u32, usize)> {
         let (mut value, mut length, mut count) = (0_u32, 0, 0);
@@ -258,9 +261,17 @@ fn clock(text: &str) -> Option<Read> {
     };
     let (hour, mut length) = number(text, 2)?;
     let mut minute = None;
-    if let Some(rest) = text.get(length..)?.strip_prefix(':')
+    // "6.30 pm" is no fraction.
+    let half_of = |rest: &str| {
+        let bare = rest.trim_start_matches(is_space);
+        let names = |half: &&str| bare.strip_prefix(*half).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+        HALVES.into_iter().find(names).map(|half| (half, rest.len() - bare.len() + half.len()))
+    };
+    let mark = text.get(length..)?.chars().next();
+    if let Some(rest) = text.get(length..)?.strip_prefix([':', '.'])
         && let Some((value, more)) = number(rest, 2)
         && more == 2
+        && (mark == Some(':') || rest.get(more..).and_then(half_of).is_some())
     {
         minute = Some(value);
         length += 1 + more;
@@ -271,10 +282,7 @@ fn clock(text: &str) -> Option<Read> {
         }
     }
     let after = text.get(length..)?;
-    let bare = after.trim_start_matches(is_space);
-    let half = ["am", "a.m.", "AM", "pm", "p.m.", "PM"]
-        .into_iter()
-        .find(|half| bare.strip_prefix(half).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)));
+    let (half, more) = half_of(after).unzip();
     if hour > 24 || minute.is_some_and(|minute| minute > 59) || (minute.is_none() && half.is_none()) {
         return None;
     }
@@ -283,10 +291,10 @@ fn clock(text: &str) -> Option<Read> {
         Some(half) if half.starts_with(['a', 'A']) && hour == 12 => 0,
         _ => hour,
     };
-    let more = half.map_or(0, |half| after.len() - bare.len() + half.len());
+    let more = more.unwrap_or(0);
     let (own, minute) = (hour.to_string(), minute.unwrap_or(0));
     let mut readings = vec![vec![format!("{hour}:{minute:02}")]];
-    if half.is_none() {
+    if half.is_none_or(|half| half.starts_with('o')) {
         // It may be one of the afternoon, and a ratio.
         readings.extend((1..12).contains(&hour).then(|| vec![format!("{}:{minute:02}", hour + 12)]));
         readings.push(vec![own, minute.to_string()]);

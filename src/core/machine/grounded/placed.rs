@@ -11,11 +11,13 @@ use std::{
 };
 
 use super::{
-    facts::{Claimed, Facts},
+    facts::{self, Claimed, Facts},
     form,
     held::{self, Statement},
-    lexicon::{alike, list},
-    quantity::{Quantity, quantities},
+    lexicon::{alike, is_light, list},
+    meanings::{self, Terms},
+    numbers::numbers,
+    quantity::Quantity,
     roles,
     units::Unit,
     verify::Reader,
@@ -24,10 +26,16 @@ use crate::core::retrieve::{polarity::opposed, words};
 
 /// So much of a statement must stand in what it cites.
 const SHARED: f64 = 0.5;
+/// Words of less weight are a manner of speaking.
+const INVENTED: f64 = 1.3;
 /// So much of it must stand in one statement for that to speak against it.
-const NEAREST: f64 = 0.6;
+const NEAREST: f64 = 0.5;
 /// Two statements that have so many of their words in common are said of different things in the same way.
 const PARALLEL: f64 = 0.4;
+/// Pieces before the first clause that may answer a question.
+const PARTICLES: usize = 3;
+/// So near a negation stands what it denies, in words.
+const HEADS: usize = 4;
 /// Statements that are looked at for one clause.
 const MOST: usize = 2_048;
 
@@ -123,21 +131,136 @@ fn is_verb(word: &Word<'_>) -> bool {
     helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
 }
 
-/// How many words of a clause deny; what the `other` one says as well, in whatever form, turns nothing around.
-fn denials(text: &str, other: &str) -> usize {
-    let held: HashSet<String> = words::terms(other).into_iter().collect();
-    let mut lower = text.to_lowercase().replace('’', "'");
-    for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
-        lower = lower.replace(&format!("no {bound}"), " ").replace(&format!("not {bound}"), " ");
+/// Where a sentence answers before it says more: "No, …", "Sorry, no: …", "Not yet – …".
+fn particle(text: &str) -> Option<Range<usize>> {
+    let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
+    let mut end = start;
+    let mut rest = text.get(start..)?;
+    let mut found = None;
+    for _ in 0..PARTICLES {
+        let length = rest.find([',', '.', ':', ';', '!', '–', '—', '-'])?;
+        let words: Vec<&str> = rest.get(..length)?.split_whitespace().collect();
+        let is = |word: &&str| list("truth").contains(word.to_lowercase().trim_matches(['*', '_']));
+        let opens = words.len() <= 3 && (words.iter().any(is) || (found.is_none() && words.len() == 1));
+        if !opens {
+            break;
+        }
+        end += length + rest.get(length..)?.chars().next().map_or(0, char::len_utf8);
+        found = words.iter().any(is).then_some(start..end).or(found);
+        rest = text.get(end..)?;
     }
-    let negative = list("negative");
-    let deny = |word: &&str| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        (negative.contains(bare) && !words::terms(bare).iter().any(|term| held.contains(term)))
-            || bare.ends_with("n't")
-            || bare == "cannot"
-    };
-    lower.split_whitespace().filter(deny).count()
+    found
+}
+
+/// A part of a sentence with what it denies.
+struct Part {
+    terms: Terms,
+    denies: bool,
+    /// Whether it says when or for whom something is so: `only`, `unless`.
+    hedges: bool,
+    /// Whether it holds a number.
+    counts: bool,
+    /// The words that are denied.
+    heads: Vec<String>,
+    said: BTreeSet<String>,
+}
+
+impl Part {
+    /// The parts of a text; what the `other` one says as well, as `cancelled`, denies nothing.
+    fn all(text: &str, other: &str) -> Vec<Self> {
+        let held: HashSet<String> = words::terms(other).into_iter().collect();
+        parts(text).into_iter().map(|part| Self::read(part, &held)).collect()
+    }
+
+    fn read(text: &str, held: &HashSet<String>) -> Self {
+        let mut lower = text.to_lowercase().replace('’', "'");
+        for bound in ["more", "less", "later", "earlier", "fewer", "longer", "sooner", "only"] {
+            lower = lower.replace(&format!("no {bound} than"), " ").replace(&format!("not {bound} than"), " ");
+        }
+        // "Sugar-free", "a no-go".
+        let lower = lower.replace("-free", " free").replace("no-", "no ").replace("non-", "not ");
+        let words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-')));
+        let words: Vec<&str> = words.map(|word| word.trim_matches('-')).filter(|word| !word.is_empty()).collect();
+        let is_number = |word: &&str| {
+            word.starts_with(|c: char| c.is_ascii_digit()) || numbers(word).iter().any(|number| number.in_words)
+        };
+        // A word that says something, as a term.
+        let head = |word: &str| {
+            let unit = Unit::named(word, true).0.is_some();
+            let term = words::terms(word).into_iter().next();
+            term.filter(|term| !unit && !term.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let hedges = words.iter().any(|word| list("hedges").contains(*word));
+        let mut part = Self {
+            terms: words::terms(text).into_iter().collect(),
+            denies: false,
+            hedges,
+            counts: words.iter().any(is_number),
+            heads: Vec::new(),
+            said: words.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        for (at, word) in words.iter().enumerate() {
+            let behind = words.get(at + 1..).unwrap_or_default();
+            let before = words.get(..at).unwrap_or_default();
+            let denies = word.ends_with("n't") || list("deny").contains(*word);
+            // "Can't be over 30", "must not go past 3": a bound.
+            let bound = behind.iter().take(3).position(|word| list("bounds").contains(*word));
+            if denies && bound.is_some_and(|at| behind.iter().skip(at + 1).take(2).any(is_number)) {
+                continue;
+            }
+            // "A free place" is no place that lacks something.
+            let lacks = *word != "free" || behind.first().is_none_or(|next| words::is_stop_word(next));
+            if denies {
+                let count = part.heads.len();
+                part.heads.extend(behind.iter().take(HEADS).filter_map(|word| head(word)).take(2));
+                if part.heads.len() == count {
+                    part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
+                }
+                part.denies = true;
+            } else if list("negative").contains(*word)
+                && lacks
+                && !words::terms(word).iter().any(|term| held.contains(term))
+            {
+                part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
+                part.denies = true;
+            }
+        }
+        // "Unpaid", "non-smoking".
+        let turns =
+            |term: &String| unturned(term).is_some_and(|rest| term.starts_with("non") || meanings::opposed(term, rest));
+        part.denies |= part.terms.iter().any(turns);
+        part
+    }
+
+    /// Whether another part says of the same the opposite of this one.
+    fn opposes(&self, other: &Self) -> bool {
+        let only = |one: &Self, other: &Self| -> Vec<String> {
+            let counts = |word: &&String| !list("negative").contains(*word) && !list("light").contains(*word);
+            let stands = |word: &String| words::terms(word).iter().any(|term| other.terms.contains(term));
+            one.said
+                .iter()
+                .filter(counts)
+                .filter(|word| !other.said.contains(*word) && !stands(word))
+                .cloned()
+                .collect()
+        };
+        let theirs = only(other, self);
+        self.denies == other.denies
+            && only(self, other).iter().any(|word| theirs.iter().any(|other| opposed(word, other)))
+    }
+}
+
+/// Whether a claim denies something, and what it cites denies something that the claim speaks of.
+pub(super) fn denies_too(claim: &str, cited: &[&Facts]) -> bool {
+    let mine = Part::all(claim, "");
+    let terms: Terms = words::terms(claim).into_iter().collect();
+    let speaks = |part: &Part| part.denies && part.terms.iter().any(|term| is_word(term) && terms.say(term));
+    mine.iter().any(|part| part.denies)
+        && cited
+            .iter()
+            .flat_map(|facts| &facts.held.all)
+            .take(MOST)
+            .any(|one| Part::all(&one.plain, "").iter().any(speaks))
 }
 
 /// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
@@ -146,25 +269,6 @@ fn unturned(term: &str) -> Option<&str> {
         .iter()
         .find_map(|prefix| term.strip_prefix(prefix))
         .filter(|rest| rest.len() >= 4)
-}
-
-/// How many words of two clauses are opposites of each other; those that deny are counted by themselves.
-fn opposites(one: &str, other: &str) -> usize {
-    let of = |text: &str| -> BTreeSet<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        let counts =
-            |word: &String| !word.is_empty() && !list("negative").contains(word) && !list("light").contains(word);
-        words.filter(counts).collect()
-    };
-    // What stands on both sides, in whatever form, turns nothing around.
-    let only = |text: &str, other: &str| -> Vec<String> {
-        let held: HashSet<String> = words::terms(other).into_iter().collect();
-        let stands = |word: &String| words::terms(word).iter().any(|term| held.contains(term));
-        let said = of(other);
-        of(text).into_iter().filter(|word| !said.contains(word) && !stands(word)).collect()
-    };
-    let (mine, theirs) = (only(one, other), only(other, one));
-    mine.iter().filter(|word| theirs.iter().any(|other| opposed(word, other))).count()
 }
 
 impl Reader<'_> {
@@ -177,17 +281,9 @@ impl Reader<'_> {
         question: &Facts,
     ) -> Option<String> {
         let facts: Vec<&Facts> = own.iter().filter_map(|at| self.facts.get(*at)).collect();
-        // "No, it is not": the first word answers, and denies nothing.
-        let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
-        let answers = list("truth").iter().find_map(|word| {
-            let end = start + word.len();
-            let same = text.get(start..end).is_some_and(|first| first.eq_ignore_ascii_case(word));
-            (same
-                && text.get(end..).is_some_and(|rest| {
-                    rest.starts_with([',', '.', ':', '!', ' ']) && !(word == "no" && rest.starts_with(' '))
-                }))
-            .then_some(start..end)
-        });
+        let sources: BTreeSet<usize> = own.iter().map(|at| self.source_of(*at)).collect();
+        let whole: Vec<&Facts> = sources.iter().filter_map(|at| self.facts.get(*at)).collect();
+        let answers = particle(text);
         let plain = form::plain(text.get(answers.as_ref().map_or(0, |word| word.end)..).unwrap_or_default());
         let bare = plain.trim_matches(|c: char| !c.is_alphanumeric());
         let repeats = |one: &Statement| !bare.is_empty() && one.plain.contains(bare);
@@ -212,20 +308,28 @@ impl Reader<'_> {
                     .skip(1)
                     .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
+        let counting = uncounted(text, answers.clone().into_iter());
         let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
+        let claim: Terms = words::terms(text).into_iter().collect();
         let mut prior: Option<&Statement> = None;
         for clause in clauses(&said) {
             let at = clause.as_ptr() as usize - said.as_ptr() as usize;
             let here = at..at + clause.len();
             let said = words_of(clause);
-            let content: Vec<&Word<'_>> = said.iter().filter(|word| !alike(&word.term, &HashSet::new())).collect();
+            let counts =
+                |word: &&Word<'_>| !is_light(&word.term) && !list("deny").contains(&word.written.to_lowercase());
+            let content: Vec<&Word<'_>> = said.iter().filter(counts).collect();
             // Units are compared with their quantities.
             let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
             // What is pointed to stands elsewhere in the answer.
             let points = |word: &Word<'_>| list("pointing").contains(&word.before);
             let strange: Vec<&&Word<'_>> =
                 content.iter().filter(|word| !stands(word) && !is_unit(word) && !points(word)).collect();
-            if strange.len() >= 2 && ((content.len() - strange.len()) as f64) < SHARED * content.len() as f64 {
+            let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
+            let weighs = |words: &[&&Word<'_>]| words.iter().map(|word| weight(&word.term)).sum::<f64>();
+            let (missing, all) = (weighs(&strange), weighs(&content.iter().collect::<Vec<_>>()) + counted.len() as f64);
+            let leads = text.trim_end().ends_with(':');
+            if !leads && strange.len() >= 2 && missing >= INVENTED && all - missing < SHARED * all {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
             }
@@ -233,11 +337,9 @@ impl Reader<'_> {
                 .into_iter()
                 .filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()))
                 .collect();
-            let terms: Vec<&str> =
-                terms.iter().map(String::as_str).filter(|term| !alike(term, &HashSet::new())).collect();
-            let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
+            let terms: Vec<&str> = terms.iter().map(String::as_str).filter(|term| !is_light(term)).collect();
             for number in &counted {
-                if let Some(why) = elsewhere(number, &counted, &terms, &facts) {
+                if let Some(why) = elsewhere(number, &counted, &terms, &facts, &question.terms) {
                     return Some(format!("{} is said of {why:?}", number.shown(text)));
                 }
             }
@@ -251,63 +353,80 @@ impl Reader<'_> {
             }
             let Some((best, near)) = nearest(&terms, &facts) else { continue };
             prior = prior.or(Some(best));
-            if let Some(why) = replaced(&said, &strange, best) {
-                return Some(why);
-            }
-            if let Some(why) = swapped(clause, &terms, best, &facts) {
-                return Some(why);
-            }
+            let foreign: Vec<&Word<'_>> = content.iter().filter(|word| !best.own.say(&word.term)).copied().collect();
             let elsewhere = |term: &str| {
-                met(&[term], best) == 0 && is_word(term) && facts.iter().any(|facts| facts.terms.contains(term))
+                let other = |one: &Statement| !one.own.is_empty() && one.plain != best.plain;
+                is_word(term)
+                    && !best.own.say(term)
+                    && whole.iter().any(|facts| {
+                        facts.held.holding(term).iter().any(|at| facts.held.all.get(*at).is_some_and(other))
+                    })
             };
-            if let Some(why) = roles::exchanged(clause, &best.said, elsewhere) {
+            if let Some(why) = replaced(&said, &claim, &foreign, best, elsewhere) {
+                return Some(why);
+            }
+            if let Some(why) = swapped(clause, &terms, best, &whole) {
+                return Some(why);
+            }
+            let foreign = |term: &str| is_word(term) && met(&[term], best) == 0;
+            if let Some(why) = roles::exchanged(clause, &best.said, elsewhere, foreign) {
                 return Some(why);
             }
             let all = terms
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64 && near >= 2 && Self::is_turned(clause, &terms, near, &facts) {
+            if near as f64 >= NEAREST * all as f64
+                && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts)
+            {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
             }
         }
         None
     }
 
-    /// Whether all that stands as near as the nearest statement is denied where the clause is not, or the other way about.
-    fn is_turned(clause: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
-        let unturned_mine = terms
+    /// Whether a clause of a claim denies what is stated where it is said, or states what is denied there.
+    fn is_turned(clause: &str, claim: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
+        let nearest: Vec<&Statement> = facts
             .iter()
-            .filter(|term| unturned(term).is_some_and(|rest| facts.iter().any(|facts| facts.terms.contains(rest))))
-            .count();
-        let mut found = false;
-        for one in facts.iter().flat_map(|facts| &facts.held.all).take(MOST) {
+            .flat_map(|facts| &facts.held.all)
+            .take(MOST)
             // A cell of a row denies nothing that stands in another.
-            if met(terms, one) < near || one.table.is_some() {
-                continue;
-            }
-            // The clause of it that speaks of this.
-            let speaks_of = |part: &&str| {
-                let held: HashSet<String> = words::terms(part).into_iter().collect();
-                terms.iter().filter(|term| held.contains(**term) || alike(term, &held)).count()
-            };
-            let parts = clauses(&one.plain);
-            let most = parts.iter().map(speaks_of).max().unwrap_or(0);
-            for part in parts.iter().filter(|part| speaks_of(part) == most) {
-                let mine = denials(clause, part) + unturned_mine;
-                let theirs = denials(part, clause)
-                    + words::terms(part)
-                        .iter()
-                        .filter(|term| unturned(term).is_some_and(|rest| terms.contains(&rest)))
-                        .count()
-                    + opposites(clause, part);
-                if theirs % 2 == mine % 2 {
-                    return false;
-                }
-                found = true;
-            }
-        }
-        found
+            .filter(|one| one.table.is_none() && met(terms, one) + 1 >= near)
+            .collect();
+        let said = nearest.iter().map(|one| one.plain.as_str()).collect::<Vec<_>>().join(" ");
+        let (mine, all) = (Part::all(clause, &said), Part::all(claim, &said));
+        let theirs: Vec<Part> = nearest.iter().flat_map(|one| Part::all(&one.plain, claim)).collect();
+        let shares = |one: &Part, other: &Part| one.terms.iter().any(|term| is_word(term) && other.terms.say(term));
+        let turns = |denying: &[Part], stating: &[Part]| {
+            denying.iter().filter(|part| !part.hedges).any(|part| {
+                part.heads.iter().any(|head| {
+                    let bare = unturned(head).unwrap_or(head);
+                    let same = |term: &String| {
+                        term == bare
+                            || term == head
+                            || (is_word(head) && is_word(term) && meanings::are_same(term, head))
+                    };
+                    let says = |other: &&Part| other.terms.iter().any(same);
+                    let mut holding = stating.iter().filter(says).peekable();
+                    holding.peek().is_some() && holding.all(|other| !other.denies && !other.hedges)
+                })
+            })
+        };
+        // What denies something else says nothing of this.
+        let denies = theirs.iter().any(|other| other.denies && all.iter().any(|one| shares(one, other)));
+        let plainly = all.iter().all(|one| !one.denies && !one.hedges);
+        // All that is said of it is denied, and no number bounds it.
+        let denied = || {
+            let mut near = theirs.iter().filter(|other| mine.iter().any(|one| shares(one, other))).peekable();
+            near.peek().is_some() && near.all(|other| other.denies && !other.hedges && !other.counts)
+        };
+        (!denies && turns(&mine, &theirs))
+            || (plainly && (turns(&theirs, &mine) || denied()))
+            || mine.iter().any(|one| {
+                let mut near = theirs.iter().filter(|other| shares(one, other)).peekable();
+                near.peek().is_some() && near.all(|other| one.opposes(other))
+            })
     }
 }
 
@@ -336,31 +455,42 @@ fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, us
 }
 
 /// The part of a statement that holds what is written at a place, and its words.
-fn part_at(said: &str, at: usize) -> (HashSet<String>, bool) {
+fn part_at(said: &str, at: usize) -> (Terms, bool) {
+    let has_words = |part: &&str| words::terms(part).iter().any(|term| is_word(term));
     let parts = parts(said);
-    let start = |part: &&str| part.as_ptr() as usize - said.as_ptr() as usize;
-    let part = parts.iter().find(|part| (start(part)..start(part) + part.len()).contains(&at)).copied().unwrap_or(said);
-    (words::terms(part).into_iter().collect(), parts.len() > 1)
+    let before = parts.iter().filter(|part| part.as_ptr() as usize - said.as_ptr() as usize <= at);
+    // "On weekdays 8–12 and 14–19": what has no word of its own belongs to what stands before it.
+    let part = before.filter(|part| has_words(part)).next_back().copied().unwrap_or(said);
+    (words::terms(part).into_iter().collect(), parts.iter().filter(|part| has_words(part)).count() > 1)
 }
 
 /// The statement, or part of one, of another quantity that a clause speaks of rather than of those with its own.
-fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts]) -> Option<String> {
+fn elsewhere(
+    number: &Claimed,
+    all: &[&Claimed],
+    terms: &[&str],
+    facts: &[&Facts],
+    asked: &HashSet<String>,
+) -> Option<String> {
     let Claimed::Quantity(claimed) = number else { return None };
-    // A name says more of what is spoken of than any other word.
-    let says = |held: &HashSet<String>, said: &str| {
-        let stands = |term: &&&str| held.contains(**term) || alike(term, held);
-        let is_name = |term: &str| {
-            words_of(said).iter().any(|word| word.term == *term && word.written.starts_with(char::is_uppercase))
+    // A name says more of what is spoken of than any other word; what is asked about may be named by the question.
+    let mine: Terms = terms.iter().map(|term| (*term).to_owned()).collect();
+    let says = |held: &Terms, said: &str| {
+        let words = words_of(said);
+        let is_name =
+            |term: &str| words.iter().any(|word| word.term == *term && word.written.starts_with(char::is_uppercase));
+        let weighs = |term: &&String| match mine.say(term) {
+            true if terms.contains(&term.as_str()) && is_name(term) => 2,
+            said => usize::from(said || asked.contains(*term)),
         };
-        terms.iter().filter(stands).map(|term| if is_name(term) { 2 } else { 1 }).sum::<usize>()
+        held.iter().map(|term| weighs(&term)).sum::<usize>()
     };
-    let names_another =
-        |held: &HashSet<String>| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
+    let names_another = |held: &Terms| held.iter().any(|term| is_word(term) && !claimed.context.contains(term));
     let mut own: Option<usize> = None;
     let mut holders: HashSet<(usize, usize)> = HashSet::new();
     let (mut parts, mut another) = (Vec::new(), true);
     for (of, facts) in facts.iter().enumerate() {
-        for at in facts.held.with(claimed, alike) {
+        for at in facts.held.with(claimed) {
             let Some(one) = facts.held.all.get(at) else { continue };
             holders.insert((of, at));
             own = own.max(Some(met(terms, one)));
@@ -390,6 +520,9 @@ fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts
             }
         }
     }
+    let said_as_well = |other: &Quantity| {
+        all.iter().any(|one| matches!(one, Claimed::Quantity(one) if one.number.readings == other.number.readings))
+    };
     let own = own?;
     if let (true, Some((_, one))) = (parts.iter().all(|(nearer, _)| *nearer), parts.first()) {
         return Some(one.plain.chars().take(120).collect());
@@ -399,8 +532,11 @@ fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts
     }
     for (of, facts) in facts.iter().enumerate() {
         for (at, one) in facts.held.all.iter().enumerate().take(MOST) {
-            let rival = !holders.contains(&(of, at)) && one.quantities.iter().any(|other| other.measures_as(claimed));
-            if rival && met(terms, one) > own {
+            let rival = !holders.contains(&(of, at))
+                && one.quantities.iter().any(|other| other.measures_as(claimed))
+                && !one.quantities.iter().any(said_as_well);
+            // Only words that it says itself speak for another.
+            if rival && terms.iter().filter(|term| one.around.terms.contains(**term)).count() > own {
                 return Some(one.plain.chars().take(120).collect());
             }
         }
@@ -410,41 +546,56 @@ fn elsewhere(number: &Claimed, all: &[&Claimed], terms: &[&str], facts: &[&Facts
 
 /// Whether a term is a word that says something.
 pub(super) fn is_word(term: &str) -> bool {
-    !term.starts_with(|c: char| c.is_ascii_digit()) && !alike(term, &HashSet::new())
+    !term.starts_with(|c: char| c.is_ascii_digit()) && !is_light(term)
 }
 
-/// A word that takes the place of another: it stands nowhere, and in the nearest statement its neighbour goes with a
-/// word that the claim does not say.
-fn replaced(said: &[Word<'_>], strange: &[&&Word<'_>], best: &Statement) -> Option<String> {
-    let plain = uncounted(&best.plain, quantities(&best.plain).into_iter().map(|one| one.number.bytes));
-    let theirs = words_of(&plain);
-    let mine: HashSet<String> = said.iter().map(|word| word.term.clone()).collect();
-    for word in strange.iter().filter(|word| !is_verb(word)) {
-        let at = said.iter().position(|one| std::ptr::eq(one, **word))?;
-        // The next word on either side that the statement holds as well.
-        let stands = |one: &&Word<'_>| best.own.contains(&one.term);
-        let left = said.get(..at)?.iter().rev().take(2).find(stands);
-        let right = said.get(at + 1..)?.iter().take(2).find(stands);
-        let other = |one: Option<&Word<'_>>| {
-            one.filter(|one| !mine.contains(&one.term) && !alike(&one.term, &mine) && !is_verb(one))
-                .map(|one| one.written.to_owned())
+/// How much a word says: the more common, the less.
+fn weight(term: &str) -> f64 {
+    (1.0 - f64::from(meanings::commonness(term)) / 12.0).max(0.15)
+}
+
+/// A word that takes the place of another: what is cited does not hold it, and the nearest statement names another thing
+/// of its kind, or its opposite, that the claim does not say.
+fn replaced(
+    said: &[Word<'_>],
+    mine: &Terms,
+    foreign: &[&Word<'_>],
+    best: &Statement,
+    elsewhere: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let theirs = words_of(&best.said);
+    // Units are compared with their quantities.
+    let counts = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
+    let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !counts(word) && !mine.say(&word.term));
+    foreign.iter().filter(|word| !counts(word)).find_map(|word| {
+        let kin = unsaid()
+            .filter(|_| !best.around.terms.say(&word.term))
+            .find(|other| meanings::are_sisters(&word.term, &other.term) || meanings::opposed(&word.term, &other.term));
+        // What another statement speaks of, beside the same word as another thing here.
+        let beside = || {
+            let at = said.iter().position(|one| std::ptr::eq(one, *word))?;
+            let there = |one: &Word<'_>| {
+                let same = |other: &Word<'_>| other.term == one.term || meanings::are_same(&other.term, &one.term);
+                theirs.iter().position(same)
+            };
+            let other = |at: usize| {
+                let unsaid = |other: &&Word<'_>| is_word(&other.term) && !counts(other) && !mine.say(&other.term);
+                theirs.get(at).filter(unsaid).filter(|other| meanings::is_thing(&other.term) && !is_verb(other))
+            };
+            let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
+            ahead.or_else(|| at.checked_sub(1).and_then(|at| said.get(at)).and_then(there).and_then(|at| other(at + 1)))
         };
-        let place = |term: &str| theirs.iter().position(|one| one.term == term);
-        let behind = left.and_then(|left| other(theirs.get(place(&left.term)? + 1)));
-        let ahead = right.and_then(|right| other(theirs.get(place(&right.term)?.checked_sub(1)?)));
-        if let Some(other) = behind.or(ahead) {
-            return Some(format!("what it cites says {other:?} where it says {:?}", word.written));
-        }
-    }
-    None
+        let strange = meanings::is_thing(&word.term) && elsewhere(&word.term) && !is_verb(word);
+        let other = kin.or_else(|| if strange { beside() } else { None })?;
+        Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
+    })
 }
 
 /// Something that is said of another in a statement like the nearest one.
 fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> Option<String> {
     let lower = clause.to_lowercase();
     let names = |text: &str| -> Vec<String> {
-        let names = words_of(text).into_iter().filter(|word| word.written.starts_with(char::is_uppercase));
-        names.map(|word| word.term).filter(|term| is_word(term)).collect()
+        facts::names(text).into_iter().map(|(_, term)| term).filter(|term| is_word(term)).collect()
     };
     // Of one statement with several parts: a name of another part stands in the place of that of the nearest.
     let held: Vec<(&str, HashSet<String>)> =

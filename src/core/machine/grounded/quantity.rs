@@ -7,14 +7,11 @@
 use std::{collections::HashSet, ops::Range};
 
 use super::{
-    lexicon::{self, Lists},
-    numbers::{Number, numbers},
-    units::{Unit, rate},
+    meanings::{self, Terms},
+    numbers::{Number, numbers, shown},
+    units::{Unit, list_of, rate},
 };
 use crate::core::retrieve::words;
-use std::sync::LazyLock;
-
-static BOUNDS: LazyLock<Lists> = LazyLock::new(|| lexicon::lists(include_str!("../../data/units.toml")));
 
 /// How many bytes before a number are looked at for its bound, and behind it for its rate.
 const NEAR: usize = 48;
@@ -63,7 +60,7 @@ pub(super) struct Quantity {
 /// What is said around a quantity: in its statement, and above it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    pub(super) terms: HashSet<String>,
+    pub(super) terms: Terms,
     /// Units that are named without a number.
     units: Vec<Unit>,
     rates: Vec<f64>,
@@ -73,11 +70,7 @@ pub(super) struct Around {
 impl Around {
     /// Reads what is said with a statement.
     pub(super) fn add(&mut self, text: &str) {
-        words::each_term(text, |term| {
-            if !self.terms.contains(term) {
-                self.terms.insert(term.to_owned());
-            }
-        });
+        words::each_term(text, |term| self.terms.insert(term));
         let word = |c: char| !(c.is_alphanumeric() || matches!(c, '%' | '€' | '$' | '£' | '°' | '¥' | '₹'));
         let mut before = "";
         for part in text.split(word).filter(|part| !part.is_empty()) {
@@ -89,7 +82,7 @@ impl Around {
             if let Some(unit) = unit
                 .filter(|_| length == part.len() && part.chars().count() > 1 || !part.chars().all(char::is_alphabetic))
             {
-                if let Some(seconds) = unit.seconds().filter(|_| is_each(before)) {
+                if let Some(seconds) = unit.seconds().filter(|_| is_each(before) || before == "the") {
                     self.rates.push(seconds);
                 }
                 if self.units.len() < 32 && !self.units.contains(&unit) {
@@ -136,8 +129,21 @@ fn head(text: &str, most: usize) -> &str {
 pub(super) fn quantities(text: &str) -> Vec<Quantity> {
     let mut found = numbers(text);
     share_units(text, &mut found);
+    join_parts(text, &mut found);
     let starts: Vec<usize> = found.iter().map(|one| one.bytes.start).chain([text.len()]).collect();
     let mut all: Vec<Quantity> = Vec::with_capacity(found.len());
+    // "8 in 24 hours".
+    let within: Vec<Option<f64>> = found
+        .iter()
+        .map(|one| {
+            let lead = tail(text.get(..one.bytes.start)?, NEAR).trim_end();
+            let time = one
+                .unit
+                .and_then(Unit::seconds)
+                .filter(|_| [" in", " within", " per", " in any"].iter().any(|word| lead.ends_with(word)))?;
+            Some(time * value_of(one)?)
+        })
+        .collect();
     for (at, mut number) in found.into_iter().enumerate() {
         let next = starts.get(at + 1).copied().unwrap_or(text.len());
         let behind = text.get(number.bytes.end..).unwrap_or_default();
@@ -156,7 +162,7 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
             } else if let Some((start, unit)) = one_and(text, &number) {
                 number.unit = Some(unit);
                 number.bytes.start = start;
-                number.readings = vec![vec!["1.5".to_owned()]];
+                number.readings = vec![vec![shown(1.0 + value_of(&number).unwrap_or(0.5))]];
             } else if known {
                 number.unit = Unit::share();
                 number.readings.truncate(1);
@@ -173,21 +179,31 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         let bound = bound(before, behind);
         let mut rates: Vec<Rate> = number.unit.and_then(|unit| unit.per).map(Rate::Time).into_iter().collect();
         let end = next.max(number.bytes.end);
-        rates.extend(rates_in(head(text.get(number.bytes.end..end).unwrap_or_default(), FAR)));
+        if number.unit.is_none() {
+            let next = within.get(at + 1).copied().flatten();
+            rates.extend(next.filter(|_| end - number.bytes.end <= COUNTED * 8).map(Rate::Time));
+        }
+        if !is_clock(&number) {
+            rates.extend(rates_in(head(text.get(number.bytes.end..end).unwrap_or_default(), FAR)));
+        }
         let often = often(&number, &counted, before, &rates).filter(|_| bound == Bound::None);
         all.push(Quantity { number, counted, label, bound, rates, often, things, context: HashSet::new() });
     }
     all
 }
 
+fn is_clock(number: &Number) -> bool {
+    number.readings.first().and_then(|one| one.first()).is_some_and(|value| value.contains(':'))
+}
+
 fn value_of(number: &Number) -> Option<f64> {
     number.readings.first()?.first()?.parse().ok()
 }
 
-/// Where "an hour and a half" begins that ends with this half, and its unit.
-fn one_and(text: &str, half: &Number) -> Option<(usize, Unit)> {
-    let is_half = text.get(half.bytes.clone())?.eq_ignore_ascii_case("half");
-    let lead = text.get(..half.bytes.start)?.strip_suffix(" and a ").filter(|_| is_half)?;
+/// Where "an hour and a half" begins that ends with this part, and its unit.
+fn one_and(text: &str, part: &Number) -> Option<(usize, Unit)> {
+    let lead = text.get(..part.bytes.start)?;
+    let lead = lead.strip_suffix(" and a ").or_else(|| lead.strip_suffix(" and "))?;
     let unit = lead.rsplit(' ').next()?;
     let one = lead.get(..lead.len() - unit.len())?.trim_end();
     let article = one.rsplit(|c: char| !c.is_alphanumeric()).next()?;
@@ -246,7 +262,36 @@ fn words_behind(behind: &str, number: &mut Number) -> Vec<String> {
         all.extend(words::terms(word).into_iter().next());
         at += gap + length;
     }
-    all
+    // "8 sharp" counts nothing.
+    if all.iter().any(|term| meanings::is_thing(term)) { all } else { Vec::new() }
+}
+
+/// "6 euros 20" and "2 h 45 min" are one amount.
+fn join_parts(text: &str, found: &mut Vec<Number>) {
+    for at in (1..found.len()).rev() {
+        let Some([first, second]) = found.get(at - 1..=at) else { continue };
+        let between = text.get(first.bytes.end..second.bytes.start).unwrap_or("?");
+        let named = text.get(first.bytes.clone()).is_some_and(|written| written.ends_with(char::is_alphabetic));
+        let (Some(whole), Some(more), Some(unit)) = (value_of(first), value_of(second), first.unit) else { continue };
+        let part = match second.unit {
+            None if unit.is_money() && between == " " && (1.0..100.0).contains(&more) => more / 100.0,
+            Some(less)
+                if less.measure == "time"
+                    && unit.measure == "time"
+                    && less.factor * more < unit.factor
+                    && matches!(between, " " | " and " | ", ") =>
+            {
+                more * less.factor / unit.factor
+            }
+            _ => continue,
+        };
+        let end = second.bytes.end;
+        if let Some(first) = found.get_mut(at - 1).filter(|_| named) {
+            first.readings = vec![vec![shown(whole + part)]];
+            first.bytes.end = end;
+            found.remove(at);
+        }
+    }
 }
 
 /// "10 to 20 seconds": the first number is of the unit of the second, and "$5–10" the other way about.
@@ -292,6 +337,9 @@ fn label(before: &str) -> Option<String> {
 fn bound(before: &str, behind: &str) -> Bound {
     let lower = before.to_lowercase();
     let mut bare = lower.trim_end_matches([' ', '*', '_', '$', '€', '£', '¥', '₹', '~', '\u{a0}', '(', '-', '−']);
+    // "At most every 6 hours" leaves 6 or more between.
+    let every = bare.ends_with(" every");
+    bare = bare.strip_suffix("every").map_or(bare, str::trim_end);
     for filler in ["about", "around", "a total of", "the", "a", "an", "is", "of", "roughly", "approximately"] {
         let cut = bare.strip_suffix(filler).filter(|cut| cut.ends_with(' '));
         if ["of", "is"].contains(&filler)
@@ -302,7 +350,7 @@ fn bound(before: &str, behind: &str) -> Bound {
         bare = cut.map_or(bare, str::trim_end);
     }
     let ends = |name: &str| {
-        let longest = BOUNDS.get(name).into_iter().flatten().filter(|phrase| {
+        let longest = list_of(name).iter().filter(|phrase| {
             bare.strip_suffix(phrase.as_str())
                 .is_some_and(|rest| !phrase.ends_with(char::is_alphabetic) || !rest.ends_with(char::is_alphanumeric))
         });
@@ -311,7 +359,7 @@ fn bound(before: &str, behind: &str) -> Bound {
     // "Larger uploads than".
     let compared = bare.strip_suffix(" than").and_then(|rest| {
         rest.split_whitespace().rev().take(4).find_map(|word| {
-            let is = |name: &str| BOUNDS.get(name).is_some_and(|list| list.contains(&format!("{word} than")));
+            let is = |name: &str| list_of(name).contains(&format!("{word} than"));
             if is("before.over") {
                 Some(Bound::Lower { strict: true })
             } else {
@@ -329,7 +377,14 @@ fn bound(before: &str, behind: &str) -> Bound {
     if let Some((length, bound)) = found.into_iter().filter(|(length, _)| *length > 0).max_by_key(|(length, _)| *length)
     {
         let rest = bare.get(..bare.len() - length).unwrap_or_default().trim_end();
-        let denied = ["not", "n't", "n’t", "never", "cannot"].iter().any(|not| rest.ends_with(not));
+        // "Can't be over", "mustn't weigh more than".
+        // Of an amount, not of a time: "hasn't gone after three days".
+        let far =
+            list_of("before.over").iter().chain(list_of("before.under")).any(|phrase| bare.ends_with(phrase.as_str()));
+        let near = rest.rsplit([',', ';', '.', ':']).next().unwrap_or_default().split_whitespace().rev();
+        let denied = near.take(if far { 2 } else { 1 }).any(|word| {
+            matches!(word, "not" | "never" | "cannot" | "no") || word.ends_with("n't") || word.ends_with("n’t")
+        }) || every;
         return match bound {
             Bound::Upper { .. } if denied => Bound::Lower { strict: false },
             Bound::Lower { .. } if denied => Bound::Upper { strict: false },
@@ -341,13 +396,14 @@ fn bound(before: &str, behind: &str) -> Bound {
     let after = head(&after, NEAR);
     let clause = after.split(['.', ';', ',', '(', '\n']).next().unwrap_or_default();
     let starts = |name: &str| {
-        BOUNDS.get(name).into_iter().flatten().any(|phrase| {
+        list_of(name).iter().any(|phrase| {
             let sign = !phrase.starts_with(char::is_alphabetic);
             clause.match_indices(phrase.as_str()).any(|(at, _)| {
                 let rest = clause.get(at + phrase.len()..).unwrap_or_default();
                 let ahead = clause.get(..at).unwrap_or_default();
                 let near = ahead.split_whitespace().count() <= if sign { 0 } else { 2 } && !(sign && at > 0);
-                near && (sign || (ahead.ends_with([' ', '-']) && !rest.starts_with(char::is_alphanumeric)))
+                let joins = phrase == "plus" && rest.trim_start().starts_with(char::is_alphanumeric);
+                near && !joins && (sign || (ahead.ends_with([' ', '-']) && !rest.starts_with(char::is_alphanumeric)))
             })
         })
     };
@@ -362,9 +418,9 @@ fn bound(before: &str, behind: &str) -> Bound {
 
 /// What is said of the number before `text`: per what.
 fn rates_in(text: &str) -> Vec<Rate> {
-    let clause = text.split(['.', ';', '\n']).next().unwrap_or_default();
+    let clause = text.split(['.', ',', ';', '\n']).next().unwrap_or_default();
     let mut all = Vec::new();
-    let mut before = String::new();
+    let (mut before, mut spans) = (String::new(), false);
     let mut rest = clause;
     while let Some(start) = rest.find(char::is_alphanumeric) {
         let slash = rest.get(..start).is_some_and(|gap| gap.ends_with('/'));
@@ -373,9 +429,12 @@ fn rates_in(text: &str) -> Vec<Rate> {
         let word = rest.get(..length).unwrap_or_default();
         let lower = word.to_lowercase();
         let time = Unit::named(rest, !slash).0.and_then(Unit::seconds);
-        let each = matches!(before.as_str(), "per" | "each" | "every");
+        // "Per item and day".
+        let each = matches!(before.as_str(), "per" | "each" | "every") || (before == "and" && !all.is_empty());
         match time {
-            Some(time) if slash || each || matches!(before.as_str(), "a" | "an") => all.push(Rate::Time(time)),
+            Some(time) if slash || each || (!spans && matches!(before.as_str(), "a" | "an")) => {
+                all.push(Rate::Time(time));
+            }
             None if slash
                 || each
                 || (matches!(before.as_str(), "a") && matches!(lower.as_str(), "head" | "person" | "piece")) =>
@@ -383,6 +442,10 @@ fn rates_in(text: &str) -> Vec<Rate> {
                 all.extend(words::terms(word).into_iter().next().map(Rate::Each));
             }
             _ => all.extend(rate(&lower).map(Rate::Time)),
+        }
+        // "It takes about an hour" says how long, not how often.
+        if !matches!(lower.as_str(), "a" | "an") {
+            spans = list_of("amount.before").contains(&lower);
         }
         before = lower;
         rest = rest.get(length..).unwrap_or_default();
@@ -405,15 +468,36 @@ impl Quantity {
         self.rates.contains(&Rate::Time(seconds))
     }
 
+    /// Whether it is a number in words of a few things.
+    pub(super) fn is_small_count(&self) -> bool {
+        let few = |value: &str| value.parse::<f64>().is_ok_and(|value| (2.0..=12.0).contains(&value));
+        self.number.in_words
+            && self.number.unit.is_none()
+            && self.bound == Bound::None
+            && Self::values(&self.number).all(few)
+    }
+
+    /// Whether it may be the number of a version: `3.2`.
+    pub(super) fn is_version(&self) -> bool {
+        self.number.unit.is_none()
+            && self.counted.is_empty()
+            && Self::values(&self.number).any(|value| value.contains('.'))
+    }
+
+    /// Whether it counts what the other one counts.
+    pub(super) fn counts_as(&self, other: &Self) -> bool {
+        let mine: Terms = self.things.iter().cloned().collect();
+        other.counted.iter().any(|word| mine.say(word))
+    }
+
     /// Whether both measure the same.
     pub(super) fn measures_as(&self, other: &Self) -> bool {
         match (self.number.unit, other.number.unit) {
             (Some(unit), Some(other)) => unit.measure == other.measure,
             (None, None) => {
-                let time = |one: &Self| {
-                    one.number.readings.first().and_then(|one| one.first()).is_some_and(|one| one.contains(':'))
-                };
-                time(self) == time(other)
+                // "8 to 17" may be times of day.
+                let hour = |one: &Self| is_clock(&one.number) || (one.counted.is_empty() && !one.number.in_words);
+                (is_clock(&self.number) == is_clock(&other.number) || (hour(self) && hour(other)))
                     && (self.counted.is_empty()
                         || other.counted.is_empty()
                         || self.counted.iter().any(|word| other.counted.contains(word)))
@@ -440,6 +524,7 @@ impl Quantity {
                     }
                 }
                 all.extend((measure == "share").then(|| amount.clone()));
+                all.extend(self.number.unit.filter(|unit| unit.is_money()).map(|_| format!("money {amount}")));
                 all.push(format!("{measure} {amount}"));
             }
             for rate in &self.rates {
@@ -466,6 +551,15 @@ impl Quantity {
         };
         Self::values(&self.number).any(|value| {
             Self::values(&said.number).any(|known| match (mine, theirs) {
+                // "16 degrees" are of any scale.
+                (Some(mine), Some(theirs)) if mine.measure == "degree" && theirs.measure == "temperature" => {
+                    value == known
+                }
+                (Some(mine), Some(theirs))
+                    if mine.is_cent() != theirs.is_cent() && mine.is_money() && theirs.is_money() =>
+                {
+                    near(&mine.amounts(value)[0].1, each, &theirs.amounts(known)[0].1, other)
+                }
                 (Some(mine), Some(theirs)) => {
                     mine.measure == theirs.measure
                         && mine.amounts(value).iter().any(|one| {
@@ -477,9 +571,20 @@ impl Quantity {
                     named.flat_map(|unit| unit.amounts(known)).any(|known| mine.amounts(value).contains(&known))
                 }
                 (None, _) => {
-                    let hour = known.split_once(':').filter(|(_, minute)| *minute == "00").map(|(hour, _)| hour);
+                    // "8 to 17" may be times of day.
+                    let same_hour = |one: &str, other: &str| {
+                        one.strip_suffix(":00")
+                            .is_some_and(|hour| of_day(hour).is_some() && of_day(hour) == of_day(other))
+                    };
+                    let hours = theirs.is_none_or(|unit| unit.seconds() == Some(3_600.0));
                     near(value, each, known, other)
-                        || (hour.is_some_and(|hour| of_day(hour) == of_day(value)) && self.counted.is_empty())
+                        || (self.counted.is_empty() && same_hour(known, value))
+                        || (said.counted.is_empty() && hours && same_hour(value, known))
+                        || (self.counted.is_empty()
+                            && said.counted.is_empty()
+                            && hours
+                            && known.parse::<u32>().is_ok_and(|hour| (13..=24).contains(&hour))
+                            && of_day(value).is_some_and(|hour| Some(hour) == of_day(known)))
                 }
             })
         })
@@ -551,7 +656,7 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
             "once" | "single" | "one" if all => Some("1"),
             _ => None,
         };
-        let is = |name: &str, word: &str| BOUNDS.get(name).is_some_and(|list| list.contains(word));
+        let is = |name: &str, word: &str| list_of(name).contains(word);
         let rest = text.get(range.end..).unwrap_or_default().trim_start();
         let next = rest.get(..rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len())).unwrap_or_default();
         let spans = all || is("amount.before", &last) || is("amount.behind", next);
@@ -563,7 +668,9 @@ pub(super) fn implicit(text: &str, all: bool) -> Vec<Quantity> {
         let divided = ["half", "quarter of", "quarters of", "third of", "thirds of"].iter().any(|part| {
             let bare = lead.trim_end().trim_end_matches(char::is_alphabetic).trim_end();
             bare.ends_with(part)
-        }) || text.get(range.end..).is_some_and(|rest| rest.starts_with(" and a half"));
+        }) || [" and a half", " and a quarter", " and three quarters"]
+            .iter()
+            .any(|more| text.get(range.end..).is_some_and(|rest| rest.starts_with(more)));
         let unit = if spans && each && !divided { Unit::named(word, true).0.filter(|_| word.len() > 1) } else { None };
         if let Some(value) = value.or(unit.map(|_| "1")) {
             let readings = vec![vec![value.to_owned()]];

@@ -6,7 +6,9 @@
 
 use super::{
     lexicon::list,
+    meanings::{self, Terms},
     placed::{is_word, parts},
+    units::Unit,
 };
 use crate::core::retrieve::words;
 
@@ -69,9 +71,17 @@ fn at<'a>(all: &'a [Role], place: &'a str) -> impl Iterator<Item = &'a Role> {
 
 /// Why a claim says something of another than the statement nearest to it. `elsewhere` tells whether a word stands in
 /// what is cited, but not with this statement.
-pub(super) fn exchanged(clause: &str, said: &str, elsewhere: impl Fn(&str) -> bool) -> Option<String> {
+pub(super) fn exchanged(
+    clause: &str,
+    said: &str,
+    elsewhere: impl Fn(&str) -> bool,
+    foreign: impl Fn(&str) -> bool,
+) -> Option<String> {
     let (mine, theirs) = (roles(clause), roles(said));
+    // "Locking up: the driver locks it."
+    let labelled = roles(clause.rsplit(": ").next().unwrap_or(clause));
     turned(&mine, &theirs)
+        .or_else(|| of_another(&labelled, said, foreign))
         .or_else(|| reversed(&mine, &theirs))
         .or_else(|| mixed(&mine, said))
         .or_else(|| other(&mine, &theirs, elsewhere))
@@ -81,11 +91,51 @@ pub(super) fn exchanged(clause: &str, said: &str, elsewhere: impl Fn(&str) -> bo
 fn turned(mine: &[Role], theirs: &[Role]) -> Option<String> {
     let has = |place: &str| !place.is_empty() && place != SUBJECT;
     let moved = |one: &Role, all: &[Role]| holds(all, &one.term) && at(all, &one.place).all(|x| x.term != one.term);
+    // Where one stands there, the other stands here.
+    let places = |all: &'_ [Role], term: &str| -> Vec<String> {
+        all.iter().filter(|x| x.term == term && !x.place.is_empty()).map(|x| x.place.clone()).collect()
+    };
+    let trades = |one: &Role, other: &Role| {
+        let here = places(mine, &other.term);
+        places(theirs, &one.term).iter().any(|place| here.contains(place))
+    };
     mine.iter().filter(|one| has(&one.place) && moved(one, theirs)).find_map(|one| {
-        let other = at(theirs, &one.place).find(|other| moved(other, mine))?;
+        let other = at(theirs, &one.place).find(|other| moved(other, mine) && trades(one, other))?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, one.written))
     })
 }
+
+/// The same verb with a subject that is `foreign` to what is cited, which has another there: "the oven has reached 96 °C",
+/// where the core has.
+fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Option<String> {
+    let own: Terms = mine.iter().map(|role| role.term.clone()).collect();
+    // What a part begins with, up to the first word that the other one says as well.
+    let subject = |all: &[Role], other: &Terms| -> usize {
+        all.iter().take_while(|role| role.place == SUBJECT && !other.say(&role.term)).count()
+    };
+    let things = |all: &[Role], length: usize| {
+        (1..=MOST_OF_SUBJECT).contains(&length)
+            && all
+                .get(length - 1)
+                .is_some_and(|role| meanings::is_thing(&role.term) && Unit::named(&role.written, true).0.is_none())
+    };
+    parts(said).into_iter().take(MOST_PARTS).find_map(|part| {
+        let theirs = roles(part);
+        let held: Terms = theirs.iter().map(|role| role.term.clone()).collect();
+        let (length, other) = (subject(mine, &held), subject(&theirs, &own));
+        let shared = mine.iter().skip(length).filter(|role| held.say(&role.term)).count();
+        let verb = |all: &[Role], at: usize| all.get(at).map(|role| role.term.clone());
+        let same = shared > 0 && verb(mine, length) == verb(&theirs, other)
+            || shared > 1 && shared as f64 >= SAME * (mine.len() - length) as f64;
+        let strange = mine.iter().take(length).all(|role| foreign(&role.term));
+        let (said, written) = (theirs.get(other.checked_sub(1)?)?, mine.get(length.checked_sub(1)?)?);
+        (same && strange && things(mine, length) && things(&theirs, other))
+            .then(|| format!("what it cites says it of {:?}, not of {:?}", said.written, written.written))
+    })
+}
+
+/// Words of a subject.
+const MOST_OF_SUBJECT: usize = 3;
 
 /// Who does it to whom the other way about: the same verb in the same voice, between the same two.
 fn reversed(mine: &[Role], theirs: &[Role]) -> Option<String> {
@@ -126,6 +176,10 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
         };
         one.iter().filter(lone).map(|role| (role.place.clone(), role.written.clone())).collect()
     };
+    let any = |one: &[Role], other: &[Role]| -> Option<String> {
+        let lone = one.iter().find(|role| !holds(other, &role.term) && holds(mine, &role.term));
+        lone.map(|role| role.written.clone())
+    };
     // Some of what one part alone says, and not all of it.
     let some = |one: &[Role], other: &[Role]| -> Option<String> {
         let lone = || one.iter().filter(|role| !holds(other, &role.term));
@@ -137,7 +191,8 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
             let shared = one.iter().filter(|role| holds(other, &role.term)).count();
             if shared > 0
                 && shared as f64 >= PARALLEL * one.len().min(other.len()) as f64
-                && let (Some(word), Some(stranger)) = (some(one, other), some(other, one))
+                && let Some((word, stranger)) =
+                    some(one, other).zip(any(other, one)).or_else(|| any(one, other).zip(some(other, one)))
             {
                 return Some(format!("what it cites does not say {word:?} of {stranger:?}"));
             }

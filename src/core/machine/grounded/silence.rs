@@ -4,11 +4,19 @@
 //! has found it; rules say how the words of `answers.toml` must stand to each other. A sentence that fits none of them is
 //! a statement.
 
-use super::lexicon::{list, longest};
+use super::{
+    facts,
+    lexicon::{list, longest},
+    meanings,
+};
 use crate::core::retrieve::words;
 
 /// A sentence that says more is a statement.
 const MOST_WORDS: usize = 40;
+/// Words of a sentence that is only an aside, at most.
+const MOST_OF_ASIDE: usize = 12;
+/// How common the words of an aside are, at least.
+const COMMON: u32 = 5;
 /// So many words may stand between a denial and what it denies.
 const NEAR: usize = 3;
 
@@ -91,7 +99,7 @@ pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
 
 /// Whether a sentence is only polite, leads to what follows, or asks: it holds nothing but words of courtesy, words
 /// without a meaning, and such as the `question` holds.
-pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool) -> bool {
+pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool, told: impl Fn(&str) -> bool) -> bool {
     let bare = sentence.trim_matches(|c: char| !c.is_alphanumeric() && c != '?' && c != ':');
     if bare.ends_with('?') {
         return true;
@@ -100,6 +108,9 @@ pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool) -> bo
     let said = words_of(bare);
     // A word alone is no sentence.
     if said.len() == 1 && !bare.chars().any(|c| c.is_ascii_digit()) {
+        return true;
+    }
+    if is_aside(bare, &said, told) {
         return true;
     }
     let particle = said.first().is_some_and(|word| matches!(word.as_str(), "yes" | "no" | "yep" | "nope" | "correct"));
@@ -116,6 +127,24 @@ pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool) -> bo
             || phrase.split(|c: char| !c.is_alphanumeric()).any(|known| known == bare)
             || (!particle && bare.chars().all(char::is_alphabetic) && question(bare))
     })
+}
+
+/// Whether a short sentence speaks of whoever asks or answers, and not of what the sources tell: "I hope she feels better
+/// soon!" One that allows or orders something is a statement.
+fn is_aside(sentence: &str, said: &[String], told: impl Fn(&str) -> bool) -> bool {
+    let counts = !facts::claimed(sentence).is_empty() || !facts::names(sentence).is_empty();
+    let word = |at: usize| said.get(at).map_or("", String::as_str);
+    let orders = (0..3).any(|at| list("duties").contains(word(at)) && (at == 0 || word(at - 1) != "no"));
+    let speaks = said.iter().any(|word| list("persons").contains(word.as_str()));
+    let greets = !longest(&sentence.to_lowercase(), "courtesy").is_empty();
+    if said.len() > MOST_OF_ASIDE || counts || orders || !(sentence.ends_with('!') || speaks || greets) {
+        return false;
+    }
+    let content: Vec<&String> = said.iter().filter(|word| !words::is_stop_word(word)).collect();
+    let of_it = content.iter().filter(|word| told(word)).count();
+    // What is rarely said is no manner of speaking.
+    let common = |word: &&String| words::terms(word).iter().all(|term| meanings::commonness(term) >= COMMON);
+    2 * of_it <= content.len() && (greets || content.iter().filter(|word| !told(word)).all(common))
 }
 
 /// Places in a sentence where another one begins: "…, but …", "…; …".

@@ -141,14 +141,75 @@ fn year(first: &str, second: &str, third: &str) -> Option<(usize, f64)> {
     Some((count, century * 100.0 + rest))
 }
 
+/// A time of day in words: `half past four`, `a quarter to 9`, `noon`.
+fn clock(text: &str, words: &[(String, usize)]) -> Option<Read> {
+    let word = |at: usize| words.get(at).map_or("", |(word, _)| word.as_str());
+    let noon = match word(0) {
+        "noon" | "midday" => Some(["12:00", "12:00"]),
+        "midnight" => Some(["0:00", "24:00"]),
+        _ => None,
+    };
+    if let Some(noon) = noon {
+        return Some((words.first()?.1, noon.map(|time| vec![time.to_owned()]).to_vec(), true));
+    }
+    let time = |hour: f64, minutes: f64, end: usize| {
+        let time = (hour * 60.0 + minutes) as u32;
+        let of_day = |time: u32| vec![format!("{}:{:02}", time / 60 % 24, time % 60)];
+        Some((end, vec![of_day(time), of_day(time + 720)], true))
+    };
+    // "Eight o'clock", "seven thirty".
+    if let Some(hour) = small(word(0)).filter(|hour| (1.0..=12.0).contains(hour)) {
+        let end = words.first()?.1;
+        if text.get(end..)?.starts_with(" o'clock") || text.get(end..)?.starts_with(" o’clock") {
+            return time(hour, 0.0, end + text.get(end..)?.find("clock")? + "clock".len());
+        }
+        let more = match (word(1), word(2)) {
+            ("fifteen", _) => Some((15.0, 1)),
+            ("thirty", _) => Some((30.0, 1)),
+            ("forty", "five") => Some((45.0, 2)),
+            _ => None,
+        };
+        if let Some((minutes, last)) = more {
+            return time(hour, minutes, words.get(last)?.1);
+        }
+    }
+    let at = usize::from(word(0) == "a");
+    let minutes = match word(at) {
+        "half" => 30.0,
+        "quarter" => 15.0,
+        other => small(other).or_else(|| tens(other)).filter(|_| at == 0)?,
+    };
+    let past = word(at + 1) == "past";
+    // "Four to six" is a range.
+    if !past && (word(at + 1) != "to" || word(at) != "quarter") {
+        return None;
+    }
+    let behind = words.get(at + 1)?.1;
+    let rest = text.get(behind..)?;
+    let gap = rest.len() - rest.trim_start().len();
+    let digits = rest.trim_start().bytes().take_while(u8::is_ascii_digit).count();
+    let (hour, end) = match small(word(at + 2)) {
+        Some(hour) => (hour, words.get(at + 2)?.1),
+        None if at == 0 && !matches!(word(0), "half" | "quarter") => return None,
+        None => (rest.get(gap..gap + digits)?.parse().ok()?, behind + gap + digits),
+    };
+    if !(1.0..=12.0).contains(&hour) {
+        return None;
+    }
+    time(hour, if past { minutes } else { -minutes }, end)
+}
+
 /// The number in words that `text` begins with.
 pub(super) fn number(text: &str) -> Option<Read> {
     // What no number begins with costs nothing.
-    if !text.starts_with(|c: char| "abdefhnoqstwzABDEFHNOQSTWZ".contains(c)) {
+    if !text.starts_with(|c: char| "abdefhmnoqstwzABDEFHMNOQSTWZ".contains(c)) {
         return None;
     }
     let words = words(text);
     let word = |at: usize| words.get(at).map_or("", |(word, _)| word.as_str());
+    if let Some(time) = clock(text, &words) {
+        return Some(time);
+    }
     let end = |count: usize| count.checked_sub(1).and_then(|at| words.get(at)).map_or(0, |(_, end)| *end);
     let one = |count: usize, value: f64| Some((end(count), vec![vec![shown(value)]], true));
     match (word(0), word(1), word(2)) {
@@ -319,6 +380,13 @@ mod tests {
             ("nineteen hundred and five", "1905", 25),
             ("sixteen of twenty", "16", 7),
             ("twenty one", "21", 10),
+            ("half past four", "4:30", 14),
+            ("eight o'clock.", "8:00", 13),
+            ("seven thirty", "7:30", 12),
+            ("a quarter to 9 today", "8:45", 14),
+            ("ten past three", "3:10", 14),
+            ("noon and", "12:00", 4),
+            ("ten to twelve", "10", 3),
         ] {
             let (end, readings, _) = number(text).unwrap();
             assert_eq!((readings[0][0].as_str(), end), (expected, length), "{text}");

@@ -3,11 +3,17 @@
 //! The units are those of `src/core/data/units.toml`, with the prefixes of the SI. A word that stands in no table is no
 //! unit that is known, and none here.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use toml::de::{DeTable, DeValue};
 
-use super::numbers::shown;
+use super::{
+    lexicon::{self, Lists},
+    numbers::shown,
+};
 
 const TABLE: &str = include_str!("../../data/units.toml");
 
@@ -86,6 +92,13 @@ impl Units {
     }
 }
 
+/// A list of the table.
+pub(super) fn list_of(name: &str) -> &'static HashSet<String> {
+    static LISTS: LazyLock<Lists> = LazyLock::new(|| lexicon::lists(TABLE));
+    static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
+    LISTS.get(name).unwrap_or(&NONE)
+}
+
 /// Seconds of the time that a word says something for: `annual`, `daily`.
 pub(super) fn rate(word: &str) -> Option<f64> {
     UNITS.rates.get(word).copied()
@@ -106,6 +119,15 @@ impl Unit {
         }
     }
 
+    /// Whether it is a hundredth of some currency: "20 cents".
+    pub(super) fn is_cent(self) -> bool {
+        self.measure == "cent"
+    }
+
+    pub(super) fn is_money(self) -> bool {
+        list_of("money").contains(self.measure)
+    }
+
     /// So many of the unit, in its base unit, in each way that it is understood.
     pub(super) fn amounts(self, value: &str) -> [(&'static str, String); 2] {
         let value: f64 = value.parse().unwrap_or(f64::NAN);
@@ -117,14 +139,11 @@ impl Unit {
     pub(super) fn around(before: &str, after: &str) -> (Option<Self>, usize) {
         let lead = before.trim_end_matches(['~', ' ', '\u{a0}', '-', '−']);
         let word = lead.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '*' | '_')).next().unwrap_or_default();
-        let money = |unit: &Self| {
-            unit.measure != "share" && unit.measure != "degree" && (unit.factor - 1.0).abs() < f64::EPSILON
-        };
         let sign = word.chars().next_back().filter(|c| !c.is_alphanumeric() && *c != '%' && *c != '°');
         let sign = sign.and_then(|sign| UNITS.signs.get(sign.encode_utf8(&mut [0; 4]) as &str));
         let code =
             UNITS.signs.get(word).filter(|_| word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_uppercase()));
-        if let Some(money) = sign.or(code).filter(|unit| money(unit)) {
+        if let Some(money) = sign.or(code).filter(|unit| unit.is_money()) {
             return (Some(*money), 0);
         }
         let gap: usize = after
@@ -147,7 +166,7 @@ impl Unit {
         let length: usize = text.chars().take_while(|c| in_sign(*c)).take(24).map(char::len_utf8).sum();
         let sign = text.get(..length).unwrap_or_default();
         // A letter behind a gap is as often a word.
-        let doubtful = apart && matches!(sign, "d" | "B" | "A" | "y" | "N" | "J" | "u");
+        let doubtful = apart && matches!(sign, "d" | "B" | "A" | "y" | "N" | "J" | "u" | "p");
         if let Some(unit) = UNITS.signs.get(sign).filter(|_| !doubtful) {
             return (Some(*unit), length);
         }

@@ -16,13 +16,14 @@ use super::{
     config::{Lengths, Profile},
     facts::Facts,
     form::{self, Exact},
+    held,
 };
 use crate::core::{
     machine::command::shorten,
     retrieve::{
         chunks::Format,
         polarity::Statements,
-        sentences::{Kind, Sentence, of_whole, sentences},
+        sentences::{Kind, Sentence, of_whole},
         sources::{Source, SourceKind},
         words,
     },
@@ -131,7 +132,7 @@ pub fn verify(answer: &str, evidence: &Evidence<'_>, profile: Profile, lengths: 
         reader.error("EMPTY", "the answer holds no words");
         return reader.finish(false);
     }
-    let units = reader.parted(of_whole(&reader.masked));
+    let units = reader.parted(held::units(&reader.masked, of_whole(&reader.masked)));
     let abstains = reader.claims(&units);
     if !abstains {
         reader.whole_answer(lengths);
@@ -155,12 +156,12 @@ pub(super) struct Reader<'a> {
     pub(super) evidence: &'a Evidence<'a>,
     pub(super) brackets: Brackets,
     pub(super) resolved: Vec<Resolved>,
+    /// Where emoji end.
+    signs: Vec<usize>,
     /// What each source holds, by its place among all; behind them what cited spans hold.
     pub(super) facts: Vec<Facts>,
-    /// The source of each cited span, in the order of their facts.
+    /// The source of each cited span, in the order of their facts: those of its lines, and with the lines near them.
     pub(super) span_of: Vec<usize>,
-    /// The lines of each cited span.
-    lines_of: Vec<(usize, usize)>,
     /// What is stated in what is cited, read when it is asked for.
     pub(super) statements: HashMap<usize, Statements>,
     issues: Vec<Issue>,
@@ -180,9 +181,9 @@ impl<'a> Reader<'a> {
             evidence,
             brackets: Brackets::default(),
             resolved: Vec::new(),
+            signs: Vec::new(),
             facts: evidence.sources.iter().chain(evidence.tools).map(Facts::of_source).collect(),
             span_of: Vec::new(),
-            lines_of: Vec::new(),
             statements: HashMap::new(),
             issues: Vec::new(),
             counts: HashMap::new(),
@@ -275,15 +276,15 @@ impl<'a> Reader<'a> {
         let mut by_number: Vec<_> = spans.into_iter().collect();
         by_number.sort_by_key(|(_, number)| *number);
         for ((at, from, to), _) in by_number {
-            let Some(source) = self.source(at) else { continue };
-            let (from, to) = whole_lines(source, from, to);
-            let near = slice(source, from.saturating_sub(NEAR), to.saturating_add(NEAR));
-            self.facts.push(Facts::of_source(&near));
-            self.span_of.push(at);
-            self.lines_of.push((from, to));
+            let Some(whole) = self.facts.get(at) else { continue };
+            let (own, near) =
+                (whole.of_lines(from, to), whole.of_lines(from.saturating_sub(NEAR), to.saturating_add(NEAR)));
+            self.facts.extend([own, near]);
+            self.span_of.extend([at, at]);
         }
         let form = form::read(self.answer, &self.brackets);
         self.read_exact(&form.exact);
+        self.signs = form.signs;
         let mut masks: Vec<(Range<usize>, bool)> = masks.into_iter().map(|range| (range, false)).collect();
         masks.extend(form.marks);
         masks.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
@@ -332,20 +333,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A citation behind a full stop ends a sentence, also where the stop could be that of an abbreviation.
+    /// A citation behind a full stop ends a sentence, also where the stop could be that of an abbreviation; so does an
+    /// emoji before a capital.
     fn parted(&self, units: Vec<Sentence>) -> Vec<Sentence> {
         let mut all = Vec::with_capacity(units.len());
-        let mut cuts = self.resolved.iter().map(|one| one.at).peekable();
+        let mut cuts: Vec<(usize, bool)> = self.resolved.iter().map(|one| (one.at, false)).collect();
+        cuts.extend(self.signs.iter().map(|at| (*at, true)));
+        cuts.sort_unstable();
+        let mut cuts = cuts.into_iter().peekable();
         for mut unit in units {
-            while cuts.next_if(|cut| *cut <= unit.bytes.start).is_some() {}
-            while let Some(cut) = cuts.next_if(|cut| *cut < unit.bytes.end) {
+            while cuts.next_if(|(cut, _)| *cut <= unit.bytes.start).is_some() {}
+            while let Some((cut, sign)) = cuts.next_if(|(cut, _)| *cut < unit.bytes.end) {
                 let before = self.masked.get(unit.bytes.start..cut).unwrap_or_default();
                 let after = self.masked.get(cut..unit.bytes.end).unwrap_or_default();
                 let goes_on = after.chars().find(|c| c.is_alphanumeric());
                 let starts = goes_on.is_some_and(|c| !c.is_lowercase());
                 // The citation itself stays with what it ends.
                 let gap = after.len() - after.trim_start().len();
-                if unit.kind != Kind::Prose || !starts || gap == 0 || !before.trim_end().ends_with(['.', '!', '?']) {
+                let breaks = after.get(..gap).is_some_and(|gap| gap.contains('\n'));
+                let ends = sign || breaks || before.trim_end().ends_with(['.', '!', '?']);
+                if unit.kind != Kind::Prose || !starts || gap == 0 || !ends {
                     continue;
                 }
                 let next = cut + gap;
@@ -432,7 +439,7 @@ impl<'a> Reader<'a> {
                 let all = self.evidence.sources.len() + self.evidence.tools.len();
                 for at in of_name(reference) {
                     if let Some(source) = self.source(at).filter(|one| one.line <= *to && one.end_line >= *from) {
-                        let next = all + spans.len();
+                        let next = all + 2 * spans.len();
                         let place =
                             if spans.len() < MOST_SPANS { *spans.entry((at, *from, *to)).or_insert(next) } else { at };
                         take(place, &|| slice(source, *from, *to));
@@ -456,10 +463,10 @@ impl<'a> Reader<'a> {
             SourceKind::File => Format::of_path(&source.reference),
             SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
-        let read = match span.and_then(|span| self.lines_of.get(span)) {
-            Some((from, to)) => {
-                let near = slice(source, from.saturating_sub(NEAR), to.saturating_add(NEAR));
-                Statements::of_text(&near.text, format)
+        let read = match span.and(self.facts.get(at)) {
+            Some(facts) => {
+                let said: Vec<&str> = facts.held.all.iter().map(|one| one.said.as_str()).collect();
+                Statements::of_text(&said.join("\n\n"), format)
             }
             None => Statements::of_text(&source.text, format),
         };
@@ -536,19 +543,6 @@ impl<'a> Reader<'a> {
             self.warning("ADDRESSES_QUESTION", "the answer shares no keyword with the question");
         }
     }
-}
-
-/// Cited lines with the rest of the sentences that they begin, hold or end.
-fn whole_lines(source: &Source, from: usize, to: usize) -> (usize, usize) {
-    let format = if source.kind == SourceKind::File { Format::of_path(&source.reference) } else { Format::Markdown };
-    let (mut first, mut last) = (from, to);
-    for unit in sentences(&source.text, format) {
-        let (start, end) = (source.line + unit.line - 1, source.line + unit.end_line - 1);
-        if start <= to && end >= from {
-            (first, last) = (first.min(start), last.max(end));
-        }
-    }
-    (first, last)
 }
 
 /// The lines `from` to `to` of a source that holds some of them, as a source of their own.

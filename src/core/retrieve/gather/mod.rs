@@ -17,6 +17,9 @@ use search::{Candidate, OTHERS, Search};
 pub struct Gathered {
     /// The sources, best first.
     pub sources: Vec<Source>,
+    /// What else the files hold, where all of it is no longer than what may be handed on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Source>,
     /// How many files were looked at.
     pub files_seen: usize,
     /// How many of them share a word with the question.
@@ -121,7 +124,7 @@ pub fn gather_documents(
     }
     search.rank();
     gathered.support = (search.seen > 0).then(|| search.support(question));
-    gathered.sources = search.best(limits);
+    (gathered.sources, gathered.beside) = search.best(limits);
     gathered
 }
 

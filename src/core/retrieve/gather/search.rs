@@ -17,6 +17,8 @@ const HEADING_WEIGHT: f64 = 1.5;
 const PATH_WEIGHT: f64 = 1.0;
 /// A chunk below this part of the best score is noise.
 const LEAST_SHARE: f64 = 0.12;
+/// Characters that are kept of pieces without a word of the question.
+const MOST_SPARE: usize = 8_000;
 /// A shorter piece may stand twice.
 const SHORT: usize = 40;
 /// When more candidates than this are waiting, the worst go.
@@ -49,6 +51,27 @@ pub(super) struct Search {
     pub(super) candidates: Vec<Candidate>,
     /// The texts of files that were read: a copy says nothing more.
     pub(super) texts: HashSet<u64>,
+    /// Pieces of files that hold no word of the question, as long as they are few.
+    spare: Spare,
+}
+
+/// What is known beside what was found, where it is little: an answer may rest on a page that the question does not name.
+#[derive(Default)]
+struct Spare {
+    all: Vec<Source>,
+    chars: usize,
+}
+
+impl Spare {
+    /// Keeps a piece; too many are too much for all of them.
+    fn keep(&mut self, source: Source) {
+        self.chars = self.chars.saturating_add(source.text.chars().count());
+        if self.chars > MOST_SPARE {
+            self.all.clear();
+        } else {
+            self.all.push(source);
+        }
+    }
 }
 
 impl Search {
@@ -76,6 +99,7 @@ impl Search {
             length: 0.0,
             candidates: Vec::new(),
             texts: HashSet::new(),
+            spare: Spare::default(),
         }
     }
 
@@ -128,14 +152,19 @@ impl Search {
             if !copy {
                 self.saw(length, &counts);
             }
-            if !keep && counts.iter().all(|count| *count == 0.0) {
+            let strange = !keep && counts.iter().all(|count| *count == 0.0);
+            if strange && (!is_file || copy || self.spare.chars > MOST_SPARE) {
                 continue;
             }
-            found = true;
             let (text, line) = trimmed(body, chunk.line);
             let end_line = line + text.matches('\n').count();
             let (reference, heading) = (reference.to_owned(), chunk.heading);
             let source = Source { kind, reference, line, end_line, heading, text, ..Source::default() };
+            if strange {
+                self.spare.keep(source);
+                continue;
+            }
+            found = true;
             let (order, counts) = (self.seen, counts.clone());
             self.candidates.push(Candidate { order, file, prior, length, counts, copy, source });
             if self.candidates.len() >= MAX_CANDIDATES {
@@ -184,7 +213,8 @@ impl Search {
         asked.support(self.seen, &holding, best)
     }
 
-    pub(super) fn best(self, limits: &GatherLimits) -> Vec<Source> {
+    /// The best pieces, and what else the files hold.
+    pub(super) fn best(self, limits: &GatherLimits) -> (Vec<Source>, Vec<Source>) {
         let least = self.candidates.first().map_or(0.0, |best| best.source.score * LEAST_SHARE);
         let mut messages: Vec<usize> =
             self.candidates.iter().filter(|one| one.file == usize::MAX).map(|one| one.order).collect();
@@ -196,6 +226,7 @@ impl Search {
         let mut of_file: HashMap<usize, usize> = HashMap::new();
         let mut left = limits.total_chars;
         let mut sources = Vec::new();
+        let mut spare = self.spare;
         for candidate in self.candidates {
             if left == 0 {
                 break;
@@ -212,6 +243,9 @@ impl Search {
             } else {
                 let taken = of_file.entry(candidate.file).or_default();
                 if files >= limits.file_sources || *taken >= limits.per_file || candidate.source.score < least {
+                    if !candidate.copy {
+                        spare.keep(candidate.source);
+                    }
                     continue;
                 }
                 *taken += 1;
@@ -230,7 +264,7 @@ impl Search {
             }
         }
         sources.sort_by(|a: &Source, b: &Source| b.score.total_cmp(&a.score));
-        sources
+        (sources, spare.all)
     }
 }
 
