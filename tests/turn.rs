@@ -506,7 +506,8 @@ fn ten_thousand_calls_in_one_reply_take_linear_time() {
                 }
             }
         }
-        assert_eq!(ran, n);
+        // Those beyond are answered too, without being run.
+        assert_eq!(ran, n.min(4_096));
     };
     for (name, id) in [("look", ""), ("write", ""), ("look", "same"), ("write", "same")] {
         grows_in_line(&format!("{name}, ids {id:?}"), 2_500, |n| run(n, name, id));
