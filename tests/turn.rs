@@ -506,10 +506,13 @@ fn ten_thousand_calls_in_one_reply_take_linear_time() {
                 }
             }
         }
-        assert_eq!(ran, n);
+        // Those beyond are answered too, without being run.
+        assert_eq!(ran, n.min(4_096));
     };
     for (name, id) in [("look", ""), ("write", ""), ("look", "same"), ("write", "same")] {
-        grows_in_line(&format!("{name}, ids {id:?}"), 2_500, |n| run(n, name, id));
+        // So many run, and four times as many; and once all of ten thousand are answered.
+        grows_in_line(&format!("{name}, ids {id:?}"), 1_024, |n| run(n, name, id));
+        run(10_000, name, id);
     }
 }
 

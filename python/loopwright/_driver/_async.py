@@ -61,6 +61,8 @@ class AsyncDriver(Driver):
         self.in_turn = False
         # Work that begins beside a reader who looks at its announcement.
         self.beside: asyncio.Handle | None = None
+        # Whether the work that is next begins when the loop says so.
+        self.asks_loop = False
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.tasks: dict[int, dict[Job, None]] = {}
         self.ending: set[asyncio.Task[Any]] = set()
@@ -84,7 +86,7 @@ class AsyncDriver(Driver):
                 while self.told:
                     batch = self.next_told()
                     if not batch:
-                        if self.outcome is None and self.fatal is None:
+                        if self.asks_loop:
                             break
                         continue
                     self.reading = False
@@ -129,14 +131,27 @@ class AsyncDriver(Driver):
         self.pump()
 
     def next_is_work(self) -> None:
-        if self.outcome is not None or self.fatal is not None:
-            self.begin_put_off()
-            return
-        # The reader may have asked for its own end while it looked at the last event. The loop tells it as soon as it
-        # waits: what was to be called before comes first, and so does a timer that is due.
+        # The end of the reader may have been asked for while it looked at the last event. The loop tells it as soon as
+        # it waits: what was to be called before comes first, and so does a timer that is due.
+        over = self.outcome is not None or self.fatal is not None
+        self.asks_loop = not over and self.may_be_told()
         if self.beside is not None:
             self.beside.cancel()
-        self.loop.call_at(self.loop.time(), self.begin_announced, self.told[0])
+        if self.asks_loop:
+            self.loop.call_at(self.loop.time(), self.begin_announced, self.told[0])
+        else:
+            self.begin_put_off()
+
+    def may_be_told(self) -> bool:
+        """Whether the reader, whose task is running, may be told to end as soon as it waits: it is marked so, or the
+        loop has something to call. A loop that does not show what it has may have anything.
+        """
+        if getattr(asyncio.current_task(), "_must_cancel", True):
+            return True
+        calls, timers = getattr(self.loop, "_ready", None), getattr(self.loop, "_scheduled", None)
+        if calls is None or timers is None or any(not (call is self.beside or call.cancelled()) for call in calls):
+            return True
+        return bool(timers) and timers[0].when() <= self.loop.time()
 
     def begin_beside(self, reader: asyncio.Task[Any] | None, before: int, command: Any, turns: int) -> None:
         """Begins work while the reader looks at its announcement, in so many turns of the loop; not if the reader was

@@ -269,12 +269,13 @@ fn holds(name: &str, new: Role, open: &str, role: Role) -> bool {
     if role == Role::Table || is_closed(open) {
         return true;
     }
+    if matches!(open, "p" | "thead" | "tbody" | "tfoot") {
+        return false;
+    }
     let in_table = matches!(new, Role::Cell { .. } | Role::Row) || matches!(name, "thead" | "tbody" | "tfoot");
     let in_list = matches!(new, Role::Item | Role::Term | Role::Definition);
-    !in_table
-        && !matches!(open, "p" | "thead" | "tbody" | "tfoot")
-        && !(in_list && matches!(open, "div" | "address"))
-        && matches!(role, Role::List { .. } | Role::Quote | Role::Main | Role::Around | Role::Block)
+    let passes = in_table || in_list && matches!(open, "div" | "address");
+    !passes && matches!(role, Role::List { .. } | Role::Quote | Role::Main | Role::Around | Role::Block)
 }
 
 /// Whether no tag ends an element from within it but its own.

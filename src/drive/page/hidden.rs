@@ -324,7 +324,7 @@ fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: 
             "display" => hidden |= value == "none",
             "visibility" => {
                 let inherits = matches!(value, "inherit" | "unset" | "revert" | "revert-layer");
-                veiled = (!inherits).then(|| matches!(value, "hidden" | "collapse"));
+                veiled = (!inherits).then_some(matches!(value, "hidden" | "collapse"));
             }
             "content-visibility" => hidden |= value == "hidden",
             "opacity" => hidden |= none(if value.ends_with('%') { 5.0 } else { 0.05 }),
