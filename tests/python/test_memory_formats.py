@@ -240,13 +240,16 @@ def test_m7_words_that_stand_in_somebodys_own_line_are_told(tmp_path: Path, capl
     memory = Memory(tmp_path / "m.db")
     number = memory.remember("Use tabs.", "semantic", category="preference", trust="user", user="sam")
     memory.sync_file(file, "sam")
-    file.write_text(file.read_text() + "\n## Notes\n\nSam once said: Use tabs. We did not.\n")
+    file.write_text(
+        file.read_text()
+        + "\n## Notes\n\nSam once said: Use tabs. We did not.\n\nI talked to Sam.\nWho said: Use tabs.\n"
+    )
     with caplog.at_level(logging.WARNING, "loopwright.memory"):
         gone = memory.forget(number, erase=True)
     assert gone == [number]
     assert gone.left_in == (str(file),)
     assert str(file) in caplog.text
-    assert file.read_text().count("Use tabs.") == 1
+    assert file.read_text().count("Use tabs.") == 2
     assert memory.forget_user("sam").left_in == ()
 
 

@@ -203,9 +203,11 @@ impl Known {
         let text = shown(&piece.text);
         let mut said = self.shown.get(&text).cloned().unwrap_or_default();
         if block.raw.len() > 1 && !text.is_empty() {
-            // A formatter may have cut it anywhere; without a bullet, other lines of the paragraph stand before it.
+            // A formatter may have cut it anywhere; without a bullet, other lines of the paragraph stand before what a
+            // mark is of.
             let text = squeezed(&text);
-            let same = |known: &str| known == text || (!block.listed && text.ends_with(known));
+            let tail = !block.listed && piece.mark.is_some();
+            let same = |known: &str| known == text || (tail && text.ends_with(known));
             let all = self.squeezed.iter().filter(|(known, _)| same(known));
             said.extend(all.flat_map(|(_, ids)| ids));
         }
