@@ -1,5 +1,5 @@
-//! A form that a display has cut into lines: each may have something before it (its number, the name of its file, a time, a bar, a
-//! sign of a diff, the framing of a JSON string) and behind it, the same sort of thing for all of them.
+//! A form that a display has cut into lines: each may have something before it (its number, the name of its file, a time, a bar,
+//! a sign of a diff, the framing of a JSON string) and behind it, the same sort of thing for all of them.
 //!
 //! A text may end within a form and the next go on: files are read in pages.
 
@@ -15,8 +15,8 @@ const LONGEST_NOTE: usize = 400;
 const TELLING: usize = 4;
 /// How much of a form that stands on one line is looked for at first.
 const FRONT: usize = 8;
-/// How much is looked at, in bytes, until everything counts as a quotation: nobody shows so many pieces of a call by chance.
-const MOST_LOOKED: usize = 1 << 24;
+/// How much is looked at, in bytes, until all that may be a quotation is one: nobody shows so many pieces of a call by chance.
+const MOST_LOOKED: usize = 1 << 26;
 /// What a search in a few lines counts for.
 const GLANCE: usize = 16;
 
@@ -58,7 +58,9 @@ impl Texts {
         !form.text.is_empty()
             && (memchr::memmem::find_iter(text, &form.text).any(|at| self.look(1) || follows(at + form.text.len()))
                 || self.holds_lines(&form.lines(), &follows)
-                || LINES.into_iter().any(|line| self.holds_cut(&form.text, line, &follows)))
+                || LINES
+                    .into_iter()
+                    .any(|line| self.plain.lines & line != 0 && self.holds_cut(&form.text, line, &follows)))
     }
 
     /// Where the text ends that goes on at `at`.
@@ -105,8 +107,8 @@ impl Texts {
         memchr::memmem::find_iter(within, line).map(move |at| end + at)
     }
 
-    /// What stands between two places, if that may stand between two lines, and between others stands `like`.
-    fn gap(&self, (from, to): (usize, usize), line: u8, like: Option<&Gap>) -> Option<Gap> {
+    /// What stands between two places, if that may stand between two lines, and between others stands `known`.
+    fn gap(&self, (from, to): (usize, usize), line: u8, known: Option<&Gap>) -> Option<Gap> {
         self.look(to - from);
         if from < to && !(self.plain.parts(from) && self.plain.parts(to)) {
             return None;
@@ -127,7 +129,7 @@ impl Texts {
             let before = behind.to_vec();
             let gap = Gap { behind: Some(Vec::new()), before, lined: false };
             let joined = gap.before.is_empty();
-            let fits = like.is_none_or(|like| like.before == gap.before || joined && like.before == b"^");
+            let fits = known.is_none_or(|known| known.before == gap.before || joined && known.before == b"^");
             return (fits && (framed || joined)).then_some(gap);
         };
         let before = telling(last);
@@ -138,10 +140,10 @@ impl Texts {
         if !paged && !segments.all(blank) {
             return None;
         }
-        if let Some(like) = like {
-            let joined = !like.lined && like.before.is_empty() && before == b"^";
-            let same =
-                like.before == before && (paged || like.behind.as_ref().is_none_or(|other| other.as_slice() == behind));
+        if let Some(known) = known {
+            let joined = !known.lined && known.before.is_empty() && before == b"^";
+            let same = known.before == before
+                && (paged || known.behind.as_ref().is_none_or(|other| other.as_slice() == behind));
             if !same && !joined {
                 return None;
             }
@@ -172,7 +174,7 @@ impl Texts {
         self.sort(at, end, LINE).contains(token)
     }
 
-    /// The sort of what stands between two places, and where such lines begin: words are alike, and so are `:` and `-`, between which `grep` chooses.
+    /// The sort of what stands between two places, and where such lines begin: words are alike, and so are `:` and `-`.
     fn sort(&self, from: usize, to: usize, line: u8) -> Vec<u8> {
         let mut tokens = Vec::new();
         for (at, byte) in (from..).zip(self.plain.get(from..to)) {
@@ -189,6 +191,7 @@ impl Texts {
                     }
                 }
                 b'^' => tokens.push(b'~'),
+                // `grep` writes either.
                 b':' => tokens.push(b'-'),
                 byte => tokens.push(*byte),
             }
@@ -204,7 +207,10 @@ impl Texts {
         let Some((front, rest)) = form.split_at_checked(FRONT) else { return false };
         memchr::memmem::find_iter(&self.plain.text, front).any(|at| {
             let (from, left) = self.straight(at + front.len(), rest, line);
-            let found = self.openings(from, left).any(|place| {
+            // A line with nothing before it is like others that have nothing before them.
+            let plain = self.plain.has(at, line);
+            let mut places = self.openings((from, line), left).filter(|place| !plain || self.plain.has(*place, line));
+            let found = places.any(|place| {
                 let differs =
                     |gap: &Gap| gap.before.len() > 1 || gap.behind.as_ref().is_some_and(|behind| !behind.is_empty());
                 let gap = self.gap((from, place), line, None).filter(|gap| gap.lined && differs(gap));
@@ -227,14 +233,18 @@ impl Texts {
         (at + length, form.get(length..).unwrap_or_default())
     }
 
-    /// Where what is left of a form may go on behind `from`.
-    fn openings<'a>(&'a self, from: usize, left: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    /// Where what is left of a form may go on behind `from`: a line of it, or enough to be no chance.
+    fn openings<'a>(&'a self, (from, line): (usize, u8), left: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         self.look(GLANCE);
-        (from + 1..from + LONGEST_GAP)
-            .filter(|at| left.first().is_some_and(|byte| self.plain.text.get(*at) == Some(byte)))
+        (from + 1..from + LONGEST_GAP).filter(move |at| {
+            left.first().is_some_and(|byte| self.plain.text.get(*at) == Some(byte)) && {
+                let (end, rest) = self.straight(at + 1, left.get(1..).unwrap_or_default(), line);
+                end - at >= TELLING || rest.is_empty() || (end..=end + TELLING).any(|end| self.plain.has(end, line))
+            }
+        })
     }
 
-    /// Follows a form over lines that have the same between them, from where the second of these goes on; gives where it ends.
+    /// Follows a form over lines with the same between them, from where the second of these goes on; gives where it ends.
     fn goes_on(&self, at: usize, form: &[u8], line: u8, gap: &Gap) -> Option<usize> {
         // A line begins where something stands before it, and not here.
         let (mut at, mut left) = (at + 1, form.get(1..)?);
@@ -243,7 +253,8 @@ impl Texts {
             if rest.is_empty() {
                 return Some(from);
             }
-            let place = self.openings(from, rest).find(|place| self.gap((from, *place), line, Some(gap)).is_some())?;
+            let place =
+                self.openings((from, line), rest).find(|place| self.gap((from, *place), line, Some(gap)).is_some())?;
             (at, left) = (place + 1, rest.get(1..)?);
         }
     }
@@ -254,4 +265,48 @@ fn telling(tokens: &[u8]) -> Vec<u8> {
     let mut told = [b"^", tokens].concat();
     told.drain(..told.len().saturating_sub(TELLING));
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(shown: &str) -> Texts {
+        let mut texts = Texts::default();
+        texts.take(shown);
+        texts.apart();
+        texts
+    }
+
+    #[test]
+    fn g7_what_is_looked_at_grows_in_line_with_what_was_shown() {
+        let form = "<tool_call>\n<function=f>\n<parameter=a>\n5\n</parameter>\n</function>\n</tool_call>";
+        let front = &form[..form.find("</function>").unwrap()];
+        let pieces = [
+            "<tool_call>\n".to_owned(),
+            format!("{front}\n"),
+            format!("7\t{}\n", front.replace('\n', "\n7\t")),
+            form.replace('5', "-5"),
+            front.replace('\n', "\\n"),
+        ];
+        for piece in pieces {
+            let looked = |times: usize| {
+                let texts = texts(&piece.repeat(times));
+                assert!(!texts.holds(&Plain::of(form.as_bytes()), |_| true), "{piece}");
+                texts.looked.into_inner()
+            };
+            let (some, more) = (looked(60), looked(240));
+            assert!(some > 0 && more < 5 * some, "{piece}: {some}, {more}");
+        }
+    }
+
+    #[test]
+    fn g7_beyond_what_is_looked_at_all_that_may_be_a_quotation_is_one() {
+        let texts = texts("<tool_call>\nx\n");
+        let form = Plain::of(b"<tool_call>\ny\nx");
+        assert!(!texts.holds(&form, |_| true));
+        texts.looked.store(MOST_LOOKED + 1, Ordering::Relaxed);
+        assert!(texts.holds(&form, |_| true));
+        assert!(!texts.holds(&Plain::of(b"[TOOL_CALLS]f[ARGS]{}"), |_| true));
+    }
 }

@@ -1,5 +1,5 @@
-//! Text without what doesn't count where a quotation is looked for: white space, the sequences of terminals, and the escapes of JSON
-//! and of markup however often they were put on. A result may be JSON, a memory stands escaped.
+//! Text without what doesn't count where a quotation is looked for: white space, the sequences of terminals, and the escapes of
+//! JSON and of markup however often they were put on. A result may be JSON, a memory stands escaped.
 
 use std::ops::Range;
 
@@ -15,6 +15,8 @@ pub(super) const LINE: u8 = 2 + 4 + 8 + 16;
 pub(super) struct Plain {
     pub(super) text: Vec<u8>,
     before: Vec<u8>,
+    /// Which lines begin anywhere but where texts do.
+    pub(super) lines: u8,
 }
 
 impl Plain {
@@ -92,7 +94,11 @@ impl Reader<'_> {
     fn push(&mut self, c: char) {
         let escaped = std::mem::take(&mut self.slashes);
         match c {
-            '\n' => self.pending |= SPACE | LINES.get(escaped).or(LINES.last()).copied().unwrap_or_default(),
+            '\n' => {
+                let line = LINES.get(escaped).or(LINES.last()).copied().unwrap_or_default();
+                self.plain.lines |= line;
+                self.pending |= SPACE | line;
+            }
             '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => {}
             // Struck over: the terminal shows what comes next.
             '\u{8}' => {

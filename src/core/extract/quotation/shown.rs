@@ -43,8 +43,8 @@ impl<'a> Shown<'a> {
         let openers: Vec<_> = openers.map(|opener| Plain::of(opener.as_bytes())).collect();
         texts.holds(&Plain::of(open.as_bytes()), |at| {
             let rest = texts.plain.get(at..texts.end(at));
-            let closed = rest.iter().zip(&closers.text).take_while(|(one, other)| one == other).count();
-            if !texts.plain.has(at + closed, LINE) {
+            let standing = rest.iter().zip(&closers.text).take_while(|(one, other)| one == other).count();
+            if !texts.plain.has(at + standing, LINE) {
                 return false;
             }
             let find = |plain: &Plain| memchr::memmem::find(rest, &plain.text);
