@@ -158,8 +158,6 @@ struct Part {
     denies: bool,
     /// Whether it says when or for whom something is so: `only`, `unless`.
     hedges: bool,
-    /// Whether it holds a number.
-    counts: bool,
     /// The words that are denied.
     heads: Vec<String>,
     said: BTreeSet<String>,
@@ -178,7 +176,7 @@ impl Part {
             lower = lower.replace(&format!("no {bound} than"), " ").replace(&format!("not {bound} than"), " ");
         }
         // "Sugar-free", "a no-go".
-        let lower = lower.replace("-free", " free").replace("no-", "no ").replace("non-", "not ");
+        let lower = lower.replace("-free", " free").replace(" no-", " no ").replace(" non-", " not ");
         let words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-')));
         let words: Vec<&str> = words.map(|word| word.trim_matches('-')).filter(|word| !word.is_empty()).collect();
         let is_number = |word: &&str| {
@@ -195,7 +193,6 @@ impl Part {
             terms: words::terms(text).into_iter().collect(),
             denies: false,
             hedges,
-            counts: words.iter().any(is_number),
             heads: Vec::new(),
             said: words.iter().map(|word| (*word).to_owned()).collect(),
         };
@@ -416,13 +413,8 @@ impl Reader<'_> {
         // What denies something else says nothing of this.
         let denies = theirs.iter().any(|other| other.denies && all.iter().any(|one| shares(one, other)));
         let plainly = all.iter().all(|one| !one.denies && !one.hedges);
-        // All that is said of it is denied, and no number bounds it.
-        let denied = || {
-            let mut near = theirs.iter().filter(|other| mine.iter().any(|one| shares(one, other))).peekable();
-            near.peek().is_some() && near.all(|other| other.denies && !other.hedges && !other.counts)
-        };
         (!denies && turns(&mine, &theirs))
-            || (plainly && (turns(&theirs, &mine) || denied()))
+            || (plainly && turns(&theirs, &mine))
             || mine.iter().any(|one| {
                 let mut near = theirs.iter().filter(|other| shares(one, other)).peekable();
                 near.peek().is_some() && near.all(|other| one.opposes(other))
@@ -585,7 +577,7 @@ fn replaced(
             let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
             ahead.or_else(|| at.checked_sub(1).and_then(|at| said.get(at)).and_then(there).and_then(|at| other(at + 1)))
         };
-        let strange = meanings::is_thing(&word.term) && elsewhere(&word.term) && !is_verb(word);
+        let strange = meanings::names_first(&word.term) && elsewhere(&word.term) && !is_verb(word);
         let other = kin.or_else(|| if strange { beside() } else { None })?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
     })
