@@ -34,6 +34,8 @@ const NEAREST: f64 = 0.5;
 const PARALLEL: f64 = 0.4;
 /// Pieces before the first clause that may answer a question.
 const PARTICLES: usize = 3;
+/// Words of a statement that is none of one sentence.
+const LONG: usize = 60;
 /// So near a negation stands what it denies, in words.
 const HEADS: usize = 4;
 /// Statements that are looked at for one clause.
@@ -390,6 +392,8 @@ impl Reader<'_> {
             .take(MOST)
             // A cell of a row denies nothing that stands in another.
             .filter(|one| one.table.is_none() && met(terms, one) + 1 >= near)
+            // In what runs on it is not told what is denied.
+            .filter(|one| one.said.split_whitespace().nth(LONG).is_none())
             .collect();
         let said = nearest.iter().map(|one| one.plain.as_str()).collect::<Vec<_>>().join(" ");
         let (mine, all) = (Part::all(clause, &said), Part::all(claim, &said));
