@@ -253,7 +253,11 @@ impl Part {
 pub(super) fn denies_too(claim: &str, cited: &[&Facts]) -> bool {
     let mine = Part::all(claim, "");
     let terms: Terms = words::terms(claim).into_iter().collect();
-    let speaks = |part: &Part| part.denies && part.terms.iter().any(|term| is_word(term) && terms.say(term));
+    // Of nothing but that: "but not batteries".
+    let says = |word: &String| {
+        list("negative").contains(word) || words::terms(word).iter().all(|term| !is_word(term) || terms.say(term))
+    };
+    let speaks = |part: &Part| part.denies && part.said.iter().all(says);
     mine.iter().any(|part| part.denies)
         && cited
             .iter()
