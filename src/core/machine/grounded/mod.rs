@@ -324,8 +324,8 @@ impl GroundedMachine {
         self.drafted = text.chars().count();
         emit(out, Notice::PhaseStarted { phase: "verify".to_owned(), attempt });
         let mut tools = tool_sources(&self.history, self.config.turn.recall_name());
-        // What else the files hold may be cited by name where something was found.
-        tools.extend(self.found.beside.iter().filter(|_| !self.found.sources.is_empty()).cloned());
+        // What else the files hold may be cited by name.
+        tools.extend(self.found.beside.iter().filter(|one| text.contains(&one.reference)).cloned());
         let evidence = Evidence {
             question: &self.question,
             sources: &self.found.sources,

@@ -34,6 +34,8 @@ const NEAREST: f64 = 0.5;
 const PARALLEL: f64 = 0.4;
 /// Pieces before the first clause that may answer a question.
 const PARTICLES: usize = 3;
+/// Words of a statement that is none of one sentence.
+const LONG: usize = 60;
 /// So near a negation stands what it denies, in words.
 const HEADS: usize = 4;
 /// Statements that are looked at for one clause.
@@ -158,8 +160,6 @@ struct Part {
     denies: bool,
     /// Whether it says when or for whom something is so: `only`, `unless`.
     hedges: bool,
-    /// Whether it holds a number.
-    counts: bool,
     /// The words that are denied.
     heads: Vec<String>,
     said: BTreeSet<String>,
@@ -178,7 +178,7 @@ impl Part {
             lower = lower.replace(&format!("no {bound} than"), " ").replace(&format!("not {bound} than"), " ");
         }
         // "Sugar-free", "a no-go".
-        let lower = lower.replace("-free", " free").replace("no-", "no ").replace("non-", "not ");
+        let lower = lower.replace("-free", " free").replace(" no-", " no ").replace(" non-", " not ");
         let words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-')));
         let words: Vec<&str> = words.map(|word| word.trim_matches('-')).filter(|word| !word.is_empty()).collect();
         let is_number = |word: &&str| {
@@ -195,7 +195,6 @@ impl Part {
             terms: words::terms(text).into_iter().collect(),
             denies: false,
             hedges,
-            counts: words.iter().any(is_number),
             heads: Vec::new(),
             said: words.iter().map(|word| (*word).to_owned()).collect(),
         };
@@ -254,7 +253,11 @@ impl Part {
 pub(super) fn denies_too(claim: &str, cited: &[&Facts]) -> bool {
     let mine = Part::all(claim, "");
     let terms: Terms = words::terms(claim).into_iter().collect();
-    let speaks = |part: &Part| part.denies && part.terms.iter().any(|term| is_word(term) && terms.say(term));
+    // Of nothing but that: "but not batteries".
+    let says = |word: &String| {
+        list("negative").contains(word) || words::terms(word).iter().all(|term| !is_word(term) || terms.say(term))
+    };
+    let speaks = |part: &Part| part.denies && part.said.iter().all(says);
     mine.iter().any(|part| part.denies)
         && cited
             .iter()
@@ -393,6 +396,8 @@ impl Reader<'_> {
             .take(MOST)
             // A cell of a row denies nothing that stands in another.
             .filter(|one| one.table.is_none() && met(terms, one) + 1 >= near)
+            // In what runs on it is not told what is denied.
+            .filter(|one| one.said.split_whitespace().nth(LONG).is_none())
             .collect();
         let said = nearest.iter().map(|one| one.plain.as_str()).collect::<Vec<_>>().join(" ");
         let (mine, all) = (Part::all(clause, &said), Part::all(claim, &said));
@@ -416,13 +421,8 @@ impl Reader<'_> {
         // What denies something else says nothing of this.
         let denies = theirs.iter().any(|other| other.denies && all.iter().any(|one| shares(one, other)));
         let plainly = all.iter().all(|one| !one.denies && !one.hedges);
-        // All that is said of it is denied, and no number bounds it.
-        let denied = || {
-            let mut near = theirs.iter().filter(|other| mine.iter().any(|one| shares(one, other))).peekable();
-            near.peek().is_some() && near.all(|other| other.denies && !other.hedges && !other.counts)
-        };
         (!denies && turns(&mine, &theirs))
-            || (plainly && (turns(&theirs, &mine) || denied()))
+            || (plainly && turns(&theirs, &mine))
             || mine.iter().any(|one| {
                 let mut near = theirs.iter().filter(|other| shares(one, other)).peekable();
                 near.peek().is_some() && near.all(|other| one.opposes(other))
@@ -585,7 +585,7 @@ fn replaced(
             let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
             ahead.or_else(|| at.checked_sub(1).and_then(|at| said.get(at)).and_then(there).and_then(|at| other(at + 1)))
         };
-        let strange = meanings::is_thing(&word.term) && elsewhere(&word.term) && !is_verb(word);
+        let strange = meanings::names_first(&word.term) && elsewhere(&word.term) && !is_verb(word);
         let other = kin.or_else(|| if strange { beside() } else { None })?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
     })

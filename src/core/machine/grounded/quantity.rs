@@ -244,6 +244,11 @@ fn words_behind(behind: &str, number: &mut Number) -> Vec<String> {
         let length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’'))).unwrap_or(rest.len());
         let word = rest.get(..length).unwrap_or_default();
         let lower = word.to_lowercase();
+        // "On the 24th".
+        if gap == 0 && at == 0 && matches!(lower.as_str(), "st" | "nd" | "rd" | "th") {
+            at += length;
+            continue;
+        }
         if (gap == 0 && !all.is_empty())
             || word.is_empty()
             || words::is_stop_word(&lower)

@@ -117,7 +117,7 @@ fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Opti
         (1..=MOST_OF_SUBJECT).contains(&length)
             && all
                 .get(length - 1)
-                .is_some_and(|role| meanings::is_thing(&role.term) && Unit::named(&role.written, true).0.is_none())
+                .is_some_and(|role| meanings::names_first(&role.term) && Unit::named(&role.written, true).0.is_none())
     };
     parts(said).into_iter().take(MOST_PARTS).find_map(|part| {
         let theirs = roles(part);

@@ -18,7 +18,7 @@ const PATH_WEIGHT: f64 = 1.0;
 /// A chunk below this part of the best score is noise.
 const LEAST_SHARE: f64 = 0.12;
 /// Characters that are kept of pieces without a word of the question.
-const MOST_SPARE: usize = 8_000;
+const MOST_SPARE: usize = 2_000;
 /// A shorter piece may stand twice.
 const SHORT: usize = 40;
 /// When more candidates than this are waiting, the worst go.
