@@ -1,4 +1,4 @@
-//! What words mean, by WordNet: whether one says what another says, or its opposite, or names another thing of the same
+//! What words mean, by `WordNet`: whether one says what another says, or its opposite, or names another thing of the same
 //! kind, and how common it is.
 //!
 //! The table `src/core/data/wordnet.txt` (made by `benches/answers/wordnet.py`) is searched as it stands; nothing of it is

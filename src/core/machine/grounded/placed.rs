@@ -185,7 +185,7 @@ impl Part {
             word.starts_with(|c: char| c.is_ascii_digit()) || numbers(word).iter().any(|number| number.in_words)
         };
         // A word that says something, as a term.
-        let head = |word: &str| {
+        let stem_of = |word: &str| {
             let unit = Unit::named(word, true).0.is_some();
             let term = words::terms(word).into_iter().next();
             term.filter(|term| !unit && !term.starts_with(|c: char| c.is_ascii_digit()))
@@ -211,16 +211,16 @@ impl Part {
             let lacks = *word != "free" || behind.first().is_none_or(|next| words::is_stop_word(next));
             if denies {
                 let count = part.heads.len();
-                part.heads.extend(behind.iter().take(HEADS).filter_map(|word| head(word)).take(2));
+                part.heads.extend(behind.iter().take(HEADS).filter_map(|word| stem_of(word)).take(2));
                 if part.heads.len() == count {
-                    part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
+                    part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| stem_of(word)));
                 }
                 part.denies = true;
             } else if list("negative").contains(*word)
                 && lacks
                 && !words::terms(word).iter().any(|term| held.contains(term))
             {
-                part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| head(word)));
+                part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| stem_of(word)));
                 part.denies = true;
             }
         }
@@ -458,9 +458,9 @@ fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, us
 fn part_at(said: &str, at: usize) -> (Terms, bool) {
     let has_words = |part: &&str| words::terms(part).iter().any(|term| is_word(term));
     let parts = parts(said);
-    let before = parts.iter().filter(|part| part.as_ptr() as usize - said.as_ptr() as usize <= at);
+    let mut before = parts.iter().filter(|part| part.as_ptr() as usize - said.as_ptr() as usize <= at);
     // "On weekdays 8–12 and 14–19": what has no word of its own belongs to what stands before it.
-    let part = before.filter(|part| has_words(part)).next_back().copied().unwrap_or(said);
+    let part = before.rfind(|part| has_words(part)).copied().unwrap_or(said);
     (words::terms(part).into_iter().collect(), parts.iter().filter(|part| has_words(part)).count() > 1)
 }
 

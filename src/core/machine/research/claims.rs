@@ -59,9 +59,12 @@ pub(super) fn claims(text: &str) -> BTreeSet<String> {
     all
 }
 
+/// A number with the word that it counts, or with the word that it tells one of many of.
+type Counted = (String, String);
+
 /// The numbers of a text, each with the word behind it, and those that tell one of many, with the word before:
 /// `section 3`.
-fn numbers(text: &str) -> (Vec<(String, String)>, Vec<(String, String)>) {
+fn numbers(text: &str) -> (Vec<Counted>, Vec<Counted>) {
     let tokens: Vec<&str> = text.split_whitespace().collect();
     let (mut all, mut labels) = (Vec::new(), Vec::new());
     for (at, token) in tokens.iter().enumerate() {
@@ -95,7 +98,7 @@ fn numbers(text: &str) -> (Vec<(String, String)>, Vec<(String, String)>) {
 }
 
 /// Whether two lists have a word in common of which no number is the same.
-fn differ(one: &[(String, String)], other: &[(String, String)]) -> bool {
+fn differ(one: &[Counted], other: &[Counted]) -> bool {
     one.iter().any(|(number, word)| {
         let same = || other.iter().filter(|(_, theirs)| theirs == word);
         same().next().is_some() && same().all(|(theirs, _)| theirs != number)
@@ -105,8 +108,8 @@ fn differ(one: &[(String, String)], other: &[(String, String)]) -> bool {
 struct Sentence {
     text: String,
     source: usize,
-    numbers: Vec<(String, String)>,
-    labels: Vec<(String, String)>,
+    numbers: Vec<Counted>,
+    labels: Vec<Counted>,
     terms: HashSet<String>,
 }
 

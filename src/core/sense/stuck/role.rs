@@ -77,7 +77,7 @@ pub(super) fn reads(tool: &str) -> bool {
         let (first, rest) = tool.as_bytes().split_at_checked(word.len()).unwrap_or_default();
         first.eq_ignore_ascii_case(word.as_bytes()) && !rest.first().is_some_and(u8::is_ascii_lowercase)
     };
-    WORDS.iter().any(|word| begins(word))
+    WORDS.iter().any(begins)
 }
 
 /// What is known when a call is looked at.

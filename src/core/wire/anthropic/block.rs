@@ -135,7 +135,6 @@ fn tool_result(mut fields: Fields, place: Place) -> Option<Block> {
     }
     let (content, form) = match fields.take("content") {
         None => (Vec::new(), Form::Auto),
-        Some(raw) if raw.is_null() && place == Place::Response => (Vec::new(), Form::Auto),
         Some(raw) => {
             if let Some(text) = raw.string() {
                 (vec![Block::text(text)], Form::Text)

@@ -151,7 +151,7 @@ impl Block {
         self.raw.extend(lines);
         let before = self.body.trim_end_matches('\\').len();
         self.body.truncate(before);
-        self.body = format!("{} {body}", self.body.trim_end()).trim().to_owned();
+        format!("{} {body}", self.body.trim_end()).trim().clone_into(&mut self.body);
         self.read_pieces();
     }
 
@@ -390,7 +390,7 @@ fn pieces(line: &str) -> Vec<Piece> {
     let tail = plain(rest);
     match pieces.last_mut().filter(|last| last.id().is_some()) {
         _ if tail.is_empty() || tail == "\\" => {}
-        Some(last) => last.text = format!("{} {tail}", last.text).trim().to_owned(),
+        Some(last) => format!("{} {tail}", last.text).trim().clone_into(&mut last.text),
         None => pieces.push(Piece::new(&tail, None, true)),
     }
     pieces
