@@ -585,8 +585,17 @@ fn replaced(
             let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
             ahead.or_else(|| at.checked_sub(1).and_then(|at| said.get(at)).and_then(there).and_then(|at| other(at + 1)))
         };
+        // "The hidden drawer", where the statement has the upper one.
+        let attribute = || {
+            let at = said.iter().position(|one| std::ptr::eq(one, *word))?;
+            let thing = said.get(at + 1).filter(|thing| meanings::is_thing(&thing.term) && !is_verb(thing))?;
+            let there = theirs.iter().position(|one| one.term == thing.term)?;
+            let other = theirs.get(there.checked_sub(1)?)?;
+            let describe = [*word, other].iter().all(|one| !meanings::names_first(&one.term) && !is_verb(one));
+            (describe && !best.around.terms.say(&word.term) && !mine.say(&other.term)).then_some(other)
+        };
         let strange = meanings::names_first(&word.term) && elsewhere(&word.term) && !is_verb(word);
-        let other = kin.or_else(|| if strange { beside() } else { None })?;
+        let other = kin.or_else(|| if strange { beside() } else { None }).or_else(attribute)?;
         Some(format!("what it cites says {:?} where it says {:?}", other.written, word.written))
     })
 }
