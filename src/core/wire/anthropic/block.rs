@@ -89,10 +89,14 @@ fn note_gap(fields: &mut Fields, was_there: bool) {
     fields.put(NOTE, if was_there { NULL } else { ABSENT });
 }
 
+/// What stood in the place of a value that a response did not give.
+fn gap(extra: Option<&Extra>, place: Place) -> Option<String> {
+    own(extra).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response)
+}
+
 /// Writes a value, or what stood in its place if there is still none.
 fn write_or_gap(object: &mut Object<'_>, key: &'static str, value: &str, extra: Option<&Extra>, place: Place) {
-    let gap = own(extra).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response);
-    match gap.as_deref() {
+    match gap(extra, place).as_deref() {
         Some(ABSENT) if value == "{}" || value == "\"\"" => {}
         Some(NULL) if value == "{}" || value == "\"\"" => object.json(key, "null"),
         _ => object.json(key, value),
@@ -135,6 +139,10 @@ fn tool_result(mut fields: Fields, place: Place) -> Option<Block> {
     }
     let (content, form) = match fields.take("content") {
         None => (Vec::new(), Form::Auto),
+        Some(raw) if raw.is_null() && place == Place::Response => {
+            note_gap(&mut fields, true);
+            (Vec::new(), Form::Auto)
+        }
         Some(raw) => {
             if let Some(text) = raw.string() {
                 (vec![Block::text(text)], Form::Text)
@@ -300,6 +308,9 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
                 let parts = result.content.iter().filter(|part| fits(part, place));
                 // A result inside a result is nothing that any codec reads; it would make this recursive.
                 write_blocks(object.key("content"), parts.filter(|part| !matches!(part, Block::ToolResult(_))), place);
+            }
+            if result.content.is_empty() && gap(result.extra.as_deref(), place).as_deref() == Some(NULL) {
+                object.json("content", "null");
             }
             if result.is_error {
                 object.json("is_error", "true");
