@@ -317,37 +317,37 @@ fn stands(done: &Compressed, n: usize) -> Option<String> {
 #[test]
 fn c17_the_last_two_results_are_whole_while_anything_else_can_go() {
     let mut history = vec![Arc::new(Message::user("Read the sensors."))];
-    (0..12).for_each(|n| history.extend(asked(n, "measure", readings(n, 1_200))));
+    (0..12).for_each(|n| history.extend(asked(n, "measure", readings(n, 60))));
     let all: usize = history.iter().map(|message| BytesPerFour.message(message)).sum();
     let last: usize = history.iter().rev().take(4).map(|message| BytesPerFour.message(message)).sum();
-    for budget in (last + 1_200..all).step_by(977) {
+    for budget in (last + 60..all).step_by(97) {
         let (done, _) = fit(&history, budget).unwrap();
         for n in [10, 11] {
-            assert_eq!(stands(&done, n).unwrap(), readings(n, 1_200), "{budget}");
+            assert_eq!(stands(&done, n).unwrap(), readings(n, 60), "{budget}");
         }
     }
     // Where both can't, the last one is; where it can't alone, its first lines are, and how to go on.
-    let (done, _) = fit(&history, last / 2 + 1_200).unwrap();
-    assert_eq!(stands(&done, 11).unwrap(), readings(11, 1_200));
-    let (done, archive) = fit(&history, last / 2 - 600).unwrap();
+    let (done, _) = fit(&history, last / 2 + 120).unwrap();
+    assert_eq!(stands(&done, 11).unwrap(), readings(11, 60));
+    let (done, archive) = fit(&history, last / 2 - 60).unwrap();
     let page = stands(&done, 11).unwrap();
     let (shown, handle) = page.rsplit_once("goes on: recall(\"").unwrap();
     let (handle, from) = handle.split_once("\", from_line=").unwrap();
     let from: usize = from.trim_end_matches(")]").parse().unwrap();
-    let head: String = readings(11, 1_200).split_inclusive('\n').take(from - 1).collect();
+    let head: String = readings(11, 60).split_inclusive('\n').take(from - 1).collect();
     assert!(from > 5 && shown.starts_with(&head), "{page}");
-    let rest: String = readings(11, 1_200).split_inclusive('\n').skip(from - 1).collect();
+    let rest: String = readings(11, 60).split_inclusive('\n').skip(from - 1).collect();
     assert_eq!(archive.recall(handle, from, usize::MAX).unwrap(), rest);
 }
 
 #[test]
 fn c26_what_was_asked_back_goes_after_other_results() {
     let mut history = vec![Arc::new(Message::user("Read the sensors."))];
-    (0..12).for_each(|n| history.extend(asked(n, if n == 4 { "recall" } else { "measure" }, readings(n, 1_200))));
+    (0..12).for_each(|n| history.extend(asked(n, if n == 4 { "recall" } else { "measure" }, readings(n, 60))));
     let each = BytesPerFour.message(&history[2]) + BytesPerFour.message(&history[1]);
     let (done, _) = fit(&history, each * 5).unwrap();
-    assert_eq!(stands(&done, 4).unwrap(), readings(4, 1_200));
-    assert_ne!(stands(&done, 9), Some(readings(9, 1_200)));
+    assert_eq!(stands(&done, 4).unwrap(), readings(4, 60));
+    assert_ne!(stands(&done, 9), Some(readings(9, 60)));
 }
 
 #[test]

@@ -190,7 +190,7 @@ def test_w31_a_search_provider_that_answers_with_no_json_is_the_providers_fault(
         (" \n", {}),
         ("{broken", None),
         ("[1]", None),
-        ("null", None),
+        ("null", {}),
         ('"{}"', None),
         ('{"n": NaN}', None),
         ('{"n": 1e999}', None),

@@ -103,15 +103,12 @@ fn plan_looked(
     archive: &mut Archive,
 ) -> Result<Compressed> {
     let base = count.base();
-    let reads = budget >= plan::SMALLEST;
-    let aims = [Whole::Last, Whole::Nothing].map(|whole| Aim { target: budget, whole });
     let given = Given {
         messages,
         facts: &looked.facts,
         counts: counts.unwrap_or(&looked.counts),
         base,
-        aims: aims.get(usize::from(!reads)..).unwrap_or_default(),
-        reads,
+        aims: &[Whole::Last, Whole::Nothing].map(|whole| Aim { target: budget, whole }),
         policy,
         archive,
         keep: 0,
@@ -134,8 +131,6 @@ pub(super) struct Given<'a> {
     pub(super) base: usize,
     /// The aims of a compression, in the order in which they are tried: tokens at most, and the units that stay whole.
     pub(super) aims: &'a [Aim],
-    /// Whether a model reads the last exchanges: they stay whole while anything else can go.
-    pub(super) reads: bool,
     pub(super) policy: &'a Policy,
     pub(super) archive: &'a Archive,
     /// How many of the last messages the archive is to hold in any case.
@@ -227,7 +222,7 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
     }
     let (tokens, facts) = (&*tokens, &*facts);
     let total: usize = tokens.iter().fold(aside.tokens, |sum, tokens| sum.saturating_add(*tokens));
-    let (units, owners) = units::units(&placed, facts, policy, given.reads);
+    let (units, owners) = units::units(&placed, facts, policy);
     hand.pause(placed.len() * 30).await;
     let ages = Ages { units: units.len() + aside.units, skipped: given.skipped };
     let Some(first) = given.aims.first().copied() else { return Err(Error::internal("no_aim", "a plan needs an aim")) };
@@ -273,7 +268,6 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
         tokens: &unit_tokens,
         table: &table,
         limits: policy.limits,
-        reads: given.reads,
     };
     let steps = plan::ladder(rungs, hand).await;
     hand.pause(steps.len() * 40).await;
@@ -305,7 +299,6 @@ pub(super) async fn plan(given: Given<'_>, hand: &mut impl Hand) -> Result<Plann
             tokens,
             steps: steps.get(..steps.partition_point(|step| step.key < aim.whole.until())).unwrap_or_default(),
             aim,
-            reads: given.reads,
             beside,
             share: (policy.memory_share + policy.project_share).clamp(0.0, 0.9),
             state: State::whole(&placed, tokens, units.len()),

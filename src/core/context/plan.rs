@@ -40,9 +40,6 @@ const DEMANDS: f64 = 6.0;
 /// … and what is held comes last.
 pub(super) const LAST: f64 = 10.0;
 
-/// The smallest window of a model. A history that must fit into less is told as a whole, rather than read at its end.
-pub(super) const SMALLEST: usize = 4_000;
-
 /// What a plan leaves whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,11 +79,9 @@ pub(super) struct Aim {
 }
 
 /// The place of a step in the ladder; `base` is how much the unit matters.
-fn key(unit: &Unit, level: Level, base: f64, later: f64, reads: bool) -> f64 {
+fn key(unit: &Unit, level: Level, base: f64, later: f64) -> f64 {
     match (unit.kind, unit.hold) {
         (_, Hold::Free) if level == Level::Tidy => FIRST,
-        (_, Hold::Free) if !reads => base + later,
-        _ if !reads => LAST + base + later,
         (_, Hold::Free) if unit.recalls => RECALLED + base + later,
         (_, Hold::Free) => base + later,
         // Of exchanges that are held all of the older one goes before any of the next.
@@ -197,13 +192,11 @@ pub(super) struct Rungs<'a> {
     pub(super) tokens: &'a [usize],
     pub(super) table: &'a Table,
     pub(super) limits: [usize; 3],
-    /// Whether a model reads the last exchanges.
-    pub(super) reads: bool,
 }
 
 /// The ladder: all steps, in order.
 pub(super) async fn ladder(rungs: Rungs<'_>, hand: &mut impl Hand) -> Vec<Step> {
-    let Rungs { messages, facts, units, salience, tokens, table, limits, reads } = rungs;
+    let Rungs { messages, facts, units, salience, tokens, table, limits } = rungs;
     let mut steps = Vec::with_capacity(units.len() * 3);
     for (at, unit) in units.iter().enumerate().filter(|(_, unit)| unit.hold != Hold::Hard) {
         hand.pause(120).await;
@@ -225,7 +218,7 @@ pub(super) async fn ladder(rungs: Rungs<'_>, hand: &mut impl Hand) -> Vec<Step> 
             if bytes + bytes / 8 >= size && !opens && level != Level::Gone {
                 continue;
             }
-            let key = key(unit, level, base, later, reads);
+            let key = key(unit, level, base, later);
             let now = if unit.is_paged(level) { size } else { size.min(bytes) };
             let saves = tokens_at(whole, size, full) - tokens_at(whole, now, full);
             steps.push(Step { unit: at, level, key, saves });

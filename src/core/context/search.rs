@@ -60,8 +60,6 @@ pub(super) struct Search<'a, 'h, H> {
     pub(super) steps: &'a [Step],
     /// What all may cost, and what the request costs beside the messages.
     pub(super) aim: Aim,
-    /// Whether the summary gives way to the last exchanges.
-    pub(super) reads: bool,
     pub(super) beside: usize,
     pub(super) share: f64,
     pub(super) state: State,
@@ -132,7 +130,7 @@ impl<H: Hand> Search<'_, '_, H> {
                 return Ok(());
             }
             let Some(step) = self.steps.get(taken) else { break };
-            if step.key >= LAST && self.reads && self.spares(least as usize) {
+            if step.key >= LAST && self.spares(least as usize) {
                 return Ok(());
             }
             taken += 1;

@@ -56,19 +56,18 @@ pub(super) struct Unit {
     pub(super) bound: bool,
     /// Whether it is what the model, while it is at work, asked back of what left.
     pub(super) recalls: bool,
-    /// Whether it is read line by line: it stands whole, as a page, or as a stub.
-    pub(super) is_read: bool,
 }
 
 impl Unit {
     /// Whether at this level its results are cut to a page.
     pub(super) fn is_paged(&self, level: Level) -> bool {
-        level == Level::Short && self.is_read && self.hold >= Hold::Late
+        level == Level::Short && self.kind == Kind::Exchange && self.hold >= Hold::Late
     }
 
-    /// Whether a plan may take it to this level.
+    /// Whether a plan may take it to this level: what is read line by line stands whole, as a page, or as a stub.
     pub(super) fn has(&self, level: Level) -> bool {
-        !self.is_read || level >= Level::Stub || self.is_paged(level)
+        let read = self.kind == Kind::Exchange && (self.hold >= Hold::Late || self.recalls);
+        !read || level >= Level::Stub || self.is_paged(level)
     }
 
     /// Whether results belong to the unit, too, where its messages hold any.
@@ -86,13 +85,8 @@ impl Unit {
 }
 
 /// The units of a history that is legal, in order, and for each message the units that own parts of it (the exchange
-/// first, then words beside its results). The last of them are read line by line if a model `reads` them.
-pub(super) fn units(
-    messages: &[Placed],
-    facts: &[Facts],
-    policy: &Policy,
-    reads: bool,
-) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
+/// first, then words beside its results).
+pub(super) fn units(messages: &[Placed], facts: &[Facts], policy: &Policy) -> (Vec<Unit>, Vec<[Option<usize>; 2]>) {
     let mut units: Vec<Unit> = Vec::new();
     let mut owners = vec![[None, None]; messages.len()];
     let mut exchange: Option<usize> = None;
@@ -101,15 +95,7 @@ pub(super) fn units(
         let mut add = |kind, units: &mut Vec<Unit>| {
             let bound = it.role == Role::Assistant && it.is_bound();
             let hold = if kind == Kind::System { Hold::Hard } else { Hold::Free };
-            units.push(Unit {
-                kind,
-                messages: index..index + 1,
-                hold,
-                live: false,
-                bound,
-                recalls: false,
-                is_read: false,
-            });
+            units.push(Unit { kind, messages: index..index + 1, hold, live: false, bound, recalls: false });
             let at = units.len() - 1;
             if let Some(owner) = owners.get_mut(index) {
                 let slot = usize::from(owner[0].is_some());
@@ -152,7 +138,6 @@ pub(super) fn units(
                         live: false,
                         bound: false,
                         recalls: false,
-                        is_read: false,
                     });
                     let at = units.len() - 1;
                     if kind == Kind::Goal {
@@ -168,11 +153,11 @@ pub(super) fn units(
             }
         }
     }
-    hold(&mut units, messages, facts, policy, reads);
+    hold(&mut units, messages, facts, policy);
     (units, owners)
 }
 
-fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Policy, reads: bool) {
+fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Policy) {
     let said_last = units.iter().rposition(|unit| matches!(unit.kind, Kind::User | Kind::Goal));
     let mut exchanges = 0;
     let count = units.len();
@@ -209,7 +194,6 @@ fn hold(units: &mut [Unit], messages: &[Placed], facts: &[Facts], policy: &Polic
         if pinned {
             unit.hold = Hold::Hard;
         }
-        unit.is_read = reads && unit.kind == Kind::Exchange && (unit.hold >= Hold::Late || unit.recalls);
     }
 }
 
