@@ -1,5 +1,4 @@
-//! What the module tells of its own build: the Cargo profile, the compiler, whether it was compiled with counts of ordinary
-//! runs.
+//! Hands the Cargo profile, the compiler and whether counts of ordinary runs were used to `loopwright.build_info`.
 
 use std::{env, path::Path, process::Command};
 

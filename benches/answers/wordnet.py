@@ -88,7 +88,7 @@ def main(folder: Path) -> None:
                 if -tags >= RARE * tagged or number <= 2:
                     table[stem][to] = max(-tags, table[stem].get(to, 0))
     table = {stem: dict(sorted(found.items(), key=lambda one: -one[1])) for stem, found in table.items()}
-    # What stands above the meanings of a common word is looked up, too.
+    # Hypernyms of common words belong into the table, too.
     reached: dict[Meaning, None] = {}
     waiting = [to for meanings in table.values() for to in meanings]
     for _ in range(4):

@@ -41,20 +41,18 @@ def test_n1_the_first_page_has_examples():
     assert sum(example.values[0] == KEYLESS[1] for example in examples()) > 10
 
 
-@pytest.mark.parametrize(("page", "line", "code"), examples())
-def test_n1_examples_run_when_pasted_alone(page, line, code, tmp_path):
+def runs(arguments, page, line, folder, said=None):
+    """Runs Python without a key or a network, warnings being errors; the example of that page must end well."""
     # Nothing leaves this machine: there is no such proxy.
     environment = {name: value for name, value in os.environ.items() if name not in KEYS}
     environment |= {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
     if page not in KEYLESS:
         # What the other pages take for granted.
         environment |= dict.fromkeys(KEYS[:3], "no-key-at-all")
-    # Nothing but its own text, at the line where it stands on its page.
-    script = tmp_path / "example.py"
-    script.write_text("\n" * (line - 1) + code, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
+        [sys.executable, "-W", "error", *arguments],
+        input=said,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -62,6 +60,14 @@ def test_n1_examples_run_when_pasted_alone(page, line, code, tmp_path):
         check=False,
     )
     assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize(("page", "line", "code"), examples())
+def test_n1_examples_run_when_pasted_alone(page, line, code, tmp_path):
+    # Nothing but its own text, at the line where it stands on its page.
+    script = tmp_path / "example.py"
+    script.write_text("\n" * (line - 1) + code, encoding="utf-8")
+    runs([str(script)], page, line, tmp_path)
 
 
 @pytest.mark.timeout(300)
@@ -117,20 +123,7 @@ asyncio.run(notebook(sys.stdin.read()))
 def test_n1_examples_run_in_a_notebook_whose_loop_is_running(page, line, code, tmp_path):
     # What has to be written otherwise there says so on its line.
     code = re.sub(r"^(.*)asyncio\.run\(.*# in a notebook: (.*)$", r"\2", code, flags=re.MULTILINE)
-    environment = {name: value for name, value in os.environ.items() if name not in KEYS}
-    environment |= {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
-    environment |= {} if page in KEYLESS else dict.fromkeys(KEYS[:3], "no-key-at-all")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", CELL],
-        input=code,
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+    runs(["-c", CELL], page, line, tmp_path, said=code)
 
 
 @pytest.mark.timeout(300)

@@ -61,7 +61,7 @@ class AsyncDriver(Driver):
         self.in_turn = False
         # Work that begins beside a reader who looks at its announcement.
         self.beside: asyncio.Handle | None = None
-        # Whether the work that is next begins when the loop says so.
+        # True while the next work waits for a turn of the event loop, in which a cancellation of the reader is heard.
         self.asks_loop = False
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.tasks: dict[int, dict[Job, None]] = {}

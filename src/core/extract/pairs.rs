@@ -15,7 +15,7 @@ use super::{
 
 /// What stands between the name and the first pair.
 const SEPARATOR: Class = CALL;
-/// What another dialect writes there.
+/// The class of the marks by which other dialects part a key from its value.
 const OTHER_SEPARATOR: Class = UNNAMED;
 /// What is said of a key that ends where its value begins.
 const OPEN_KEY: &str = "a key without its closing element";

@@ -17,7 +17,7 @@ const TELLING: usize = 4;
 const FRONT: usize = 8;
 /// How much is looked at, in bytes, until all that may be a quotation is one: nobody shows so many pieces of a call by chance.
 const MOST_LOOKED: usize = 1 << 26;
-/// What a search in a few lines counts for.
+/// Steps that one search in a few lines costs of the bound on work.
 const GLANCE: usize = 16;
 
 /// Texts, and where each of them ends.
@@ -30,7 +30,7 @@ pub(super) struct Texts {
     looked: AtomicUsize,
 }
 
-/// What stands between two lines.
+/// Text that a display puts between two lines of a call.
 #[derive(Debug, Default)]
 struct Gap {
     /// Behind the first of them; unknown where a page ends.

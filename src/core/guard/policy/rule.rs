@@ -13,7 +13,7 @@ use super::{
     place::{Match, PathPattern},
     subject::{Part, Subject, Word, base_name},
 };
-use crate::core::guard::RiskLevel;
+use crate::core::guard::{RiskLevel, names::fits};
 
 /// A rule, ready to match.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub(super) enum Test {
 impl Rule {
     /// Whether the rule matches this part of the call.
     pub(super) fn matches(&self, subject: &Subject, part: &Part) -> Match {
-        if !self.tools.is_empty() && !self.tools.iter().any(|pattern| name_matches(pattern, &subject.tool)) {
+        if !self.tools.is_empty() && !self.tools.iter().any(|pattern| fits(pattern, &subject.tool)) {
             return Match::No;
         }
         let permits = self.verdict == Verdict::Allow;
@@ -183,22 +183,6 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A tool's name, with `*` for any characters.
-fn name_matches(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut open = false;
-    let mut last = "";
-    for piece in pieces {
-        open = true;
-        last = piece;
-        let Some(at) = rest.find(piece) else { return false };
-        rest = &rest[at + piece.len()..];
-    }
-    if open { last.is_empty() || rest.is_empty() || name.ends_with(last) } else { rest.is_empty() }
-}
-
 impl Test {
     fn holds(&self, value: Option<&Value>, all: bool) -> bool {
         let Some(value) = value.filter(|value| !value.is_null()) else {
@@ -257,7 +241,7 @@ mod tests {
             ("a*b*c", "abcbc", true),
             ("a*b*c", "acb", false),
         ] {
-            assert_eq!(name_matches(pattern, name), wanted, "{pattern} {name}");
+            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
         }
     }
 
