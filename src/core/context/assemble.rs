@@ -5,7 +5,10 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use crate::core::message::{Message, Role};
+use crate::core::{
+    marks::MEMORY,
+    message::{Message, Role},
+};
 
 /// What a request is put together from. Everything but the history may be empty.
 #[derive(Clone, Debug, Default)]
@@ -44,15 +47,6 @@ pub fn assemble(parts: &Parts<'_>) -> (Vec<Arc<Message>>, usize) {
     let head = out.len();
     out.extend(parts.history.iter().cloned());
     (out, head)
-}
-
-/// What is trusted of memory, as it stands in instructions.
-const MEMORY: &str = "memory";
-
-/// The memory that stands at the end of such instructions.
-pub fn memory_in(instructions: &str) -> Option<&str> {
-    let (_, memory) = instructions.rsplit_once(&format!("<{MEMORY}>\n"))?;
-    Some(memory.rsplit_once(&format!("\n</{MEMORY}>")).map_or(memory, |(memory, _)| memory))
 }
 
 fn section(out: &mut String, name: &str, text: &str) {

@@ -39,7 +39,7 @@ mod window;
 
 pub use self::{
     archive::{Archive, RECALL_BYTES, RECALL_NAMES, shown},
-    assemble::{Parts, assemble, memory_in},
+    assemble::{Parts, assemble},
     compress::{Compressed, compress, compress_looked, compress_with},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
     inside::takes_instructions_inside,

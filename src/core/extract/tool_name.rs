@@ -2,7 +2,7 @@
 //! a marker of a channel behind it (`weather<|channel|>commentary`), quotes, white space, brackets, the number of the call
 //! (`functions.weather:0`).
 
-use crate::core::role::is_hidden;
+use crate::core::text::is_hidden;
 
 /// A name that is longer is no slip of the pen.
 const LONGEST: usize = 256;

@@ -10,6 +10,7 @@ use crate::core::{
     error::{Error, Result},
     json::{DEEPEST_TREE, Fields, Raw, nested_deeper, unfit},
     machine::command::shorten,
+    marks::CONTEXT_MARK,
     message::{Block, Message, Role, ToolFailure, ToolResult, ToolUse},
     request::{Effort, Request, Response},
 };
@@ -402,9 +403,6 @@ pub fn check_answer(stage: HookStage, answer: &HookAnswer) -> Result<()> {
     Err(Error::usage("invalid_answer", format!("at {} a hook can't {what}", stage.name()))
         .hint("take another stage, or return None"))
 }
-
-/// What text that a hook adds begins with: neither the user nor the guard takes it for the user's words.
-pub(crate) const CONTEXT_MARK: &str = "[Context from the hook";
 
 /// Added text as the model gets it.
 pub(crate) fn context_block(hook: &str, text: &str) -> Block {

@@ -27,7 +27,6 @@ pub use choice::{ChoiceConfig, ChoiceMode, ModelChoice};
 pub(crate) use command::Digest;
 pub use command::{Call, Command, Notice, PlannedCall, Purpose, Tally};
 pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
-pub(crate) use hook::CONTEXT_MARK;
 pub use hook::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
 pub use outcome::{Acted, CallRecord, ChildRecord, IterationRecord, Outcome, PhaseRecord, Stop};
 pub use pause::{RUN_TRANSITIONS, RunState};

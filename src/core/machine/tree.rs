@@ -214,7 +214,7 @@ impl Tree {
 
     /// Takes out the longest history that a turn has, and gives the turn's place. Until it is given back, nothing may be
     /// stepped.
-    pub(in crate::core) fn lend_history(&mut self) -> Option<(usize, History)> {
+    pub(crate) fn lend_history(&mut self) -> Option<(usize, History)> {
         let turns = self.members.iter().enumerate().filter_map(|(at, member)| match member.as_ref().map(|m| &m.node) {
             Some(Node::Turn(machine)) => Some((machine.history().bytes(), at)),
             _ => None,
@@ -227,7 +227,7 @@ impl Tree {
     }
 
     /// Gives a turn the history that was taken from it; false if there is no such turn.
-    pub(in crate::core) fn give_back_history(&mut self, at: usize, history: History) -> bool {
+    pub(crate) fn give_back_history(&mut self, at: usize, history: History) -> bool {
         let Some(machine) = self.turn_at(at) else { return false };
         machine.change_history(history);
         machine.unrest_window();
@@ -235,7 +235,7 @@ impl Tree {
     }
 
     /// Puts a turn's records of its calls and requests in the place of others; false if there is no such turn.
-    pub(in crate::core) fn swap_records(
+    pub(crate) fn swap_records(
         &mut self,
         at: usize,
         calls: &mut Vec<CallRecord>,

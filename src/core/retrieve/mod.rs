@@ -9,6 +9,7 @@ mod denial;
 pub mod extractive;
 pub mod gather;
 pub mod index;
+pub(crate) mod lines;
 pub mod lsa;
 pub(crate) mod marks;
 mod near;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::chunks::{Fence, Format, Lines, heading, underlined};
+use super::lines::{Fence, Format, Lines, heading, underlined};
 
 /// A sentence longer than this is cut at white space.
 const MAX_SENTENCE: usize = 800;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::chunks::PARAGRAPH;
+use crate::core::text::PARAGRAPH;
 
 /// Instructions for a model that answers from [`render_prompt`].
 pub const INSTRUCTIONS: &str = "Answer the user's question from the numbered sources in the context alone. \

@@ -18,6 +18,8 @@ pub use summary::{Fact, FactCategory, Summary, summarize};
 pub use supervise::{Found, Verdict, rule_verdict};
 pub use transcript::{fenced, transcript};
 
+use super::text::is_hidden;
+
 /// One line of plain text, bounded: no control characters, no invisible ones, white space as single blanks.
 pub fn plain(text: &str, chars: usize) -> String {
     let mut out = String::new();
@@ -57,12 +59,6 @@ pub fn tame(text: &str, chars: usize) -> String {
             other => other,
         })
         .collect()
-}
-
-/// Characters that nobody sees and that change how others are read.
-pub const fn is_hidden(character: char) -> bool {
-    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -30,4 +30,3 @@ pub use json::{DEPTH as JSON_DEPTH, Json};
 pub use kinds::{KINDS, Kind, Mix};
 pub use learned::Learned;
 pub use model::Tokenizer;
-pub(crate) use picture::text as base64_text;

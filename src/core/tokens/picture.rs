@@ -3,6 +3,7 @@
 //! Only headers are looked at, a few kilobytes at most, and nothing is decoded.
 
 use super::model::Pictures;
+use crate::core::base64::{DOCUMENT, decode_to};
 
 /// How much of the file is looked at. The size of a JPEG may come after its metadata.
 const HEAD: usize = 96 * 1024;
@@ -49,9 +50,6 @@ pub(super) fn size(base64: &str) -> Option<(u32, u32)> {
     (found.0 > 0 && found.1 > 0).then_some(found)
 }
 
-/// How much of a document is looked at.
-const DOCUMENT: usize = 48 * 1024 * 1024;
-
 /// The pages of a PDF in base64, where it says how many there are.
 pub(super) fn pages(base64: &str) -> Option<usize> {
     if !base64.starts_with("JVBERi") {
@@ -74,43 +72,9 @@ pub(super) fn pages(base64: &str) -> Option<usize> {
     Some(pages.max(counted.max().unwrap_or(0).min(bytes.len() / 64))).filter(|pages| *pages > 0)
 }
 
-/// What base64 holds, if that is text; `said` that it is.
-pub(crate) fn text(base64: &str, said: bool) -> Option<String> {
-    if base64.starts_with("JVBERi") {
-        return None;
-    }
-    String::from_utf8(decode_to(base64.as_bytes(), DOCUMENT))
-        .or_else(|no| if said { Ok(String::from_utf8_lossy(no.as_bytes()).into_owned()) } else { Err(no) })
-        .ok()
-}
-
 /// The head of what base64 holds.
 fn decode(base64: &[u8]) -> Vec<u8> {
     decode_to(base64, HEAD)
-}
-
-/// What base64 holds; stops at what is no base64.
-fn decode_to(base64: &[u8], most: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(base64.len().min(most) / 4 * 3 + 3);
-    let (mut bits, mut held) = (0_u32, 0);
-    for byte in base64.iter().take(most) {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'\r' | b'\n' => continue,
-            _ => break,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held & 0xff) as u8);
-        }
-    }
-    bytes
 }
 
 /// The tokens of a picture of that size.

@@ -13,7 +13,7 @@ use super::{
     sheet::Sheet,
     tokens::{self, Syntax},
 };
-use crate::core::retrieve::chunks::PARAGRAPH;
+use crate::core::text::PARAGRAPH;
 
 /// What readers see of `html`, each word in its line.
 pub fn visible_lines(html: &str) -> String {

@@ -10,10 +10,10 @@ use super::{
     plain::{LINE, Plain},
 };
 use crate::core::{
-    context::memory_in,
+    base64,
+    marks::memory_in,
     message::{Block, Media, Message, Role, Source},
     request::Request,
-    tokens::base64_text,
 };
 
 /// What the model was shown with a request. Read when it is first asked for.
@@ -131,7 +131,7 @@ fn document<'a>(media: &'a Media, shown: &mut Vec<Cow<'a, str>>) {
     match &media.source {
         Source::Text { data, .. } => shown.push(data.as_str().into()),
         Source::Base64 { media_type, data } if !media_type.starts_with("image/") => {
-            shown.extend(base64_text(data, media_type.starts_with("text/")).map(Into::into));
+            shown.extend(base64::text(data, media_type.starts_with("text/")).map(Into::into));
         }
         Source::Url(address) => shown.push(address.as_str().into()),
         Source::Base64 { .. } | Source::File(_) => {}

@@ -2,7 +2,7 @@
 //! Takes time linear in the text, of which only the end is read.
 
 use crate::core::{
-    machine::CONTEXT_MARK,
+    marks::CONTEXT_MARK,
     retrieve::sources::{parse_feedback, parse_prompt},
 };
 

@@ -11,7 +11,7 @@ const TABLE: &str = include_str!("../../data/answers.toml");
 static LISTS: LazyLock<Lists> = LazyLock::new(|| lists(TABLE));
 
 /// The list of that name.
-pub(in crate::core::machine) fn list(name: &str) -> &'static HashSet<String> {
+pub(super) fn list(name: &str) -> &'static HashSet<String> {
     static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
     LISTS.get(name).unwrap_or(&NONE)
 }
