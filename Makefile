@@ -11,7 +11,7 @@ COUNTS  := $(CURDIR)/target/profile/$(COMPILER).profdata
 # What merges counts: the toolchain's own (`rustup component add llvm-tools`), or one that is installed (Debian: llvm-19).
 PROFDATA := $(firstword $(wildcard $(shell $(or $(RUSTC),rustc) --print target-libdir 2>/dev/null)/../bin/llvm-profdata) \
     $(shell command -v llvm-profdata llvm-profdata-19) $(wildcard /usr/lib/llvm-19/bin/llvm-profdata))
-SOURCES := $(shell find src -type f 2>/dev/null) build.rs Cargo.toml Cargo.lock pyproject.toml
+SOURCES := $(shell find src crates/*/src -type f 2>/dev/null) $(wildcard crates/*/Cargo.toml) build.rs Cargo.toml Cargo.lock pyproject.toml
 # Functions that have changed since are compiled without; nobody has to hear of each.
 ifneq ($(PROFDATA),)
 COUNTED := --config "build.rustflags=[\"-Cprofile-use=$(COUNTS)\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]"
@@ -23,16 +23,17 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
 # The property tests of `make` draw the same cases every time; `cargo nextest run` by itself draws new ones.
 export PROPTEST_RNG_SEED ?= 20261122
 
-# The tests of the package in two processes at once, each with one part of the files.
-in_parts = PART=1/2 $(BIN)/python -m pytest $(1) & first=$$!; PART=2/2 $(BIN)/python -m pytest $(1); second=$$?; \
-    wait $$first && exit $$second
+# The tests of the package in two processes at once: each takes the next file that the other has not.
+in_parts = share=$$(mktemp -d); SHARE=$$share $(BIN)/python -m pytest $(1) & first=$$!; SHARE=$$share $(BIN)/python -m pytest $(1); \
+    second=$$?; wait $$first; first=$$?; rm -rf "$$share"; exit $$((first + second))
 
-.PHONY: help demo test quick freethreaded bench wheel profile lint docs clean
+.PHONY: help demo test quick check freethreaded bench wheel profile lint docs clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
 	@echo "make test    set up, then run every test"
-	@echo "make quick   the tests that take seconds, for the inner loop"
+	@echo "make quick ROOM=guard   the tests of one room, and those of the package that speak of it"
+	@echo "make check   everything that is not slow"
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in environments of their own"
 	@echo "make wheel   build the package for others, into target/wheels"
@@ -46,13 +47,23 @@ demo: $(VENV)/.built
 	$(BIN)/python -m loopwright ask "When does the circuit breaker open, and for how long?" --in docs --trace
 
 test: $(VENV)/.built $(VENV)/.made
-	@echo "== the core and its drivers"
+	@echo "== the rooms"
 	cargo $(CARGO_TEST)
+	@echo "== the examples in their pages"
+	cargo test -q --profile fast --doc
 	@echo "== the Python package"
 	$(call in_parts,)
 
-quick: $(VENV)/.built $(VENV)/.made
-	@echo "== the core and its drivers"
+# One room: its own tests beside the build of the module, then those of the package that speak of it.
+quick: $(VENV)/.made
+	@test -n "$(ROOM)" || { echo "which room? make quick ROOM=guard; the rooms: $(notdir $(wildcard crates/*))"; exit 2; }
+	@test -d crates/$(ROOM) || { echo "there is no room $(ROOM); the rooms: $(notdir $(wildcard crates/*))"; exit 2; }
+	cargo $(CARGO_TEST) -p loopwright-$(ROOM)
+	$(MAKE) $(VENV)/.built
+	ROOM=$(ROOM) $(BIN)/python -m pytest -m "not slow"
+
+check: $(VENV)/.built $(VENV)/.made
+	@echo "== the rooms"
 	cargo $(CARGO_TEST)
 	@echo "== the Python package, without the slow tests"
 	$(call in_parts,-m "not slow")
@@ -97,9 +108,8 @@ $(subst $(CURDIR)/,,$(COUNTS)): $(VENV)/.tools benches/profile/train.py
 
 lint: $(VENV)/.built $(VENV)/.made
 	cargo fmt --check
-	cargo clippy --all-targets -- -D warnings
-	cargo clippy --all-targets --no-default-features -- -D warnings
-	cargo clippy --features python --lib -- -D warnings
+	cargo clippy --profile fast --workspace --all-targets -- -D warnings
+	cargo clippy --profile fast --all-targets --no-default-features -- -D warnings
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
@@ -109,8 +119,9 @@ docs:
 	$(PYTHON) tests/requirements.py
 	$(PYTHON) tests/events.py
 
-# cargo-nextest where it is installed; plain cargo test does the same, slower.
-CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q)
+# cargo-nextest where it is installed; plain cargo test does the same, slower. In the profile of the extension module, so
+# that the rooms are built once.
+CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --cargo-profile fast || echo test -q --profile fast --all-targets)
 
 # What builds and runs the package: all that the demo needs.
 $(VENV)/.tools: pyproject.toml

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "events.md"
-NOTICES = ROOT / "src" / "core" / "machine" / "command.rs"
+NOTICES = ROOT / "crates" / "machine" / "src" / "command.rs"
 STUB = ROOT / "python" / "loopwright" / "_core.pyi"
 CLASSES = ROOT / "python" / "loopwright" / "events.py"
 
@@ -33,7 +33,7 @@ PLAIN: dict[str, tuple[str, Any]] = {
     "Range<usize>": ("object: `start`, `end`", {"start": 0, "end": 4}),
 }  # fmt: skip
 # Where a type stands whose name others have too.
-HOMES = {"Verdict": "src/core/guard/policy/mod.rs"}
+HOMES = {"Verdict": "crates/guard/src/policy/mod.rs"}
 # What reads better in an example than the bare type does. By field, or by event and field.
 EXAMPLES: dict[str, Any] = {
     "id": "call_1", "name": "search_files", "model": "claude-sonnet-4-5", "input": {"query": "breaker"},
@@ -101,7 +101,9 @@ def item(name: str) -> tuple[str, str] | None:
         r"#\[derive\([^\]]*\bSerialize\b[^\]]*\)\]\n(?:#\[.*\n)*pub (struct|enum) " + name + r"\b[^;{]*\{"
     )
     found = {}
-    for path in sorted((ROOT / "src" / "core").rglob("*.rs")):
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        if path.relative_to(ROOT / "crates").parts[0] in ("drive", "store"):
+            continue
         source = path.read_text(encoding="utf-8")
         if match := head.search(source):
             found[path] = match[1], body(source[match.start() :], f"pub {match[1]} {name}") or ""

@@ -48,7 +48,7 @@ def titles(text: str) -> dict[str, dict[str, str]]:
 def tests(root: Path) -> dict[str, list[str]]:
     """For each id the tests that carry it, as `file: name`."""
     found: dict[str, list[str]] = {}
-    files = [*(root / "src").rglob("*.rs"), *(root / "tests").rglob("*.rs"), *(root / "tests").rglob("*.py")]
+    files = [*(root / "crates").rglob("*.rs"), *(root / "tests").rglob("*.py")]
     for path in sorted(files):
         for name in _NAMES[path.suffix].findall(path.read_text(encoding="utf-8")):
             for held in _IDS.findall(re.match(r"(?:[a-ex]\d\d_)+", name)[0]):  # type: ignore[index]

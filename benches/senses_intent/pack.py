@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes `src/core/sense/data/words.bin`: how rare a word is, and 64 small numbers that say what it is about.
+"""Makes `crates/monitor/src/data/words.bin`: how rare a word is, and 64 small numbers that say what it is about.
 
 Frequencies: SymSpell's `frequency_dictionary_en_82_765.txt` (Google Books Ngram, CC BY 3.0, cut with SCOWL).
 Numbers: each word alone through all-MiniLM-L6-v2 (Apache 2.0), 384 numbers turned to 64, four bits each. Words of
@@ -23,7 +23,7 @@ import numpy as np
 from minilm import MiniLM
 
 HERE = Path(__file__).resolve().parent
-OUT = HERE.parent.parent / "src" / "core" / "sense" / "data" / "words.bin"
+OUT = HERE.parent.parent / "crates" / "monitor" / "src" / "data" / "words.bin"
 WORDS, NUMBERS = 12_000, 64
 RARE = 19.0
 """Bits of rarity of a word that books do not know."""

@@ -1,6 +1,6 @@
-"""Packs a `.tiktoken` file of ranks into the form that `src/core/tokens/` carries.
+"""Packs a `.tiktoken` file of ranks into the form that `crates/tokens/src/` carries.
 
-    python benches/tokens/pack.py o200k_base.tiktoken src/core/tokens/data/o200k_base.bin
+    python benches/tokens/pack.py o200k_base.tiktoken crates/tokens/src/data/o200k_base.bin
 
 Where the files come from, and their hashes, is in docs/tokens.md. The packed form, little-endian:
 

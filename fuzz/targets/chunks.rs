@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use loopwright::core::extract::{Event, Events, Parser, Policy, Signatures};
+use loopwright_extract::{Event, Events, Parser, Policy, Signatures};
 
 #[path = "setup.rs"]
 mod setup;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use loopwright::core::extract::repair_json;
+use loopwright_extract::repair_json;
 
 #[path = "setup.rs"]
 #[allow(dead_code)]

@@ -1,6 +1,6 @@
 //! The first two bytes choose the policy and the cut, the rest is the text.
 
-use loopwright::core::extract::{Policy, Quoted, Signatures, UnknownTool};
+use loopwright_extract::{Policy, Quoted, Signatures, UnknownTool};
 
 pub(crate) fn setup(data: &[u8]) -> (Policy, Option<Signatures>, usize, &[u8]) {
     let (Some(knobs), Some(cut)) = (data.first(), data.get(1)) else {

@@ -18,20 +18,72 @@ settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
 
 
+# The tests of the package that speak of a room, for `make quick ROOM=...`: by the beginnings of their files' names.
+ROOMS = {
+    "base": ("errors", "messages", "faults"),
+    "context": ("assemble", "context", "window"),
+    "drive": ("cancel", "folders", "keys", "left_streams", "live_search", "rebinding", "strict_providers", "web"),
+    "extract": ("content_blocks", "extraction", "quotations", "text_calls", "written"),
+    "guard": ("approval", "guard", "sensitivity"),
+    "lexicon": ("stop_words", "retrieve"),
+    "machine": ("hooks_stages", "machine", "pause", "recorded_journals", "rules", "stopping", "turn"),
+    "models": ("model_choice", "prices"),
+    "monitor": ("monitor", "senses"),
+    "retrieve": ("analysis", "retrieve"),
+    "store": ("erase", "journal", "memory", "saved_runs"),
+    "tokens": ("context_counts", "tokens"),
+    "verify": ("claims", "grounded", "support"),
+    "wire": ("answers_alike", "halves", "wire"),
+    "testing": (),
+}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps the files of one part, where `PART` says which: `1/2` and `2/2` together are all of them."""
-    part, _, parts = os.environ.get("PART", "").partition("/")
-    if not parts:
-        return
-    weights = [0] * int(parts)
-    mine = set()
-    for path in sorted({item.path for item in items}, key=lambda path: (-path.stat().st_size, path)):
-        lightest = weights.index(min(weights))
-        weights[lightest] += path.stat().st_size
-        if lightest == int(part) - 1:
-            mine.add(path)
-    config.hook.pytest_deselected(items=[item for item in items if item.path not in mine])
-    items[:] = [item for item in items if item.path in mine]
+    """Keeps the tests of one room, where `ROOM` names it; and brings the larger files forward where two runs share them."""
+    if room := os.environ.get("ROOM"):
+        begin = tuple(f"test_{name}" for name in ROOMS[room])
+        kept = [item for item in items if item.path.name.startswith(begin)] if begin else []
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+    if os.environ.get("SHARE"):
+        items.sort(key=lambda item: (-item.path.stat().st_size, item.path))
+
+
+def _mine(items: list[pytest.Item], share: Path) -> Iterator[pytest.Item]:
+    """The tests of the files that no other run has taken yet: whoever makes the file of that name first has it."""
+    mine, last = False, None
+    for item in items:
+        if item.path != last:
+            last = item.path
+            try:
+                (share / str(last.relative_to(Path(__file__).parent)).replace(os.sep, "+")).touch(exist_ok=False)
+                mine = True
+            except FileExistsError:
+                mine = False
+        if mine:
+            yield item
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Runs what no other run has taken, where several share the tests: `SHARE` is a folder that they all know."""
+    share = os.environ.get("SHARE")
+    if (
+        not share
+        or session.config.option.collectonly
+        or (session.testsfailed and not session.config.option.continue_on_collection_errors)
+    ):
+        return None
+    waiting = _mine(session.items, Path(share))
+    item = next(waiting, None)
+    while item is not None:
+        after = next(waiting, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = after
+    return True
 
 
 @pytest.fixture(params=list(WIRES))

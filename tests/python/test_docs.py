@@ -19,7 +19,7 @@ def read(name: str) -> str:
 
 
 def test_every_reason_to_stop_is_explained():
-    code = read("src/core/machine/outcome.rs")
+    code = read("crates/machine/src/outcome.rs")
     names = re.findall(r'Self::\w+ => "(\w+)"', code)
     assert len(names) == len(set(names)) > 20
     table = read("docs/getting-started.md").split("| `result.stop_reason` |")[1].split("\n\n")[0]
@@ -27,9 +27,9 @@ def test_every_reason_to_stop_is_explained():
 
 
 def test_every_command_is_said_to_be_answered_by_something():
-    code = read("src/core/machine/command.rs").split("pub enum Command {")[1].split("\n}\n")[0]
+    code = read("crates/machine/src/command.rs").split("pub enum Command {")[1].split("\n}\n")[0]
     commands = [name.lower() for name in re.findall(r"^    ([A-Z]\w+)", code, re.MULTILINE)]
-    events = read("src/core/machine/event.rs").split("pub enum EventKind {")[1].split("\n}\n")[0]
+    events = read("crates/machine/src/event.rs").split("pub enum EventKind {")[1].split("\n}\n")[0]
     names = {name.lower() for name in re.findall(r"^    ([A-Z]\w+)", events, re.MULTILINE)}
     page = read("docs/architecture.md").split("### Commands and what answers them")[1].split("\n## ")[0]
     rows = [row.split("|")[1:4] for row in page.splitlines() if row.startswith("| `")]
@@ -47,7 +47,7 @@ def test_every_limit_of_the_budget_is_explained_with_its_default():
 
 
 def test_every_provider_is_listed_with_its_variables():
-    code = read("src/drive/provider.rs")
+    code = read("crates/drive/src/provider.rs")
     rows = read("docs/providers.md")
     names = re.findall(r'row\(\s*"([\w-]+)"', code)
     assert len(names) == 9
@@ -60,7 +60,7 @@ def test_every_provider_is_listed_with_its_variables():
 def test_every_variable_that_the_docs_name_is_read():
     code = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("src", "python/loopwright")
+        for folder in ("src", "crates", "python/loopwright")
         for path in sorted((ROOT / folder).rglob("*"))
         if path.suffix in (".rs", ".py", ".toml")
     )
@@ -74,7 +74,7 @@ def test_every_variable_that_the_docs_name_is_read():
 def test_numbers_of_the_transport_are_those_of_the_code():
     page = read("docs/transport.md")
     limits = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE))
-    defaults = re.search(r"Self \{ connect: .*? \}", read("src/drive/options.rs"))
+    defaults = re.search(r"Self \{ connect: .*? \}", read("crates/drive/src/options.rs"))
     assert defaults is not None
     assert {name: float(value) for name, value in limits.items()} == {
         name: float(value) for name, value in re.findall(r"(\w+): ([\d.]+)", defaults[0])
@@ -88,11 +88,11 @@ def test_numbers_of_the_transport_are_those_of_the_code():
     }.items():
         assert field in retry
         assert words in " ".join(page.split())
-    assert "Self::new(3, 30.0)" in read("src/core/breaker.rs")
+    assert "Self::new(3, 30.0)" in read("crates/base/src/breaker.rs")
 
 
 def test_every_kind_of_failure_is_said_to_be_repeated_or_not():
-    code = read("src/core/error.rs")
+    code = read("crates/base/src/error.rs")
     names = dict(re.findall(r'Self::(\w+) => "(\w+)"', code))
     transient = set(re.findall(r"Self::(\w+)", code.split("fn is_transient")[1].split("}")[0]))
     rows = read("docs/transport.md").split("| failure | kinds |")[1].split("\n\n")[0].splitlines()[2:]

@@ -384,7 +384,7 @@ def test_every_usage_error_says_what_to_do() -> None:
                     without.append(f"{path.name}:{each.lineno}")
     # What is told of another error (`..Error::usage`) carries that error's words; a definition is no use.
     called = re.compile(r"(?<!\.\.)\bError::usage\(")
-    for path in sorted((root / "src").rglob("*.rs")):
+    for path in sorted([*(root / "src").rglob("*.rs"), *(root / "crates").glob("*/src/**/*.rs")]):
         source = path.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests")[0]
         if path.name in ("tests.rs", "error.rs"):
             continue

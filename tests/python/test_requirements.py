@@ -27,15 +27,15 @@ def test_every_row_has_a_title_and_no_id_is_left_out():
 
 
 def test_names_are_read_from_rust_and_python(tmp_path):
-    (tmp_path / "src").mkdir()
+    (tmp_path / "crates").mkdir()
     (tmp_path / "tests").mkdir()
-    (tmp_path / "src" / "a.rs").write_text(
+    (tmp_path / "crates" / "a.rs").write_text(
         "    #[test]\n    fn a04_x13_done() {}\n    fn a05(x: u8) {}\n    fn helper_a06_x() {}\n"
     )
     (tmp_path / "tests" / "test_b.py").write_text("async def test_a04_again():\n    pass\ndef a07_no():\n    pass\n")
     assert requirements.tests(tmp_path) == {
-        "A04": ["src/a.rs: a04_x13_done", "tests/test_b.py: a04_again"],
-        "X13": ["src/a.rs: a04_x13_done"],
+        "A04": ["crates/a.rs: a04_x13_done", "tests/test_b.py: a04_again"],
+        "X13": ["crates/a.rs: a04_x13_done"],
     }
 
 

@@ -48,7 +48,7 @@ PATTERNS = {
 
 def vocabulary(name: str) -> dict[bytes, int]:
     """The packed file, read by itself."""
-    packed = (ROOT / f"src/core/tokens/data/{name}.bin").read_bytes()
+    packed = (ROOT / f"crates/tokens/src/data/{name}.bin").read_bytes()
     (count,) = struct.unpack_from("<I", packed)
     lengths, at, ranks = packed[4 : 4 + count], 4 + 2 * count, {}
     for rank, length in enumerate(lengths):
@@ -187,7 +187,7 @@ def test_any_text(check, text):
 
 
 def test_the_files_of_this_repository(check):
-    for pattern in ("src/**/*.rs", "docs/*.md", "python/**/*.py"):
+    for pattern in ("src/**/*.rs", "crates/*/src/**/*.rs", "docs/*.md", "python/**/*.py"):
         for path in ROOT.glob(pattern):
             check(path.read_text(encoding="utf-8"))
 
@@ -526,7 +526,7 @@ def test_learning_makes_a_real_run_no_less_sure():
 
 
 def test_an_estimate_is_near_and_exact_where_short():
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("src/**/*.rs")))
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("crates/*/src/**/*.rs")))
     assert estimate_tokens(text[:2_000]) == count_tokens(text[:2_000])
     assert estimate_tokens(text[:5_000]) == pytest.approx(count_tokens(text[:5_000]), rel=0.15)
     assert estimate_tokens(text) == pytest.approx(count_tokens(text), rel=0.05)

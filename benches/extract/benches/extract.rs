@@ -3,7 +3,7 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use loopwright::core::extract::{Events, Parser, Policy, repair_json};
+use loopwright_extract::{Events, Parser, Policy, repair_json};
 use loopwright_extract_bench::{
     CHUNK, SIZES, broken, feed, json_call, json_prose_call, parser, pieces, prose, small_calls, small_reply, xml_call,
 };

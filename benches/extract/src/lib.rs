@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, sync::LazyLock};
 
-use loopwright::core::extract::{Event, Events, Parser, Policy, Signatures};
+use loopwright_extract::{Event, Events, Parser, Policy, Signatures};
 use serde_json::json;
 
 /// How many characters a model's delta has here.

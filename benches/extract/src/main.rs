@@ -4,7 +4,7 @@
 use std::{hint::black_box, time::Duration};
 
 use cpu_time::ThreadTime;
-use loopwright::core::extract::{Events, Parser, Policy, repair_json};
+use loopwright_extract::{Events, Parser, Policy, repair_json};
 use loopwright_extract_bench::{
     CHUNK, SIZES, broken, feed, json_call, json_prose_call, kimi_call, parser, pieces, prose, shapes, small_calls,
     small_reply, tools, xml_call,

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, hint::black_box, time::Instant};
 
-use loopwright::core::guard::{RiskContext, RiskLevel, assess_shell, shell};
+use loopwright_guard::{RiskContext, RiskLevel, assess_shell, shell};
 
 fn main() {
     let context = RiskContext::default();

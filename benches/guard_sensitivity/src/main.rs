@@ -7,7 +7,7 @@
 
 use std::{fs, time::Instant};
 
-use loopwright::core::guard::sensitivity::{Level, classify, redact};
+use loopwright_guard::sensitivity::{Level, classify, redact};
 use serde_json::Value;
 
 fn main() {

@@ -4,10 +4,8 @@
 
 use std::{hint::black_box, time::Instant};
 
-use loopwright::core::{
-    message::{ToolResult, ToolUse},
-    sense::stuck::{Step, StuckDetector, StuckPolicy},
-};
+use loopwright_base::message::{ToolResult, ToolUse};
+use loopwright_monitor::stuck::{Step, StuckDetector, StuckPolicy};
 
 /// Nanoseconds for one of `count`: the best of five.
 fn best(count: usize, mut work: impl FnMut()) -> f64 {

@@ -5,15 +5,8 @@ use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 
 use std::time::Instant;
 
-use loopwright::core::{
-    retrieve::words,
-    sense::{
-        drift::{DriftPolicy, GoalDrift},
-        intent::{SUB_AGENTS, assess_intent},
-        next_step::next_step,
-        signals::signals,
-    },
-};
+use loopwright_lexicon::words;
+use loopwright_monitor::{drift::{DriftPolicy, GoalDrift}, intent::{SUB_AGENTS, assess_intent}, next_step::next_step, signals::signals};
 
 fn main() -> std::io::Result<()> {
     let mut out = BufWriter::new(stdout().lock());

@@ -2,7 +2,7 @@
 
 use cpu_time::ThreadTime;
 
-use loopwright::core::tokens::o200k_base;
+use loopwright_tokens::o200k_base;
 
 use crate::texts::{Class, cut};
 

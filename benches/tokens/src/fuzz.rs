@@ -1,6 +1,6 @@
 //! Drawn texts, ours against `tiktoken-rs`: the tokens must be the same, and the count their number.
 
-use loopwright::core::tokens::{cl100k_base, o200k_base};
+use loopwright_tokens::{cl100k_base, o200k_base};
 
 use crate::texts::Draw;
 

@@ -13,7 +13,7 @@ use std::{io::Write, path::Path};
 
 use cpu_time::ThreadTime;
 
-use loopwright::core::tokens::{cl100k_base, o200k_base};
+use loopwright_tokens::{cl100k_base, o200k_base};
 use texts::Class;
 
 type Count<'a> = Box<dyn FnMut(&str) -> usize + 'a>;

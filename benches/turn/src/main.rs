@@ -4,12 +4,8 @@
 //! measuring (default 5), then `guard` or `plain`: with the guard that the package switches on, or without; then `hooks`
 //! for a hook at each of ten stages, which has nothing to say, or the names of stages.
 
-use loopwright::core::{
-    journal::Run,
-    machine::{Command, Event, EventKind, HookAnswer, HookReply, MachineConfig, Time},
-    message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
-    request::Response,
-};
+use loopwright_machine::{journal::Run, Command, Event, EventKind, HookAnswer, HookReply, MachineConfig, Time};
+use loopwright_base::{message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage}, request::Response};
 
 const ALL: [&str; 10] = [
     "pre_assess",

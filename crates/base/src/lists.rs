@@ -1,0 +1,28 @@
+//! Lists of words in tables of TOML, which machines and rules look words up in.
+
+use std::collections::{HashMap, HashSet};
+
+use toml::de::{DeTable, DeValue};
+
+/// Lists of words by their names, those of a section as `section.name`.
+pub type Lists = HashMap<String, HashSet<String>>;
+
+/// Reads lists of words. A test holds that the tables can be read; of a broken one nothing would be known.
+pub fn lists(table: &str) -> Lists {
+    let mut all = Lists::new();
+    let Ok(table) = DeTable::parse(table) else { return all };
+    let mut waiting: Vec<(String, &DeValue<'_>)> =
+        table.get_ref().iter().map(|(name, value)| (name.get_ref().to_string(), value.get_ref())).collect();
+    while let Some((name, value)) = waiting.pop() {
+        match value {
+            DeValue::Table(section) => waiting
+                .extend(section.iter().map(|(inner, value)| (format!("{name}.{}", inner.get_ref()), value.get_ref()))),
+            DeValue::Array(items) => {
+                let items = items.iter().filter_map(|item| item.get_ref().as_str()).map(str::to_owned);
+                all.entry(name).or_default().extend(items);
+            }
+            _ => {}
+        }
+    }
+    all
+}

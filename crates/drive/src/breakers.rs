@@ -1,0 +1,169 @@
+//! A circuit breaker for each model at a host, and permits to call it.
+//!
+//! Only those in trouble are remembered. A permit that is dropped without an outcome (a cancelled call) gives the
+//! probe's slot back. A request whose own attempts opened a breaker may be its probe at once: three short failures
+//! would else end a run that has an attempt left.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use super::options::ClientOptions;
+use loopwright_base::{
+    breaker::{Breaker, Verdict},
+    error::{Failure, FailureKind},
+};
+
+/// More in trouble than this, and the first closed one is forgotten.
+const MOST: usize = 1024;
+
+#[derive(Debug)]
+struct Known {
+    breaker: Breaker,
+    /// Open, and nobody who was under way then has tried again yet.
+    spare: bool,
+}
+
+impl Known {
+    fn check(&mut self, attempt: u32, now: f64) -> Verdict {
+        let verdict = self.breaker.check(now);
+        let early = matches!(verdict, Verdict::Open { .. }) && attempt > 1 && self.spare;
+        if early && self.breaker.probe_early() {
+            self.spare = false;
+            return Verdict::Probe;
+        }
+        verdict
+    }
+
+    fn failed(&mut self, now: f64) {
+        let was_closed = self.breaker.is_closed();
+        self.breaker.failure(now);
+        self.spare = was_closed && !self.breaker.is_closed();
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Breakers {
+    known: Mutex<HashMap<Arc<str>, Known>>,
+    epoch: Instant,
+    threshold: u32,
+    cooldown: f64,
+}
+
+impl Breakers {
+    pub(super) fn new(options: &ClientOptions) -> Self {
+        Self {
+            known: Mutex::default(),
+            epoch: Instant::now(),
+            threshold: options.breaker_threshold,
+            cooldown: options.breaker_cooldown,
+        }
+    }
+
+    /// Leave to call `whom` for the `attempt`-th time with the same request, or why not.
+    pub(super) fn enter<'a>(&'a self, whom: &'a Arc<str>, attempt: u32) -> Result<Permit<'a>, Failure> {
+        let verdict =
+            self.with(|known| known.get_mut(whom).map_or(Verdict::Closed, |known| known.check(attempt, self.now())));
+        match verdict {
+            Verdict::Closed => Ok(Permit { breakers: self, whom, probe: false, open: true }),
+            Verdict::Probe => Ok(Permit { breakers: self, whom, probe: true, open: true }),
+            Verdict::Open { retry_after } => {
+                let mut failure = Failure::new(
+                    FailureKind::BreakerOpen,
+                    format!(
+                        "{whom} failed {} times in a row and is left alone for now: nothing was sent",
+                        self.threshold
+                    ),
+                );
+                // While another call probes there is no telling when; asking all the time would not help.
+                failure.retry_after = Some(if retry_after > 0.0 { retry_after } else { 0.5 });
+                Err(failure)
+            }
+        }
+    }
+
+    /// Forgets the failures of all models at `host`.
+    pub(super) fn forget(&self, host: &str) {
+        self.with(|known| known.retain(|whom, _| whom.rsplit_once(" at ").is_none_or(|(_, at)| at != host)));
+    }
+
+    fn now(&self) -> f64 {
+        self.epoch.elapsed().as_secs_f64()
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Arc<str>, Known>) -> T) -> T {
+        act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Leave to make one call.
+pub(super) struct Permit<'a> {
+    breakers: &'a Breakers,
+    whom: &'a Arc<str>,
+    probe: bool,
+    open: bool,
+}
+
+impl Permit<'_> {
+    /// An answer came, be it that it declined.
+    pub(super) fn answered(mut self) {
+        self.open = false;
+        self.breakers.with(|known| {
+            if let Some(Known { breaker, .. }) = known.get_mut(self.whom)
+                && (self.probe || breaker.is_closed())
+            {
+                breaker.success();
+                if breaker.is_fresh() {
+                    known.remove(self.whom);
+                }
+            }
+        });
+    }
+
+    /// The call failed: counts, if the failure says something about the health of who was called.
+    pub(super) fn failed(mut self, failure: &Failure) {
+        use FailureKind as Kind;
+        let declined = failure.status.is_some_and(|status| (300..500).contains(&status));
+        match failure.kind {
+            _ if declined => self.answered(),
+            Kind::Connect | Kind::Timeout | Kind::Server | Kind::Overloaded | Kind::Cut => {
+                self.open = false;
+                let now = self.breakers.now();
+                self.breakers.with(|known| {
+                    if known.len() >= MOST
+                        && !known.contains_key(self.whom)
+                        && let Some(old) =
+                            known.iter().find(|(_, old)| old.breaker.is_closed()).map(|(whom, _)| whom.clone())
+                    {
+                        known.remove(&old);
+                    }
+                    let whom = known.entry(self.whom.clone()).or_insert_with(|| Known {
+                        breaker: Breaker::new(self.breakers.threshold, self.breakers.cooldown),
+                        spare: false,
+                    });
+                    // A straggler from before the breaker opened must not pass for the probe.
+                    if self.probe || whom.breaker.is_closed() {
+                        whom.failed(now);
+                    }
+                });
+            }
+            Kind::RateLimited | Kind::BadRequest | Kind::Auth | Kind::Quota => self.answered(),
+            // Says nothing about its health; dropping the permit frees the slot.
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        if self.open && self.probe {
+            self.breakers.with(|known| {
+                if let Some(Known { breaker, .. }) = known.get_mut(self.whom) {
+                    breaker.cancelled();
+                }
+            });
+        }
+    }
+}

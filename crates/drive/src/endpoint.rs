@@ -1,0 +1,489 @@
+//! Where a model lives: from a name such as `anthropic:claude-sonnet-4-5` to an address, headers and a wire.
+//!
+//! All that can be wrong with a name, a key or an address is said here, before anything is sent. Keys are held in a
+//! type that never prints itself.
+
+use std::{fmt, net::IpAddr, sync::Arc};
+
+use reqwest::{
+    Url,
+    header::{self, HeaderMap, HeaderName, HeaderValue},
+};
+
+use super::provider::{self, KeyRule, PROVIDERS, Provider};
+use loopwright_base::{
+    error::{Error, Result},
+    message::Wire,
+};
+
+/// Text that must not be seen: a key. `Debug` prints `***`, and there is no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// Keeps `text` from being seen.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// What a caller may set beside the model's name.
+#[derive(Clone, Default)]
+pub struct EndpointOptions {
+    /// Another server than the provider's own: with or without a slash at the end, with or without `/v1`.
+    pub base_url: Option<String>,
+    /// The key, if it shall not come from the environment.
+    pub api_key: Option<String>,
+    /// Headers to add or to replace. Their values count as secrets.
+    pub headers: Vec<(String, String)>,
+}
+
+impl fmt::Debug for EndpointOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| (name, Hidden)).collect();
+        f.debug_struct("EndpointOptions")
+            .field("base_url", &self.base_url.as_deref().map(without_secrets))
+            .field("api_key", &self.api_key.as_ref().map(|_| Hidden))
+            .field("headers", &headers)
+            .finish()
+    }
+}
+
+struct Hidden;
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Where a model lives and how to speak to it. Parsed once, used for every call.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The protocol.
+    pub wire: Wire,
+    /// The provider's name, for messages.
+    pub name: Arc<str>,
+    /// The full address that requests go to; `None` for the offline model.
+    pub url: Option<Url>,
+    /// `host:port`.
+    pub host: Arc<str>,
+    /// `model at host:port`: what circuit breakers are kept by. One model of a gateway may be down while others answer.
+    pub breaker: Arc<str>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) secrets: Vec<Secret>,
+}
+
+/// This many bytes of a key's beginning are taken for the key.
+const TELLING: usize = 12;
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values are marked sensitive where they may be secret, and print as `Sensitive`.
+        f.debug_struct("Endpoint")
+            .field("name", &self.name)
+            .field("wire", &self.wire)
+            .field("url", &self.url.as_ref().map(|url| without_secrets(url.as_str())))
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the circuit breaker of a model at a host is kept by.
+fn breaker_of(model: &str, host: &str) -> Arc<str> {
+    format!("{model} at {host}").into()
+}
+
+impl Endpoint {
+    /// The endpoint and the model's own name for `provider:model`, with what `env` gives for the usual variables.
+    pub fn resolve(
+        model: &str,
+        options: &EndpointOptions,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<(Self, String)> {
+        let (provider, model) = split(model)?;
+        let env = |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        if provider.wire == Wire::Offline {
+            if model != "extractive" {
+                return Err(Error::usage("unknown_model", format!("there is no offline model {model:?}"))
+                    .hint("the offline model is offline:extractive"));
+            }
+            return Ok((Self::offline(), model.to_owned()));
+        }
+        let base = options
+            .base_url
+            .clone()
+            .map(|text| ("base_url", text))
+            .or_else(|| provider.base_variable.and_then(|name| env(name).map(|text| (name, text))));
+        let (from, text) = match base {
+            Some((name, text)) if name == "OLLAMA_HOST" => (name, provider::ollama_host(&text)),
+            Some(base) => base,
+            None => (provider.name, provider.base.to_owned()),
+        };
+        let base = parse_base(from, &text)?;
+        let wire = provider.wire_at(&base);
+        let url = provider::full_url(base, wire);
+        let host = host_key(&url);
+
+        let mut endpoint = Self {
+            wire,
+            name: provider.name.into(),
+            url: None,
+            breaker: breaker_of(model, &host),
+            host,
+            headers: HeaderMap::with_capacity(8),
+            secrets: Vec::new(),
+        };
+        endpoint.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if wire == Wire::Anthropic {
+            endpoint.headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        }
+        let own_auth = options.headers.iter().any(|(name, _)| {
+            ["authorization", "x-api-key", "api-key"].iter().any(|known| name.trim().eq_ignore_ascii_case(known))
+        });
+        let key = match (options.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty()), provider.key) {
+            (Some(key), _) => Some(("api_key", key.to_owned())),
+            (None, KeyRule::Needed(variable)) => env(variable).map(|key| (variable, key)),
+            (None, KeyRule::NotNeeded) => None,
+        };
+        match (key, provider.key) {
+            (Some((from, key)), _) => endpoint.set_key(from, &key)?,
+            (None, KeyRule::Needed(variable)) if !own_auth && !is_loopback(&url) => {
+                return Err(Error::usage(
+                    "missing_key",
+                    format!("{} needs a key: {variable} is not set", provider.name),
+                )
+                .hint(format!("export {variable}=..., or pass api_key")));
+            }
+            _ => {}
+        }
+        for (name, value) in &options.headers {
+            endpoint.set_header(name, value)?;
+        }
+        endpoint.url = Some(url);
+        Ok((endpoint, model.to_owned()))
+    }
+
+    /// [`resolve`](Self::resolve) with the environment of the process.
+    pub fn from_env(model: &str, options: &EndpointOptions) -> Result<(Self, String)> {
+        Self::resolve(model, options, |name| std::env::var(name).ok())
+    }
+
+    /// The same place for another model.
+    #[must_use]
+    pub fn for_model(&self, model: &str) -> Self {
+        Self { breaker: breaker_of(model, &self.host), ..self.clone() }
+    }
+
+    /// The endpoint of the offline model: nothing is ever sent.
+    pub fn offline() -> Self {
+        Self {
+            wire: Wire::Offline,
+            name: "offline".into(),
+            url: None,
+            host: "offline".into(),
+            breaker: "offline".into(),
+            headers: HeaderMap::new(),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// The headers that every request carries; secret values are marked as sensitive.
+    pub const fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// `text` with every key of this endpoint replaced by `***`, also where only its beginning is left of it.
+    pub fn scrub(&self, mut text: String) -> String {
+        for secret in &self.secrets {
+            let secret = secret.reveal();
+            // Shorter values stand in ordinary words, and are no keys.
+            if secret.len() < 6 {
+                continue;
+            }
+            // A text that quotes another may have cut the key short.
+            let head = secret.get(..TELLING).unwrap_or(secret);
+            if !text.contains(head) {
+                continue;
+            }
+            let mut clean = String::with_capacity(text.len());
+            let mut rest = text.as_str();
+            while let Some(at) = rest.find(head) {
+                let found = &rest[at..];
+                let same = found.bytes().zip(secret.bytes()).take_while(|(left, right)| left == right).count();
+                clean.push_str(&rest[..at]);
+                clean.push_str("***");
+                // Equal bytes may end inside a character of the text if the secret is not ASCII.
+                let end = (same..=found.len()).find(|end| found.is_char_boundary(*end)).unwrap_or(found.len());
+                rest = &found[end..];
+            }
+            clean.push_str(rest);
+            text = clean;
+        }
+        text
+    }
+
+    fn set_key(&mut self, from: &str, key: &str) -> Result<()> {
+        self.secrets.push(Secret::new(key));
+        let (name, text) = match self.wire {
+            Wire::Anthropic => (HeaderName::from_static("x-api-key"), key.to_owned()),
+            _ => (header::AUTHORIZATION, format!("Bearer {key}")),
+        };
+        self.headers.insert(name, secret_value(&text).ok_or_else(|| bad_key(from))?);
+        Ok(())
+    }
+
+    fn set_header(&mut self, name: &str, value: &str) -> Result<()> {
+        let key = HeaderName::try_from(name.trim()).map_err(|_| {
+            Error::usage("invalid_header", format!("{name:?} is no name of a header"))
+                .hint("use letters, digits and dashes")
+        })?;
+        let held = secret_value(value.trim()).ok_or_else(|| {
+            Error::usage("invalid_header", format!("the value of the header {key} has bytes that no header may have"))
+                .hint("look for line breaks and characters beyond ASCII")
+        })?;
+        // `Bearer` and its like stand before the secret, and in ordinary words.
+        for part in value.split_whitespace().filter(|part| !["Bearer", "Basic"].contains(part)) {
+            self.secrets.push(Secret::new(part));
+        }
+        self.headers.insert(key, held);
+        Ok(())
+    }
+}
+
+fn secret_value(text: &str) -> Option<HeaderValue> {
+    // Visible ASCII alone: others pass the type but no server.
+    let mut value = HeaderValue::from_str(text).ok().filter(|_| text.is_ascii())?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn bad_key(from: &str) -> Error {
+    Error::usage("invalid_key", format!("the key from {from} has bytes that no header may have"))
+        .hint("look for line breaks, quotes and spaces that were copied along")
+}
+
+fn split(model: &str) -> Result<(&'static Provider, &str)> {
+    let text = model.trim();
+    let Some((provider, name)) = text.split_once(':') else {
+        let guess = provider::guess(text);
+        let example = guess.map_or_else(|| "anthropic:claude-sonnet-4-5".to_owned(), |name| format!("{name}:{text}"));
+        return Err(Error::usage("unknown_model", format!("{text:?} does not say which provider serves it"))
+            .hint(format!("write provider:model, such as {example}")));
+    };
+    let found = PROVIDERS.iter().find(|known| known.name == provider.trim()).ok_or_else(|| {
+        let known: Vec<&str> = PROVIDERS.iter().map(|known| known.name).collect();
+        let hint = match provider::nearest(provider.trim()) {
+            Some(near) => format!("did you mean {near}? "),
+            None => String::new(),
+        };
+        Error::usage("unknown_provider", format!("there is no provider {provider:?}"))
+            .hint(format!("{hint}known are {}", known.join(", ")))
+    })?;
+    if name.trim().is_empty() {
+        return Err(Error::usage("unknown_model", format!("{text:?} names no model"))
+            .hint(format!("write {}:model", found.name)));
+    }
+    Ok((found, name.trim()))
+}
+
+fn parse_base(from: &str, text: &str) -> Result<Url> {
+    let shown = without_secrets(text);
+    let wrong = |why: &str| {
+        Error::usage("invalid_url", format!("{from} {shown:?} {why}"))
+            .hint("give http:// or https:// and a host, such as http://localhost:8000/v1")
+    };
+    let url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is no URL: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("is neither http nor https"));
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(wrong("names no host"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Error::usage("invalid_url", format!("{from} {shown:?} holds a user name or a password"))
+            .hint("send them in an authorization header instead"));
+    }
+    Ok(url)
+}
+
+/// A URL as it may be shown: without user, password, query and fragment.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let end = text.find(['?', '#']).unwrap_or(text.len());
+    let text = &text[..end];
+    match text.rfind('@') {
+        Some(at) => {
+            let scheme = text.find("://").map_or(0, |colon| colon + 3);
+            format!("{}***{}", &text[..scheme.min(at)], &text[at..])
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// `host:port` of a URL.
+pub(crate) fn host_key(url: &Url) -> Arc<str> {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default()).into()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-very-secret-123";
+
+    fn resolve(model: &str, base: Option<&str>, env: &[(&str, &str)]) -> Result<(Endpoint, String)> {
+        let options = EndpointOptions { base_url: base.map(str::to_owned), ..EndpointOptions::default() };
+        Endpoint::resolve(model, &options, |name| {
+            env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn url(model: &str, base: Option<&str>, env: &[(&str, &str)]) -> (String, Wire) {
+        let (endpoint, _) = resolve(model, base, env).unwrap();
+        (endpoint.url.as_ref().unwrap().to_string(), endpoint.wire)
+    }
+
+    #[test]
+    fn names_become_addresses() {
+        let keys = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY), ("OPENROUTER_API_KEY", KEY)];
+        for (model, address, wire) in [
+            ("anthropic:m", "https://api.anthropic.com/v1/messages", Wire::Anthropic),
+            ("openai:m", "https://api.openai.com/v1/responses", Wire::OpenaiResponses),
+            ("openai-chat:m", "https://api.openai.com/v1/chat/completions", Wire::OpenaiChat),
+            ("openai-responses:m", "https://api.openai.com/v1/responses", Wire::OpenaiResponses),
+            ("openrouter:a/b:free", "https://openrouter.ai/api/v1/chat/completions", Wire::OpenaiChat),
+            ("ollama:llama3:8b", "http://localhost:11434/v1/chat/completions", Wire::OpenaiChat),
+            ("vllm:m", "http://localhost:8000/v1/chat/completions", Wire::OpenaiChat),
+            ("llamacpp:m", "http://localhost:8080/v1/chat/completions", Wire::OpenaiChat),
+        ] {
+            assert_eq!(url(model, None, &keys), (address.to_owned(), wire), "{model}");
+        }
+        assert_eq!(resolve("ollama:llama3:8b", None, &[]).unwrap().1, "llama3:8b");
+        let (offline, model) = resolve("offline:extractive", None, &[]).unwrap();
+        assert_eq!((offline.wire, offline.url, model.as_str()), (Wire::Offline, None, "extractive"));
+    }
+
+    #[test]
+    fn base_urls_come_in_every_form() {
+        let keys = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
+        for base in ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/", " http://h:1/v1 "] {
+            assert_eq!(url("anthropic:m", Some(base), &keys).0, "http://h:1/v1/messages");
+            let chat = ("http://h:1/v1/chat/completions".to_owned(), Wire::OpenaiChat);
+            assert_eq!(url("openai:m", Some(base), &keys), chat, "compatible servers speak chat completions");
+            assert_eq!(url("openai-responses:m", Some(base), &keys).0, "http://h:1/v1/responses");
+        }
+        let own = url("openai:m", Some("https://api.openai.com/v1/"), &keys);
+        assert_eq!(own, ("https://api.openai.com/v1/responses".to_owned(), Wire::OpenaiResponses));
+        for (base, address) in [
+            ("https://g.example/v1beta/openai/", "https://g.example/v1beta/openai/chat/completions"),
+            ("https://g.example/custom", "https://g.example/custom/chat/completions"),
+            ("https://g.example/x/chat/completions", "https://g.example/x/chat/completions"),
+            ("https://a.example/openai/v1?api-version=2", "https://a.example/openai/v1/chat/completions?api-version=2"),
+        ] {
+            assert_eq!(url("openai:m", Some(base), &keys).0, address);
+        }
+        let gateway = url("anthropic:m", Some("https://gate.example/anthropic"), &keys).0;
+        assert_eq!(gateway, "https://gate.example/anthropic/v1/messages");
+    }
+
+    #[test]
+    fn the_environment_names_servers_and_keys() {
+        let env = [("OPENAI_API_KEY", KEY), ("OPENAI_BASE_URL", "http://10.0.0.5:9/v1")];
+        let (endpoint, _) = resolve("openai:m", None, &env).unwrap();
+        assert_eq!(endpoint.url.as_ref().unwrap().as_str(), "http://10.0.0.5:9/v1/chat/completions");
+        assert_eq!(endpoint.host.as_ref(), "10.0.0.5:9");
+        assert_eq!(endpoint.headers["authorization"], format!("Bearer {KEY}").as_str());
+        for (value, address) in [
+            ("0.0.0.0", "http://127.0.0.1:11434/v1/chat/completions"),
+            ("box:99", "http://box:99/v1/chat/completions"),
+            (":99", "http://localhost:99/v1/chat/completions"),
+            ("https://box.example", "https://box.example/v1/chat/completions"),
+        ] {
+            assert_eq!(url("ollama:m", None, &[("OLLAMA_HOST", value)]).0, address, "{value}");
+        }
+        let (vllm, _) = resolve("vllm:m", None, &env).unwrap();
+        assert!(!vllm.headers.contains_key("authorization"), "OPENAI_API_KEY belongs to OpenAI");
+    }
+
+    #[test]
+    fn keys_are_needed_away_from_this_machine() {
+        let error = resolve("anthropic:m", None, &[("ANTHROPIC_API_KEY", " ")]).unwrap_err();
+        assert_eq!(error.code, "missing_key");
+        assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
+        for base in ["http://localhost:1", "http://127.0.0.1:1/v1", "http://[::1]:1"] {
+            let (endpoint, _) = resolve("openai:m", Some(base), &[]).unwrap();
+            assert!(!endpoint.headers.contains_key("authorization"));
+            let (endpoint, _) = resolve("anthropic:m", Some(base), &[("ANTHROPIC_API_KEY", KEY)]).unwrap();
+            assert_eq!(endpoint.headers["x-api-key"], KEY);
+            assert_eq!(endpoint.headers["anthropic-version"], "2023-06-01");
+        }
+        assert_eq!(resolve("openai:m", Some("http://localhost.example.org"), &[]).unwrap_err().code, "missing_key");
+    }
+
+    #[test]
+    fn mistakes_are_told_with_what_to_do() {
+        for (model, base, code, says) in [
+            ("gpt-5", None, "unknown_model", "openai:gpt-5"),
+            ("claude-x", None, "unknown_model", "anthropic:claude-x"),
+            ("foo", None, "unknown_model", "provider:model"),
+            ("antropic:m", None, "unknown_provider", "did you mean anthropic?"),
+            ("zzz:m", None, "unknown_provider", "known are anthropic, "),
+            ("ollama:", None, "unknown_model", "names no model"),
+            ("offline:x", None, "unknown_model", "offline:extractive"),
+            ("ollama:m", Some("localhost:8000"), "invalid_url", "http"),
+            ("ollama:m", Some("ftp://h/"), "invalid_url", "neither http nor https"),
+            ("ollama:m", Some("http://"), "invalid_url", "no URL"),
+            ("ollama:m", Some("http://me:hunter22@h/"), "invalid_url", "user name"),
+        ] {
+            let error = resolve(model, base, &[]).unwrap_err();
+            assert_eq!(error.code, code, "{model}: {error}");
+            assert!(error.to_string().contains(says), "{error}");
+            assert!(!error.to_string().contains("hunter22"), "{error}");
+        }
+    }
+
+    #[test]
+    fn keys_are_never_printed() {
+        let options = EndpointOptions {
+            api_key: Some(KEY.into()),
+            headers: vec![("X-Team".into(), "team-secret".into())],
+            base_url: Some("https://h.example/v1?sig=url-secret".into()),
+        };
+        let (endpoint, _) = Endpoint::resolve("openai:m", &options, |_| None).unwrap();
+        for text in [format!("{options:?}"), format!("{endpoint:?}"), format!("{:#?}", endpoint.headers())] {
+            assert!(!text.contains("secret"), "{text}");
+        }
+        assert_eq!(endpoint.scrub(format!("bad key {KEY} of team-secret")), "bad key *** of ***");
+        assert_eq!(endpoint.scrub(format!("{KEY}{KEY}, cut: {}", &KEY[..14])), "******, cut: ***");
+        assert_eq!(endpoint.scrub("sk-very-other".to_owned()), "sk-very-other");
+
+        for bad in ["sk-se\ncret", "sk-s\u{e9}cret"] {
+            let options = EndpointOptions { api_key: Some(bad.into()), ..EndpointOptions::default() };
+            let error = Endpoint::resolve("openai:m", &options, |_| None).unwrap_err();
+            assert_eq!(error.code, "invalid_key");
+            assert!(!format!("{error:?}").contains("sk-s"), "{error}");
+        }
+        // A line break at the end, as `cat key.txt` gives it, does no harm.
+        let options = EndpointOptions { api_key: Some(format!("{KEY}\n")), ..EndpointOptions::default() };
+        assert!(Endpoint::resolve("openai:m", &options, |_| None).is_ok());
+    }
+}

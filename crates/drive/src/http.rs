@@ -1,0 +1,640 @@
+//! One call of a model over HTTP: a body out, deltas while they come, one response or one typed failure at the end.
+//!
+//! Nothing is tried again here; that is the machine's to decide. Dropping the future of a call cancels it and closes
+//! its connection. Keys never get into a failure's words, and memory is bounded whatever the server sends.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use reqwest::{
+    Method, Request, Url, Version,
+    header::{self, HeaderMap},
+};
+use tokio::time::Sleep;
+
+pub use super::options::{ClientOptions, RootSource, Timeouts};
+use super::{
+    answer::{self, BodyKind},
+    breakers::Breakers,
+    endpoint::{Endpoint, without_secrets},
+    fetch::RobotsCache,
+    incoming::{Incoming, too_long},
+    kept,
+    options::{Deadlines, limit},
+    proxies::Proxies,
+    tls, trouble,
+    under_way::Watch,
+};
+use loopwright_base::{
+    error::{Failure, FailureKind},
+    json::Fields,
+    request::{Delta, Response},
+};
+use loopwright_wire::{self as wire, stream::Stream};
+
+/// No answer may be longer.
+pub const MAX_BODY_BYTES: usize = 64 << 20;
+/// Of an answer that is no success, this much is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+/// And awaited this long.
+const ERROR_PATIENCE: Duration = Duration::from_secs(2);
+/// This much of a wrong body is quoted.
+const QUOTED_CHARS: usize = 200;
+/// At most this many pieces of a stream are taken before their deltas are handed out.
+const MAX_BATCH: usize = 64;
+/// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
+const END_PATIENCE: Duration = Duration::from_millis(20);
+
+/// After the end of an answer was said, what may still come (its usage, the mark that the stream is over) is awaited this
+/// long. It comes with the next packet, or not at all.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// A call that failed.
+#[derive(Clone, Debug)]
+pub struct CallFailure {
+    /// What went wrong.
+    pub failure: Failure,
+    /// Whether text, reasoning or a tool use was handed out before: a repetition would be seen.
+    pub visible: bool,
+    /// What had come until then and can stand in a history.
+    pub partial: Option<Response>,
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.failure.message)
+    }
+}
+
+impl std::error::Error for CallFailure {}
+
+impl From<Failure> for CallFailure {
+    fn from(failure: Failure) -> Self {
+        Self { failure, visible: false, partial: None }
+    }
+}
+
+/// The HTTP client: connections that are kept, a breaker for each model at a host. Cloning shares both.
+///
+/// A client belongs to the tokio runtime in which it is first used.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    options: ClientOptions,
+    breakers: Breakers,
+    /// Built when first needed, one for each connect limit in use, with and without TLS.
+    clients: Mutex<Vec<(Flavour, reqwest::Client)>>,
+    robots: RobotsCache,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Models behind plain HTTP.
+    Plain,
+    /// Models behind TLS.
+    Tls,
+    /// Pages of the web.
+    Pages,
+    /// Pages, private addresses included.
+    AllPages,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Flavour {
+    purpose: Purpose,
+    connect: Duration,
+}
+
+/// More connect limits in one process than this share one client.
+const MAX_CLIENTS: usize = 16;
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new(ClientOptions::default())
+    }
+}
+
+impl Client {
+    /// A client. Opens and reads nothing yet: a wrong path or proxy is an error of the first call that needs it.
+    pub fn new(options: ClientOptions) -> Self {
+        let breakers = Breakers::new(&options);
+        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default() }))
+    }
+
+    /// A client with what the environment of the process says.
+    pub fn from_env() -> Self {
+        Self::new(ClientOptions::from_env(|name| std::env::var(name).ok()))
+    }
+
+    /// The client of this process, built from the environment when first asked for; a forked child has its own.
+    pub fn shared() -> Self {
+        let Ok(client) = Self::shared_or(|| Ok::<_, Infallible>(Self::from_env()));
+        client
+    }
+
+    /// The client of this process, which `build` builds when it is first asked for. No lock is held meanwhile.
+    pub fn shared_or<E>(build: impl FnOnce() -> Result<Self, E>) -> Result<Self, E> {
+        let process = std::process::id();
+        let ours = |shared: &Option<(u32, Self)>| match shared {
+            Some((owner, client)) if *owner == process => Some(client.clone()),
+            _ => None,
+        };
+        if let Some(client) = ours(&shared()) {
+            return Ok(client);
+        }
+        let client = build()?;
+        let mut shared = shared();
+        if let Some(client) = ours(&shared) {
+            return Ok(client);
+        }
+        // The parent's connections are not ours to close.
+        std::mem::forget(shared.replace((process, client.clone())));
+        Ok(client)
+    }
+
+    /// Forgets the failures of all models at `host` (`name:port`), as if it had never been called: a server that starts
+    /// where another one stood does not answer for it.
+    pub fn forget(host: &str) {
+        let shared = shared().as_ref().filter(|(owner, _)| *owner == std::process::id()).map(|(_, ours)| ours.clone());
+        if let Some(client) = shared {
+            client.0.breakers.forget(host);
+        }
+    }
+
+    /// What it was built with.
+    pub fn options(&self) -> &ClientOptions {
+        &self.0.options
+    }
+
+    /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as the
+    /// server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; a server that answers whole where a
+    /// stream was asked for gives no deltas, only the response.
+    pub async fn call(
+        &self,
+        endpoint: &Endpoint,
+        body: impl Into<Bytes>,
+        stream: bool,
+        attempt: u32,
+        limits: &Timeouts,
+        watch: impl Watch,
+    ) -> Result<Response, CallFailure> {
+        let permit = self.0.breakers.enter(&endpoint.breaker, attempt)?;
+        let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
+        match call.run(self, body.into()).await {
+            Ok(response) => {
+                permit.answered();
+                Ok(response)
+            }
+            Err((mut failure, partial)) => {
+                if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
+                    failure = trouble::behind_proxy(failure, variable, &proxy);
+                }
+                failure.message = endpoint.scrub(failure.message);
+                failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
+                permit.failed(&failure);
+                Err(CallFailure { failure, visible: call.visible, partial })
+            }
+        }
+    }
+
+    /// The proxy that requests to `url` go through, with the variable it comes from.
+    pub(super) fn proxy_of(&self, url: &Url) -> Option<(&'static str, Url)> {
+        let proxies = Proxies::new(&self.0.options).ok()?;
+        proxies.of(url).map(|(variable, proxy)| (variable, proxy.clone()))
+    }
+
+    /// The connections to models, with or without TLS.
+    fn connections(&self, tls: bool, connect: Duration) -> Result<reqwest::Client, Failure> {
+        // A proxy may itself be reached by TLS.
+        let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
+        let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
+        self.built(Flavour { purpose, connect }, |builder| builder)
+    }
+
+    /// What sites said may be fetched.
+    pub(super) fn robots(&self) -> &RobotsCache {
+        &self.0.robots
+    }
+
+    /// The connections that pages are fetched over, finished by `finish` when first needed.
+    pub(super) fn page_connections(
+        &self,
+        allow_private: bool,
+        connect: Duration,
+        finish: impl FnOnce(reqwest::ClientBuilder, &ClientOptions) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
+        let purpose = if allow_private { Purpose::AllPages } else { Purpose::Pages };
+        self.built(Flavour { purpose, connect }, |builder| finish(builder, &self.0.options))
+    }
+
+    fn built(
+        &self,
+        flavour: Flavour,
+        finish: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Result<reqwest::Client, Failure> {
+        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == flavour) {
+            return Ok(client.clone());
+        }
+        if clients.len() >= MAX_CLIENTS
+            && let Some((_, client)) = clients.iter().find(|(known, _)| known.purpose == flavour.purpose)
+        {
+            return Ok(client.clone());
+        }
+        let client = finish(builder(&self.0.options, flavour.purpose)?)
+            .connect_timeout(flavour.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("no HTTP client: {error}")))?;
+        clients.push((flavour, client.clone()));
+        Ok(client)
+    }
+}
+
+/// The client of a process, with the process's number.
+fn shared() -> MutexGuard<'static, Option<(u32, Client)>> {
+    static SHARED: Mutex<Option<(u32, Client)>> = Mutex::new(None);
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A reqwest client with our trust, proxies and pool.
+fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
+    let tls = match purpose {
+        Purpose::Plain => tls::trusting_nobody()?,
+        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::trusting(options)?,
+    };
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .user_agent(concat!("loopwright/", env!("CARGO_PKG_VERSION")))
+        .tcp_nodelay(true)
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(60))
+        // A connection that died unseen is found while an answer is awaited, not after it failed to come.
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .http2_keep_alive_timeout(Duration::from_secs(20))
+        .connector_layer(kept::Noting)
+        .no_proxy();
+    let proxies = Proxies::new(options)?;
+    if !proxies.is_empty() {
+        builder = builder.proxy(reqwest::Proxy::custom(move |url| proxies.of(url).map(|(_, proxy)| proxy.clone())));
+    }
+    Ok(builder)
+}
+
+/// A call under way.
+struct Call<'a, W> {
+    endpoint: &'a Endpoint,
+    stream: bool,
+    deadlines: Deadlines,
+    watch: W,
+    visible: bool,
+}
+
+type Broken = (Failure, Option<Response>);
+
+impl<W: Watch> Call<'_, W> {
+    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, Broken> {
+        let Some(url) = &self.endpoint.url else {
+            let message = "the offline model needs no network: answer its requests without a call";
+            return Err((Failure::new(FailureKind::Usage, message), None));
+        };
+        let whole = |failure: Failure| (failure, None);
+        let connections =
+            client.connections(url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
+        let request = || {
+            let mut request = Request::new(Method::POST, url.clone());
+            *request.headers_mut() = self.endpoint.headers.clone();
+            *request.body_mut() = Some(body.clone().into());
+            request
+        };
+
+        let sleep = tokio::time::sleep_until(self.deadlines.next().into());
+        tokio::pin!(sleep);
+        let sent = tokio::select! {
+            biased;
+            sent = kept::execute(&connections, request(), || Some(request())) => {
+                sent.map_err(|error| whole(trouble::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
+            }
+            () = &mut sleep => return Err((self.timed_out(), None)),
+        };
+        self.deadlines.came();
+        // From here on limits only move away, so that the timer need not follow each piece.
+        sleep.as_mut().reset(self.deadlines.next().into());
+        if !sent.status().is_success() {
+            return Err((Box::pin(self.refused(sent, sleep)).await, None));
+        }
+        let id = answer::request_id(sent.headers());
+        self.read(sent, sleep).await.map_err(|(mut failure, partial)| {
+            failure.request_id = failure.request_id.or(id);
+            (failure, partial)
+        })
+    }
+
+    async fn read(&mut self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, Broken> {
+        let whole = |failure: Failure| (failure, None);
+        let mut first = None;
+        let mut kind = answer::body_kind(sent.headers());
+        let mut sent = Incoming::new(sent, MAX_BODY_BYTES, &self.endpoint.host).map_err(whole)?;
+        // The headers may be wrong: gateways call streams JSON, and whole answers streams.
+        if kind != BodyKind::Html {
+            // An empty piece says nothing about what follows; but it counts.
+            let mut blank = 0_usize;
+            while first.is_none() {
+                let Some(piece) = self.piece(&mut sent, sleep.as_mut()).await.map_err(whole)? else { break };
+                blank = blank.saturating_add(piece.len());
+                if blank > MAX_BODY_BYTES {
+                    return Err(whole(too_long(MAX_BODY_BYTES)));
+                }
+                if !piece.trim_ascii().is_empty() {
+                    kind = answer::sniff(&piece, self.stream || kind == BodyKind::Events);
+                    first = Some(piece);
+                }
+            }
+        }
+        if kind == BodyKind::Events {
+            // Apart, so that whole answers need not have the room.
+            Box::pin(self.read_stream(sent, sleep, first)).await
+        } else {
+            self.read_whole(sent, sleep, first, kind == BodyKind::Html).await.map_err(whole)
+        }
+    }
+
+    async fn read_stream(
+        &mut self,
+        mut sent: Incoming,
+        mut sleep: Pin<&mut Sleep>,
+        mut first: Option<Bytes>,
+    ) -> Result<Response, Broken> {
+        let mut stream = Stream::new(self.endpoint.wire);
+        let mut read = 0_usize;
+        // Until when something may still come of an answer that has ended.
+        let mut last_words = None;
+        loop {
+            let mut piece = if let Some(piece) = first.take() {
+                Some(piece)
+            } else {
+                let next = self.piece(&mut sent, sleep.as_mut());
+                let next = match last_words {
+                    Some(until) => tokio::time::timeout_at(until, next).await.unwrap_or(Ok(None)),
+                    None => next.await,
+                };
+                match next {
+                    Ok(piece) => piece,
+                    Err(_) if stream.is_ended() => None,
+                    Err(failure) => return Err((failure, stream.partial())),
+                }
+            };
+            // What has come at once is handed out at once.
+            let mut deltas = Vec::new();
+            let mut pieces = 0;
+            let fed = loop {
+                let Some(bytes) = &piece else { break stream.finish(&mut deltas).map(Some) };
+                read = read.saturating_add(bytes.len());
+                if read > MAX_BODY_BYTES && !stream.is_ended() {
+                    break Err(too_long(MAX_BODY_BYTES));
+                }
+                if read > MAX_BODY_BYTES {
+                    piece = None;
+                    continue;
+                }
+                if let Err(failure) = stream.feed(bytes, &mut deltas) {
+                    break Err(failure);
+                }
+                pieces += 1;
+                if stream.is_done() || pieces >= MAX_BATCH {
+                    break Ok(None);
+                }
+                match sent.chunk(&self.endpoint.host).now_or_never() {
+                    Some(Ok(next)) => piece = next,
+                    Some(Err(_)) if stream.is_ended() => piece = None,
+                    Some(Err(failure)) => break Err(failure),
+                    None => break Ok(None),
+                }
+            };
+            if stream.is_ended() && (last_words.is_none() || !deltas.is_empty()) {
+                last_words = Some(tokio::time::Instant::now() + LAST_WORDS);
+            }
+            self.hand_out(deltas);
+            if let Some(usage) = stream.reported() {
+                self.watch.used(usage);
+            }
+            match fed {
+                Err(failure) if piece.is_none() && read == 0 => {
+                    let failure = Failure { message: "the answer is empty".to_owned(), ..failure };
+                    return Err((failure, None));
+                }
+                Err(failure) => return Err((failure, stream.partial())),
+                Ok(Some(response)) => return Ok(response),
+                Ok(None) if stream.is_done() => break,
+                Ok(None) => {}
+            }
+        }
+        // Over HTTP/1.1 a connection can be used again only if its answer was read to the end, which is near.
+        if sent.answer.version() <= Version::HTTP_11 {
+            let end = async { while let Ok(Some(_)) = sent.answer.chunk().await {} };
+            let _ = tokio::time::timeout(END_PATIENCE, end).await;
+        }
+        let mut deltas = Vec::new();
+        let finished = stream.finish(&mut deltas);
+        self.hand_out(deltas);
+        finished.map_err(|failure| (failure, stream.partial()))
+    }
+
+    async fn read_whole(
+        &mut self,
+        mut sent: Incoming,
+        sleep: Pin<&mut Sleep>,
+        first: Option<Bytes>,
+        html: bool,
+    ) -> Result<Response, Failure> {
+        if sent.length().is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+            return Err(too_long(MAX_BODY_BYTES));
+        }
+        let (body, broken) = self.collect(&mut sent, sleep, first).await;
+        if body.len() > MAX_BODY_BYTES {
+            return Err(too_long(MAX_BODY_BYTES));
+        }
+        // What broke behind a whole answer takes nothing back of it.
+        if let Some(failure) = broken.filter(|_| !is_whole(&body)) {
+            return Err(failure);
+        }
+        let wrong = |what: &str| {
+            let text = self.endpoint.scrub(String::from_utf8_lossy(body.get(..4096).unwrap_or(&body)).into_owned());
+            let quoted: String = text.trim().chars().take(QUOTED_CHARS).collect();
+            Failure::new(FailureKind::InvalidBody, format!("{what}: {quoted:?}"))
+        };
+        let Ok(text) = std::str::from_utf8(&body) else {
+            return Err(wrong("the answer is not UTF-8"));
+        };
+        if html {
+            return Err(wrong("the answer is a web page, not JSON; is the base URL right?"));
+        }
+        if text.trim_ascii().is_empty() {
+            return Err(Failure::new(FailureKind::InvalidBody, "the answer is empty"));
+        }
+        wire::decode_response(self.endpoint.wire, text).map_err(|failure| {
+            if failure.kind != FailureKind::InvalidBody {
+                return failure;
+            }
+            match Fields::parse(text) {
+                Err(_) => wrong("the answer is not a JSON object"),
+                // Some gateways report failures with status 200.
+                Ok(fields) if fields.get("error").is_some_and(|error| !error.is_null()) => {
+                    wire::decode_failure(200, None, &self.endpoint.scrub(text.to_owned()))
+                }
+                Ok(_) => failure,
+            }
+        })
+    }
+
+    /// An answer that is no success, as a failure.
+    async fn refused(&self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
+        let (status, code) = (sent.status(), sent.status().as_u16());
+        let headers: HeaderMap = sent.headers().clone();
+        let after = answer::retry_after(&headers);
+        // The status alone says enough if the words do not come, or not all of them.
+        let mut body = Vec::new();
+        let words = async {
+            let mut deadlines = self.deadlines;
+            // What is packed in a way that nobody knows stays unread.
+            let Ok(mut sent) = Incoming::new(sent, MAX_ERROR_BYTES, &self.endpoint.host) else { return };
+            while body.len() < MAX_ERROR_BYTES
+                && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
+            {
+                body.extend_from_slice(&piece);
+            }
+        };
+        let _ = tokio::time::timeout(ERROR_PATIENCE, words).await;
+        // Keys go first: a quotation may cut them to what can't be recognised.
+        let body = self.endpoint.scrub(String::from_utf8_lossy(&body).into_owned());
+        let mut failure = wire::decode_failure(code, after, &body);
+        if status.is_redirection() {
+            let target = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(without_secrets);
+            failure.message = match target {
+                Some(target) => format!(
+                    "the provider answered {code} and points to {target}; set that as the base URL (keys are not sent along)"
+                ),
+                None => {
+                    format!("the provider answered {code}, which is no answer of a model, and does not say where to go")
+                }
+            };
+        }
+        failure.request_id = failure.request_id.or_else(|| answer::request_id(&headers));
+        failure.should_retry = answer::should_retry(&headers);
+        failure
+    }
+
+    /// The body, and what broke it off; a little more than the most that is allowed, if it is longer. A whole answer is
+    /// not kept waiting for long by a connection that stays open.
+    async fn collect(
+        &self,
+        sent: &mut Incoming,
+        mut sleep: Pin<&mut Sleep>,
+        first: Option<Bytes>,
+    ) -> (Bytes, Option<Failure>) {
+        let mut deadlines = self.deadlines;
+        let mut body = Vec::new();
+        let mut held = first;
+        let mut broken = None;
+        while body.len() <= MAX_BODY_BYTES {
+            let next = {
+                let mut next = pin!(next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint));
+                match tokio::time::timeout(LAST_WORDS, next.as_mut()).await {
+                    Ok(next) => next,
+                    Err(_) if is_whole(held.as_deref().unwrap_or(&body)) => break,
+                    Err(_) => next.await,
+                }
+            };
+            let piece = match next {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(failure) => {
+                    broken = Some(failure);
+                    break;
+                }
+            };
+            // Most answers come in one piece, which then needs no copy.
+            match held.take() {
+                None if body.is_empty() => {
+                    held = Some(piece);
+                    continue;
+                }
+                Some(earlier) => {
+                    let known = sent.length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+                    body.reserve_exact((earlier.len() + piece.len()).max(known.min(1 << 20)));
+                    body.extend_from_slice(&earlier);
+                }
+                None => {}
+            }
+            body.extend_from_slice(&piece);
+        }
+        (held.unwrap_or_else(|| body.into()), broken)
+    }
+
+    async fn piece(&mut self, sent: &mut Incoming, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
+        next_piece(sent, sleep, &mut self.deadlines, self.endpoint).await
+    }
+
+    fn hand_out(&mut self, deltas: Vec<Delta>) {
+        if deltas.is_empty() {
+            return;
+        }
+        self.visible |= deltas.iter().any(|delta| match delta {
+            Delta::Text { text, .. } | Delta::Reasoning { text, .. } => !text.is_empty(),
+            Delta::ToolUse { .. } => true,
+            Delta::Arguments { .. } | Delta::Provider { .. } | Delta::Search(_) => false,
+        });
+        self.watch.deltas(deltas);
+    }
+
+    fn timed_out(&self) -> Failure {
+        let what = self.deadlines.passed().unwrap_or_else(|| "a time limit passed".to_owned());
+        Failure::new(FailureKind::Timeout, what)
+    }
+}
+
+/// Whether a body is one whole object of JSON.
+fn is_whole(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    body.starts_with(b"{") && body.ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+}
+
+/// The next piece of the body; `None` at its end.
+async fn next_piece(
+    sent: &mut Incoming,
+    mut sleep: Pin<&mut Sleep>,
+    deadlines: &mut Deadlines,
+    endpoint: &Endpoint,
+) -> Result<Option<Bytes>, Failure> {
+    loop {
+        tokio::select! {
+            biased;
+            piece = sent.chunk(&endpoint.host) => {
+                return match (deadlines.came(), piece) {
+                    (_, Err(failure)) => Err(failure),
+                    (Some(what), Ok(Some(_))) => Err(Failure::new(FailureKind::Timeout, what)),
+                    (_, Ok(piece)) => Ok(piece),
+                };
+            }
+            // The timer is moved only when it fires: pieces that come in time cost nothing.
+            () = &mut sleep => match deadlines.passed() {
+                Some(what) => return Err(Failure::new(FailureKind::Timeout, what)),
+                None => sleep.as_mut().reset(deadlines.next().into()),
+            },
+        }
+    }
+}

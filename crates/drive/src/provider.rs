@@ -1,0 +1,167 @@
+//! The providers we know by name: where they live, what they speak, which variables set them.
+//!
+//! One table; adding a provider that speaks a known protocol is one row.
+
+use reqwest::Url;
+
+use loopwright_base::message::Wire;
+
+/// Whether a key must be there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum KeyRule {
+    /// In this variable, if not given otherwise.
+    Needed(&'static str),
+    /// Sent only if given by hand.
+    NotNeeded,
+}
+
+/// A provider.
+#[derive(Debug)]
+pub(super) struct Provider {
+    pub(super) name: &'static str,
+    pub(super) wire: Wire,
+    pub(super) base: &'static str,
+    pub(super) base_variable: Option<&'static str>,
+    pub(super) key: KeyRule,
+}
+
+const fn row(
+    name: &'static str,
+    wire: Wire,
+    base: &'static str,
+    base_variable: Option<&'static str>,
+    key: KeyRule,
+) -> Provider {
+    Provider { name, wire, base, base_variable, key }
+}
+
+use KeyRule::{Needed, NotNeeded};
+
+const OPENAI: &str = "https://api.openai.com/v1";
+const OPENAI_BASE: Option<&str> = Some("OPENAI_BASE_URL");
+const OPENAI_KEY: KeyRule = Needed("OPENAI_API_KEY");
+
+pub(super) static PROVIDERS: [Provider; 9] = [
+    row(
+        "anthropic",
+        Wire::Anthropic,
+        "https://api.anthropic.com/v1",
+        Some("ANTHROPIC_BASE_URL"),
+        Needed("ANTHROPIC_API_KEY"),
+    ),
+    row("openai", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
+    row("openai-chat", Wire::OpenaiChat, OPENAI, OPENAI_BASE, OPENAI_KEY),
+    row("openai-responses", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
+    row(
+        "openrouter",
+        Wire::OpenaiChat,
+        "https://openrouter.ai/api/v1",
+        Some("OPENROUTER_BASE_URL"),
+        Needed("OPENROUTER_API_KEY"),
+    ),
+    row("ollama", Wire::OpenaiChat, "http://localhost:11434/v1", Some("OLLAMA_HOST"), NotNeeded),
+    row("vllm", Wire::OpenaiChat, "http://localhost:8000/v1", Some("VLLM_BASE_URL"), NotNeeded),
+    row("llamacpp", Wire::OpenaiChat, "http://localhost:8080/v1", Some("LLAMACPP_BASE_URL"), NotNeeded),
+    row("offline", Wire::Offline, "", None, NotNeeded),
+];
+
+impl Provider {
+    /// The protocol spoken at `base`: others that follow its protocols speak Chat Completions.
+    pub(super) fn wire_at(&self, base: &Url) -> Wire {
+        if self.name == "openai" && base.host_str() != Some("api.openai.com") { Wire::OpenaiChat } else { self.wire }
+    }
+}
+
+/// The address that requests of `wire` go to. A base without any path gets `/v1`; a base that is the whole address
+/// already stays as it is; a query stays.
+pub(super) fn full_url(mut base: Url, wire: Wire) -> Url {
+    let last = match wire {
+        Wire::Anthropic => "/messages",
+        Wire::OpenaiResponses => "/responses",
+        Wire::OpenaiChat | Wire::Offline => "/chat/completions",
+    };
+    let path = base.path().trim_end_matches('/').to_owned();
+    if !path.ends_with(last) {
+        // Anthropic's base URLs leave the version out also behind a gateway's path, OpenAI's do not.
+        let versioned = path.split('/').any(is_version);
+        let version = if !versioned && (path.is_empty() || wire == Wire::Anthropic) { "/v1" } else { "" };
+        base.set_path(&format!("{path}{version}{last}"));
+    }
+    base.set_fragment(None);
+    base
+}
+
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// `OLLAMA_HOST` as a URL: Ollama takes a host, a port, both, or a URL, and 0.0.0.0 is where it listens.
+pub(super) fn ollama_host(text: &str) -> String {
+    let text = text.trim();
+    if text.contains("://") {
+        return text.to_owned();
+    }
+    let (host, path) = text.split_once('/').unwrap_or((text, ""));
+    let (host, port) = match host.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+        _ => (host.trim_end_matches(':'), "11434"),
+    };
+    let host = match host {
+        "" => "localhost",
+        "0.0.0.0" => "127.0.0.1",
+        "[::]" => "[::1]",
+        host => host,
+    };
+    format!("http://{host}:{port}/{path}")
+}
+
+/// The provider that probably serves a model of this name.
+pub(super) fn guess(model: &str) -> Option<&'static str> {
+    let model = model.to_ascii_lowercase();
+    let starts = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+    if starts(&["claude"]) {
+        Some("anthropic")
+    } else if starts(&["gpt", "o1", "o3", "o4", "chatgpt"]) {
+        Some("openai")
+    } else if model.contains('/') {
+        Some("openrouter")
+    } else if starts(&["llama", "qwen", "mistral", "gemma", "phi", "deepseek"]) {
+        Some("ollama")
+    } else {
+        None
+    }
+}
+
+/// The known name that is nearest to a mistyped one.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let lower: String = name.to_lowercase().chars().take(32).collect();
+    let alias = match lower.as_str() {
+        "claude" => Some("anthropic"),
+        "gpt" | "chatgpt" => Some("openai"),
+        "llama.cpp" | "llama-cpp" | "llama_cpp" => Some("llamacpp"),
+        _ => None,
+    };
+    alias.or_else(|| {
+        let (distance, near) = PROVIDERS.iter().map(|known| (edits(&lower, known.name), known.name)).min()?;
+        (distance <= 1 + near.len() / 4).then_some(near)
+    })
+}
+
+/// How many letters must change, come or go.
+fn edits(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.chars().count()).collect();
+    for (above, a) in left.chars().enumerate() {
+        let mut corner = above;
+        let mut before = above + 1;
+        for (cell, b) in row.iter_mut().skip(1).zip(right.chars()) {
+            let best = (corner + usize::from(a != b)).min(before + 1).min(*cell + 1);
+            corner = *cell;
+            *cell = best;
+            before = best;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = above + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

@@ -1,0 +1,104 @@
+//! The queue between the threads that do the I/O and the one that steps the machines.
+//!
+//! Any number of producers push plain data; one consumer takes all of it at once. A push wakes the consumer only if
+//! the queue was empty, so that a burst costs one wake-up; no wake-up is ever lost (`crates/drive/tests/queue_loom.rs` shows it for
+//! every interleaving).
+
+use super::sync::{Condvar, Mutex, MutexGuard};
+
+/// How a consumer that waits elsewhere (in an event loop) is woken. The call is made without any lock held.
+pub trait Wake {
+    /// Something came into an empty queue.
+    fn wake(&self);
+}
+
+/// A consumer that only ever waits in [`Queue::wait`].
+#[derive(Debug, Default)]
+pub struct NoWake;
+
+impl Wake for NoWake {
+    fn wake(&self) {}
+}
+
+#[derive(Debug)]
+struct State<T> {
+    items: Vec<T>,
+    closed: bool,
+    /// How many wait in [`Queue::wait`]. Where nobody does, nobody need be told, which is a call of the system each time.
+    waiting: usize,
+}
+
+/// Many producers, one consumer, whole batches.
+#[derive(Debug)]
+pub struct Queue<T, W> {
+    state: Mutex<State<T>>,
+    arrived: Condvar,
+    waker: W,
+}
+
+impl<T, W: Wake> Queue<T, W> {
+    /// An empty queue.
+    pub fn new(waker: W) -> Self {
+        Self {
+            state: Mutex::new(State { items: Vec::new(), closed: false, waiting: 0 }),
+            arrived: Condvar::new(),
+            waker,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // A producer that panicked left the items whole: pushing is one step.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Adds an item; false (and the item is gone) once the queue is closed.
+    pub fn push(&self, item: T) -> bool {
+        let mut state = self.lock();
+        if state.closed {
+            return false;
+        }
+        let was_empty = state.items.is_empty();
+        state.items.push(item);
+        let waiting = state.waiting > 0;
+        drop(state);
+        if was_empty {
+            if waiting {
+                self.arrived.notify_one();
+            }
+            self.waker.wake();
+        }
+        true
+    }
+
+    /// Takes all items.
+    pub fn drain(&self) -> Vec<T> {
+        std::mem::take(&mut self.lock().items)
+    }
+
+    /// No item is taken any more; those inside are dropped.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let items = std::mem::take(&mut state.items);
+        drop(state);
+        drop(items);
+        self.arrived.notify_one();
+    }
+
+    /// What the queue wakes.
+    pub const fn waker(&self) -> &W {
+        &self.waker
+    }
+
+    /// Blocks until there are items, the queue is closed or the time is over; may also return for no reason, so the
+    /// caller looks for itself.
+    pub fn wait(&self, most: std::time::Duration) {
+        let mut state = self.lock();
+        if state.items.is_empty() && !state.closed {
+            state.waiting += 1;
+            let woken = self.arrived.wait_timeout(state, most);
+            let (mut state, _) = woken.unwrap_or_else(std::sync::PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+    }
+}

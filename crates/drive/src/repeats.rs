@@ -1,0 +1,111 @@
+//! An answer that says the same again and again is cut while it streams: nobody waits, and pays, for the rest of it.
+//!
+//! What had come of it is the answer, and says why it ended; the machine then tells the model once, or ends the run. The
+//! event that holds it is all that a replay needs.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::sync::Notify;
+
+use super::{
+    ask::ask,
+    endpoint::Endpoint,
+    http::{CallFailure, Client, Timeouts},
+    under_way::{Shown, Watch},
+};
+use loopwright_base::{
+    message::{Message, Role, StopReason, Usage},
+    request::{Delta, Request, Response},
+};
+use loopwright_monitor::stuck::{REPEATED_TEXT, TextLoop};
+
+/// As [`ask`], but an answer that streams is cut as soon as it has said the same `repeats` times.
+pub async fn ask_until_repeated(
+    client: &Client,
+    endpoint: &Endpoint,
+    timeouts: &Timeouts,
+    request: &Request,
+    attempt: u32,
+    watch: impl Watch,
+    repeats: Option<u32>,
+) -> Result<Response, CallFailure> {
+    let Some(repeats) = repeats.filter(|repeats| *repeats > 0 && request.stream == Some(true)) else {
+        return ask(client, endpoint, timeouts, request, attempt, watch).await;
+    };
+    let heard = Arc::new(Heard::default());
+    let listener = Listener { watch, text: TextLoop::new(repeats), heard: heard.clone() };
+    tokio::select! {
+        biased;
+        () = heard.cut.notified() => {}
+        answer = Box::pin(ask(client, endpoint, timeouts, request, attempt, listener)) => {
+            // An answer that came in one piece ended in the same breath: it is cut in the same place.
+            if answer.is_err() || !heard.loops.load(Ordering::Acquire) {
+                return answer;
+            }
+        }
+    }
+    Ok(heard.answer())
+}
+
+/// What was heard of an answer, shared with who listens.
+#[derive(Default)]
+struct Heard {
+    shown: Shown,
+    loops: AtomicBool,
+    cut: Notify,
+}
+
+impl Heard {
+    fn answer(&self) -> Response {
+        let stop = StopReason::Other(REPEATED_TEXT.to_owned());
+        match self.shown.partial() {
+            Some(partial) => Response { stop, ..*partial },
+            None => Response {
+                id: String::new(),
+                model: String::new(),
+                message: Message::new(Role::Assistant, Vec::new()),
+                stop,
+                usage: Usage::default(),
+                extra: None,
+            },
+        }
+    }
+}
+
+struct Listener<W> {
+    watch: W,
+    text: TextLoop,
+    heard: Arc<Heard>,
+}
+
+impl<W: Watch> Watch for Listener<W> {
+    fn deltas(&mut self, deltas: Vec<Delta>) {
+        // What comes behind the cut is nobody's business any more.
+        if self.heard.loops.load(Ordering::Acquire) {
+            return;
+        }
+        self.heard.shown.add(&deltas);
+        let loops = deltas.iter().any(|delta| match delta {
+            Delta::Text { text, .. } => self.text.feed(text),
+            // A call behind the words: the reply went on.
+            Delta::ToolUse { .. } => {
+                self.text.end();
+                false
+            }
+            _ => false,
+        });
+        self.watch.deltas(deltas);
+        if loops {
+            self.heard.loops.store(true, Ordering::Release);
+            self.heard.cut.notify_one();
+        }
+    }
+
+    fn used(&mut self, usage: Usage) {
+        self.heard.shown.used(usage);
+        self.watch.used(usage);
+    }
+}

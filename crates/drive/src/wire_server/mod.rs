@@ -1,0 +1,394 @@
+//! A small real HTTP server that plays models from a script, for tests of this crate and of those who use it.
+//!
+//! It speaks Anthropic Messages, Chat Completions and Responses over sockets of the loopback interface, whole or
+//! streamed, with delays and faults. It runs in a thread of its own, so that it works under any runtime or none.
+
+mod render;
+mod request;
+mod script;
+
+use std::{
+    collections::VecDeque,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use serde::Serialize;
+use serde_json::json;
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::oneshot,
+};
+
+pub use self::script::{Answer, Call, Fault, Reply, Script};
+use self::{
+    render::{Asked, Ending, Rendered},
+    request::{Connection, Raw, Unreadable},
+};
+use super::http::Client;
+use loopwright_base::{
+    json::Fields,
+    message::{Role, Wire},
+};
+use loopwright_wire::decode_request;
+
+/// The last requests are kept, this many of them.
+const KEPT_REQUESTS: usize = 10_000;
+/// And of their bodies, this many bytes.
+const KEPT_BYTES: usize = 256 << 20;
+/// Headers that may hold keys; their values are shown as `***`.
+const SECRET_HEADERS: [&str; 5] = ["authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"];
+
+/// A request that the server has seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Received {
+    /// The method.
+    pub method: String,
+    /// The path with its query.
+    pub path: String,
+    /// The headers, names in lower case; values that may be keys are `***`.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+/// How many connections there are and were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Connections {
+    /// Open now.
+    pub open: usize,
+    /// Since the start.
+    pub total: usize,
+}
+
+/// A server that plays models from a script. Dropping it stops it.
+#[derive(Debug)]
+pub struct WireServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// The process that has the thread: a forked child has not.
+    process: u32,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    open: AtomicUsize,
+    total: AtomicUsize,
+    /// Requests that asked for a reply.
+    asked: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct State {
+    script: Script,
+    /// The first reply that has not been given.
+    next: usize,
+    received: VecDeque<Received>,
+    received_bytes: usize,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WireServer {
+    /// Starts a server on a free port of the loopback interface.
+    pub fn start(script: Script) -> io::Result<Self> {
+        Self::start_at((Ipv4Addr::LOCALHOST, 0).into(), script)
+    }
+
+    /// Starts a server at `address`, where another one may have stood.
+    pub fn start_at(address: SocketAddr, script: Script) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            let socket = TcpSocket::new_v4()?;
+            socket.set_reuseaddr(true)?;
+            socket.bind(address)?;
+            // A thousand runs may knock at once.
+            socket.listen(4096)?
+        };
+        let address = listener.local_addr()?;
+        // Ports are used again: what failed where this server now stands was another one.
+        for host in [address.ip().to_string(), "localhost".to_owned()] {
+            Client::forget(&format!("{host}:{}", address.port()));
+        }
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
+            open: AtomicUsize::new(0),
+            total: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
+        });
+        let (stop, stopped) = oneshot::channel();
+        let accepting = shared.clone();
+        let thread = std::thread::Builder::new().name("loopwright-wire".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accept(listener, accepting) => {}
+                    _ = stopped => {}
+                }
+            });
+            // Dropping the runtime drops all connections with it.
+        })?;
+        Ok(Self { address, shared, running: Mutex::new(Some(Running { process: std::process::id(), stop, thread })) })
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The requests so far, the oldest first; at most the last 10 000.
+    pub fn requests(&self) -> Vec<Received> {
+        self.shared.state().received.iter().cloned().collect()
+    }
+
+    /// How many requests have asked for a reply.
+    pub fn asked(&self) -> usize {
+        self.shared.asked.load(Ordering::Relaxed)
+    }
+
+    /// Adds a reply at the end of the script.
+    pub fn push(&self, reply: Reply) {
+        self.shared.state().script.replies.push(reply);
+    }
+
+    /// How many replies have not been given yet.
+    pub fn pending(&self) -> usize {
+        let state = self.shared.state();
+        state.script.replies.len().saturating_sub(state.next)
+    }
+
+    /// How many connections there are and were.
+    pub fn connections(&self) -> Connections {
+        Connections { open: self.shared.open.load(Ordering::Relaxed), total: self.shared.total.load(Ordering::Relaxed) }
+    }
+
+    /// Stops: closes the port and all connections, and waits until its thread has ended. Again does nothing.
+    pub fn stop(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Running { process, stop, thread }) = running {
+            if process != std::process::id() {
+                return;
+            }
+            let _ = stop.send(());
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for WireServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::spawn(serve(stream, shared.clone()));
+            }
+            // Out of descriptors, most likely: connections that end give some back.
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+/// Counts a connection as open as long as it lives.
+struct Open(Arc<Shared>);
+
+impl Open {
+    fn new(shared: Arc<Shared>) -> Self {
+        shared.open.fetch_add(1, Ordering::Relaxed);
+        shared.total.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let _ = stream.set_nodelay(true);
+    let _open = Open::new(shared.clone());
+    let mut connection = Connection::new(stream);
+    loop {
+        let raw = match connection.request().await {
+            Ok(raw) => raw,
+            Err(Unreadable::Gone) => return,
+            Err(Unreadable::Wrong(status, words)) => {
+                if send(&mut connection, render::error(Wire::OpenaiChat, status, words, 0, &[])).await {
+                    connection.finish().await;
+                }
+                return;
+            }
+        };
+        let keep_alive = raw.keep_alive;
+        let (delay, rendered) = answer(&shared, &raw);
+        remember(&shared, raw);
+        if !connection.wait(Some(delay)).await || !send(&mut connection, rendered).await || !keep_alive {
+            return;
+        }
+    }
+}
+
+/// Sends an answer; whether the connection can be used again.
+async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
+    let Rendered { head, pieces, delay, apart, ending } = rendered;
+    let mut ready = head;
+    let last = pieces.len().saturating_sub(1);
+    for (place, piece) in pieces.into_iter().enumerate() {
+        ready.extend_from_slice(&piece);
+        if apart && place < last {
+            if connection.stream.write_all(&ready).await.is_err() {
+                return false;
+            }
+            ready.clear();
+            if delay.is_zero() {
+                tokio::task::yield_now().await;
+            } else if !connection.wait(Some(delay)).await {
+                return false;
+            }
+        }
+    }
+    if !ready.is_empty() && connection.stream.write_all(&ready).await.is_err() {
+        return false;
+    }
+    match ending {
+        Ending::Whole => true,
+        Ending::Closed => false,
+        Ending::Silence => connection.wait(None).await,
+        Ending::Reset => {
+            // What was sent shall be read before the reset overtakes it.
+            connection.wait(Some(Duration::from_millis(10))).await;
+            let _ = connection.stream.set_zero_linger();
+            false
+        }
+    }
+}
+
+fn answer(shared: &Shared, raw: &Raw) -> (Duration, Rendered) {
+    let number = shared.asked.load(Ordering::Relaxed) + 1;
+    let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let at_once = |rendered| (Duration::ZERO, rendered);
+    let wire = if path.ends_with("/messages") {
+        Wire::Anthropic
+    } else if path.ends_with("/responses") {
+        Wire::OpenaiResponses
+    } else if path.ends_with("/chat/completions") {
+        Wire::OpenaiChat
+    } else {
+        let anthropic = raw.header("anthropic-version").is_some();
+        if raw.method == "GET" && path.ends_with("/models") {
+            return at_once(models(anthropic, number));
+        }
+        let wire = if anthropic { Wire::Anthropic } else { Wire::OpenaiChat };
+        return at_once(render::error(wire, 404, &format!("there is nothing at {path}"), number, &[]));
+    };
+    if raw.method != "POST" {
+        return at_once(render::error(wire, 404, &format!("{} is not known at {path}", raw.method), number, &[]));
+    }
+    let number = shared.asked.fetch_add(1, Ordering::Relaxed) + 1;
+    let text = std::str::from_utf8(&raw.body).unwrap_or_default();
+    let fields = match Fields::parse(text) {
+        Ok(fields) => fields,
+        Err(error) => {
+            let words = format!("the request's body is no JSON object: {error}");
+            return at_once(render::error(wire, 400, &words, number, &[]));
+        }
+    };
+    let mut state = shared.state();
+    if let Some(key) = &state.script.key {
+        let bearer = raw.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        if bearer.or_else(|| raw.header("x-api-key")) != Some(key) {
+            return at_once(render::error(wire, 401, "the key is missing or wrong", number, &[]));
+        }
+    }
+    let place = if state.script.by_turn {
+        match turns(wire, text) {
+            Ok(turns) => turns,
+            Err(words) => return at_once(render::error(wire, 400, &words, number, &[])),
+        }
+    } else {
+        state.next
+    };
+    state.next = state.next.max(place.saturating_add(1));
+    let replies = &state.script.replies;
+    let reply = replies.get(place).or_else(|| if state.script.repeat_last { replies.last() } else { None }).cloned();
+    drop(state);
+    let Some(reply) = reply else {
+        let words = format!("the script is used up: request number {number} found no reply number {}", place + 1);
+        return at_once(render::error(wire, 500, &words, number, &[]));
+    };
+    let model = fields.get_str("model").unwrap_or_default();
+    let stream = fields.get("stream").is_some_and(|value| value.text() == "true");
+    let rendered = render::reply(&reply, Asked { wire, stream, model: &model, number });
+    (Duration::from_millis(reply.delay_ms), rendered)
+}
+
+/// How often the assistant has spoken in a request's history. One turn of the Responses protocol is many items, so
+/// there it is the runs of assistant messages that count.
+fn turns(wire: Wire, body: &str) -> Result<usize, String> {
+    let request = decode_request(wire, body).map_err(|error| error.to_string())?;
+    let mut turns = 0;
+    let mut before = None;
+    for message in request.messages.iter() {
+        let again = wire == Wire::OpenaiResponses && before == Some(Role::Assistant);
+        turns += usize::from(message.role == Role::Assistant && !again);
+        before = Some(message.role);
+    }
+    Ok(turns)
+}
+
+fn models(anthropic: bool, number: usize) -> Rendered {
+    let id = "loopwright-test";
+    let body = if anthropic {
+        let model = json!({"type": "model", "id": id, "display_name": id, "created_at": "2025-01-01T00:00:00Z"});
+        json!({"data": [model], "has_more": false, "first_id": id, "last_id": id})
+    } else {
+        let model = json!({"id": id, "object": "model", "created": 1_735_689_600, "owned_by": "loopwright"});
+        json!({"object": "list", "data": [model]})
+    };
+    render::whole(200, "application/json", number, &[], &body.to_string())
+}
+
+fn remember(shared: &Shared, raw: Raw) {
+    let headers = raw.headers.into_iter().map(|(name, value)| {
+        let secret = SECRET_HEADERS.contains(&name.as_str());
+        (name, if secret { "***".to_owned() } else { value })
+    });
+    let received = Received {
+        method: raw.method,
+        path: raw.path,
+        headers: headers.collect(),
+        body: String::from_utf8_lossy(&raw.body).into_owned(),
+    };
+    let mut state = shared.state();
+    state.received_bytes += received.body.len();
+    state.received.push_back(received);
+    while state.received.len() > KEPT_REQUESTS || state.received_bytes > KEPT_BYTES {
+        let Some(old) = state.received.pop_front() else { break };
+        state.received_bytes -= old.body.len();
+    }
+}

@@ -1,0 +1,283 @@
+//! A call quoted in a value of another one never runs (row E5 of the faults): openers and closers of calls balance inside a
+//! value, and where they don't, no call that stands in it is complete. Over each dialect's own rendered call.
+
+use loopwright_base::json::Raw;
+use loopwright_extract::{Dialect, Event, Events, Grammar, dialects, render_call};
+use serde_json::{Value, json};
+
+use crate::reading::{Reading, Setup, each, read, read_twice};
+
+/// A dialect whose values stand raw between elements.
+fn raw(dialect: &Dialect) -> bool {
+    matches!(dialect.grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. })
+}
+
+fn elements() -> impl Iterator<Item = &'static Dialect> {
+    dialects().iter().filter(|dialect| raw(dialect))
+}
+
+fn rendered(name: &str, arguments: &Value, dialect: &Dialect) -> String {
+    render_call(name, &Raw::of(arguments), None, dialect).unwrap()
+}
+
+/// What is quoted.
+fn drop_call(dialect: &Dialect) -> String {
+    rendered("drop", &json!({"table": "users"}), dialect)
+}
+
+/// A call of `note` whose value stands there as a model writes it that escapes nothing but what JSON wants.
+fn note(value: &str, dialect: &Dialect) -> String {
+    let shown = if raw(dialect) {
+        value.to_owned()
+    } else {
+        let text = json!(value).to_string();
+        text[1..text.len() - 1].to_owned()
+    };
+    rendered("note", &json!({"text": "VALUE"}), dialect).replace("VALUE", &shown)
+}
+
+fn setups(dialect: &Dialect) -> Vec<Setup> {
+    let string = |key: &str| json!({"type": "object", "properties": {key: {"type": "string"}}});
+    let typed = Setup::tools(&[("note", string("text")), ("drop", string("table"))]);
+    let all = vec![typed, Setup::names(&["note", "drop"]), Setup::names(&["note"]), Setup::auto()];
+    if dialect.bare { all.into_iter().take(3).map(Setup::bare).collect() } else { all }
+}
+
+/// The quoted call doesn't run, and what is complete holds the whole value.
+#[track_caller]
+fn inert(reading: &Reading, value: &str, text: &str) {
+    for call in &reading.calls {
+        assert!(call.name != "drop" || !call.complete, "{text}: {reading:?}");
+        if call.name == "note" && call.complete {
+            let made: Value = serde_json::from_str(&call.arguments).unwrap();
+            assert_eq!(made, json!({"text": value}), "{text}: {reading:?}");
+        }
+    }
+}
+
+/// Values that hold whole calls.
+fn balanced(dialect: &Dialect) -> Vec<String> {
+    let quoted = drop_call(dialect);
+    let twice = note(&format!("so {quoted} then"), dialect);
+    vec![
+        quoted.clone(),
+        format!("see {quoted} there"),
+        format!("see\n{quoted}\nthere"),
+        format!("{quoted}\n{quoted}"),
+        format!("first {quoted}, then {quoted}."),
+        format!("{twice} more"),
+        format!("log:\n\n{twice}\n\n{quoted}\nend"),
+        format!("```\n{quoted}\n```\nfenced"),
+        format!("say \"{quoted}\" or `{quoted}`"),
+    ]
+}
+
+#[test]
+fn e5_a_call_quoted_in_a_value_is_part_of_the_value() {
+    each(elements(), |dialect| {
+        for value in balanced(dialect) {
+            let text = format!("Hi. {} bye", note(&value, dialect));
+            for setup in setups(dialect) {
+                let reading = read_twice(text.as_bytes(), &setup);
+                assert_eq!(reading.called(), [("note", json!({"text": value}))], "{text}: {reading:?}");
+                assert!(reading.calls[0].complete && !reading.calls[0].repaired, "{text}: {reading:?}");
+                assert_eq!(reading.prose.replace("Hi. ", ""), " bye", "{text}: {reading:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_quoted_call_runs_in_no_dialect() {
+    each(dialects(), |dialect| {
+        for value in balanced(dialect) {
+            // Where strings stand between quotes of the dialect's own, a quote in one is not written as it is.
+            let own_quotes = matches!(dialect.grammar, Grammar::Loose { .. });
+            let as_it_is = (!own_quotes).then(|| note(&value, dialect));
+            for text in as_it_is.into_iter().chain([rendered("note", &json!({"text": value}), dialect)]) {
+                for setup in setups(dialect) {
+                    inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_call_quoted_in_another_dialect_runs_in_no_element_dialect() {
+    each(elements(), |dialect| {
+        for other in dialects() {
+            let quoted = drop_call(other);
+            let twice = format!("{quoted}\n{quoted}");
+            for value in [format!("see {quoted} there"), format!("see\n{quoted}\nthere"), format!("see {twice} there")]
+            {
+                let text = note(&value, dialect);
+                for setup in setups(dialect) {
+                    inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_reply_that_ends_early_runs_no_quoted_call() {
+    each(elements(), |dialect| {
+        for value in balanced(dialect) {
+            let text = note(&value, dialect);
+            for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+                for setup in setups(dialect).into_iter().take(2) {
+                    inert(&read_twice(&text.as_bytes()[..end], &setup), &value, &text[..end]);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_call_quoted_in_part_runs_nothing() {
+    each(elements(), |dialect| {
+        let quoted = drop_call(dialect);
+        for at in (1..quoted.len()).filter(|at| quoted.is_char_boundary(*at)) {
+            let (head, tail) = quoted.split_at(at);
+            for value in [format!("see {head} there"), format!("{head}\n{quoted} end")] {
+                let text = format!("{} bye", note(&value, dialect));
+                for setup in setups(dialect).into_iter().take(2) {
+                    inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                }
+            }
+            for value in [format!("see {tail} there"), format!("{tail}\n")] {
+                let text = format!("{} bye", note(&value, dialect));
+                for setup in setups(dialect).into_iter().take(2) {
+                    let reading = read_twice(text.as_bytes(), &setup);
+                    let runs = reading.calls.iter().any(|call| call.name == "drop" && call.complete);
+                    assert!(!runs, "{text}: {reading:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_quoted_call_is_the_same_at_every_cut() {
+    each(elements(), |dialect| {
+        for value in balanced(dialect).into_iter().take(3) {
+            read(&note(&value, dialect), &setups(dialect)[0]);
+        }
+    });
+}
+
+#[test]
+fn e5_calls_behind_one_that_quotes_are_read() {
+    each(elements(), |dialect| {
+        let value = format!("see {} there", drop_call(dialect));
+        let text = format!("{}\n{}", note(&value, dialect), rendered("drop", &json!({"table": "logs"}), dialect));
+        let reading = read_twice(text.as_bytes(), &setups(dialect)[0]);
+        let all = [("note", json!({"text": value})), ("drop", json!({"table": "logs"}))];
+        assert_eq!(reading.called(), all, "{text}: {reading:?}");
+        assert!(reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
+    });
+}
+
+/// What closes a value of `text`.
+fn own_closer(dialect: &Dialect) -> String {
+    match dialect.grammar {
+        Grammar::Tags(tags) => tags.parameter_end.to_owned(),
+        Grammar::Pairs { value, .. } => value.1.to_owned(),
+        Grammar::Nested { prefix } => format!("{prefix}</text>"),
+        _ => "<|close|>argument<|sep|>".to_owned(),
+    }
+}
+
+#[test]
+fn e5_a_closer_right_before_a_quoted_call_runs_nothing() {
+    each(elements(), |dialect| {
+        let (closer, quoted) = (own_closer(dialect), drop_call(dialect));
+        let broken = quoted.replace("users", &format!("users{closer}"));
+        let torn = quoted.replacen(&own_closer(dialect).replace("text", "table"), "", 1);
+        for value in [
+            format!("see {closer}{quoted} there"),
+            format!("see\n{closer}\n{quoted}\nthere"),
+            format!("{closer}{quoted}"),
+            format!("{closer}{quoted}{quoted} end"),
+            format!("{closer}{quoted} or {closer}{quoted} end"),
+            format!("a {quoted} b {closer} {quoted} end"),
+            format!("a {closer}{} end", note(&quoted, dialect)),
+            format!("a {closer}{} end", note(&format!("b {closer}{quoted} c"), dialect)),
+            format!("a {closer}{broken} end"),
+            format!("a {closer}{torn} end"),
+            format!("a {closer}{quoted}\n\n{} end", "long words of no matter. ".repeat(80)),
+        ] {
+            let text = format!("{} bye", note(&value, dialect));
+            for setup in setups(dialect) {
+                inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+            }
+        }
+    });
+}
+
+/// What closes a value of `text`, its call, and what stands around that, one marker after the other.
+fn closers(dialect: &Dialect) -> Vec<String> {
+    let text = note("VALUE", dialect);
+    let tail = text.split_once("VALUE").unwrap().1.replace("<|sep|>", "|sep|");
+    let closers = tail.split_inclusive('>').map(|closer| closer.trim().replace("|sep|", "<|sep|>")).collect::<Vec<_>>();
+    // Nested markers end with a bracket of their own, and those of Kimi with a separator.
+    match dialect.grammar {
+        Grammar::Nested { .. } => closers.chunks(2).map(<[String]>::concat).collect(),
+        _ => closers,
+    }
+}
+
+#[test]
+fn e5_a_quoted_call_behind_some_closers_of_the_outer_one_runs_nothing() {
+    each(elements().filter(|dialect| matches!(dialect.grammar, Grammar::Tags(_))), |dialect| {
+        let (closers, quoted) = (closers(dialect), drop_call(dialect));
+        for from in 0..closers.len() {
+            // All of them close the region.
+            let ends = from + 1..=closers.len();
+            for to in ends.filter(|to| to - from < closers.len() && (from > 0 || *to < 3)) {
+                let some = closers[from..to].concat();
+                for value in [format!("see {some}{quoted} there"), format!("see\n{some}\n{quoted}\nthere")] {
+                    let text = format!("{} bye", note(&value, dialect));
+                    for setup in setups(dialect) {
+                        inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_calls_that_lack_their_closers_are_read_however_many() {
+    // In these two what opens the next call is no end of the one at hand.
+    let reads =
+        |dialect: &&Dialect| dialect.name != "muse-routed" && !matches!(dialect.grammar, Grammar::Nested { .. });
+    each(elements().filter(reads), |dialect| {
+        let closer = own_closer(dialect).replace("text", "table");
+        let whole = |at: usize| rendered("drop", &json!({"table": format!("t{at}")}), dialect);
+        let cut = |at: usize| {
+            let text = whole(at);
+            text[..text.find(&closer).unwrap() + closer.len()].to_owned()
+        };
+        for count in [2, 3, 200] {
+            let text = (1..count).map(|at| cut(at) + "\n").collect::<String>() + &whole(count) + " bye";
+            for setup in setups(dialect).into_iter().take(2).map(|setup| setup.with(|policy| policy.max_calls = 1000)) {
+                let mut parser = setup.parser();
+                let (mut events, mut calls) = (Events::new(), Vec::new());
+                for piece in text.as_bytes().chunks(5) {
+                    parser.feed(piece, &mut events);
+                }
+                parser.finish(&mut events);
+                for event in events.iter() {
+                    if let Event::CallFinished { call, .. } = event {
+                        calls.push((call.arguments.clone(), call.complete));
+                    }
+                }
+                let all = (1..=count).map(|at| (format!("{{\"table\":\"t{at}\"}}"), true)).collect::<Vec<_>>();
+                assert_eq!(calls, all, "{text}");
+                assert!(parser.touched() <= 6 * text.len() as u64 + 2_000, "{}: {}", text.len(), parser.touched());
+            }
+        }
+    });
+}

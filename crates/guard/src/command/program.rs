@@ -1,0 +1,383 @@
+//! The program of a command judged by all that is known of it: rules, files, code, verbs, and whether its name can be
+//! told at all.
+
+use super::{
+    Ground, Verdict,
+    environment::{printed, sets_harmless},
+    interpreter::interpreter,
+    known::{READERS, TAME},
+    lines::lines,
+    reads::{Reading, reading, reads as is_reader},
+    runner::handed_on,
+    special::special,
+    tasks,
+    tells::{only_tells, without_asking},
+    undo::undoing,
+    verbs::{dry, verbs},
+};
+use crate::{
+    RiskLevel,
+    files::{self, keep},
+    rules,
+    shell::{self, SimpleCommand, Via, Word},
+    sql,
+};
+
+/// The judgement of a program by its name. One that is called by the path of some folder may be another one: its name
+/// can make it worse, never harmless.
+pub(super) fn program(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
+    let verdict = by_name(command, ground);
+    let Some(first) = command.words.first().filter(|first| !shell::is_of_system(&first.text)) else { return verdict };
+    if verdict.level == RiskLevel::Safe || verdict.rule == "shell.run" && command.hands_on {
+        let why = "is run from a folder that is none of the system's: it may be any program";
+        return Verdict::new(RiskLevel::Cautious, "shell.run.path", why, first.span.clone());
+    }
+    verdict
+}
+
+fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
+    let span = command.span.clone();
+    let Some((first, words)) = command.words.split_first() else {
+        return Verdict::new(RiskLevel::Safe, "shell.empty", "runs nothing by itself", span);
+    };
+    let Some(name) = command.program() else {
+        return unknown_program(first, command);
+    };
+    let lower;
+    let name = if name.chars().any(|c| c.is_ascii_uppercase()) {
+        lower = name.to_ascii_lowercase();
+        lower.as_str()
+    } else {
+        name
+    };
+    let name = version_off(name);
+    if only_tells(name, command) {
+        return Verdict::new(RiskLevel::Safe, "shell.help", "only tells about itself", span);
+    }
+    // A statement where a command should be: no program is called `drop`, but what reads this text may be a database.
+    let statement = matches!(name, "drop" | "delete" | "update" | "alter" | "grant" | "revoke")
+        || name == "truncate" && words.first().is_some_and(|word| word.text.eq_ignore_ascii_case("table"));
+    if statement && words.len() > 1 {
+        let text: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let text = text.join(" ");
+        if sql::looks_like(&text) {
+            return sql::judge(&text).map_or_else(
+                || Verdict::new(RiskLevel::Cautious, "sql.write", "changes what is stored", span.clone()),
+                |found| Verdict::new(found.level, found.rule, found.why, span.clone()),
+            );
+        }
+    }
+    let mut worst = None;
+    // A word that asks for help pardons nothing: the rest is judged by itself as well.
+    if let Some(rest) = without_asking(command) {
+        let verdict = program(&rest, ground);
+        if verdict.level >= RiskLevel::Confirm || verdict.loses() {
+            keep(&mut worst, verdict);
+        }
+    }
+    // What hands its words on is judged as that, and by what it says itself.
+    if let Some(other) = stands_for(name) {
+        let mut renamed = command.clone();
+        other.clone_into(&mut renamed.words[0].text);
+        keep(&mut worst, program(&renamed, ground));
+    }
+    if matches!(name, "docker" | "podman" | "nerdctl")
+        && let Some((compose, rest)) = words.split_first()
+        && compose.text == "compose"
+        && let Some(rule) = rules::matching("docker-compose", rest)
+    {
+        // `docker compose -f file down -v`: options of the middle word take values.
+        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+    }
+    // Who does not know the option refuses to run; of those that pass words on, more is asked.
+    let only_shows = !TAME.contains(&name) && dry(words);
+    if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
+        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+    }
+    if let Some((framework, rest)) = framework(name, words)
+        && let Some(rule) = rules::matching(framework, rest)
+    {
+        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+    }
+    if let Some(verdict) = files::judge(name, command, ground.context) {
+        keep(&mut worst, verdict);
+    }
+    // Of a program whose options are known to read those decide, not that one part of what it does is harmless.
+    if let Some(verdict) = special(name, command, words, ground)
+        && !(verdict.level == RiskLevel::Safe && is_reader(name))
+    {
+        keep(&mut worst, verdict);
+    }
+    if let Some(verdict) = interpreter(name, command, words, ground)
+        && !(name == "bq" && only_shows)
+    {
+        keep(&mut worst, verdict);
+    }
+    if let Some(verdict) = handed_on(name, command, words, ground) {
+        keep(&mut worst, verdict);
+    }
+    if let Some(verdict) = lines(name, command, words).or_else(|| tasks::task(name, words)) {
+        keep(&mut worst, verdict);
+    }
+    if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
+        && let Some(verdict) = verbs(name, words, &span)
+    {
+        keep(&mut worst, verdict);
+    }
+    if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
+        && let Some(verdict) = passed_on(name, command, ground)
+    {
+        keep(&mut worst, verdict);
+    }
+    if name == "java"
+        && let Some(at) = words.iter().position(|word| word.text == "-jar")
+        && let Some((jar, rest)) = words[at + 1..].split_first()
+        && let Some(verdict) = verbs(shell::basename(&jar.text), rest, &span)
+    {
+        keep(&mut worst, verdict);
+    }
+    let reads = match reading(name, command, words, ground) {
+        Reading::Reads => !printed(name, words),
+        Reading::Unknown => cmdlet_that_reads(name) || sets_harmless(name, words),
+        Reading::Acts(verdict) => {
+            keep(&mut worst, verdict);
+            false
+        }
+    };
+    if worst.is_none() && reads {
+        return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
+    }
+    if command.elevated
+        && worst.is_none()
+        && !TAME.contains(&name)
+        && shell::is_of_system(&first.text)
+        && told_to_read(name, words)
+    {
+        return Verdict::new(RiskLevel::Safe, "shell.read", "is told to show something", span);
+    }
+    if command.elevated
+        && worst.is_none()
+        && !TAME.contains(&name)
+        && !rules::known(name)
+        && !matches!(command.via, Via::Remote)
+    {
+        return Verdict::new(
+            RiskLevel::Confirm,
+            "shell.elevated",
+            "runs a program that is not known as another user",
+            span,
+        );
+    }
+    if matches!(name, "sudo" | "doas" | "pkexec" | "su") {
+        let alone = words.iter().all(|word| word.text.starts_with('-'))
+            && !words.iter().any(|word| matches!(word.text.as_str(), "-l" | "-v" | "-k" | "-K" | "--list"))
+            // `su user -c …` is judged by what it runs.
+            || name == "su"
+                && !words.iter().any(|word| {
+                    matches!(word.text.as_str(), "-c" | "--command" | "--session-command")
+                        || word.text.starts_with("--command=")
+                        || word.text.starts_with("--session-command=")
+                });
+        if alone {
+            keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.elevated", "becomes another user", span.clone()));
+        }
+    }
+    worst
+        .unwrap_or_else(|| Verdict::new(RiskLevel::Cautious, "shell.run", "runs a program that may change files", span))
+}
+
+/// `rtk git push --force`: a program that nobody knows here, given the words of one that is known.
+fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
+    const KNOWN: &[&str] = &[
+        "git",
+        "rm",
+        "find",
+        "dd",
+        "kubectl",
+        "docker",
+        "terraform",
+        "helm",
+        "aws",
+        "psql",
+        "mysql",
+        "redis-cli",
+        "bash",
+        "sh",
+    ];
+    let (other, rest) = command.words.get(1..)?.split_first()?;
+    let given = other.exact && KNOWN.contains(&other.text.as_str()) && !rest.is_empty();
+    if !given
+        || rules::known(name)
+        || READERS.contains(&name)
+        || TAME.contains(&name)
+        || !shell::is_of_system(&command.words[0].text)
+    {
+        return None;
+    }
+    let inner = SimpleCommand { words: command.words[1..].to_vec(), ..command.clone() };
+    Some(program(&inner, ground)).filter(|verdict| verdict.level >= RiskLevel::Confirm)
+}
+
+/// Programs that take the words of another one and hand them on to it.
+fn stands_for(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "yadm" | "dotbare" | "hub" => "git",
+        "awslocal" => "aws",
+        "tflocal" => "terraform",
+        "kubecolor" => "kubectl",
+        "samlocal" => "sam",
+        "cdklocal" => "cdk",
+        "pulumilocal" => "pulumi",
+        "podman-remote" | "docker.io" => "docker",
+        "yay" | "paru" | "pacaur" | "pikaur" | "trizen" | "yaourt" | "aura" | "aurman" => "pacman",
+        "scrontab" => "crontab",
+        _ => return None,
+    })
+}
+
+/// Whether the first thing that a program is told is to show something, and nothing that would undo something comes
+/// after it: `gitlab-ctl status`, `smartctl --info /dev/sda`, `aa-status`; not `airmon-ng check kill`.
+fn told_to_read(program: &str, words: &[Word]) -> bool {
+    #[rustfmt::skip] // words, not code
+    const SHOWS: &[&str] = &[
+        "list", "ls", "show", "status", "stat", "stats", "info", "describe", "view", "version", "check", "verify",
+        "validate", "monitor", "print", "display", "search", "query", "report", "showconf", "dumpstate",
+    ];
+    const OPTIONS: &[&str] = &["list", "show", "status", "info", "print", "health", "capabilities", "stats"];
+    let name = |word: &Word| word.text.trim_start_matches('-').split(['-', '=']).next().unwrap_or_default().to_owned();
+    let word = words.iter().find(|word| !word.text.starts_with('-')).is_some_and(|word| SHOWS.contains(&&*word.text));
+    let option = words.first().is_some_and(|word| word.text.starts_with("--") && OPTIONS.contains(&&*name(word)));
+    // `aa-status`, `lxc-ls`, `execsnoop`
+    let named =
+        program.rsplit_once('-').is_some_and(|(_, last)| matches!(last, "status" | "ls" | "list" | "info" | "top"))
+            || program.ends_with("snoop");
+    (named || word || option) && !words.iter().any(|word| undoing(&name(word)))
+}
+
+/// `python3.11` is `python3`, `pip3.12` is `pip3`.
+fn version_off(name: &str) -> &str {
+    if let Some((base, minor)) = name.rsplit_once('.')
+        && !minor.is_empty()
+        && minor.chars().all(|c| c.is_ascii_digit())
+    {
+        return base;
+    }
+    name.strip_suffix(".cmd")
+        .or_else(|| name.strip_suffix(".ps1"))
+        .or_else(|| name.strip_suffix(".bat"))
+        .unwrap_or(name)
+}
+
+/// The commands of PowerShell say by their first word what they do.
+pub(super) fn cmdlet_that_reads(name: &str) -> bool {
+    const VERBS: &[&str] = &[
+        "get",
+        "select",
+        "where",
+        "sort",
+        "measure",
+        "compare",
+        "group",
+        "find",
+        "show",
+        "test",
+        "resolve",
+        "join",
+        "convertto",
+        "convertfrom",
+        "write",
+    ];
+    const NOUNS: &[&str] = &[
+        "format-table",
+        "format-list",
+        "format-wide",
+        "format-custom",
+        "format-hex",
+        "out-host",
+        "out-string",
+        "out-null",
+        "split-path",
+    ];
+    let Some((verb, noun)) = name.split_once('-') else { return false };
+    NOUNS.contains(&name)
+        || VERBS.contains(&verb)
+            && noun.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !noun.contains('-')
+            && !matches!(name, "write-eventlog")
+}
+
+/// What shells are told to `eval` at their start.
+const HOOKS: &[&str] = &[
+    "ssh-agent",
+    "direnv",
+    "brew",
+    "/opt/homebrew/bin/brew",
+    "pyenv",
+    "rbenv",
+    "nodenv",
+    "goenv",
+    "jenv",
+    "fnm",
+    "nvm",
+    "starship",
+    "zoxide",
+    "minikube",
+    "docker-machine",
+    "dircolors",
+    "mise",
+    "rtx",
+    "asdf",
+    "conda",
+    "mamba",
+    "luarocks",
+    "opam",
+    "thefuck",
+    "gpg-agent",
+    "keychain",
+    "register-python-argcomplete",
+    "atuin",
+    "pixi",
+    "micromamba",
+    "podman-machine",
+    "lesspipe",
+    "tset",
+    "resize",
+    "fzf",
+];
+
+fn unknown_program(first: &Word, command: &SimpleCommand) -> Verdict {
+    let text = first.text.as_str();
+    let inner = text.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')'));
+    if command.via == Via::Eval
+        && let Some(tool) = inner.and_then(|inner| inner.split_whitespace().next())
+        && HOOKS.contains(&tool)
+        && !inner.is_some_and(|inner| inner.contains(['|', ';', '&', '<', '>', '`', '$']))
+    {
+        return Verdict::new(RiskLevel::Cautious, "shell.hook", "sets the shell up", command.span.clone());
+    }
+    Verdict::new(
+        RiskLevel::Confirm,
+        "shell.program.unknown",
+        "runs a program whose name cannot be told",
+        first.span.clone(),
+    )
+}
+
+/// `python manage.py flush`, `php artisan migrate:fresh`, `npx prisma`: the program and its words.
+fn framework<'w>(name: &str, words: &'w [Word]) -> Option<(&'static str, &'w [Word])> {
+    let base = |word: &Word| shell::basename(&word.text).to_owned();
+    let first = words.first()?;
+    let found = match name {
+        "python" | "python3" | "php" | "ruby" | "node" => match base(first).as_str() {
+            "manage.py" => "manage.py",
+            "artisan" => "artisan",
+            "rails" => "rails",
+            "console" => "doctrine",
+            _ => return None,
+        },
+        "manage.py" | "django-admin" => return Some(("manage.py", words)),
+        "symfony" => "doctrine",
+        _ => return None,
+    };
+    Some((found, &words[1..]))
+}

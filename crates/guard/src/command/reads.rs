@@ -1,0 +1,487 @@
+//! Whether a program does nothing but read: told by the options that it is given, of which each must be known to read.
+//! An option that writes or runs something makes a call what it does; one that is not known makes it no reading.
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use regex::RegexBuilder;
+
+use super::{
+    Ground, Verdict,
+    known::READERS,
+    nested::nested,
+    script::{self, Effect},
+};
+use crate::{
+    RiskLevel,
+    files::{self, keep},
+    names,
+    paths::place_of,
+    shell::{self, SimpleCommand, Word},
+    shown::is_home,
+    table::reads::LINES,
+};
+
+/// What stands behind an option.
+#[derive(Clone, Copy, PartialEq)]
+enum Value {
+    None,
+    /// Joined to it, or the next word.
+    Needed,
+    /// Joined to it, or left out.
+    Joined,
+}
+
+/// What an option does with its value beside reading.
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    None,
+    Writes,
+    Runs,
+    /// It is a setting of Git or of a shell.
+    Sets,
+}
+
+type Known = (Value, Act);
+
+/// A line of the table.
+#[derive(Default)]
+struct Line {
+    words: Vec<Vec<&'static str>>,
+    letters: BTreeMap<char, Known>,
+    names: BTreeMap<&'static str, Known>,
+    signs: Vec<&'static str>,
+    whole_words: bool,
+    most: Option<usize>,
+    needed: Vec<&'static str>,
+    last: Vec<&'static str>,
+    without: Option<&'static str>,
+}
+
+impl Line {
+    fn has(&self, sign: &str) -> bool {
+        self.signs.contains(&sign)
+    }
+
+    fn add(&mut self, token: &'static str) {
+        if let Some(needed) = token.strip_prefix('^') {
+            self.needed = needed.split('|').collect();
+        } else if let Some(last) = token.strip_prefix('$') {
+            self.last = last.split('|').collect();
+        } else if let Some(without) = token.strip_prefix('!') {
+            self.without = Some(without);
+        } else if token.starts_with(|c: char| c.is_ascii_digit()) {
+            self.most = token.trim_end_matches('>').parse().ok();
+            if token.ends_with('>') {
+                self.signs.push(">");
+            }
+        } else if token.starts_with("--") || self.whole_words && token.starts_with('-') {
+            let end = token.find(['=', '?']).unwrap_or(token.len());
+            self.names.entry(&token[..end]).or_insert(meaning(&token[end..]).0);
+        } else if token != "-#"
+            && let Some(mut rest) = token.strip_prefix('-')
+        {
+            while let Some(letter) = rest.chars().next() {
+                let (known, more) = meaning(&rest[letter.len_utf8()..]);
+                self.letters.entry(letter).or_insert(known);
+                rest = more;
+            }
+        } else {
+            self.whole_words |= token == "@";
+            self.signs.push(token);
+        }
+    }
+}
+
+/// What the signs behind an option say, and what stands behind them.
+fn meaning(text: &'static str) -> (Known, &'static str) {
+    let (value, rest) = match text.as_bytes().first() {
+        Some(b':' | b'=') => (Value::Needed, &text[1..]),
+        Some(b'?') => (Value::Joined, &text[1..]),
+        _ => return ((Value::None, Act::None), text),
+    };
+    match rest.as_bytes().first() {
+        Some(b'>') => ((value, Act::Writes), &rest[1..]),
+        Some(b'!') => ((value, Act::Runs), &rest[1..]),
+        Some(b'@') => ((value, Act::Sets), &rest[1..]),
+        _ => ((value, Act::None), rest),
+    }
+}
+
+fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
+    static INDEX: OnceLock<BTreeMap<&'static str, Vec<Line>>> = OnceLock::new();
+    INDEX.get_or_init(|| {
+        let mut index: BTreeMap<&'static str, Vec<Line>> = BTreeMap::new();
+        for (command, options) in LINES {
+            let mut words = command.split(' ').map(|word| word.split('|').collect::<Vec<_>>());
+            for program in words.next().unwrap_or_default() {
+                let mut line = Line { words: words.clone().collect(), ..Line::default() };
+                for token in options.split_whitespace() {
+                    match token.strip_prefix('%') {
+                        Some(set) => {
+                            let found = LINES.iter().find(|(name, _)| *name == set).map_or("", |(_, options)| options);
+                            found.split_whitespace().filter(|token| token.starts_with('-')).for_each(|t| line.add(t));
+                            if found.split_whitespace().any(|token| token == "-#") {
+                                line.signs.push("-#");
+                            }
+                        }
+                        None => line.add(token),
+                    }
+                }
+                index.entry(program).or_default().push(line);
+            }
+        }
+        index
+    })
+}
+
+/// The words of a command, as a line of the table reads them.
+#[derive(Default)]
+struct Given<'w> {
+    operands: Vec<&'w Word>,
+    options: Vec<&'w str>,
+    acts: Vec<(Act, Word)>,
+    /// An option that the line does not know.
+    unknown: bool,
+    /// A word that may turn out to be an option.
+    open: bool,
+    /// How many words were read.
+    used: usize,
+}
+
+impl<'w> Given<'w> {
+    fn read(line: &Line, words: &'w [Word]) -> Self {
+        let mut given = Self::default();
+        let mut plain = false;
+        while let Some(word) = words.get(given.used) {
+            let text = word.text.as_str();
+            // `tar tf x`: letters without a dash.
+            let bare = line.has("~") && given.used == 0 && !text.starts_with('-');
+            let option = !plain && (bare || text.len() > 1 && text.starts_with('-'));
+            // What `find` is told stands behind `--` as well, and of several operands one may be written.
+            let loose = !option && word.opens || word.splits;
+            given.open |= loose && (!plain || line.whole_words) || line.has(">") && (word.splits || word.pattern);
+            if !option && (line.has("+") || line.has("/")) {
+                given.operands.extend(&words[given.used..]);
+                break;
+            }
+            given.used += 1;
+            if !option {
+                given.operands.push(word);
+            } else if text == "--" {
+                plain = true;
+            } else if line.has("*") || line.has("-#") && text[1..].bytes().all(|byte| byte.is_ascii_digit()) {
+                given.options.push(text);
+            } else if text.starts_with("--") || line.whole_words {
+                given.name(line, word, words);
+            } else {
+                given.letters(line, word, words, bare);
+            }
+        }
+        given
+    }
+
+    fn name(&mut self, line: &Line, word: &'w Word, words: &'w [Word]) {
+        let (name, joined) = word.text.split_once('=').map_or((word.text.as_str(), None), |(n, v)| (n, Some(v)));
+        self.options.push(name);
+        if matches!(name, "--help" | "--version") && joined.is_none() {
+            return;
+        }
+        // A name may be cut short where that leaves one that is known, and none that does more than read.
+        let mut fits = line.names.iter().filter(|(known, _)| known.starts_with(name));
+        let found = line.names.get(name).copied().or_else(|| {
+            let (_, first) = fits.next().filter(|_| name.len() > 2 && !line.whole_words)?;
+            fits.all(|(_, other)| other == first).then_some(*first)
+        });
+        let negated = || {
+            let positive = format!("--{}", name.strip_prefix("--no-")?);
+            line.names.get(positive.as_str()).map(|_| (Value::None, Act::None))
+        };
+        let Some((value, act)) = found.or_else(negated) else {
+            self.unknown = true;
+            return;
+        };
+        match (value, joined) {
+            (Value::None, _) | (Value::Joined, None) if act == Act::None => {}
+            (_, Some(text)) => self.acts.push((act, Word { text: text.to_owned(), ..word.clone() })),
+            (Value::Needed, None) => self.next(act, words),
+            _ => {}
+        }
+    }
+
+    /// Letters behind a dash, or `bare`: then the values of all of them are the words that follow.
+    fn letters(&mut self, line: &Line, word: &'w Word, words: &'w [Word], bare: bool) {
+        for (at, letter) in word.text.char_indices().skip(usize::from(!bare)) {
+            let end = at + letter.len_utf8();
+            self.options.push(&word.text[at..end]);
+            let rest = &word.text[end..];
+            match line.letters.get(&letter) {
+                Some((Value::None, _)) => {}
+                Some((Value::Needed, act)) if bare => self.next(*act, words),
+                Some((_, act)) if !rest.is_empty() => {
+                    return self.acts.push((*act, Word { text: rest.to_owned(), ..word.clone() }));
+                }
+                Some((Value::Needed, act)) => return self.next(*act, words),
+                Some((Value::Joined, _)) => return,
+                None if letter.is_ascii_digit() && line.has("-#") => {}
+                None => {
+                    self.unknown = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The next word is the value.
+    fn next(&mut self, act: Act, words: &'w [Word]) {
+        if let Some(value) = words.get(self.used) {
+            self.open |= value.splits;
+            self.acts.push((act, value.clone()));
+            self.used += 1;
+        }
+    }
+
+    fn has(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| {
+            let bare = name.strip_prefix('-').filter(|bare| bare.len() == 1);
+            self.options.iter().any(|given| given == name || bare == Some(given))
+        })
+    }
+}
+
+/// What is known of a call by its options.
+pub(super) enum Reading {
+    /// It only reads.
+    Reads,
+    /// It is not known to do no more than read.
+    Unknown,
+    /// An option makes it do this.
+    Acts(Verdict),
+}
+
+/// The line for a command, its words behind the program and subcommands, and what stands before them.
+fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Word], Vec<Given<'w>>)> {
+    static PLAIN: OnceLock<Line> = OnceLock::new();
+    let Some(lines) = lines().get(name) else {
+        return READERS.contains(&name).then(|| (PLAIN.get_or_init(Line::default), words, Vec::new()));
+    };
+    let (mut depth, mut rest, mut before) = (0, words, Vec::new());
+    let mut line = lines.iter().find(|line| line.words.is_empty())?;
+    while line.has("/") {
+        let given = Given::read(line, rest);
+        let from = given.used;
+        if given.operands.is_empty() {
+            break;
+        }
+        let next = &rest[from..];
+        before.push(given);
+        let fits = |other: &&Line| {
+            other.words.len() > depth
+                && other.words[..depth] == line.words[..depth]
+                && next.len() >= other.words.len() - depth
+                && other.words[depth..].iter().zip(next).all(|(any, word)| any.contains(&word.text.as_str()))
+        };
+        line = lines.iter().filter(fits).max_by_key(|line| line.words.len())?;
+        rest = &next[line.words.len() - depth..];
+        depth = line.words.len();
+    }
+    // Several lines may be for one program: the first that knows what is given holds.
+    let mut others = lines.iter().filter(|other| other.words == line.words);
+    let known = |other: &&Line| {
+        let given = Given::read(other, rest);
+        !given.unknown && fits(other, &given)
+    };
+    let line = others.find(known).unwrap_or(line);
+    Some((line, rest, before))
+}
+
+/// What the options of a command say of it.
+pub(super) fn reading(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Reading {
+    let kept;
+    let words = if matches!(name, "find" | "gfind" | "bfs") && command.hands_on {
+        kept = without_run(words);
+        kept.as_slice()
+    } else {
+        words
+    };
+    let Some((line, rest, before)) = line_of(name, words) else { return Reading::Unknown };
+    let given = Given::read(line, rest);
+    let mut known = !given.unknown && before.iter().all(|given| !given.unknown) && fits(line, &given);
+    known &= !line.has("&") || command.hands_on;
+    // What `>` stands for in a line is one operand more: two words where one was meant.
+    let open = given.open || before.iter().any(|given| given.open);
+    known &= !open || names::has("programs.no_act", name);
+    let mut worst = None;
+    let mut acts: Vec<(Act, Word)> = before.into_iter().flat_map(|given| given.acts).collect();
+    acts.extend(given.acts.iter().cloned());
+    if let (Some(most), true) = (line.most, line.has(">")) {
+        acts.extend(given.operands.get(most).map(|word| (Act::Writes, (*word).clone())));
+    }
+    for (act, word) in &acts {
+        match act {
+            Act::None => {}
+            Act::Sets => known &= shell::harmless_setting(&word.text),
+            Act::Writes => writes(word, command, ground, &mut worst),
+            Act::Runs => runs(&word.text, word, command, ground, &mut worst),
+        }
+    }
+    if let Some(effects) = script_of(name, &given) {
+        for effect in effects {
+            match effect {
+                Effect::Writes(word) => writes(&word, command, ground, &mut worst),
+                Effect::Runs(word) => nested(&word.text, &word, command, ground, &mut worst),
+                Effect::RunsInput(word) => {
+                    let why = "runs what stands in a text";
+                    keep(&mut worst, Verdict::new(RiskLevel::Confirm, "shell.pipe.unknown", why, word.span));
+                }
+                Effect::Unknown => known = false,
+            }
+        }
+    }
+    match worst {
+        Some(verdict) if verdict.level > RiskLevel::Safe => Reading::Acts(verdict),
+        _ if known => Reading::Reads,
+        _ => Reading::Unknown,
+    }
+}
+
+/// What `find` is told without the commands that it runs, which are judged by themselves.
+fn without_run(words: &[Word]) -> Vec<Word> {
+    let mut kept = Vec::new();
+    let mut runs = false;
+    for word in words {
+        if runs {
+            runs = !matches!(word.text.as_str(), ";" | "+");
+        } else if matches!(word.text.as_str(), "-exec" | "-execdir") {
+            runs = true;
+        } else {
+            kept.push(word.clone());
+        }
+    }
+    kept
+}
+
+/// Whether a program is one that reads.
+pub(crate) fn reads(name: &str) -> bool {
+    READERS.contains(&name) || lines().contains_key(name)
+}
+
+/// The operands of a command: its words without options and their values. Of a program that no line is for, every word
+/// that is no option.
+pub(crate) fn operands<'w>(name: &str, words: &'w [Word]) -> Vec<&'w Word> {
+    let Some((line, rest, _)) = line_of(name, words) else {
+        return words.iter().filter(|word| !word.text.starts_with('-')).collect();
+    };
+    let given = Given::read(line, rest);
+    // What is looked for is no file.
+    let pattern = PATTERN_FIRST.contains(&name)
+        && !given.has(&["-e", "-f", "--regexp", "--file", "--expression", "--files", "--match"]);
+    given.operands.into_iter().skip(usize::from(pattern)).collect()
+}
+
+/// Whether a search goes through a whole folder, hidden files with it, and prints lines such as `API_KEY=…`.
+pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
+    const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
+    let hidden: &[&str] = match name {
+        "grep" | "egrep" | "fgrep" | "ggrep" => &["-r", "-R", "--recursive", "--dereference-recursive"],
+        "rg" => &["-.", "--hidden"],
+        "ag" => &["-u", "--unrestricted", "--hidden"],
+        _ => return false,
+    };
+    let Some((line, rest, _)) = line_of(name, words) else { return false };
+    let given = Given::read(line, rest);
+    let unrestricted = given.options.iter().filter(|option| matches!(**option, "u" | "--unrestricted")).count() > 1;
+    // Names and counts show nothing; files of one sort are not those with settings.
+    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
+    if !(given.has(hidden) || name == "rg" && unrestricted) || given.has(&silent) || given.acts.iter().any(sort) {
+        return false;
+    }
+    let named = given.has(&["-e", "-f", "--regexp", "--file"]);
+    let mut operands = given.operands.iter().map(|word| word.text.as_str());
+    let first = if named { None } else { operands.next() };
+    if operands.clone().any(is_home) {
+        return true;
+    }
+    let whole = |root: &str| matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD");
+    let mut roots = operands.peekable();
+    if roots.peek().is_some() && !roots.any(whole) {
+        return false;
+    }
+    let values = given.acts.iter().map(|(_, word)| word.text.as_str()).filter(|_| named);
+    let extended = given.has(&["-E", "-P"]) || !matches!(name, "grep" | "ggrep");
+    let literal = given.has(&["-F", "--fixed-strings"]) || name == "fgrep";
+    first.into_iter().chain(values).any(|sought| {
+        let text = if literal { regex::escape(sought) } else { sought.to_owned() };
+        // In basic expressions a sign means something behind a backslash alone.
+        let basic = || {
+            ["|", "(", ")", "{", "}", "+", "?"].iter().fold(text.clone(), |text, sign| {
+                text.replace(&format!("\\{sign}"), "\0").replace(sign, &format!("\\{sign}")).replace('\0', sign)
+            })
+        };
+        let text = if extended || literal { text.clone() } else { basic() };
+        let ignores = given.has(&["-i", "--ignore-case", "-y"]) || name == "ag";
+        let found = RegexBuilder::new(&text).case_insensitive(ignores).size_limit(1 << 20).build();
+        given.has(&["-v", "--invert-match", "-f", "--file"])
+            || found.map_or(true, |found| LINE.split(' ').any(|line| found.is_match(line)))
+    })
+}
+
+/// Programs whose first operand is what they look for or do, not a file.
+const PATTERN_FIRST: &[&str] = &[
+    "grep", "egrep", "fgrep", "zgrep", "ggrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq",
+    "tr", "look",
+];
+
+fn fits(line: &Line, given: &Given<'_>) -> bool {
+    let most = line.most.is_none_or(|most| given.operands.len() <= most + usize::from(line.has(">")));
+    let needed = line.needed.is_empty() || given.has(&line.needed);
+    let last =
+        line.last.is_empty() || given.operands.last().is_some_and(|word| line.last.contains(&word.text.as_str()));
+    let plus = !line.has("=+") || given.operands.iter().all(|word| word.text.starts_with('+'));
+    let without = line.without.is_none_or(|sign| {
+        let anywhere = sign.strip_prefix('*');
+        let has = |word: &Word| anywhere.map_or_else(|| word.text.starts_with(sign), |sign| word.text.contains(sign));
+        !given.operands.iter().copied().chain(given.acts.iter().map(|(_, word)| word)).any(has)
+    });
+    most && needed && last && plus && without
+}
+
+/// What the script of a stream editor does, if the program is one.
+fn script_of(name: &str, given: &Given<'_>) -> Option<Vec<Effect>> {
+    match name {
+        "sed" | "gsed" => {
+            let mut scripts: Vec<&Word> = Vec::new();
+            let named = given.has(&["-e", "--expression"]);
+            if named {
+                scripts.extend(given.acts.iter().map(|(_, word)| word));
+            } else {
+                // `sed -i '' …`: the ending of a copy that is kept, as BSD has it.
+                scripts.extend(given.operands.iter().copied().find(|word| !word.text.is_empty()));
+            }
+            Some(scripts.into_iter().flat_map(script::sed).collect())
+        }
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            Some(given.operands.first().map(|word| script::awk(word)).unwrap_or_default())
+        }
+        _ => None,
+    }
+}
+
+fn writes(word: &Word, command: &SimpleCommand, ground: &Ground<'_>, worst: &mut Option<Verdict>) {
+    let place = place_of(word, command.cwd.as_ref(), ground.context);
+    let why = format!("writes a file in {}", place.words());
+    keep(worst, Verdict::new(files::write(place), "file.option", why, word.span.clone()));
+}
+
+/// A program that is run, with files that the command finds.
+fn runs(program: &str, word: &Word, command: &SimpleCommand, ground: &Ground<'_>, worst: &mut Option<Verdict>) {
+    let mut inner = None;
+    nested(&format!("{program} {{}}"), word, command, ground, &mut inner);
+    if let Some(mut verdict) = inner {
+        if verdict.level == RiskLevel::Cautious && !verdict.loses() {
+            verdict.rule = "shell.option";
+            verdict.why = format!("runs {program:.40} by an option, which {}", verdict.why);
+        }
+        keep(worst, verdict);
+    }
+}

@@ -1,0 +1,82 @@
+//! Names that the guard knows: the lists of `crates/guard/src/guard.toml`.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use loopwright_base::lists::{Lists, lists};
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("guard.toml")));
+
+/// The list of that name; one that is in no table is empty.
+pub(super) fn list(name: &str) -> &'static HashSet<String> {
+    static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
+    LISTS.get(name).unwrap_or(&NONE)
+}
+
+/// Whether a list holds this name.
+pub(super) fn has(list: &str, name: &str) -> bool {
+    self::list(list).contains(name)
+}
+
+/// Whether a name is what a pattern with `*` stands for.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    false
+}
+
+/// Whether the last folders and the name of a path are what an entry of a list says.
+pub(super) fn ends_as(list: &str, parts: &[&str]) -> bool {
+    let ends = |entry: &str| {
+        let mut wanted = entry.trim_start_matches('/').rsplit('/');
+        let mut given = parts.iter().rev();
+        wanted.all(|pattern| given.next().is_some_and(|part| fits(pattern, part)))
+    };
+    self::list(list).iter().any(|entry| ends(entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_that_is_asked_for_is_there() {
+        for name in ["programs.folders", "programs.no_act", "variables.harmless"] {
+            assert!(!list(name).is_empty(), "{name}");
+        }
+        for name in ["files.keys", "files.key_folders", "files.settings", "files.open"] {
+            assert!(!list(name).is_empty(), "{name}");
+        }
+        for name in ["said.reading", "said.telling", "said.fillers", "said.run", "said.change"] {
+            assert!(!list(name).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_names() {
+        for (pattern, name, wanted) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "ab", true),
+            ("*a", "ba", true),
+            ("a*c", "abc", true),
+            ("a*c", "ab", false),
+            ("a*b*c", "axbyc", true),
+            ("a*b*c", "acb", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A rule, and what it matches.
+//!
+//! All conditions of a rule must hold; within one condition one of its alternatives is enough. A rule that permits
+//! matches only what is certain and what it covers whole; a rule that forbids or asks matches as soon as something
+//! in a call may be what it means.
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{
+    Tier, Verdict,
+    host::DomainPattern,
+    place::{Match, PathPattern},
+    subject::{Part, Subject, Word, base_name},
+};
+use crate::{RiskLevel, names::fits};
+
+/// A rule, ready to match.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) id: String,
+    pub(super) tier: Tier,
+    pub(super) verdict: Verdict,
+    pub(super) why: String,
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) tools: Vec<String>,
+    pub(super) arguments: Vec<(String, Test)>,
+    pub(super) shell: Vec<Vec<String>>,
+    pub(super) paths: Vec<PathPattern>,
+    pub(super) domains: Vec<DomainPattern>,
+    pub(super) overrides: Vec<Override>,
+    pub(super) lifts: RiskLevel,
+}
+
+/// A rule of a lower tier that is set aside.
+#[derive(Clone, Debug)]
+pub(super) struct Override {
+    pub(super) id: String,
+    /// Of this tier alone: `project:make`.
+    pub(super) tier: Option<Tier>,
+    /// Where it is written.
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Override {
+    /// Whether a rule of the tier `own` means this one by it.
+    pub(super) fn means(&self, own: Tier, tier: Tier, id: &str) -> bool {
+        tier < own && self.id == id && self.tier.is_none_or(|named| named == tier)
+    }
+
+    /// Whether what it names comes and goes with the folder or the person, so that it need not be there.
+    pub(super) fn may_lack(&self) -> bool {
+        self.tier.is_some_and(|tier| tier > Tier::BuiltIn)
+    }
+}
+
+/// What an argument must be.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    Equals(Vec<Value>),
+    Prefix(Vec<String>),
+    Regex(Vec<Regex>),
+    Present(bool),
+}
+
+impl Rule {
+    /// Whether the rule matches this part of the call.
+    pub(super) fn matches(&self, subject: &Subject, part: &Part) -> Match {
+        if !self.tools.is_empty() && !self.tools.iter().any(|pattern| fits(pattern, &subject.tool)) {
+            return Match::No;
+        }
+        let permits = self.verdict == Verdict::Allow;
+        if permits && subject.unparsed.is_some() {
+            // What nobody understands nobody has allowed.
+            return Match::No;
+        }
+        let beside = subject.beside.as_ref().filter(|_| permits);
+        let mut sure = Match::Yes;
+        for (name, test) in &self.arguments {
+            if !test.holds(subject.argument(name), permits) {
+                return Match::No;
+            }
+            // What permits a line by its letters must permit each of its commands.
+            if permits && subject.is_shell(name) && !test.holds(Some(&Value::String(part.text.clone())), permits) {
+                return Match::No;
+            }
+        }
+        if !self.shell.is_empty() {
+            sure = sure.min(self.shell_matches(part, permits));
+        }
+        if !self.paths.is_empty() {
+            let best = |place| self.paths.iter().map(|pattern| pattern.matches(place)).max().unwrap_or(Match::No);
+            let over = if permits {
+                // Every path must be covered.
+                part.paths.iter().chain(beside.iter().flat_map(|beside| &beside.paths)).map(best).min()
+            } else {
+                part.paths.iter().map(best).max()
+            };
+            sure = sure.min(over.unwrap_or(Match::No));
+        }
+        if !self.domains.is_empty() {
+            let best =
+                |host: &String| self.domains.iter().map(|domain| domain.matches(host)).max().unwrap_or(Match::No);
+            let over = if permits {
+                part.hosts.iter().chain(beside.iter().flat_map(|beside| &beside.hosts)).map(best).min()
+            } else {
+                part.hosts.iter().map(best).max()
+            };
+            sure = sure.min(over.unwrap_or(Match::No));
+        }
+        if permits && sure == Match::Perhaps { Match::No } else { sure }
+    }
+
+    fn shell_matches(&self, part: &Part, permits: bool) -> Match {
+        if part.words.is_empty() {
+            return Match::No;
+        }
+        if permits {
+            let writes = self.paths.is_empty()
+                && part.writes.iter().any(|place| !place.raw.starts_with("/dev/null") && !place.raw.starts_with('&'));
+            let begins = |prefix: &Vec<String>| {
+                prefix.len() <= part.words.len()
+                    && prefix.iter().zip(&part.words).all(|(want, word)| word.exact && word.text == *want)
+            };
+            // What a command writes to is not said by its words.
+            return if !writes && self.shell.iter().any(begins) { Match::Yes } else { Match::No };
+        }
+        self.shell.iter().map(|prefix| begins_in_effect(prefix, &part.words)).max().unwrap_or(Match::No)
+    }
+}
+
+/// Whether a command is what a prefix means, whatever stands between: folders before the program's name, settings
+/// before it, options before the next word.
+fn begins_in_effect(prefix: &[String], words: &[Word]) -> Match {
+    let assignment = |word: &Word| word.text.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let mut words = words.iter().skip_while(|word| assignment(word));
+    let (Some(program), Some(first)) = (prefix.first(), words.next()) else { return Match::No };
+    let mut sure = Match::Yes;
+    if !first.exact {
+        sure = Match::Perhaps;
+    } else if base_name(&first.text) != base_name(program) && first.text != *program {
+        return Match::No;
+    }
+    let rest: Vec<&Word> = words.collect();
+    let mut at = 0;
+    for want in prefix.iter().skip(1) {
+        let mut after_option = false;
+        let mut found = false;
+        while let Some(word) = rest.get(at) {
+            at += 1;
+            if word.text == *want {
+                found = true;
+                break;
+            }
+            if !word.exact {
+                // It may be the word, or anything.
+                sure = Match::Perhaps;
+                found = true;
+                break;
+            }
+            if word.text.starts_with('-') {
+                after_option = true;
+                continue;
+            }
+            // The value of an option; a word that is none ends it, unless an option is meant.
+            if after_option || want.starts_with('-') {
+                after_option = false;
+                continue;
+            }
+            return Match::No;
+        }
+        if !found {
+            return Match::No;
+        }
+    }
+    sure
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl Test {
+    fn holds(&self, value: Option<&Value>, all: bool) -> bool {
+        let Some(value) = value.filter(|value| !value.is_null()) else {
+            return matches!(self, Self::Present(false))
+                || matches!(self, Self::Equals(wanted) if value == Some(&Value::Null) && wanted.contains(&Value::Null));
+        };
+        match self {
+            Self::Present(wanted) => *wanted,
+            Self::Equals(wanted) => wanted.iter().any(|wanted| same(wanted, value)),
+            Self::Prefix(prefixes) => {
+                each(value, all, |text| prefixes.iter().any(|prefix| text.starts_with(prefix.as_str())))
+            }
+            Self::Regex(expressions) => each(value, all, |text| expressions.iter().any(|one| one.is_match(text))),
+        }
+    }
+}
+
+/// Whether it holds of the value as text; of a list, of all elements or of any.
+fn each(value: &Value, all: bool, holds: impl Fn(&str) -> bool) -> bool {
+    let one = |value: &Value| match value {
+        Value::String(text) => holds(text),
+        other => holds(&other.to_string()),
+    };
+    match value {
+        Value::Array(items) if all => !items.is_empty() && items.iter().all(one),
+        Value::Array(items) => items.iter().any(one),
+        other => one(other),
+    }
+}
+
+/// Equal, with 1 and 1.0 the same.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
+        }
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tools_have_wildcards() {
+        for (pattern, name, wanted) in [
+            ("shell", "shell", true),
+            ("shell", "shells", false),
+            ("*", "any", true),
+            ("db_*", "db_query", true),
+            ("db_*", "xdb_query", false),
+            ("*_file", "write_file", true),
+            ("*_file", "write_file_now", false),
+            ("a*b*c", "aXbYc", true),
+            ("a*b*c", "abcbc", true),
+            ("a*b*c", "acb", false),
+        ] {
+            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn x08_a_prefix_sees_through_options_and_folders() {
+        let words = |line: &str| -> Vec<Word> {
+            let word = |text: &str| Word { text: text.to_owned(), exact: !text.contains('$') };
+            line.split(' ').map(word).collect()
+        };
+        let push = ["git".to_owned(), "push".to_owned()];
+        for (line, wanted) in [
+            ("git push", Match::Yes),
+            ("git push origin main", Match::Yes),
+            ("/usr/bin/git push", Match::Yes),
+            ("GIT_DIR=x git push", Match::Yes),
+            ("git -C dir push", Match::Yes),
+            ("git --no-pager push", Match::Yes),
+            ("git status push", Match::No),
+            ("git", Match::No),
+            ("gitk push", Match::No),
+            ("git $WHAT", Match::Perhaps),
+            ("$GIT push", Match::Perhaps),
+            ("git log $X push", Match::No),
+        ] {
+            assert_eq!(begins_in_effect(&push, &words(line)), wanted, "{line}");
+        }
+        let force = ["git".to_owned(), "push".to_owned(), "--force".to_owned()];
+        assert_eq!(begins_in_effect(&force, &words("git push origin main --force")), Match::Yes);
+        assert_eq!(begins_in_effect(&force, &words("git push origin main")), Match::No);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which model a run goes on with: what somebody who was asked said, and what is made of it.
+//!
+//! A choice counts by its confidence: from `enforce` up it holds, from `suggest` up it is a suggestion that holds only
+//! where suggestions are taken, below it is a remark.
+
+use serde::{Deserialize, Serialize};
+
+use loopwright_base::error::{Error, Result};
+use loopwright_models::price::Price;
+
+/// A model, and how sure whoever chose it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelChoice {
+    /// The model, as the driver knows it.
+    pub model: String,
+    /// From 0 to 1.
+    pub confidence: f64,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Money for its tokens, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// What becomes of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceMode {
+    /// It holds.
+    Enforce,
+    /// It holds where suggestions are taken.
+    Suggest,
+    /// It is told and does not hold.
+    Defer,
+    /// Too little succeeded: the stronger model goes on.
+    Escalate,
+}
+
+impl ChoiceMode {
+    /// The name in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Suggest => "suggest",
+            Self::Defer => "defer",
+            Self::Escalate => "escalate",
+        }
+    }
+}
+
+/// How the model of a run is chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChoiceConfig {
+    /// Whether somebody is asked before the first request.
+    pub ask: bool,
+    /// Whether suggestions are taken.
+    pub suggestions: bool,
+    /// From this confidence up a choice holds.
+    pub enforce: f64,
+    /// From this confidence up it is a suggestion.
+    pub suggest: f64,
+    /// The model that goes on, once, when too little succeeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_to: Option<String>,
+    /// Money for its tokens, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_price: Option<Price>,
+}
+
+impl Default for ChoiceConfig {
+    fn default() -> Self {
+        Self { ask: false, suggestions: false, enforce: 0.8, suggest: 0.5, escalate_to: None, escalate_price: None }
+    }
+}
+
+impl ChoiceConfig {
+    /// Whether it is the default, which chooses nothing.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What becomes of a choice of that confidence.
+    pub fn mode(&self, confidence: f64) -> ChoiceMode {
+        if confidence >= self.enforce {
+            ChoiceMode::Enforce
+        } else if confidence >= self.suggest {
+            ChoiceMode::Suggest
+        } else {
+            ChoiceMode::Defer
+        }
+    }
+
+    /// Checks the numbers and names.
+    pub fn check(&self) -> Result<()> {
+        if !(0.0 <= self.suggest && self.suggest <= self.enforce && self.enforce <= 1.0) {
+            let message = format!("a choice is enforced from {} and suggested from {}", self.enforce, self.suggest);
+            return Err(Error::usage("invalid_number", message).hint("give 0 <= suggest <= enforce <= 1"));
+        }
+        if self.escalate_to.as_ref().is_some_and(|model| model.trim().is_empty()) {
+            return Err(Error::usage("empty_model", "escalate_to names no model").hint("name a model, or leave it out"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d06_confidence_decides() {
+        let config = ChoiceConfig::default();
+        let modes = [1.0, 0.8, 0.79, 0.5, 0.49, 0.0, -1.0, f64::NAN].map(|confidence| config.mode(confidence).name());
+        assert_eq!(modes, ["enforce", "enforce", "suggest", "suggest", "defer", "defer", "defer", "defer"]);
+        assert!(ChoiceConfig { enforce: 0.4, ..config.clone() }.check().is_err());
+        assert!(ChoiceConfig { suggest: f64::NAN, ..config.clone() }.check().is_err());
+        assert!(ChoiceConfig { escalate_to: Some(" ".into()), ..config }.check().is_err());
+    }
+}

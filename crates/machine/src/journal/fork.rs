@@ -1,0 +1,84 @@
+//! Forks: a new run that begins as another one did, and goes on differently.
+
+use super::{
+    KnownResult, Run,
+    read::{Journal, Line},
+    resume::{Continued, Open, begin},
+};
+use crate::{Command, Event, EventKind, Machine, Time, Tree};
+use loopwright_base::{
+    error::{Error, Result},
+    json::Raw,
+    message::{Message, ToolResult},
+};
+
+/// What shall be otherwise. Nothing at all is allowed too: models and tools need not give the same again.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// A new prompt: the messages so far, then this.
+    pub prompt: Option<Message>,
+    /// Another model's name.
+    pub model: Option<String>,
+    /// What the tool call gave whose result is the last event that is kept.
+    pub result: Option<String>,
+}
+
+/// A run named `id` that is fed the events of a journal up to number `at`, with a change, and goes on from there.
+pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<Raw>) -> Result<Continued> {
+    fork_knowing(id, journal, at, change, about, Vec::new())
+}
+
+/// A fork whose tool calls of these results are not carried out again.
+pub(super) fn fork_knowing(
+    id: &str,
+    journal: Journal,
+    at: u64,
+    change: Change,
+    about: Option<Raw>,
+    results: Vec<KnownResult>,
+) -> Result<Continued> {
+    let events = journal.lines.len() as u64;
+    if at == 0 || at > events {
+        let message = format!("there is no event {at}: the journal has the events 1 to {events}");
+        return Err(Error::usage("no_such_event", message).hint("`loopwright replay RUN --steps` shows them, numbered"));
+    }
+    let mut machine = journal.machine;
+    if let Some(model) = change.model {
+        machine.turn_mut().model = model;
+    }
+    let mut kept: Vec<Event> = journal.lines.into_iter().take(at as usize).map(|Line { event, .. }| event).collect();
+    if let Some(text) = change.result {
+        let last = kept.last_mut().map(|event| &mut event.kind);
+        let Some(EventKind::Executed { result, .. }) = last else {
+            let message = format!("event {at} is no result of a tool");
+            return Err(Error::usage("no_tool_result", message).hint("fork at an `executed` event"));
+        };
+        *result = ToolResult::text(&result.id, &result.name, text);
+    }
+    let begins = change.prompt.is_some();
+    if let Some(prompt) = change.prompt {
+        // What has happened is history: the new run starts with it.
+        let mut tree = Tree::new(machine.clone());
+        for event in kept {
+            tree.step(event);
+        }
+        let mut messages: Vec<Message> = tree.history().iter().cloned().collect();
+        messages.push(prompt);
+        kept = vec![Event { at: Time::default(), kind: EventKind::Start { messages } }];
+    }
+    let mut open = Open::default();
+    let mut run = Run::knowing(id, machine, true, about, results);
+    let known = std::mem::take(&mut run.results);
+    let mut told = Vec::new();
+    for event in kept {
+        open.answered(&event);
+        let commands = run.step(event);
+        // Nobody has heard what a run tells that begins with a prompt of its own.
+        told.extend(commands.iter().filter(|command| begins && matches!(command, Command::Emit { .. })).cloned());
+        open.given(commands);
+    }
+    run.results = known;
+    let mut continued = begin(run, open);
+    continued.open.splice(0..0, told);
+    Ok(continued)
+}

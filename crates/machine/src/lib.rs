@@ -1,0 +1,70 @@
+//! Loops as machines: an event in, commands out, no I/O.
+//!
+//! [`Machine::step`] is total: any event in any state gives commands or a typed refusal, never a panic. The same
+//! events give the same commands, bit for bit; a machine can be saved and loaded between any two steps; after
+//! [`Command::Finish`] it emits nothing. Drivers live elsewhere and know nothing about what a machine does.
+//!
+//! ```
+//! use loopwright_base::message::Message;
+//! use loopwright_machine::{Command, Event, EventKind, Machine, Time, turn::{TurnConfig, TurnMachine}};
+//!
+//! let mut turn = TurnMachine::new(TurnConfig::default(), 0);
+//! let commands = turn.step(&Event { at: Time(0), kind: EventKind::Start { messages: vec![Message::user("Hi.")] } })?;
+//! assert!(commands.iter().any(|command| matches!(command, Command::Generate { .. })));
+//! # Ok::<(), loopwright_base::error::Error>(())
+//! ```
+
+// No clock, socket, file, thread or random source: what would reach for one is forbidden here.
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+// Nothing that comes from outside may end a process.
+#![cfg_attr(
+    not(test),
+    warn(clippy::expect_used, clippy::panic, clippy::todo, clippy::unimplemented, clippy::unreachable)
+)]
+
+mod approval;
+mod budget;
+mod choice;
+mod command;
+mod diagram;
+mod ending;
+mod event;
+pub mod grounded;
+mod hook;
+pub mod journal;
+mod outcome;
+mod pause;
+pub mod research;
+mod retry;
+pub mod role;
+mod tree;
+pub mod turn;
+
+pub use approval::arguments_hash;
+pub use budget::{Budget, Complexity, Limit, Spent};
+pub use choice::{ChoiceConfig, ChoiceMode, ModelChoice};
+pub use command::Digest;
+pub use command::{Call, Command, Notice, PlannedCall, Purpose, Tally};
+pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
+pub use hook::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
+pub use outcome::{Acted, CallRecord, ChildRecord, IterationRecord, Outcome, PhaseRecord, Stop};
+pub use pause::{RUN_TRANSITIONS, RunState};
+
+pub use retry::RetryPolicy;
+pub use tree::{MachineConfig, Tree};
+
+/// A command's number; its answer repeats it. The upper 32 bits name the machine of a tree.
+pub type Id = u64;
+
+/// Events in, commands out.
+pub trait Machine {
+    /// Takes one event, changes state, answers with commands. Late, duplicate and unknown answers are counted and
+    /// dropped; an event that makes no sense at all is answered with [`Command::Refuse`].
+    fn step(&mut self, event: Event) -> Vec<Command>;
+
+    /// What the machine waits for, in words; empty only before its start and after its end.
+    fn waiting(&self) -> Vec<String>;
+
+    /// Whether it has finished.
+    fn is_finished(&self) -> bool;
+}

@@ -1,0 +1,344 @@
+//! Act: searches, pages, and the pieces of them that can be cited.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ResearchMachine, Work, emit,
+    state::{Action, AskedQuery, Chunk, Found, SourcePage, Topic, Vector},
+};
+use crate::{Command, Notice, command::shorten};
+use loopwright_base::error::{Error, Result};
+use loopwright_lexicon::lines::Format;
+use loopwright_retrieve::passages::passages;
+
+/// Chunks of a cycle that are looked at.
+const MOST_CHUNKS: usize = 10_000;
+/// Bytes of a chunk that go to an embedder.
+const EMBEDDED: usize = 8_191;
+/// A chunk of fewer characters says nothing.
+const SHORTEST: usize = 40;
+
+/// How the addresses of what tools gave begin.
+pub(super) const TOOL: &str = "tool:";
+
+/// A hit of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hit {
+    /// The title.
+    pub title: String,
+    /// The address, or the path of a file.
+    pub url: String,
+    /// What the search shows of it.
+    pub snippet: String,
+    /// The whole text, where the search has it: then nothing is fetched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// When it was published, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+}
+
+/// A page as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageText {
+    /// Where it was at last, after redirections; empty where nobody looked.
+    pub url: String,
+    /// The title.
+    pub title: String,
+    /// The text.
+    pub text: String,
+    /// When it was published, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+}
+
+/// A hit that is worth reading, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Slot {
+    pub(super) query: String,
+    pub(super) target: String,
+    pub(super) hit: Hit,
+    pub(super) page: Option<PageText>,
+    pub(super) problem: Option<String>,
+    /// The section whose reviewer wanted it.
+    pub(super) section: Option<usize>,
+    /// It has become a source, or nothing.
+    #[serde(default)]
+    pub(super) taken: bool,
+    /// Its text came with the hit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) given: bool,
+}
+
+/// A chunk that nobody has judged yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Fresh {
+    pub(super) chunk: Chunk,
+    pub(super) vector: Vector,
+    pub(super) section: Option<usize>,
+}
+
+impl ResearchMachine {
+    /// Searches for all that a plan wants.
+    pub(super) fn act(&mut self, actions: &[Action], out: &mut Vec<Command>) {
+        let cycle = self.state.cycles + 1;
+        self.begin("act", cycle, out);
+        self.hits.clear();
+        let mut told = Vec::new();
+        for action in actions {
+            let Action::Search { query, target_outline_topic } = action else { continue };
+            let vector = self.query_vectors.get(query).cloned();
+            self.state.queries.push(AskedQuery {
+                query: query.clone(),
+                topic: target_outline_topic.clone(),
+                cycle,
+                hits: 0,
+                pages: 0,
+                vector,
+            });
+            told.push(shorten(query, 80));
+            let at = self.hits.len();
+            if self.config.without_search {
+                continue;
+            }
+            self.hits.push(None);
+            self.searched.push(self.state.queries.len() - 1);
+            let id = self.issue(Work::Hits { at });
+            out.push(Command::Query { id, query: query.clone(), k: self.config.limits.hits });
+        }
+        self.call_tools(actions, out);
+        if !told.is_empty() {
+            self.status(format!("Searching for {}.", told.join("; ")), out);
+        }
+    }
+
+    pub(super) fn hits(&mut self, at: usize, hits: Result<Vec<Hit>>, out: &mut Vec<Command>) {
+        let most = self.config.limits.hits;
+        let place = self.searched.get(at).copied().unwrap_or(usize::MAX);
+        let query = self.state.queries.get(place).map(|one| one.query.clone()).unwrap_or_default();
+        self.outcome.searches += 1;
+        let failed = hits.as_ref().err().map(|error| error.code.to_string());
+        let hits = match hits {
+            Ok(mut hits) => {
+                hits.truncate(most);
+                hits
+            }
+            Err(error) => {
+                self.failed_searches += 1;
+                self.problem(format!("the search for {:?} failed: {error}", shorten(&query, 80)), out);
+                self.search_error = Some(error);
+                Vec::new()
+            }
+        };
+        if let Some(asked) = self.state.queries.get_mut(place) {
+            asked.hits = hits.len();
+        }
+        let (round, count) = (self.state.cycles + 1, self.outcome.searches);
+        let (id, results) = (String::new(), None);
+        emit(out, Notice::SearchCompleted { id, round, query, count, error: failed, results, at: None });
+        if let Some(slot) = self.hits.get_mut(at) {
+            *slot = Some(hits);
+        }
+    }
+
+    /// All searches have answered: what nobody has read yet is read, in the order of the plan.
+    pub(super) fn fetch(&mut self, out: &mut Vec<Command>) {
+        let places = std::mem::take(&mut self.searched);
+        let all = std::mem::take(&mut self.hits);
+        for (place, hits) in places.into_iter().zip(all) {
+            let Some(asked) = self.state.queries.get(place) else { continue };
+            let (query, target) = (asked.query.clone(), asked.topic.clone());
+            let before = self.slots.len();
+            for hit in hits.unwrap_or_default() {
+                self.take_hit(hit, &query, &target, None, out);
+            }
+            if let Some(asked) = self.state.queries.get_mut(place) {
+                asked.pages = self.slots.len() - before;
+            }
+        }
+        self.slots.append(&mut self.called);
+    }
+
+    /// Reads a hit unless it was read before.
+    pub(super) fn take_hit(
+        &mut self,
+        mut hit: Hit,
+        query: &str,
+        target: &str,
+        section: Option<usize>,
+        out: &mut Vec<Command>,
+    ) -> bool {
+        let url = super::plan::clean(hit.url.split('#').next().unwrap_or_default(), 2_000);
+        // What could not be read once is not tried again either.
+        let known = self.state.results.iter().any(|found| found.url == url)
+            || self.state.url_to_source_index.contains_key(&url)
+            || self.slots.iter().any(|slot| slot.hit.url == url);
+        // What tools gave is known by its name; nobody else speaks in it.
+        if url.is_empty() || known || url.starts_with(TOOL) {
+            return false;
+        }
+        hit.url = url;
+        hit.title = super::plan::clean(&hit.title, 300);
+        let text = hit.text.take();
+        let slot = self.slots.len();
+        let page = text.map(|text| PageText { text, ..PageText::default() });
+        let given = page.is_some();
+        let wanted = (!given).then(|| hit.url.clone());
+        self.slots.push(Slot {
+            query: query.to_owned(),
+            target: target.to_owned(),
+            hit,
+            page,
+            problem: None,
+            section,
+            taken: false,
+            given,
+        });
+        if let Some(url) = wanted {
+            let id = self.issue(Work::Page { slot });
+            out.push(Command::Fetch { id, url, max_chars: self.config.limits.page_chars });
+        }
+        true
+    }
+
+    pub(super) fn page(&mut self, slot: usize, page: Result<PageText>) {
+        let Some(slot) = self.slots.get_mut(slot) else { return };
+        match page {
+            Ok(page) => slot.page = Some(page),
+            Err(error) => slot.problem = Some(problem_of(&error)),
+        }
+    }
+
+    /// All pages are there: they become sources and fresh chunks, in the order of the plan. Gives how many were read.
+    pub(super) fn ingest(&mut self, section: Option<usize>, out: &mut Vec<Command>) -> usize {
+        let cycle = self.state.cycles + u32::from(section.is_none());
+        let mut read = 0;
+        // Others may wait for pages of theirs: places stay as they are.
+        let mut ours = Vec::new();
+        for slot in self.slots.iter_mut().filter(|slot| slot.section == section && !slot.taken) {
+            slot.taken = true;
+            let page = slot.page.take();
+            ours.push(Slot { page, ..slot.clone() });
+        }
+        if section.is_none() {
+            self.slots.clear();
+        }
+        for slot in ours {
+            let mut found = Found {
+                query: slot.query,
+                cycle,
+                url: slot.hit.url.clone(),
+                title: slot.hit.title.clone(),
+                published: slot.hit.published.clone(),
+                source: None,
+                problem: slot.problem,
+            };
+            let limits = &self.config.limits;
+            let (mut page, mut excerpt) = (slot.page.unwrap_or_default(), false);
+            // A tool may say all in a word, and a note in a sentence; a page that was fetched and is as short is an error
+            // page.
+            let given = slot.given || slot.hit.url.starts_with(TOOL);
+            let enough = if given { 0 } else { limits.least_chars };
+            if page.text.trim().chars().count() <= enough {
+                // What the search itself shows is better than nothing.
+                if found.problem.is_none() {
+                    found.problem = Some("it holds hardly any text".to_owned());
+                }
+                page.text.clone_from(&slot.hit.snippet);
+                excerpt = true;
+            }
+            let text = cut(&page.text, limits.page_chars);
+            if text.trim().chars().count() > enough {
+                let number = self.state.sources.len();
+                let title = [&page.title, &slot.hit.title].into_iter().find(|title| !title.trim().is_empty());
+                let title = super::plan::clean(title.map_or("", String::as_str), 300);
+                found.source = Some(number);
+                found.title.clone_from(&title);
+                self.state.url_to_source_index.insert(slot.hit.url.clone(), number);
+                let last = super::plan::clean(&page.url, 2_000);
+                if !last.is_empty() {
+                    self.state.url_to_source_index.entry(last).or_insert(number);
+                }
+                self.state.sources.push(SourcePage {
+                    url: slot.hit.url.clone(),
+                    title: if title.is_empty() { slot.hit.url.clone() } else { title },
+                    published: page.published.or(slot.hit.published),
+                    characters: text.chars().count(),
+                    excerpt,
+                });
+                read += 1;
+                self.cut_up(text, &slot.hit.url, number, section);
+            }
+            if let Some(problem) = found.problem.as_ref().filter(|_| found.source.is_none()) {
+                let message = format!("{}: {problem}", shorten(&found.url, 120));
+                self.problem(message, out);
+            }
+            self.state.results.push(found);
+        }
+        read
+    }
+
+    /// Pieces of some sentences each, with their places.
+    fn cut_up(&mut self, text: &str, url: &str, source: usize, section: Option<usize>) {
+        let format = match Format::of_path(url) {
+            Format::Code if url.starts_with("http") => Format::Markdown,
+            format => format,
+        };
+        for passage in passages(text, format, self.config.limits.chunk_sentences) {
+            let words = passage.text(text);
+            // What is all of a text is no scrap of it.
+            let whole = words.trim().len() == text.trim().len();
+            let short = words.chars().count() < SHORTEST && !whole && !url.starts_with(TOOL);
+            if short || self.fresh.len() >= MOST_CHUNKS {
+                continue;
+            }
+            if !self.texts.insert(digest(words)) {
+                continue;
+            }
+            let chunk = Chunk {
+                text: words.to_owned(),
+                source,
+                start: passage.bytes.start,
+                end: passage.bytes.end,
+                line: passage.line,
+                end_line: passage.end_line,
+                heading: passage.heading,
+                ..Chunk::default()
+            };
+            self.fresh.push(Fresh { chunk, vector: Vector::default(), section });
+        }
+    }
+
+    /// What goes to the embedder for a fresh chunk.
+    pub(super) fn embedded_text(chunk: &Chunk) -> String {
+        let mut text = format!("{}\n{}", chunk.heading, chunk.text);
+        let mut end = text.len().min(EMBEDDED);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text
+    }
+}
+
+/// What equal texts share, whatever stands between their words.
+pub(super) fn digest(text: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(text.split_whitespace().collect::<String>().as_bytes())
+}
+
+/// The topic of an action, as the outline knows it: by name, else the nearest.
+pub(super) fn target<'a>(outline: &'a [Topic], named: &str) -> Option<&'a Topic> {
+    let exact = outline.iter().find(|topic| topic.topic.eq_ignore_ascii_case(named.trim()));
+    exact.or_else(|| outline.iter().find(|topic| named.to_lowercase().contains(&topic.topic.to_lowercase())))
+}
+
+fn problem_of(error: &Error) -> String {
+    super::plan::clean(&error.to_string(), 200)
+}
+
+/// The first `most` characters.
+fn cut(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+}

@@ -1,0 +1,277 @@
+//! What a research is made of: the turns that write, how much is searched and kept, when it is enough.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{ResearchState, Topic, VERSION, stage::PROMPTS};
+
+use crate::{command::shorten, turn::TurnConfig};
+use loopwright_base::error::{Error, Result};
+use loopwright_retrieve::analysis::{Cut, LatentPolicy, SelectPolicy, StopPolicy, Thresholds, TrendPolicy};
+
+/// How much of the report is written out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// All of it.
+    #[default]
+    Detailed,
+    /// The abstract, and what each section says first.
+    Summary,
+    /// What was done: cycles, queries, coverage.
+    Progress,
+}
+
+impl Style {
+    /// The style of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "detailed" => Some(Self::Detailed),
+            "summary" => Some(Self::Summary),
+            "progress" => Some(Self::Progress),
+            _ => None,
+        }
+    }
+}
+
+/// How much is searched, read and kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResearchLimits {
+    /// Hits of a search.
+    pub hits: usize,
+    /// Hits of a search that a reviewer wants.
+    pub review_hits: usize,
+    /// Characters of a page.
+    pub page_chars: usize,
+    /// A page of no more characters is not read.
+    pub least_chars: usize,
+    /// Sentences of a chunk.
+    pub chunk_sentences: usize,
+    /// Chunks that were read and are judged anew in each cycle; beyond these the least relevant are forgotten.
+    pub unkept_chunks: usize,
+    /// Chunks of a section.
+    pub section_chunks: usize,
+    /// Searches of a plan.
+    pub searches: usize,
+    /// Topics of the outline.
+    pub topics: usize,
+    /// Rewrites of a section.
+    pub rewrites: u32,
+    /// Model calls under way at once.
+    pub parallel: usize,
+    /// A query or topic as near as this to an earlier one is a repetition.
+    pub repeated: f32,
+}
+
+impl Default for ResearchLimits {
+    fn default() -> Self {
+        Self {
+            hits: 8,
+            review_hits: 2,
+            page_chars: 40_000,
+            least_chars: 100,
+            chunk_sentences: 4,
+            unkept_chunks: 10_000,
+            section_chunks: 12,
+            searches: 6,
+            topics: 10,
+            rewrites: 2,
+            parallel: 8,
+            repeated: 0.8,
+        }
+    }
+}
+
+/// What a research is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResearchConfig {
+    /// The turns that plan and write. Its budget is that of the whole run.
+    pub turn: TurnConfig,
+    /// Whether rules do all that a model would do.
+    pub without_model: bool,
+    /// The name of the embedder that the driver asks; without one words are hashed here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<String>,
+    /// How the report is written out.
+    pub style: Style,
+    /// How much is searched, read and kept.
+    pub limits: ResearchLimits,
+    /// Which chunks are kept.
+    pub select: SelectPolicy,
+    /// When the gain is said to stall.
+    pub trend: TrendPolicy,
+    /// When it is enough.
+    pub stop: StopPolicy,
+    /// How topics that nobody named are found.
+    pub latent: LatentPolicy,
+    /// Queries whose vectors are as near as this repeat each other; `limits.repeated` says the same of their words.
+    pub near: Cut,
+    /// Whether topics that nobody named are looked for.
+    pub explore: Explore,
+    /// Whether there is nothing to search in, and tools alone find.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_search: bool,
+    /// Parts of one's own, in place of those that are built in.
+    #[serde(skip_serializing_if = "OwnParts::is_empty")]
+    pub own: OwnParts,
+}
+
+/// Parts of one's own, in place of those that are built in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnParts {
+    /// All that an earlier research knew: this one goes on with it, and has its cycles beside those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<Box<ResearchState>>,
+    /// The topics of the report, in place of those that a model or rules would name.
+    pub outline: Vec<Topic>,
+    /// Instructions for models, by what they are for: a name of [`PROMPTS`].
+    pub prompts: BTreeMap<String, String>,
+    /// Whether the driver plans.
+    pub planner: bool,
+    /// Whether the driver judges what a cycle was worth.
+    pub analyser: bool,
+}
+
+impl OwnParts {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn check(&self, topics: usize) -> Result<()> {
+        if let Some(state) = self.state.as_ref().filter(|state| state.version != VERSION || state.query.is_empty()) {
+            let message = format!("state is of version {}, this reads {VERSION}", state.version);
+            return Err(Error::usage("invalid_state", message).hint("give the state of a result, unchanged"));
+        }
+        if let Some(name) = self.prompts.keys().find(|name| !PROMPTS.contains(&name.as_str())) {
+            return Err(Error::usage("invalid_option", format!("prompts.{name} is no prompt"))
+                .hint(format!("use {}", PROMPTS.join(", "))));
+        }
+        let names: BTreeSet<&str> = self.outline.iter().map(|topic| topic.topic.trim()).collect();
+        let good = names.iter().all(|name| name.chars().any(char::is_alphanumeric));
+        if names.len() != self.outline.len() || !good || names.len() > topics {
+            return Err(Error::usage("invalid_option", format!("outline holds {} topics", self.outline.len()))
+                .hint(format!("give up to {topics} topics (limits.topics), each with a name of its own")));
+        }
+        Ok(())
+    }
+}
+
+/// Whether topics that nobody named are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Explore {
+    /// They are.
+    #[default]
+    Latent,
+    /// They are not.
+    Off,
+}
+
+impl Default for ResearchConfig {
+    /// Thresholds are in standard deviations of the embedder's own background.
+    fn default() -> Self {
+        Self {
+            turn: TurnConfig::default(),
+            without_model: false,
+            embedder: None,
+            style: Style::default(),
+            limits: ResearchLimits::default(),
+            select: SelectPolicy { least: Some(Cut::Z(1.0)), ..SelectPolicy::default() },
+            trend: TrendPolicy::default(),
+            stop: StopPolicy {
+                epsilon: Thresholds::MEASURED.epsilon,
+                chunks: false,
+                claims: false,
+                ..StopPolicy::default()
+            },
+            latent: LatentPolicy { novel: Thresholds::MEASURED.novel, ..LatentPolicy::default() },
+            near: Thresholds::MEASURED.near,
+            explore: Explore::default(),
+            without_search: false,
+            own: OwnParts::default(),
+        }
+    }
+}
+
+impl ResearchConfig {
+    /// The thresholds of the original, as absolute cosines: right for the embedder that it was tuned on.
+    #[must_use]
+    pub fn with_seed_thresholds(mut self) -> Self {
+        self.select.least = None;
+        self.stop.epsilon = Thresholds::ORIGINAL.epsilon;
+        self.latent.novel = Thresholds::ORIGINAL.novel;
+        self.near = Thresholds::ORIGINAL.near;
+        self
+    }
+
+    /// Checks what can be checked before a run; see [`TurnConfig::check`].
+    pub fn check(&self) -> Result<()> {
+        self.turn.check()?;
+        if self.turn.budget.research_cycles == 0 {
+            return Err(Error::usage("invalid_budget", "research_cycles is 0").hint("allow at least one cycle"));
+        }
+        let limits = &self.limits;
+        let counts = [
+            ("limits.hits", limits.hits),
+            ("limits.page_chars", limits.page_chars),
+            ("limits.chunk_sentences", limits.chunk_sentences),
+            ("limits.unkept_chunks", limits.unkept_chunks),
+            ("limits.section_chunks", limits.section_chunks),
+            ("limits.searches", limits.searches),
+            ("limits.topics", limits.topics),
+            ("limits.parallel", limits.parallel),
+            ("select.top", self.select.top),
+            ("stop.window", self.stop.window),
+        ];
+        for (name, count) in counts {
+            if count == 0 || count > 1_000_000 {
+                return Err(Error::usage("invalid_number", format!("{name} is {count}"))
+                    .hint("give a number from 1 to 1,000,000"));
+            }
+        }
+        for (name, share) in [("limits.repeated", limits.repeated), ("select.relevance", self.select.relevance)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::usage("invalid_number", format!("{name} is {share}")).hint("give 0 to 1"));
+            }
+        }
+        self.own.check(limits.topics)
+    }
+
+    /// Reads a configuration; what is wrong with it is said of the key that it stands at.
+    pub fn read(text: &str) -> Result<Self> {
+        let fault = match serde_json::from_str(text) {
+            Ok(config) => return Ok(config),
+            Err(error) => plain(&error),
+        };
+        let given = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+        // Each value alone, in place of the one that is built in.
+        let fault = given.iter().find_map(|(key, value)| fault_at(key, value)).unwrap_or(fault);
+        Err(Error::usage("invalid_option", fault).hint("mend what is named there, or leave it out"))
+    }
+}
+
+/// What is wrong with a value at a key, named with the keys that lead to it.
+fn fault_at(key: &str, value: &Value) -> Option<String> {
+    let reads = |value: Value| ResearchConfig::deserialize(Value::Object(Map::from_iter([(key.to_owned(), value)])));
+    let error = reads(value.clone()).err()?;
+    let inner = value.as_object().and_then(|object| {
+        object.iter().find_map(|(name, value)| {
+            let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+            reads(alone).err().map(|error| (format!("{key}.{name}"), value, plain(&error)))
+        })
+    });
+    let (place, value, why) = inner.unwrap_or_else(|| (key.to_owned(), value, plain(&error)));
+    let place = place.strip_prefix("own.").unwrap_or(&place);
+    Some(format!("{place} can't be {}: {why}", shorten(&value.to_string(), 80)))
+}
+
+/// Without the place in a text that nobody sees.
+fn plain(error: &serde_json::Error) -> String {
+    let told = error.to_string();
+    told.split(" at line ").next().unwrap_or_default().to_owned()
+}

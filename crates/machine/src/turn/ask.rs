@@ -1,0 +1,170 @@
+//! The requests of a turn: the first, the next, and what a request holds as things stand.
+//!
+//! No request goes out that a budget forbids, that the window has no room for, or that forces a choice among no tools.
+
+use super::{
+    super::{Command, Notice, Purpose, Stop},
+    Asking, Phase, TurnMachine,
+    calls::{holds_a_prompt, legal_history},
+    emit, forces_tools,
+    sanity::Checked,
+};
+use loopwright_base::{
+    error::Error,
+    message::{Message, Role},
+    request::{Request, ToolChoice},
+};
+use loopwright_guard::Authority;
+use loopwright_wire::schema;
+
+impl TurnMachine {
+    pub(super) fn start(&mut self, messages: Vec<Message>, out: &mut Vec<Command>) {
+        if let Err(error) = self.config.check() {
+            return self.fail(error, out);
+        }
+        self.history = legal_history(messages, &mut self.ids);
+        if !holds_a_prompt(&self.history) {
+            let error = Error::usage("empty_prompt", "there is no prompt to answer");
+            return self.fail(error.hint("give the run a message"), out);
+        }
+        self.started = self.now;
+        self.stuck.show(self.config.system.as_deref().unwrap_or_default());
+        for message in self.history.iter().filter(|message| message.role != Role::Assistant) {
+            self.stuck.show_blocks(&message.content);
+        }
+        if self.config.guard.is_some() {
+            // What one model writes to another is nobody's wish.
+            let given = self.config.authority.take();
+            self.authority = given.unwrap_or_else(|| Authority::of(self.history.iter()));
+        }
+        if self.config.budget.cost.is_some() && self.config.price.is_none() {
+            self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
+        }
+        self.tell_unenforced(out);
+        let forced = self.config.tool_choice.as_ref().is_some_and(forces_tools);
+        let no_round = self.config.budget.tool_rounds == 0 || self.config.budget.iterations <= 1;
+        // Calls that could not run, or whose results no request could carry, are better not asked for. A caller who
+        // forces a call wants the call itself; tools of the provider need no round of ours.
+        self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
+        self.deadline = self.id();
+        out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
+        self.begin(out);
+    }
+
+    /// The schema of the answer may hold what the provider can't be held to.
+    fn tell_unenforced(&mut self, out: &mut Vec<Command>) {
+        let (Some(output), Some(wire)) = (&self.config.output, self.config.context.policy.wire) else { return };
+        if let Some(why) = schema::unenforced(wire, &self.config.model, output) {
+            let what = "the provider can't be held to the schema of the answer";
+            self.warn(
+                out,
+                "output_unenforced",
+                format!("{what} ({why}): the model is told of it, and it is checked here"),
+            );
+        }
+    }
+
+    /// The first request goes out, after a look whether one was asked for.
+    pub(super) fn first_round(&mut self, out: &mut Vec<Command>) {
+        match self.sanity_start(out) {
+            Checked::Wait => self.phase = Phase::Checking(Vec::new()),
+            Checked::Go(Some(note)) => {
+                self.history.push(Message::user(note));
+                self.ask(out);
+            }
+            Checked::Go(None) | Checked::Stop(_) => self.ask(out),
+        }
+    }
+
+    /// An exchange is over, and the next request goes out.
+    pub(super) fn go_on(&mut self, out: &mut Vec<Command>) {
+        self.sum_up(out);
+        self.ask(out);
+    }
+
+    /// Sends the next request, or ends the run if the budget forbids it.
+    pub(super) fn ask(&mut self, out: &mut Vec<Command>) {
+        if !self.holds_round(out) {
+            self.ask_now(out);
+        }
+    }
+
+    pub(super) fn ask_now(&mut self, out: &mut Vec<Command>) {
+        self.flush_added();
+        if let Err(error) = self.fit(out) {
+            self.outcome.error = Some(error);
+            return self.finish(Stop::ContextWindow, out);
+        }
+        if let Some(limit) = self.next_request_exceeds() {
+            return self.stop_at(limit, out);
+        }
+        self.spent.iterations += 1;
+        let round = self.round();
+        emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
+        let id = self.id();
+        let asking = Asking {
+            id,
+            attempt: 1,
+            since: self.now,
+            visible: false,
+            last_failure: None,
+            before: 0,
+            held: None,
+            said: None,
+        };
+        self.send(asking, out);
+    }
+
+    /// A request goes out.
+    pub(super) fn issue(&mut self, mut asking: Asking, request: Box<Request>, out: &mut Vec<Command>) {
+        if self.config.budget.tokens.is_some() {
+            let prompt = self.prompt_estimate().saturating_sub(self.desk.reserved());
+            asking.held = request.max_tokens.map(|most| most.saturating_add(prompt));
+        }
+        let (id, attempt, place) = (asking.id, asking.attempt, self.place());
+        out.push(Command::Generate { id, purpose: Purpose::Executor, place, attempt, request });
+        self.phase = Phase::Asking(asking);
+    }
+
+    /// The request whose answer is read: what it showed, and how it said that calls are written.
+    pub(super) fn request_read(&mut self) -> Request {
+        if let Some(request) = self.replaced.as_deref() {
+            return request.clone();
+        }
+        let mut request = self.template().clone();
+        request.messages = self.fronted();
+        if self.without_tools {
+            request.tools = std::sync::Arc::default();
+        }
+        request
+    }
+
+    /// The next request, as it stands.
+    pub(super) fn request_now(&mut self) -> Request {
+        let mut request = self.template().clone();
+        request.messages = self.fronted();
+        if let Some(model) = &self.model {
+            request.model.clone_from(model);
+        }
+        if self.round() > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
+            // A forced tool is for the first request only; forced again it would never let the model answer.
+            request.tool_choice = None;
+        }
+        if let Some(tools) = self.without_search(&request.tools) {
+            request.tools = tools.into();
+        }
+        if self.without_tools {
+            request.tools = std::sync::Arc::default();
+        } else if self.tools_off && !request.tools.is_empty() {
+            request.tool_choice = Some(ToolChoice::None);
+        }
+        if request.tools.is_empty() {
+            // Providers refuse a choice among no tools.
+            request.tool_choice = None;
+        }
+        if let Some(left) = self.room_for_answer() {
+            request.max_tokens = Some(request.max_tokens.map_or(left, |most| most.min(left)));
+        }
+        request
+    }
+}

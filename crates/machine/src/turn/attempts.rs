@@ -1,0 +1,173 @@
+//! A request that failed: tried again, shrunk, sent without tools or to another model, or the end of the run.
+//!
+//! What had come of an answer is kept, and its cost counted, whichever way it goes on.
+
+use super::{
+    super::{Command, Notice, Stop},
+    Asking, Phase, TurnMachine, emit,
+};
+use loopwright_base::{
+    error::{Failure, FailureKind},
+    message::{Block, Role},
+    request::{Response, Tool},
+};
+
+/// A host that is left alone for no longer than so many seconds is being probed by another call: to ask again meanwhile is
+/// no attempt. A probe has limits of time of its own.
+const PROBED: f64 = 1.0;
+
+impl TurnMachine {
+    pub(super) fn failed(
+        &mut self,
+        mut asking: Asking,
+        failure: Failure,
+        visible: bool,
+        partial: Option<Response>,
+        out: &mut Vec<Command>,
+    ) {
+        let visible = visible || asking.visible;
+        self.end_searches(|_| Some(failure.kind.name().to_owned()), out);
+        if let Some(partial) = &partial {
+            self.spent.add(partial.usage, self.config.price.as_ref());
+        }
+        // An attempt that fails before its first word takes nothing back of what an earlier one has shown.
+        let partial = partial.filter(says_something).or_else(|| asking.said.take().map(|said| *said));
+        let left = self.config.budget.wall_time - self.elapsed();
+        let attempt = asking.attempt - asking.before;
+        let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
+        // A host that is left alone is not waited for where there is another.
+        let skips = failure.kind == FailureKind::BreakerOpen && self.has_fallback();
+        // What the provider searches for in vain a second time it will not find in time the third time either.
+        let stalls = self.stalls(&failure) && (attempt > 1 || delay.is_none());
+        if let Some(delay) = delay.filter(|delay| *delay < left && !skips && !stalls) {
+            if self.interrupted {
+                self.keep_partial(partial);
+                return self.finish(Stop::UserInterrupt, out);
+            }
+            if let Some(limit) = self.next_attempt_exceeds() {
+                self.keep_partial(partial);
+                return self.stop_at(limit, out);
+            }
+            let round = self.round();
+            let reason = failure.message.clone();
+            emit(out, Notice::Retry { round, attempt: asking.attempt, delay, reason });
+            if visible {
+                emit(out, Notice::Reset { round });
+            }
+            if failure.kind != FailureKind::BreakerOpen {
+                asking.last_failure = Some(failure);
+            } else if failure.retry_after.is_some_and(|seconds| seconds <= PROBED) {
+                // Nothing was sent, and how long the probe of another takes says nothing of this request.
+                asking.before += 1;
+            }
+            asking.visible = false;
+            asking.said = partial.map(Box::new);
+            let timer = self.id();
+            out.push(Command::Timer { id: timer, at: self.now.after(delay) });
+            self.phase = Phase::Waiting { timer, asking };
+            return;
+        }
+        if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
+            return self.ask_again(asking, visible, partial, out);
+        }
+        if stalls || self.refuses_tools(&failure) {
+            self.without_tools = true;
+            let what = if stalls {
+                // Another request: it is tried as often as any.
+                asking.before = asking.attempt;
+                "the request did not come to an end with the provider's tools"
+            } else {
+                "the provider refused the request with tools"
+            };
+            self.warn(out, "without_tools", format!("{what} ({}); it was sent without them", failure.message));
+            return self.ask_again(asking, visible, partial, out);
+        }
+        if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
+            if visible {
+                emit(out, Notice::Reset { round: self.spent.iterations });
+            }
+            if let Err(error) = self.fit(out) {
+                self.outcome.error = Some(error);
+                return self.finish(Stop::ContextWindow, out);
+            }
+            asking.before = asking.attempt;
+            return self.ask_again(asking, false, partial, out);
+        }
+        self.keep_partial(partial);
+        if failure.kind == FailureKind::ContextTooLong {
+            self.outcome.error = Some(failure.to_error());
+            return self.finish(Stop::ContextWindow, out);
+        }
+        let mut error = failure.to_error();
+        if let (FailureKind::BreakerOpen, Some(last)) = (failure.kind, &asking.last_failure) {
+            error.message = format!("{} (before that: {})", error.message, last.message);
+            // Nothing was sent this time: what was answered last is what there is to know.
+            let answered = error.answered.get_or_insert_default();
+            answered.status = last.status;
+            answered.request_id.clone_from(&last.request_id);
+        } else if asking.attempt > 1 {
+            error.message = format!("{} (after {} attempts)", error.message, asking.attempt);
+        }
+        self.fail(error, out);
+    }
+
+    /// Sends the request as it now is, if the budget has room for it; what had been said is kept for the case that it has not.
+    fn ask_again(&mut self, mut asking: Asking, visible: bool, partial: Option<Response>, out: &mut Vec<Command>) {
+        if let Some(limit) = self.next_attempt_exceeds() {
+            self.keep_partial(partial);
+            return self.stop_at(limit, out);
+        }
+        if visible {
+            emit(out, Notice::Reset { round: self.round() });
+        }
+        asking.visible = false;
+        asking.said = partial.map(Box::new);
+        asking.attempt += 1;
+        asking.id = self.id();
+        self.send(asking, out);
+    }
+
+    /// Whether a request may go once more without tools: the history must not rest on them.
+    fn may_degrade(&self) -> bool {
+        let has_tools = !self.config.tools.is_empty() || !self.config.provider_tools.is_empty();
+        let rests_on_them = self.history.iter().any(|message| message.tool_uses().next().is_some());
+        self.config.degrade_without_tools && has_tools && !self.without_tools && !self.interrupted && !rests_on_them
+    }
+
+    /// Whether the provider refuses the request because of its tools.
+    fn refuses_tools(&self, failure: &Failure) -> bool {
+        let message = failure.message.to_lowercase();
+        let names_search = || self.searches_itself() && message.contains("search");
+        self.may_degrade()
+            && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound | FailureKind::Permission)
+            && (message.contains("tool") || message.contains("function") || names_search())
+    }
+
+    /// Whether the time ran out while the provider may have been searching: its searches are part of the request.
+    fn stalls(&self, failure: &Failure) -> bool {
+        failure.kind == FailureKind::Timeout && self.searches_itself() && self.may_degrade()
+    }
+
+    pub(super) fn searches_itself(&self) -> bool {
+        self.config.provider_tools.iter().any(|tool| matches!(tool, Tool::WebSearch(_)))
+    }
+
+    /// What had come of an answer that broke off stands in the history and the transcript.
+    pub(super) fn keep_partial(&mut self, partial: Option<Response>) {
+        let Some(Response { mut message, .. }) = partial else { return };
+        message.role = Role::Assistant;
+        // What broke off is no call, but its markers are no prose either.
+        self.read_markup(&mut message, &mut Vec::new());
+        message.content.retain(|block| matches!(block, Block::Text(text) if !text.text.trim().is_empty()));
+        let prose = message.prose();
+        if !prose.is_empty() {
+            self.outcome.transcript.push_str(&prose);
+            self.reply = Some(prose);
+            self.history.push(message);
+        }
+    }
+}
+
+fn says_something(partial: &Response) -> bool {
+    partial.message.content.iter().any(|block| matches!(block, Block::Text(text) if !text.text.trim().is_empty()))
+}

@@ -1,0 +1,87 @@
+//! The choice of the model: what was chosen before the first request, and the one escalation when too little succeeds.
+
+use super::{Phase, TurnMachine, emit, hooks::Then};
+use crate::{ChoiceMode, Command, Id, ModelChoice, Notice, command::shorten};
+use loopwright_monitor::momentum::{Momentum, Pace};
+
+/// Characters of a reason that are told.
+const TOLD: usize = 500;
+
+impl TurnMachine {
+    /// The model that requests name.
+    pub(super) fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or(&self.config.model)
+    }
+
+    /// Where it stands in the chain of those that take over; one that was chosen by its name stands in no chain.
+    pub(super) const fn place(&self) -> u32 {
+        if self.model.is_some() { 0 } else { self.desk.acting }
+    }
+
+    /// Whoever was asked has answered; false if nobody was.
+    pub(super) fn was_chosen(
+        &mut self,
+        id: Id,
+        choice: Option<ModelChoice>,
+        error: Option<String>,
+        out: &mut Vec<Command>,
+    ) -> bool {
+        if !matches!(&self.phase, Phase::Held(held) if held.id == id && matches!(held.then, Then::Chosen)) {
+            return false;
+        }
+        self.phase = Phase::Done;
+        if let Some(error) = error {
+            let message = format!("the model could not be chosen: {}", shorten(&error, TOLD));
+            self.warn(out, "model_not_chosen", message);
+        } else if let Some(choice) = choice {
+            let named = !choice.model.trim().is_empty() && choice.model.len() <= 256;
+            let mode = self.config.choice.mode(choice.confidence);
+            let holds = mode == ChoiceMode::Enforce || (mode == ChoiceMode::Suggest && self.config.choice.suggestions);
+            self.go_on_with(choice, mode, holds && named, out);
+        }
+        self.first_round(out);
+        true
+    }
+
+    /// After a round in which too little succeeded: a stronger model goes on, once.
+    pub(super) fn escalates(&mut self, out: &mut Vec<Command>) {
+        if self.escalated || self.config.momentum.is_none() || self.pace() != Pace::Pause {
+            return;
+        }
+        let Some(model) = self.config.choice.escalate_to.clone().filter(|model| model != self.model()) else { return };
+        let (successes, count) = self.momentum.seen(&self.config.momentum.unwrap_or_default());
+        let reason = format!("{successes} of the last {count} calls succeeded");
+        self.escalated = true;
+        // What the other model did says nothing of this one.
+        self.momentum = Momentum::default();
+        let price = self.config.choice.escalate_price;
+        self.go_on_with(ModelChoice { model, confidence: 1.0, reason, price }, ChoiceMode::Escalate, true, out);
+    }
+
+    fn go_on_with(&mut self, choice: ModelChoice, mode: ChoiceMode, used: bool, out: &mut Vec<Command>) {
+        let instead_of = self.model().to_owned();
+        let ModelChoice { model, confidence, reason, price } = choice;
+        let notice = Notice::ModelChosen {
+            round: self.round().saturating_add(1),
+            model: shorten(&model, 256),
+            instead_of,
+            // A journal holds finite numbers alone.
+            confidence: if confidence.is_finite() { confidence } else { 0.0 },
+            mode: mode.name().to_owned(),
+            used,
+            reason: shorten(&reason, TOLD),
+        };
+        emit(out, notice);
+        if !used || model == self.model() {
+            return;
+        }
+        if self.config.budget.cost.is_some() && price.is_none() {
+            let message = format!("the price of {model:?} is not known: the limit on the cost can't be kept");
+            self.warn(out, "cost_unknown", message);
+        }
+        self.config.price = price;
+        self.model = Some(model);
+        // Its window is another one.
+        self.forget_window();
+    }
+}

@@ -1,0 +1,316 @@
+//! The turn: assess → execute, pause or complete, tool rounds until the model is done.
+//!
+//! Every request has exactly one result for each tool use, in order, whatever happens in between: cancel, limits and
+//! broken calls leave a history that the provider accepts. The first limit reached gives a typed stop reason, and
+//! what was said until then is kept.
+//!
+//! All transitions stand in one table, [`TRANSITIONS`].
+
+mod again;
+mod ask;
+mod attempts;
+mod calls;
+mod children;
+mod choose;
+mod config;
+mod decision;
+mod end;
+mod gate;
+mod hooks;
+mod intent;
+mod limits;
+mod plans;
+mod question;
+mod read;
+mod recall;
+mod results;
+mod role_config;
+mod roles;
+mod round;
+mod sanity;
+mod searches;
+mod senses;
+mod step;
+mod summarize;
+mod supervise;
+mod table;
+mod text;
+mod tool_hooks;
+mod window;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use again::{MadeCall, made_calls};
+use calls::CallIds;
+use children::Children;
+pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
+pub use config::{ToolConfig, TurnConfig};
+pub use decision::{Decision, Situation, assess};
+use hooks::Held;
+pub(crate) use hooks::legal;
+pub use intent::IntentMode;
+use recall::{Front, Recalling};
+pub use recall::{RecallConfig, RecalledHit, Recollection};
+pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
+use roles::Desk;
+pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
+use round::Round;
+use searches::Searching;
+pub use searches::search_is_down;
+use supervise::Supervising;
+pub use table::{TRANSITIONS, diagram, transitions};
+pub use text::limit_output;
+pub use window::ContextConfig;
+use window::Window;
+
+use super::{CallRecord, Command, Id, IterationRecord, Notice, Outcome, Spent, Stop, Time};
+use loopwright_base::{
+    breaker::Breaker,
+    error::{Error, Failure},
+    message::Block,
+    request::{History, Request, Response, ToolChoice},
+};
+use loopwright_extract::Signatures;
+use loopwright_guard::Authority;
+use loopwright_monitor::{momentum::Momentum, stuck::StuckDetector};
+
+/// Where a turn stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    Idle,
+    /// A model call is under way.
+    Asking(Asking),
+    /// A model call failed; the timer starts the next attempt.
+    Waiting {
+        timer: Id,
+        asking: Asking,
+    },
+    /// Tools are under way.
+    Tools(Round),
+    /// Results are looked at before the model gets them.
+    Supervising(Supervising),
+    /// An opinion is waited for; the next message holds these blocks.
+    Checking(Vec<Block>),
+    Done,
+    /// Hooks, or a choice of the model, are under way.
+    Held(Box<Held>),
+    /// Memory is asked what it knows of the prompt.
+    Recalling(Recalling),
+}
+
+/// A request to the model, over all its attempts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Asking {
+    id: Id,
+    attempt: u32,
+    since: Time,
+    /// A part of this attempt's answer was shown.
+    visible: bool,
+    last_failure: Option<Failure>,
+    /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
+    #[serde(default, skip_serializing_if = "super::command::is_first")]
+    before: u32,
+    /// Tokens of a budget that it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<u64>,
+    /// What the newest attempt that broke off in the middle had said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<Box<Response>>,
+}
+
+/// The turn machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnMachine {
+    config: TurnConfig,
+    #[serde(skip)]
+    template: Option<Request>,
+    #[serde(skip)]
+    signatures: Option<Signatures>,
+    base: Id,
+    issued: u32,
+    phase: Phase,
+    history: History,
+    #[serde(default)]
+    window: Window,
+    started: Time,
+    now: Time,
+    deadline: Id,
+    spent: Spent,
+    stuck: StuckDetector,
+    told: Vec<u64>,
+    momentum: Momentum,
+    last_failure: Option<String>,
+    breakers: BTreeMap<String, Breaker>,
+    ids: CallIds,
+    /// What the person has asked for in the messages that the run began with.
+    #[serde(default)]
+    authority: Authority,
+    outcome: Outcome,
+    reply: Option<String>,
+    nudged: bool,
+    tools_off: bool,
+    without_tools: bool,
+    interrupted: bool,
+    #[serde(default, skip_serializing_if = "Children::is_default")]
+    children: Children,
+    #[serde(default, skip_serializing_if = "Desk::is_empty")]
+    desk: Box<Desk>,
+    /// What hooks have added and no request has held yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added: Vec<Block>,
+    /// A hook of a tool ends the run when the calls that run are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halted: Option<Stop>,
+    /// The model, where it is another than that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    escalated: bool,
+    /// What memory knew of the prompt.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    front: Front,
+    /// The request that a hook put in the place of the one that goes out, or went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<Box<Request>>,
+    /// Searches of the provider's that the answer under way has told of, and those that go on from the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    searching: Vec<Searching>,
+    /// The provider's search is left alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    search_off: bool,
+}
+
+impl TurnMachine {
+    /// A turn that has not begun. `base` is added to the number of every command.
+    pub fn new(mut config: TurnConfig, base: Id) -> Self {
+        let children = Children::offer(&mut config);
+        let stuck = StuckDetector::new(config.stuck_policy());
+        Self {
+            config,
+            template: None,
+            signatures: None,
+            base,
+            issued: 0,
+            phase: Phase::Idle,
+            history: History::new(),
+            window: Window::default(),
+            started: Time::default(),
+            now: Time::default(),
+            deadline: 0,
+            spent: Spent::default(),
+            stuck,
+            told: Vec::new(),
+            momentum: Momentum::default(),
+            last_failure: None,
+            breakers: BTreeMap::new(),
+            ids: CallIds::default(),
+            authority: Authority::default(),
+            outcome: Outcome::new(Stop::Error),
+            reply: None,
+            nudged: false,
+            tools_off: false,
+            without_tools: false,
+            interrupted: false,
+            children,
+            desk: Box::default(),
+            added: Vec::new(),
+            halted: None,
+            model: None,
+            escalated: false,
+            front: Front::default(),
+            replaced: None,
+            searching: Vec::new(),
+            search_off: false,
+        }
+    }
+
+    /// The history so far.
+    pub const fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Puts a history in the place of its own, and gives that.
+    pub(crate) const fn change_history(&mut self, history: History) -> History {
+        std::mem::replace(&mut self.history, history)
+    }
+
+    /// Puts other records of calls and requests in the place of its own, and gives those.
+    pub(crate) const fn swap_records(&mut self, calls: &mut Vec<CallRecord>, iterations: &mut Vec<IterationRecord>) {
+        std::mem::swap(&mut self.outcome.tool_calls, calls);
+        std::mem::swap(&mut self.outcome.iterations, iterations);
+    }
+
+    /// Where the turn stands: a state of [`transitions`].
+    pub const fn phase(&self) -> &'static str {
+        match &self.phase {
+            Phase::Idle => "idle",
+            Phase::Asking(_) => "asking",
+            Phase::Waiting { .. } => "waiting",
+            Phase::Tools(round) if round.asks() => "deciding",
+            Phase::Tools(_) => "tools",
+            Phase::Supervising(_) => "supervising",
+            Phase::Checking(_) => "checking",
+            Phase::Done => "done",
+            Phase::Held(_) => "held",
+            Phase::Recalling(_) => "recalling",
+        }
+    }
+
+    /// Which sub-agent it is, if it is one, and its model.
+    pub fn agent(&self) -> Option<(&AgentPlace, &str)> {
+        self.config.agent.as_ref().map(|place| (place, self.config.model.as_str()))
+    }
+
+    /// Answers so far that came late, twice or unasked, and were dropped.
+    pub const fn dropped(&self) -> u64 {
+        self.outcome.dropped
+    }
+
+    /// Whether the answer of the model to a command is waited for.
+    pub(crate) const fn asks(&self, command: Id) -> bool {
+        matches!(&self.phase, Phase::Asking(asking) if asking.id == command)
+    }
+
+    /// What it has used so far, with what children that have ended used.
+    pub(crate) const fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    fn id(&mut self) -> Id {
+        self.issued += 1;
+        self.base + Id::from(self.issued)
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.now.since(self.started)
+    }
+
+    fn tool(&self, name: &str) -> Option<&ToolConfig> {
+        self.config.tools.iter().find(|tool| tool.name == name)
+    }
+
+    fn warn(&mut self, out: &mut Vec<Command>, code: &str, message: impl Into<String>) {
+        let message = message.into();
+        self.outcome.warnings.push(format!("{code}: {message}"));
+        emit(out, Notice::Warning { code: code.to_owned(), message });
+    }
+
+    fn drop_answer(&mut self) {
+        self.outcome.dropped += 1;
+    }
+}
+
+fn emit(out: &mut Vec<Command>, notice: Notice) {
+    out.push(Command::Emit { notice });
+}
+
+fn refuse(code: &'static str, message: &str) -> Command {
+    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
+}
+
+const fn forces_tools(choice: &ToolChoice) -> bool {
+    matches!(choice, ToolChoice::Any | ToolChoice::Tool(_))
+}

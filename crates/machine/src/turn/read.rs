@@ -1,0 +1,256 @@
+//! What the model has answered is read, decided on and acted on.
+//!
+//! Every reply goes through [`assess`] once, and each call of it is answered in the history, whatever is decided. An
+//! empty answer is never a success.
+
+use super::{
+    super::{Command, IterationRecord, Notice, Stop},
+    Asking, Phase, TurnMachine,
+    calls::{Tidy, tidy_reply},
+    decision::{Decision, Situation, assess},
+    emit, gate,
+    hooks::Decided,
+    round::Round,
+    senses,
+};
+use loopwright_base::{
+    error::Error,
+    message::{Message, StopReason, ToolUse},
+    request::Response,
+};
+use loopwright_extract::{self as extract, Reading};
+use loopwright_guard::Judgement;
+use loopwright_monitor::{
+    continuation::{Standing, continuation},
+    speech::{self, Said},
+    stuck::REPEATED_TEXT,
+};
+
+impl TurnMachine {
+    pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
+        let round = self.round();
+        self.spent.add_answer(response.usage, self.config.price.as_ref());
+        let duration = self.now.since(asking.since);
+        self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
+        let usage = response.usage;
+        self.reported(usage.input, usage.provider_tool_uses);
+        emit(out, Notice::RoundFinished { round, duration, usage, provider_tool_uses: usage.provider_tool_uses });
+        self.answered(response, out);
+    }
+
+    /// Reads an answer and decides what to do with it.
+    pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
+        self.searches_read(&response, response.stop == StopReason::PauseTurn, out);
+        let Response { mut message, stop, .. } = response;
+        let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
+        let prose = message.prose();
+        self.outcome.transcript.push_str(&prose);
+        let Tidy { message, mut calls, broken } = tidy_reply(message, &stop, &mut self.ids);
+        self.resolve_names(&mut calls);
+        if !prose.trim().is_empty() {
+            self.reply = Some(prose.clone());
+        }
+        if !message.content.is_empty() {
+            self.history.push(message);
+        }
+
+        let no_calls = calls.is_empty();
+        match &stop {
+            StopReason::Refusal => {
+                self.close_calls(&calls, "the model refused to go on");
+                return self.finish(Stop::Refusal, out);
+            }
+            StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
+            StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
+            StopReason::MaxTokens if no_calls && self.says_the_same(&prose) => return self.end_of_loop(out),
+            StopReason::Other(reason) if no_calls && reason == REPEATED_TEXT => {
+                self.says_the_same(&prose);
+                return self.end_of_loop(out);
+            }
+            StopReason::MaxTokens if no_calls => {
+                self.warn(out, "output_limit", "the answer was cut at the model's output limit");
+                return self.finish(Stop::OutputLimit, out);
+            }
+            _ => {}
+        }
+        if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
+            return self.empty_answer(out);
+        }
+        if no_calls
+            && quoted.is_empty()
+            && !self.interrupted
+            && !self.config.tools.is_empty()
+            && extract::opens_call(&prose)
+        {
+            return self.markup_answer(out);
+        }
+        if let Some(stop) = self.desk.sanity.stop.filter(|_| !no_calls) {
+            self.close_calls(&calls, "the run was stopped before this call");
+            return self.finish(stop, out);
+        }
+        let mut judged = self.judge_all(&calls);
+        for (_, judged) in judged.iter_mut().enumerate().filter(|(at, _)| asked.contains(at)) {
+            gate::quoted(judged);
+        }
+        // A reply with calls goes by its calls; its words are not read.
+        let said = if no_calls { speech::said(&prose) } else { Said::default() };
+        let situation = Situation {
+            interrupted: self.interrupted,
+            tool_calls: calls.len(),
+            limit: self.limit_ahead(no_calls),
+            risk: gate::riskiest(&judged),
+            asks: judged.iter().any(Judgement::asks),
+            stuck: self.goes_on_in_circles(&calls),
+            pace: self.pace(),
+            provider_paused: stop == StopReason::PauseTurn,
+            asks_for_input: said.asks,
+            may_nudge: said.states_next_step
+                && !self.nudged
+                && !self.tools_off
+                && !self.without_tools
+                && !self.config.tools.is_empty(),
+        };
+        let decision = assess(&situation);
+        self.tell_decision(decision, &situation, &calls, out);
+        self.decided_on(Decided { decision, calls, broken, judged, stop, prose }, decision.rule(&situation), out);
+    }
+
+    /// Does what was decided about a reply.
+    pub(super) fn act(&mut self, decided: Decided, out: &mut Vec<Command>) {
+        let Decided { decision, calls, broken, judged, stop, prose } = decided;
+        let no_calls = calls.is_empty();
+        match decision {
+            Decision::Continue | Decision::PauseForConfirm if !no_calls => {
+                self.spent.tool_rounds += 1;
+                self.rouse_for(&calls);
+                let round = Round::new(calls, broken, judged, self);
+                self.tell_judgements(&round, out);
+                round.tell_recalled(self, out);
+                self.tell_made(&round, out);
+                self.phase = Phase::Tools(round);
+                self.advance(out);
+            }
+            Decision::Continue if stop == StopReason::PauseTurn => {
+                if let Some(word) = self.leave_searches(out) {
+                    self.history.push(Message::user(word));
+                }
+                self.ask(out);
+            }
+            Decision::Continue | Decision::PauseForConfirm => {
+                self.nudged = true;
+                let next_step = speech::stated_step(&prose);
+                let succeeded = (!self.outcome.tool_calls.is_empty()).then_some(self.last_failure.is_none());
+                let standing = Standing { next_step, succeeded, failure: self.last_failure.clone(), stuck: false };
+                self.history.push(Message::user(continuation(&standing).unwrap_or_else(|| "Continue.".to_owned())));
+                self.ask(out);
+            }
+            Decision::Complete => {
+                let stop = if stop == StopReason::EndTurn { Stop::Natural } else { Stop::NoToolUse };
+                self.finish(stop, out);
+            }
+            Decision::PauseForInput if speech::asks_for_input(&prose) => self.finish(Stop::NeedsUserInput, out),
+            Decision::PauseForInput => self.finish(Stop::Ambiguous, out),
+            Decision::PauseCheck => {
+                self.close_calls(&calls, "the run was stopped before this call");
+                let stop = if self.interrupted { Stop::UserInterrupt } else { Stop::LowMomentum };
+                self.finish(stop, out);
+            }
+            Decision::Limit(limit) => {
+                self.close_calls(&calls, "the budget of the run is used up");
+                self.stop_at(limit, out);
+            }
+            Decision::Stuck(pattern) => {
+                self.close_calls(&calls, "the run was stopped because it repeated itself");
+                self.finish(senses::stop_for(pattern), out);
+            }
+        }
+    }
+
+    /// Calls that the model has written into its text become calls, reasoning becomes reasoning; what it quotes stays as it is.
+    pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) -> Reading {
+        let request = self.request_read();
+        if !extract::reads_reply(&request) {
+            return Reading::default();
+        }
+        if self.replaced.is_some() {
+            self.signatures = None;
+        }
+        let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&request.tools));
+        let reading = extract::read_reply(message, &request, signatures);
+        if reading.doubled > 0 {
+            let calls = if reading.doubled == 1 { "a call" } else { "calls" };
+            let message = format!("the answer has {calls} in its text beside real ones; those in the text did not run");
+            self.warn(out, "doubled_call", message);
+        }
+        if let Some(name) = reading.quoted.first() {
+            let more = reading.quoted.len() - 1;
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let message = format!(
+                "the answer quotes a call of {name:?}{more} from what the model was shown; it stayed text and did not run"
+            );
+            self.warn(out, "quoted_call", message);
+        }
+        reading
+    }
+
+    fn read_signatures(&mut self) {
+        if self.signatures.is_none() {
+            self.signatures = Some(extract::signatures(&self.template().tools));
+        }
+    }
+
+    /// Calls of names that evidently mean a tool are calls of it, judged and run as such; the history keeps what was written.
+    fn resolve_names(&mut self, calls: &mut [ToolUse]) {
+        for call in calls {
+            if self.tool(&call.name).is_some() {
+                continue;
+            }
+            self.read_signatures();
+            if let Some(name) = self.signatures.as_ref().and_then(|signatures| signatures.meant(&call.name)) {
+                name.clone_into(&mut call.name);
+            }
+        }
+    }
+
+    /// An empty answer is never a success: it is asked for once more, then it is an error of the model.
+    fn empty_answer(&mut self, out: &mut Vec<Command>) {
+        if self.nudge("Your answer was empty. Answer in words, or call a tool.", out) {
+            return;
+        }
+        if self.reply.is_some() && self.outcome.tool_calls.is_empty() {
+            return self.finish(Stop::Natural, out);
+        }
+        self.fail(
+            Error::model("empty_answer", format!("the model {:?} gave an empty answer", self.config.model))
+                .hint("try again, or another model"),
+            out,
+        );
+    }
+
+    /// A call that was written as text and could not be read is no answer: it is asked for once more, then it is an error of
+    /// the model.
+    fn markup_answer(&mut self, out: &mut Vec<Command>) {
+        let said = "Your answer was a tool call written as text, and it did not run. Call the tool itself, or answer in words.";
+        if self.nudge(said, out) {
+            return;
+        }
+        let message = format!("the model {:?} answered with a tool call written as text", self.config.model);
+        let hint = if self.config.reads_markup() {
+            "try again, or another model"
+        } else {
+            "read_markup=True reads such calls"
+        };
+        self.fail(Error::model("markup_answer", message).hint(hint), out);
+    }
+
+    /// Tells the model once in a run what its reply lacks, and asks again.
+    fn nudge(&mut self, said: &str, out: &mut Vec<Command>) -> bool {
+        if self.nudged || self.next_request_exceeds().is_some() {
+            return false;
+        }
+        self.nudged = true;
+        self.history.push(Message::user(said));
+        self.ask(out);
+        true
+    }
+}

@@ -1,0 +1,151 @@
+//! Rounds of tools, carried on as results come, and what follows when the last is there.
+//!
+//! Results stand in the order of the calls, each call is recorded once, and what senses, sanity and budgets have to
+//! say goes with them.
+
+use super::{
+    super::{CallRecord, Command, Limit, Notice, Stop, command::shorten},
+    Phase, TurnMachine,
+    calls::not_run,
+    emit,
+    round::Round,
+    sanity::Checked,
+    searches::{is_outage, is_search},
+    senses,
+};
+use loopwright_base::{
+    error::FailureKind,
+    message::{Block, Message, Role, ToolResult},
+};
+use loopwright_monitor::stuck::{distinct_steps, outcomes};
+use loopwright_wire::searches::query_of;
+
+impl TurnMachine {
+    /// Carries a round of tools as far as it goes without an answer from outside.
+    pub(super) fn advance(&mut self, out: &mut Vec<Command>) {
+        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        round.advance(self, out);
+        if round.is_done() {
+            if let Some(round) = self.supervise(round, out) {
+                self.end_round(round, out);
+            }
+        } else {
+            self.phase = Phase::Tools(round);
+        }
+    }
+
+    pub(super) fn executed(&mut self, at: usize, out: &mut Vec<Command>) {
+        let Phase::Tools(round) = &self.phase else { return };
+        let Some(pending) = round.calls.get(at) else { return };
+        let (id, name, query) = (pending.call.id.clone(), pending.call.name.clone(), query_of(&pending.call.input));
+        let failure = pending.result.as_ref().and_then(|result| result.failure.as_ref());
+        let error = failure.map(|failure| failure.kind.clone());
+        let outage = failure.is_some_and(|failure| is_outage(&name, &failure.kind));
+        // It keeps a breaker of its own, which knows better.
+        let is_open = outage && error.as_deref() == Some(FailureKind::BreakerOpen.name());
+        let finished = Notice::ToolFinished {
+            id: id.clone(),
+            name: name.clone(),
+            round: self.round(),
+            is_error: pending.result.as_ref().is_some_and(|result| result.is_error),
+            excerpt: shorten(&pending.result.as_ref().map(ToolResult::prose).unwrap_or_default(), 200),
+            duration: pending.duration,
+        };
+        emit(out, finished);
+        let now = self.now.seconds();
+        let breaker = self.breakers.entry(name.clone()).or_default();
+        if is_open {
+            breaker.trip(now);
+        } else if outage {
+            breaker.failure(now);
+        } else {
+            breaker.success();
+        }
+        if is_search(&name) {
+            self.search_ended(id, query, None, error, out);
+        }
+        self.advance(out);
+    }
+
+    pub(super) fn end_round(&mut self, round: Round, out: &mut Vec<Command>) {
+        let stop = if round.aborted {
+            Some(Stop::DestructiveOperation)
+        } else {
+            self.halted.or_else(|| self.interrupted.then_some(Stop::UserInterrupt))
+        };
+        let spent = round.unasked && stop.is_none();
+        let mut blocks = self.take_results(round);
+        if spent {
+            self.history.push(Message::new(Role::User, blocks));
+            return self.stop_at(Limit::Approvals, out);
+        }
+        let (mut stop, word) = match stop.or(self.desk.sanity.stop) {
+            Some(stop) => (Some(stop), None),
+            None => self.sense_round(out),
+        };
+        // It goes on, without what fails.
+        stop = stop.filter(|stop| *stop != Stop::RepeatedFailures || !self.fails_searching());
+        let down = if stop.is_none() { self.leave_searches(out) } else { None };
+        if stop.is_none() {
+            self.escalates(out);
+            blocks.append(&mut self.added);
+            blocks.extend(word.filter(|_| down.is_none()).map(Block::text));
+            blocks.extend(down.map(Block::text));
+            if down.is_none() || !self.tools_off {
+                blocks.extend(self.word_about_budget().map(Block::text));
+            }
+        }
+        let mut message = Message::new(Role::User, blocks);
+        if stop.is_none() {
+            match self.sanity_round(&message, out) {
+                Checked::Go(note) => message.content.extend(note.map(Block::text)),
+                Checked::Stop(why) => stop = Some(why),
+                Checked::Wait => {
+                    self.phase = Phase::Checking(message.content);
+                    return;
+                }
+            }
+        }
+        self.history.push(message);
+        match stop {
+            Some(stop) => self.finish(stop, out),
+            None => self.go_on(out),
+        }
+    }
+
+    /// Records a round and gives its results, in the order of the calls.
+    pub(super) fn take_results(&mut self, mut round: Round) -> Vec<Block> {
+        self.withhold(&mut round);
+        let iteration = self.round();
+        let mut blocks = Vec::with_capacity(round.calls.len() + 1);
+        let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
+        self.last_failure = senses::failure_of(pairs.clone());
+        let steps =
+            pairs.map(|(call, result)| (self.stuck.step(call, result), call.name.as_str(), call.arguments_text()));
+        let steps = distinct_steps(steps);
+        outcomes(&steps).for_each(|succeeded| self.momentum.record(succeeded));
+        if self.config.stuck.is_some() {
+            self.stuck.record_steps(&steps, None);
+        }
+        for pending in round.calls {
+            let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
+            if pending.since.is_none() && !result.is_error && self.made_before(&pending.call).is_some() {
+                // It ran in an earlier attempt, and stands in its record.
+                blocks.push(Block::ToolResult(result));
+                continue;
+            }
+            let since = pending.since.unwrap_or(self.now);
+            self.outcome.tool_calls.push(CallRecord {
+                id: pending.call.id.clone(),
+                name: pending.call.name.clone(),
+                input: pending.call.input.clone(),
+                iteration,
+                at: since.since(self.started),
+                duration: pending.duration,
+                failure: result.failure.as_ref().map(|failure| failure.kind.clone()),
+            });
+            blocks.push(Block::ToolResult(result));
+        }
+        blocks
+    }
+}

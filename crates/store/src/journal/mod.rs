@@ -1,0 +1,439 @@
+//! The journals of many runs in one file of SQLite, written by one thread.
+//!
+//! Lines are those of [`loopwright_machine::journal`], each with its sum chained to the line before: a store promises to keep
+//! them in order, and never to change one. Runs hand their lines to the writer, which commits whatever has come since
+//! its last commit at once; only who asks waits. A run belongs to one process at a time, as long as that lives.
+
+mod beside;
+mod hold;
+mod read;
+mod writer;
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rusqlite::{Connection, OptionalExtension};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    compact::compact,
+    open::{Options, Place, Tables, open, trouble},
+};
+use loopwright_base::error::{Error, Result};
+use loopwright_machine::journal::{Continued, Journal, Saved, resume};
+
+pub use beside::Beside;
+pub use read::{END, Found, Summary, Telling, find, read, runs};
+
+use hold::Holder;
+use writer::{Item, Writer};
+
+/// The tables of journals. `run` is a hash of the run's name: no process has to ask for a number.
+pub const TABLES: Tables = Tables {
+    room: "journal",
+    reads_from: 1,
+    migrations: &[
+        "CREATE TABLE journal_runs (
+            run INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, begun INTEGER NOT NULL, model TEXT NOT NULL,
+            prompt TEXT NOT NULL DEFAULT '', holder TEXT, stop TEXT, ended INTEGER, cost REAL, tokens INTEGER) STRICT;
+        CREATE TABLE journal_lines (place INTEGER PRIMARY KEY, run INTEGER NOT NULL, seq INTEGER NOT NULL,
+            line BLOB NOT NULL) STRICT;
+        CREATE UNIQUE INDEX journal_lines_of ON journal_lines (run, seq);
+        CREATE TABLE journal_saved (run INTEGER PRIMARY KEY, seq INTEGER NOT NULL, sum INTEGER NOT NULL,
+            hash INTEGER NOT NULL, state BLOB NOT NULL) STRICT;",
+        "CREATE TABLE journal_pieces (run INTEGER NOT NULL, first INTEGER NOT NULL, piece BLOB NOT NULL,
+            PRIMARY KEY (run, first)) STRICT;",
+    ],
+};
+
+/// Stores that a process keeps open after their last run.
+const KEPT: usize = 8;
+
+static OPEN: Mutex<Vec<Arc<Store>>> = Mutex::new(Vec::new());
+
+/// A file of journals, open for writing.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    process: u32,
+    writer: Writer,
+    /// For all that is not written by runs.
+    connection: Mutex<Connection>,
+    holder: Holder,
+}
+
+/// The journal of one run in a store. Gives the run up when it is dropped.
+#[derive(Debug)]
+pub struct RunPlace {
+    store: Arc<Store>,
+    run: i64,
+    seq: u64,
+}
+
+/// Tells when what a run has handed over is kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    store: Arc<Store>,
+    run: i64,
+}
+
+impl Kept {
+    /// Waits until it is in the file; with `sync`, until it is on the disk.
+    pub fn wait(&self, sync: bool) -> Result<()> {
+        self.store.writer.wait(self.run, sync)
+    }
+}
+
+/// How a run is taken up again.
+#[derive(Debug)]
+struct Taken {
+    place: RunPlace,
+    found: Found,
+}
+
+impl Store {
+    /// The store at `path`, which is made if need be. A process opens a file once, however often it is asked for.
+    pub fn at(path: &Path) -> Result<Arc<Self>> {
+        let process = std::process::id();
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = open.iter().position(|store| store.process == process && store.is_at(path)) {
+            let store = open.remove(at);
+            open.push(Arc::clone(&store));
+            return Ok(store);
+        }
+        let store = Arc::new(Self::open(path)?);
+        open.push(Arc::clone(&store));
+        let old = (open.len() > KEPT).then(|| open.remove(0));
+        drop(open);
+        // Closing waits for what is still to be written: not while others look for theirs.
+        drop(old);
+        Ok(store)
+    }
+
+    /// The store at `path`, if this process has it open.
+    pub fn opened(path: &Path) -> Option<Arc<Self>> {
+        let process = std::process::id();
+        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().find(|store| store.process == process && store.is_at(path)).map(Arc::clone)
+    }
+
+    /// Writes what is still to be written and closes all files, but those that runs hold.
+    pub fn close_all() {
+        let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+        for store in &open {
+            store.flush();
+        }
+    }
+
+    /// Closes the file at `path` as soon as no run needs it.
+    pub fn close(path: &Path) {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = open.iter().position(|store| store.is_at(path)).map(|at| open.remove(at));
+        drop(open);
+        drop(found);
+    }
+
+    fn open(path: &Path) -> Result<Self> {
+        let options = Options::new(path);
+        if options.path == Place::Nowhere {
+            return Err(
+                Error::usage("invalid_value", "a journal in memory is `journal=True`").hint("give the path of a file")
+            );
+        }
+        // Another process may be making the file, so this one does first what may have to wait.
+        let connection = open(&options, &[TABLES])?;
+        let writer = Writer::start(open(&options, &[TABLES])?, path)?;
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // What processes that were killed have left behind.
+        hold::sweep(&path);
+        let holder = Holder::new(&path);
+        Ok(Self { path, process: std::process::id(), writer, connection: Mutex::new(connection), holder })
+    }
+
+    /// Whether `path` is this very file; one that was deleted and made anew is another.
+    fn is_at(&self, path: &Path) -> bool {
+        let same_name = std::fs::canonicalize(path).is_ok_and(|path| path == self.path);
+        same_name && self.writer.is_there(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trouble(&self, error: &rusqlite::Error) -> Error {
+        trouble(error, &self.path.display().to_string())
+    }
+
+    /// A place for a new run named `name`.
+    pub fn begin(self: &Arc<Self>, name: &str, model: &str) -> Result<RunPlace> {
+        let run = number(name);
+        let token = self.holder.take(run)?;
+        self.writer.push(
+            run,
+            Item::Begun { run, name: name.to_owned(), model: model.to_owned(), begun: now(), holder: token },
+        )?;
+        Ok(RunPlace { store: Arc::clone(self), run, seq: 0 })
+    }
+
+    /// Takes up a run that broke off. What is damaged is not touched: it is found, and nothing is taken up.
+    fn take_up(self: &Arc<Self>, name: &str) -> Result<Result<Taken, Option<Found>>> {
+        let run = number(name);
+        self.flush();
+        for _ in 0..PATIENCE {
+            self.check_free(run, name)?;
+            let found = read::past(&self.connection(), &self.path, name, true)?;
+            let found = found.ok_or_else(|| read::unknown(&self.connection(), name, &self.path))?;
+            if found.damage.is_some() || found.unsound() {
+                return Ok(Err(Some(found)));
+            }
+            let token = self.holder.take(run)?;
+            if self.hold(run, &token, found.seq)? {
+                let place = RunPlace { store: Arc::clone(self), run, seq: found.seq + 1 };
+                return Ok(Ok(Taken { place, found }));
+            }
+            self.holder.give_back(run);
+        }
+        // Nobody has it: the number of its last line is another one each way it is asked for.
+        self.check_free(run, name)?;
+        Ok(Err(None))
+    }
+
+    fn check_free(&self, run: i64, name: &str) -> Result<()> {
+        let holder: Option<Option<String>> = self
+            .connection()
+            .query_row("SELECT holder FROM journal_runs WHERE run = ?1", [run], |row| row.get(0))
+            .optional()
+            .map_err(|error| self.trouble(&error))?;
+        match holder.flatten() {
+            Some(token) if self.holder.is_alive(run, &token) => Err(in_use(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes down who holds a run, if it is as it was read.
+    fn hold(&self, run: i64, token: &str, seq: u64) -> Result<bool> {
+        let held = || -> rusqlite::Result<bool> {
+            let mut connection = self.connection();
+            let moment = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let holder: Option<String> =
+                moment.query_row("SELECT holder FROM journal_runs WHERE run = ?1", [run], |row| row.get(0))?;
+            let last: i64 =
+                moment.query_row("SELECT max(seq) FROM journal_lines WHERE run = ?1", [run], |row| row.get(0))?;
+            if holder.is_some_and(|holder| holder != token && self.holder.is_alive(run, &holder))
+                || last != seq.cast_signed()
+            {
+                return Ok(false);
+            }
+            moment.execute("UPDATE journal_runs SET holder = ?2 WHERE run = ?1", (run, token))?;
+            moment.commit()?;
+            Ok(true)
+        };
+        held().map_err(|error| self.trouble(&error))
+    }
+
+    /// Deletes a run that nobody holds, so that no byte of what was said in it stays in the file or its log. Gives
+    /// whether there was one. Error `erase_unfinished`: another connection reads what the file was before; the run is
+    /// listed without its events until the same call finishes it.
+    pub fn delete(&self, name: &str) -> Result<bool> {
+        let run = number(name);
+        self.flush();
+        self.check_free(run, name)?;
+        let mut connection = self.connection();
+        let mut emptied = || -> rusqlite::Result<bool> {
+            connection.pragma_update(None, "secure_delete", true)?;
+            let moment = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            moment.execute("DELETE FROM journal_lines WHERE run = ?1", [run])?;
+            moment.execute("DELETE FROM journal_saved WHERE run = ?1", [run])?;
+            moment.execute("DELETE FROM journal_pieces WHERE run = ?1", [run])?;
+            let found = moment.execute("UPDATE journal_runs SET prompt = '', model = '' WHERE run = ?1", [run])?;
+            moment.commit()?;
+            Ok(found > 0)
+        };
+        if !emptied().map_err(|error| self.trouble(&error))? {
+            return Ok(false);
+        }
+        compact(&connection, &self.path.display().to_string())?;
+        connection
+            .execute("DELETE FROM journal_runs WHERE run = ?1", [run])
+            .map_err(|error| self.trouble(&error))
+            .map(|_| true)
+    }
+
+    /// Whether there is a run of that name.
+    pub fn knows(&self, name: &str) -> Result<bool> {
+        self.flush();
+        let known = "SELECT count(*) > 0 FROM journal_runs WHERE name = ?1";
+        self.connection().query_row(known, [name], |row| row.get(0)).map_err(|error| self.trouble(&error))
+    }
+
+    /// Takes in a run from the lines of its journal, as far as they are whole. Gives its name.
+    pub fn import(self: &Arc<Self>, text: &str) -> Result<String> {
+        let mut journal = Journal::read(text)?;
+        if self.knows(&journal.run)? {
+            let message = format!("{} holds a run {:?} already", self.path.display(), journal.run);
+            return Err(Error::usage("run_exists", message).hint("delete it first"));
+        }
+        let model = journal.machine.turn_mut().model.clone();
+        let telling = Telling::of(&journal);
+        let mut place = self.begin(&journal.run, &model)?;
+        // What a crash has cut stays outside; the lines behind it go on where it began.
+        for line in journal.whole_lines(text) {
+            place.append_line(line.as_bytes())?;
+        }
+        place.prompt(&telling.prompt)?;
+        if let Some(stop) = telling.stop {
+            place.end(&stop, telling.cost, telling.tokens)?;
+        }
+        place.kept().wait(true)?;
+        Ok(journal.run)
+    }
+
+    /// Waits until all lines that were handed over are in the file.
+    pub fn flush(&self) {
+        self.writer.flush();
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            self.writer.stop();
+        }
+    }
+}
+
+impl RunPlace {
+    /// Hands lines over, each with its line break.
+    pub fn append(&mut self, lines: &[u8]) -> Result<()> {
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            self.append_line(line)?;
+        }
+        Ok(())
+    }
+
+    fn append_line(&mut self, line: &[u8]) -> Result<()> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
+        self.store.writer.push(self.run, Item::Line { run: self.run, seq: self.seq, line })?;
+        self.seq += 1;
+        Ok(())
+    }
+
+    /// How the run began, for lists.
+    pub fn prompt(&mut self, prompt: &str) -> Result<()> {
+        self.store.writer.push(self.run, Item::Prompt { run: self.run, prompt: prompt.to_owned() })
+    }
+
+    /// How the run ended, for lists.
+    pub fn end(&mut self, stop: &str, cost: Option<f64>, tokens: u64) -> Result<()> {
+        let item = Item::Ended { run: self.run, stop: stop.to_owned(), cost, tokens, ended: now() };
+        self.store.writer.push(self.run, item)
+    }
+
+    /// The run as it stands.
+    pub fn save(&mut self, saved: Saved) -> Result<()> {
+        let hash = xxh3_64(saved.state.as_bytes());
+        self.store.writer.push(self.run, Item::Saved { run: self.run, saved, hash })
+    }
+
+    /// What tells when all that was handed over is kept.
+    pub fn kept(&self) -> Kept {
+        Kept { store: Arc::clone(&self.store), run: self.run }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+}
+
+impl Drop for RunPlace {
+    fn drop(&mut self) {
+        if self.store.process == std::process::id() {
+            let _ =
+                self.store.writer.push(self.run, Item::Released { run: self.run, holder: self.store.holder.token() });
+            self.store.holder.give_back(self.run);
+        }
+    }
+}
+
+/// Goes on with a run of the store at `path`. Where that is damaged it stays as it is: what stands before the damage
+/// is taken to a new store beside it, and the run goes on there.
+pub fn take_up(path: &Path, name: &str) -> Result<(Continued, RunPlace)> {
+    let sound = match Store::at(path) {
+        Ok(store) => store.take_up(name)?,
+        Err(error) if error.code == "damaged_store" => Err(None),
+        Err(error) => return Err(error),
+    };
+    if let Ok(Taken { place, found }) = sound {
+        let saved = found.state.is_some();
+        return match found.go_on() {
+            Ok(continued) => Ok((continued, place)),
+            // Another version may have saved it: the lines are what counts.
+            Err(_) if saved => {
+                let (text, _) = read(path, name, END)?;
+                Ok((resume(Journal::read(&text)?)?, place))
+            }
+            Err(error) => Err(error),
+        };
+    }
+    // Its lines may be whole where what finds them is not. What has ended needs no place to go on in.
+    let (text, _) = read(path, name, END)?;
+    resume(Journal::read(&text)?)?;
+    let store = beside(path)?;
+    store.import(&text)?;
+    match store.take_up(name)? {
+        Ok(Taken { place, found }) => Ok((found.go_on()?, place)),
+        Err(_) => Err(Error::internal("store_failed", "what was just written can't be read")),
+    }
+}
+
+/// A new store beside one that is damaged.
+fn beside(path: &Path) -> Result<Arc<Store>> {
+    let suffix = path.extension().map(|suffix| suffix.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    for number in 1_u32.. {
+        let place = path.with_file_name(format!("{stem}-recovered-{number}.{suffix}"));
+        match std::fs::File::create_new(&place) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let code = match error.kind() {
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "read_only_store",
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "store_full",
+                    _ => "store_unavailable",
+                };
+                let message = format!("{} can't be made: {error}", place.display());
+                return Err(Error::usage(code, message).hint("check who may write in the folder"));
+            }
+            Ok(_) => return Store::at(&place),
+        }
+    }
+    let message = format!("there is no free name beside {}", path.display());
+    Err(Error::usage("store_unavailable", message).hint("move away the stores that were recovered before"))
+}
+
+/// How often a run is read again that somebody goes on with meanwhile.
+const PATIENCE: u32 = 3;
+
+/// The number that stands for a run's name.
+pub(super) fn number(name: &str) -> i64 {
+    xxh3_64(name.as_bytes()).cast_signed()
+}
+
+fn in_use(name: &str) -> Error {
+    Error::usage("journal_in_use", format!("another process goes on with the run {name:?}"))
+        .hint("wait for its end, or end it")
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,242 @@
+//! What follows a turn: what is kept of it, by rule and without a model.
+//!
+//! A turn is written down without its secrets, queued, and worked on later: its summary, what was stated in it, who has
+//! to do with whom, what the user prefers, how something was done, what went wrong. All that comes of one piece of work is
+//! kept in one transaction together with its end, so it is kept once, whatever happens to the process. What rests on
+//! results from outside is trusted as little as they are.
+
+mod episode;
+mod file;
+mod language;
+mod lines;
+mod perform;
+mod reflect;
+mod skill;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use self::file::{ErasedLine, NOTE, remove_lines, tag_of};
+pub use self::{
+    episode::Episode,
+    file::Synced,
+    reflect::{Reflection, Thought, instructions},
+};
+use super::kinds::Trust;
+use crate::audit::Event;
+use loopwright_base::{
+    message::{Block, Message, Role},
+    request::History,
+};
+use loopwright_guard::sensitivity::{redact_json, without_secrets};
+use loopwright_machine::Outcome;
+
+/// What shall follow a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools)] // each is a choice of its own
+pub struct After {
+    /// Summaries of turns.
+    pub episodes: bool,
+    /// Facts, and who has to do with whom.
+    pub entities: bool,
+    /// How the user likes things.
+    pub preferences: bool,
+    /// What can be learned from looking back, and a second look for what was missed.
+    pub reflection: bool,
+    /// How something was done.
+    pub skills: bool,
+    /// What happened, for the audit.
+    pub audit: bool,
+    /// The file in which preferences stand for people to edit.
+    pub memory_file: Option<String>,
+}
+
+impl Default for After {
+    fn default() -> Self {
+        Self {
+            episodes: true,
+            entities: true,
+            preferences: true,
+            reflection: false,
+            skills: true,
+            audit: true,
+            memory_file: None,
+        }
+    }
+}
+
+/// A tool call of a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnCall {
+    /// The tool.
+    pub name: String,
+    /// The arguments, as JSON text without secrets.
+    pub input: String,
+    /// The failure's kind, if it failed.
+    pub failure: Option<String>,
+    /// How its result begins.
+    pub excerpt: String,
+}
+
+/// A turn as it is kept until its work is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Turn {
+    /// The run's name.
+    pub run: String,
+    /// The session.
+    pub session: String,
+    /// Whose turn it was.
+    pub user: Option<String>,
+    /// What the user wrote.
+    pub prompt: String,
+    /// What was answered.
+    pub answer: String,
+    /// Why it ended.
+    pub stop: String,
+    /// Whether it reached what it was for.
+    pub success: bool,
+    /// Whether the answer was verified, where that is looked at.
+    pub verified: Option<bool>,
+    /// Seconds since 1970.
+    pub started_at: f64,
+    /// Seconds since 1970.
+    pub ended_at: f64,
+    /// How many prompts the conversation had by then.
+    pub turns: usize,
+    /// Requests to the model.
+    pub rounds: u32,
+    /// The tool calls, in order.
+    pub calls: Vec<TurnCall>,
+    /// Whether something from outside was read: results of tools, pages.
+    pub outside: bool,
+    /// The memories that the turn was given.
+    pub recalled: Vec<i64>,
+    /// What happened, for the audit.
+    pub events: Vec<Event>,
+    /// What shall follow.
+    pub after: After,
+    /// How many texts held something that opens something.
+    pub secrets: usize,
+}
+
+/// Characters of a prompt and of an answer, of arguments, of a result that are kept until the work is done.
+const MOST_SAID: usize = 16_000;
+const MOST_INPUT: usize = 2_000;
+const MOST_RESULT: usize = 600;
+/// So many calls and events.
+const MOST_CALLS: usize = 100;
+const MOST_EVENTS: usize = 400;
+
+impl Turn {
+    /// What a run's history and outcome say of its turn. `prompt_at`: where its prompt stands in the history.
+    pub fn of(history: &History, outcome: &Outcome, prompt_at: Option<usize>) -> Self {
+        let wrote = |message: &&Message| {
+            message.role == Role::User && message.content.iter().any(|block| matches!(block, Block::Text(_)))
+        };
+        let said = |message: &Message| message.role == Role::User && message.tool_results().next().is_none();
+        let prompts = history.iter().filter(|message| said(message) && wrote(message)).count();
+        let prompt_at = prompt_at.unwrap_or_else(|| {
+            // Where nobody knows any more: the last thing that a person said.
+            history.iter().enumerate().rfind(|(_, message)| said(message)).map_or(0, |(at, _)| at)
+        });
+        let prompt = history.iter().nth(prompt_at).map(Message::prose).unwrap_or_default();
+        let mut calls: Vec<TurnCall> = outcome
+            .tool_calls
+            .iter()
+            .take(MOST_CALLS)
+            .map(|call| TurnCall {
+                name: call.name.clone(),
+                input: cut(call.input.text(), MOST_INPUT),
+                failure: call.failure.clone(),
+                excerpt: String::new(),
+            })
+            .collect();
+        for result in history.iter().skip(prompt_at).flat_map(Message::tool_results) {
+            let at = outcome.tool_calls.iter().position(|call| call.id == result.id);
+            if let Some(call) = at.and_then(|at| calls.get_mut(at)) {
+                call.excerpt = cut(&result.prose(), MOST_RESULT);
+            }
+        }
+        let answer = outcome.r#final.as_deref().or(outcome.best_draft.as_deref()).unwrap_or_default();
+        Self {
+            prompt: cut(&prompt, MOST_SAID),
+            answer: cut(answer, MOST_SAID),
+            stop: outcome.stop.name().to_owned(),
+            success: outcome.stop.is_success() && outcome.error.is_none(),
+            verified: outcome.verified,
+            turns: prompts,
+            rounds: outcome.spent.iterations,
+            outside: !outcome.tool_calls.is_empty() || outcome.searches > 0 || !outcome.sources.is_empty(),
+            calls,
+            ..Self::default()
+        }
+    }
+
+    /// The turn without its secrets, and no longer than it may be.
+    #[must_use]
+    pub fn cleaned(mut self) -> Self {
+        let mut secrets = 0;
+        for text in [&mut self.prompt, &mut self.answer] {
+            *text = cut(text, MOST_SAID);
+            secrets += usize::from(clean(text));
+        }
+        self.calls.truncate(MOST_CALLS);
+        for call in &mut self.calls {
+            call.input = redact_json(&cut(&call.input, MOST_INPUT));
+            call.excerpt = cut(&call.excerpt, MOST_RESULT);
+            secrets += usize::from(clean(&mut call.excerpt));
+        }
+        self.recalled.truncate(MOST_CALLS);
+        if self.events.len() > MOST_EVENTS {
+            let left = self.events.len() - MOST_EVENTS;
+            self.events.truncate(MOST_EVENTS);
+            let detail = serde_json::json!({"left_out": left}).to_string();
+            self.events.push(Event { at: self.ended_at, kind: "events_left_out".to_owned(), detail });
+        }
+        for event in &mut self.events {
+            event.detail = redact_json(&event.detail);
+        }
+        self.secrets = self.secrets.max(secrets);
+        self
+    }
+
+    /// How far what the model said can be relied on: never further than what it was given.
+    const fn trust(&self) -> Trust {
+        if self.outside { Trust::Untrusted } else { Trust::Unverified }
+    }
+
+    /// Where what comes of it comes from.
+    fn source(&self) -> String {
+        format!("run {}", self.run)
+    }
+
+    /// Who says "I" in it.
+    fn writer(&self) -> &str {
+        self.user.as_deref().filter(|user| !user.trim().is_empty()).unwrap_or("the user")
+    }
+}
+
+/// Takes secrets out of a text; whether there were any.
+fn clean(text: &mut String) -> bool {
+    let (Cow::Owned(cleaned), _) = without_secrets(text) else { return false };
+    *text = cleaned;
+    true
+}
+
+/// The first bytes of a text, whole characters.
+fn start_of(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    text.get(..end).unwrap_or_default()
+}
+
+/// At most so many characters.
+fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

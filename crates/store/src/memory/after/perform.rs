@@ -1,0 +1,472 @@
+//! Doing the work of a turn: all of it, and its end, in one transaction.
+
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
+use serde_json::json;
+
+use super::{
+    Reflection, Thought, Turn, cut,
+    episode::{Episode, importance, summary, topics},
+    language::{self, Said},
+    reflect,
+    skill::skill,
+};
+use crate::{
+    audit::{self, Event, Whose},
+    memory::{
+        FILE, Memory,
+        graph::{Relation, insert_relation},
+        kinds::{Kind, Note, Trust},
+        names, now,
+        work::{CONSOLIDATION, REFLECTION, TURN, event},
+        write::{self, derived_trust, next_revision},
+    },
+    work::{self, Job},
+};
+use loopwright_base::error::{Error, Result};
+use loopwright_guard::own_words;
+
+/// Seconds in a day.
+const DAY: f64 = 86_400.0;
+
+fn turn_of(job: &Job) -> Result<Turn> {
+    serde_json::from_str(&job.payload)
+        .map_err(|error| Error::internal("broken_work", format!("the work {} can't be read: {error}", job.id)))
+}
+
+/// What a turn says, by rule.
+struct Read {
+    said: Vec<(Said, Vec<language::Found>)>,
+    answered: Vec<(Said, Vec<language::Found>)>,
+    skill: Option<String>,
+    summary: String,
+    topics: Vec<String>,
+    entities: Vec<String>,
+    importance: f64,
+}
+
+/// So many statements of an answer are kept.
+const MOST_ANSWERED: usize = 6;
+
+impl Read {
+    fn of(turn: &Turn) -> Self {
+        let said = language::said(&own_words(&turn.prompt), true);
+        let related = |one: Said, writer: &str| {
+            let found = if one.states || one.prefers { language::relations(&one.text, writer) } else { Vec::new() };
+            (one, found)
+        };
+        let typed = |found: &[language::Found]| found.iter().any(|found| found.relation != "related_to");
+        let answered = language::said(&turn.answer, false).into_iter().filter(|one| one.states);
+        let answered = answered.map(|one| related(one, "the assistant")).filter(|(_, found)| typed(found));
+        let answered = answered.take(MOST_ANSWERED).collect();
+        let mut entities = names::entities(&turn.prompt);
+        for name in names::entities(&turn.answer) {
+            if !entities.contains(&name) && entities.len() < 16 {
+                entities.push(name);
+            }
+        }
+        Self {
+            answered,
+            skill: skill(turn, &said).filter(|_| turn.after.skills),
+            summary: summary(turn, &said),
+            topics: topics(turn),
+            entities,
+            importance: importance(turn, &said),
+            said: said.into_iter().map(|one| related(one, turn.writer())).collect(),
+        }
+    }
+}
+
+/// One piece of work under way: its transaction, and what is told of it.
+struct Keeping<'a> {
+    memory: &'a Memory,
+    transaction: &'a Transaction<'a>,
+    turn: &'a Turn,
+    revision: i64,
+    time: f64,
+    kept: Vec<i64>,
+    told: Vec<Event>,
+}
+
+impl Memory {
+    /// Does a piece of work by rule; gives the numbers of the memories that came of it. An error leaves nothing behind.
+    pub fn perform(&self, job: &Job) -> Result<Vec<i64>> {
+        match job.kind.as_str() {
+            TURN => {
+                let turn = turn_of(job)?;
+                // Nobody waits for the file while the turn is read.
+                let read = Read::of(&turn);
+                self.keep(job, &turn, |keeping| keeping.keep_turn(&read))
+            }
+            REFLECTION => self.reflect(job, None),
+            CONSOLIDATION => self.consolidate_as(job),
+            FILE => self.sync_as(job),
+            other => Err(Error::usage("unknown_work", format!("there is no work of the kind {other:?}"))
+                .hint("a newer version may have queued it")),
+        }
+    }
+
+    /// Does the work of looking back: with what somebody thought of the turn, else by rule.
+    pub fn reflect(&self, job: &Job, thoughts: Option<&[Thought]>) -> Result<Vec<i64>> {
+        let turn = turn_of(job)?;
+        let own = if thoughts.is_none() { reflect::by_rule(&turn) } else { Vec::new() };
+        let thoughts = thoughts.unwrap_or(&own);
+        self.keep(job, &turn, |keeping| {
+            thoughts.iter().take(2 * reflect::MOST).try_for_each(|thought| keeping.keep_thought(thought))
+        })
+    }
+
+    fn keep(&self, job: &Job, turn: &Turn, work: impl FnOnce(&mut Keeping<'_>) -> Result<()>) -> Result<Vec<i64>> {
+        let trouble = self.trouble();
+        let time = now();
+        let mut connection = self.writing()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
+        let revision = next_revision(&transaction).map_err(&trouble)?;
+        let mut keeping = Keeping {
+            memory: self,
+            transaction: &transaction,
+            turn,
+            revision,
+            time,
+            kept: Vec::new(),
+            told: Vec::new(),
+        };
+        work(&mut keeping)?;
+        let Keeping { kept, told, .. } = keeping;
+        let whose = Whose { session: &turn.session, turn: Some(&turn.run), user: turn.user.as_deref() };
+        if turn.after.audit {
+            told.iter().try_for_each(|one| audit::write(&transaction, &whose, one)).map_err(&trouble)?;
+        }
+        self.end_work(&transaction, job, &whose, time)?;
+        transaction.commit().map_err(&trouble)?;
+        Ok(kept)
+    }
+
+    fn consolidate_as(&self, job: &Job) -> Result<Vec<i64>> {
+        let since = now();
+        // Doing it again changes nothing: it may well end before its end is written down.
+        let done = self.consolidate(super::super::Rules::default())?;
+        let trouble = self.trouble();
+        let mut connection = self.writing()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
+        let whose = Whose { session: self.session(), ..Whose::default() };
+        self.end_work(&transaction, job, &whose, since)?;
+        transaction.commit().map_err(&trouble)?;
+        Ok(done.promoted)
+    }
+
+    /// The episodes that are kept, newest first.
+    pub fn episodes(&self, session: Option<&str>, limit: usize) -> Result<Vec<Episode>> {
+        let connection = self.reading()?;
+        let read = || -> rusqlite::Result<Vec<Episode>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, session, run, user, text, topics, entities, started_at, ended_at, turns, importance, used, \
+                 consolidated, expires_at, sensitivity, EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.memory = id) \
+                 FROM memory_episodes JOIN memories ON id = memory_episodes.memory \
+                 WHERE state = 0 AND (?1 IS NULL OR session = ?1) ORDER BY id DESC LIMIT ?2",
+            )?;
+            let list = |text: String| serde_json::from_str(&text).unwrap_or_default();
+            let rows = statement.query_map((session, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+                Ok(Episode {
+                    id: row.get(0)?,
+                    session: row.get(1)?,
+                    run: row.get(2)?,
+                    user: row.get(3)?,
+                    summary: row.get(4)?,
+                    topics: list(row.get(5)?),
+                    entities: list(row.get(6)?),
+                    started_at: row.get(7)?,
+                    ended_at: row.get(8)?,
+                    turn_count: row.get(9)?,
+                    importance: row.get(10)?,
+                    access_count: row.get(11)?,
+                    consolidated: row.get(12)?,
+                    expires: row.get(13)?,
+                    sensitivity: if row.get::<_, i64>(14)? >= 2 { "sensitive" } else { "normal" }.to_owned(),
+                    embedded: row.get(15)?,
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(self.trouble())
+    }
+
+    /// What was learned from looking back, surest first; `category` alone, if given.
+    pub fn reflections(&self, category: Option<&str>) -> Result<Vec<Reflection>> {
+        let connection = self.reading()?;
+        let time = now();
+        let read = || -> rusqlite::Result<Vec<Reflection>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, text, coalesce(category, 'reflection'), confidences / max(count, 1), seen, stored_at, last_at, \
+                 session, user FROM memory_reflections JOIN memories ON id = memory_reflections.memory \
+                 WHERE state = 0 AND (?1 IS NULL OR category = ?1) ORDER BY 4 DESC, id",
+            )?;
+            let mut events =
+                connection.prepare_cached("SELECT event FROM memory_supports WHERE memory = ?1 ORDER BY at, event")?;
+            let mut rows = statement.query([category])?;
+            let mut all = Vec::new();
+            while let Some(row) = rows.next()? {
+                let id: i64 = row.get(0)?;
+                let last_at: f64 = row.get(6)?;
+                all.push(Reflection {
+                    id,
+                    pattern: row.get(1)?,
+                    category: row.get(2)?,
+                    confidence: row.get(3)?,
+                    supporting_events: events.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?,
+                    seen: row.get(4)?,
+                    first_at: row.get(5)?,
+                    last_at,
+                    stale: time - last_at > reflect::STALE * DAY,
+                    session: row.get(7)?,
+                    user: row.get(8)?,
+                });
+            }
+            Ok(all)
+        };
+        read().map_err(self.trouble())
+    }
+}
+
+impl Keeping<'_> {
+    fn note(&self, kind: Kind, text: String, trust: Trust) -> Note {
+        Note {
+            text,
+            kind,
+            trust,
+            source: Some(self.turn.source()),
+            user: self.turn.user.clone(),
+            at: (self.turn.ended_at > 0.0).then_some(self.turn.ended_at),
+            ..Note::default()
+        }
+    }
+
+    /// Keeps a memory; gives its number.
+    fn put(&mut self, note: &Note, told: &str) -> Result<Option<i64>> {
+        if note.text.trim().is_empty() {
+            return Ok(None);
+        }
+        let trouble = self.memory.trouble();
+        // What was forgotten meanwhile is nothing to derive from.
+        let mut note = note.clone();
+        let mut live = Vec::with_capacity(note.derived_from.len());
+        for parent in note.derived_from {
+            let lives = self
+                .transaction
+                .prepare_cached("SELECT 1 FROM memories WHERE id = ?1 AND state = 0")
+                .and_then(|mut query| query.exists([parent]))
+                .map_err(&trouble)?;
+            if lives && !live.contains(&parent) && live.len() < 64 {
+                live.push(parent);
+            }
+        }
+        note.derived_from = live;
+        let trust = derived_trust(self.transaction, &note).map_err(&trouble)?.unwrap_or(Trust::Untrusted);
+        let id = write::store(self.transaction, &note, &self.turn.session, trust, self.revision, self.time)
+            .map_err(&trouble)?;
+        self.kept.push(id);
+        self.told.push(event(told, &json!({"id": id, "trust": trust.name()})));
+        Ok(Some(id))
+    }
+
+    fn keep_turn(&mut self, read: &Read) -> Result<()> {
+        let turn = self.turn;
+        let after = &turn.after;
+        self.told.extend(turn.events.iter().cloned());
+        if turn.secrets > 0 {
+            self.told.push(event("secret_left_out", &json!({"texts": turn.secrets})));
+        }
+        let mut parents = Vec::new();
+        if after.entities {
+            self.keep_facts(read, &mut parents)?;
+        }
+        if after.preferences {
+            self.keep_preferences(read, &mut parents)?;
+        }
+        if after.episodes {
+            let episode = self.keep_episode(read, &parents)?;
+            if after.entities {
+                self.keep_answer(read, episode)?;
+            }
+        }
+        if let Some(text) = read.skill.clone() {
+            let trust = if turn.verified == Some(true) { Trust::Verified } else { Trust::Unverified };
+            let mut tools: Vec<String> = Vec::new();
+            for call in &turn.calls {
+                if !tools.contains(&call.name) && tools.len() < 16 {
+                    tools.push(call.name.clone());
+                }
+            }
+            let note = Note {
+                category: Some("skill".to_owned()),
+                tags: tools,
+                entities: Some(Vec::new()),
+                ..self.note(Kind::Procedural, text, trust)
+            };
+            self.put(&note, "skill_kept")?;
+        }
+        let trouble = self.memory.trouble();
+        for id in &turn.recalled {
+            self.transaction
+                .prepare_cached("UPDATE memories SET used = used + 1 WHERE id = ?1")
+                .and_then(|mut update| update.execute([id]))
+                .map_err(&trouble)?;
+        }
+        if after.preferences
+            && let Some(path) = &after.memory_file
+        {
+            let payload = json!({"path": path, "user": turn.user, "session": turn.session}).to_string();
+            work::queue(self.transaction, FILE, &turn.run, &payload, self.time).map_err(&trouble)?;
+        }
+        Ok(())
+    }
+
+    fn keep_facts(&mut self, read: &Read, parents: &mut Vec<i64>) -> Result<()> {
+        for (one, found) in read.said.iter().filter(|(one, _)| one.states) {
+            let note = Note {
+                category: Some("fact".to_owned()),
+                importance: Some(0.7),
+                ..self.note(Kind::Semantic, one.text.clone(), Trust::User)
+            };
+            let id = self.put(&note, "fact_kept")?;
+            parents.extend(id);
+            self.keep_relations(found, id, Trust::User)?;
+        }
+        Ok(())
+    }
+
+    fn keep_preferences(&mut self, read: &Read, parents: &mut Vec<i64>) -> Result<()> {
+        for (one, found) in read.said.iter().filter(|(one, _)| one.prefers) {
+            let note = Note {
+                category: Some("preference".to_owned()),
+                importance: Some(0.9),
+                ..self.note(Kind::Semantic, one.text.clone(), Trust::User)
+            };
+            let id = self.put(&note, "preference_kept")?;
+            parents.extend(id);
+            if self.turn.after.entities {
+                self.keep_relations(found, id, Trust::User)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was wanted, as the user said it, and the summary, which rests on it, on what was stated and on what was
+    /// recalled.
+    fn keep_episode(&mut self, read: &Read, parents: &[i64]) -> Result<Option<i64>> {
+        let turn = self.turn;
+        let apart = |one: &&Said| !(one.states && turn.after.entities || one.prefers && turn.after.preferences);
+        let wanted = read.said.iter().map(|(one, _)| one).filter(apart);
+        let wanted: Vec<&str> = wanted.map(|one| one.text.as_str()).collect();
+        let wanted = cut(&wanted.join(" "), 2_000);
+        let mut from = parents.to_vec();
+        if wanted.split_whitespace().count() >= 3 {
+            let note = Note {
+                category: Some("prompt".to_owned()),
+                speaker: Some(turn.writer().to_owned()),
+                importance: Some(0.4),
+                ..self.note(Kind::Episodic, wanted, Trust::User)
+            };
+            from.extend(self.put(&note, "prompt_kept")?);
+        }
+        from.extend(&turn.recalled);
+        let note = Note {
+            category: Some("summary".to_owned()),
+            tags: read.topics.clone(),
+            entities: Some(read.entities.clone()),
+            importance: Some(read.importance),
+            derived_from: from,
+            ..self.note(Kind::Episodic, read.summary.clone(), turn.trust())
+        };
+        let Some(id) = self.put(&note, "episode_kept")? else { return Ok(None) };
+        self.transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO memory_episodes (memory, run, topics, started_at, ended_at, turns) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )
+            .and_then(|mut insert| {
+                let topics = serde_json::to_string(&read.topics).unwrap_or_else(|_| "[]".to_owned());
+                insert.execute((
+                    id,
+                    &turn.run,
+                    topics,
+                    turn.started_at,
+                    turn.ended_at,
+                    i64::try_from(turn.turns).unwrap_or(i64::MAX),
+                ))
+            })
+            .map_err(self.memory.trouble())?;
+        Ok(Some(id))
+    }
+
+    /// What the answer states of who has to do with whom: facts that rest on the episode, no surer than it.
+    fn keep_answer(&mut self, read: &Read, episode: Option<i64>) -> Result<()> {
+        let turn = self.turn;
+        for (one, found) in &read.answered {
+            let note = Note {
+                category: Some("fact".to_owned()),
+                derived_from: episode.into_iter().collect(),
+                ..self.note(Kind::Semantic, one.text.clone(), turn.trust())
+            };
+            let id = self.put(&note, "fact_kept")?;
+            self.keep_relations(found, id, turn.trust())?;
+        }
+        Ok(())
+    }
+
+    fn keep_relations(&mut self, all: &[language::Found], memory: Option<i64>, trust: Trust) -> Result<()> {
+        let source = self.turn.source();
+        for found in all {
+            let relation = Relation {
+                subject: &found.subject,
+                relation: found.relation,
+                object: &found.object,
+                source: Some(&source),
+                memory,
+                trust,
+                user: self.turn.user.as_deref(),
+            };
+            insert_relation(self.transaction, &relation, self.memory.name())?;
+            self.told.push(event("relation_kept", &json!({"relation": found.relation, "memory": memory})));
+        }
+        Ok(())
+    }
+
+    fn keep_thought(&mut self, thought: &Thought) -> Result<()> {
+        let turn = self.turn;
+        let adversarial = thought.category == "adversarial";
+        let category = if adversarial { "adversarial" } else { "reflection" };
+        let confidence = if thought.confidence.is_finite() { thought.confidence.clamp(0.0, 1.0) } else { 0.5 };
+        let pattern = cut(thought.pattern.split_whitespace().collect::<Vec<_>>().join(" ").trim(), 600);
+        let note = Note {
+            category: Some(category.to_owned()),
+            entities: Some(Vec::new()),
+            importance: Some(confidence),
+            ..self.note(Kind::Reflection, pattern, turn.trust())
+        };
+        let told = if adversarial { "critique_kept" } else { "reflection_kept" };
+        let Some(id) = self.put(&note, told)? else { return Ok(()) };
+        let trouble = self.memory.trouble();
+        let run = || -> rusqlite::Result<()> {
+            let new = self
+                .transaction
+                .prepare_cached("INSERT OR IGNORE INTO memory_supports VALUES (?1, ?2, ?3)")?
+                .execute((id, &turn.run, self.time))?;
+            if new == 0 {
+                return Ok(());
+            }
+            let known: Option<i64> = self
+                .transaction
+                .prepare_cached("SELECT count FROM memory_reflections WHERE memory = ?1")?
+                .query_row([id], |row| row.get(0))
+                .optional()?;
+            let query = if known.is_some() {
+                "UPDATE memory_reflections SET confidences = confidences + ?2, count = count + 1, last_at = ?3 \
+                 WHERE memory = ?1"
+            } else {
+                "INSERT INTO memory_reflections VALUES (?1, ?2, 1, ?3)"
+            };
+            self.transaction.prepare_cached(query)?.execute((id, confidence, self.time)).map(drop)
+        };
+        run().map_err(trouble)
+    }
+}

@@ -1,0 +1,158 @@
+//! Dates in text: `8 May, 2023`, `May 8th 2023`, `June 2023`, `2023-05-08`, as days that can be compared.
+
+use loopwright_lexicon::months::MONTHS;
+
+/// Days since 1970, of the first and the last day meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Days {
+    pub first: i64,
+    pub last: i64,
+}
+
+impl Days {
+    fn day(year: i64, month: i64, day: i64) -> Option<Self> {
+        let last = number(year, month + 1, 1) - number(year, month, 1);
+        let day = (1..=last).contains(&day).then(|| number(year, month, day))?;
+        Some(Self { first: day, last: day })
+    }
+
+    fn month(year: i64, month: i64) -> Self {
+        Self { first: number(year, month, 1), last: number(year, month + 1, 1) - 1 }
+    }
+
+    /// The day of a time in seconds since 1970.
+    pub(super) fn of(seconds: f64) -> i64 {
+        (seconds / 86_400.0).floor() as i64
+    }
+
+    /// How much more a memory of `day` is worth to who asks for these days.
+    pub(super) fn nearness(self, day: i64) -> f32 {
+        // Clocks stand in zones: a day off is the same day.
+        let slack = i64::from(self.first == self.last);
+        let off = (self.first - slack - day).max(day - self.last - slack).max(0);
+        match off {
+            0 => 0.5,
+            1..=10 => 0.2,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Days from 1970 to the first of a month of the usual calendar, and on (Hinnant's `days_from_civil`).
+fn number(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 12 { (year + 1, month - 12) } else { (year, month) };
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+fn month_of(word: &str) -> Option<i64> {
+    let whole = |month: &&str| month.eq_ignore_ascii_case(word);
+    let short =
+        |month: &&str| word.len() >= 3 && month.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let at = MONTHS.iter().position(|month| whole(month) || short(month))?;
+    i64::try_from(at + 1).ok()
+}
+
+fn year_of(word: &str) -> Option<i64> {
+    (word.len() == 4).then(|| word.parse().ok()).flatten().filter(|year| (1900..2200).contains(year))
+}
+
+fn day_of(word: &str) -> Option<i64> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let rest = word.get(digits.len()..).unwrap_or_default();
+    let ordinal = ["", "st", "nd", "rd", "th"].iter().any(|end| end.eq_ignore_ascii_case(rest));
+    if !ordinal || digits.len() > 2 {
+        return None;
+    }
+    digits.parse().ok().filter(|day| (1..=31).contains(day))
+}
+
+/// The first date in the beginning of a text that names a year.
+pub(super) fn date(text: &str, longest: usize) -> Option<Days> {
+    // Every date has a year: most text is done here.
+    if !text.bytes().take(longest).any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let end = text.char_indices().map(|(at, _)| at).find(|&at| at >= longest).unwrap_or(text.len());
+    let text = text.get(..end).unwrap_or_default();
+    let words: Vec<&str> = text
+        .split(|c: char| !(c.is_alphanumeric() || c == '-'))
+        .filter(|word| !word.is_empty() && *word != "of")
+        .collect();
+    for (at, word) in words.iter().enumerate() {
+        let mut parts = word.split('-');
+        if let (Some(year), Some(month), Some(day), None) =
+            (parts.next().and_then(year_of), parts.next(), parts.next(), parts.next())
+            && let (Ok(month @ 1..=12), Ok(day)) = (month.parse(), day.get(..2).unwrap_or(day).parse())
+            && let Some(days) = Days::day(year, month, day)
+        {
+            return Some(days);
+        }
+        let Some(month) = month_of(word) else { continue };
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).and_then(|word| day_of(word));
+        let next = |by: usize| words.get(at + by).copied();
+        let found = match (before, next(1).and_then(year_of), next(1).and_then(day_of), next(2).and_then(year_of)) {
+            (Some(day), Some(year), ..) | (_, _, Some(day), Some(year)) => Days::day(year, month, day),
+            (None, Some(year), ..) => Some(Days::month(year, month)),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_found_however_they_are_written() {
+        let day = Days { first: 19_485, last: 19_485 };
+        for text in [
+            "8 May 2023",
+            "on 8th of May, 2023?",
+            "May 8, 2023",
+            "[1:56 pm on 8 May, 2023] Ann: hi",
+            "2023-05-08",
+            "2023-05-08T10:00",
+            "the 8th May 2023",
+            "MAY 8TH 2023",
+        ] {
+            assert_eq!(date(text, 200), Some(day), "{text}");
+        }
+        assert_eq!(date("in June 2023", 200), Some(Days { first: 19_509, last: 19_538 }));
+        assert_eq!(date("Dec 2023", 200), Some(Days { first: 19_692, last: 19_722 }));
+        for text in [
+            "",
+            "may I",
+            "31 February 2023",
+            "May 2",
+            "5 o'clock",
+            "marching 2023",
+            "30 2023",
+            "ma 2023",
+            "é 2023-13-01",
+        ] {
+            assert_eq!(date(text, 200), None, "{text}");
+        }
+        assert_eq!(Days::of(19_485.0 * 86_400.0 + 5.0), 19_485);
+    }
+
+    #[test]
+    fn days_follow_each_other() {
+        let mut last = number(1969, 12, 31);
+        assert_eq!(last, -1);
+        for year in 1970..2100 {
+            for month in 1..=12 {
+                let first = number(year, month, 1);
+                assert_eq!(first, last + 1, "{year}-{month}");
+                last = number(year, month + 1, 1) - 1;
+            }
+        }
+    }
+}

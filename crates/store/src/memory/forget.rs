@@ -1,0 +1,307 @@
+//! Forgetting: which memories go with one that is forgotten, and which words of others.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use serde::Serialize;
+use serde_json::json;
+use unicode_normalization::UnicodeNormalization;
+
+use super::{
+    Memory,
+    erase::{self, Traces},
+    identity::twins,
+    key_of, now,
+    work::event,
+    write::{next_revision, terms, unknown},
+};
+use crate::{
+    audit::{self, Whose},
+    work,
+};
+use loopwright_base::error::{Error, Result};
+
+/// What went with a memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Forgot {
+    /// The numbers of the memories.
+    pub memories: Vec<i64>,
+    /// The files of preferences in which erased words still stand, in lines of people's own.
+    pub left_in: Vec<String>,
+}
+
+/// What went with a user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ForgottenUser {
+    /// The numbers of the memories.
+    pub memories: Vec<i64>,
+    /// Relations that rested on none of these.
+    pub relations: usize,
+    /// Work after turns that waited, was under way or had failed.
+    pub work: usize,
+    /// Records of the audit that named the user or a run of that one.
+    pub audit: usize,
+    /// The files of preferences in which erased words still stand, in lines of people's own.
+    pub left_in: Vec<String>,
+    /// Users whose names differ from this one in nothing but case, white space and composition.
+    pub similar: Vec<String>,
+}
+
+/// What holds this share of a memory's terms says it again.
+const REPEATS: f64 = 0.6;
+
+impl Memory {
+    /// Forgets a memory: nothing recalls it from now on, nor what was derived from it alone, nor what says the same of
+    /// the same user and is trusted no further. Gives the numbers of all that was forgotten.
+    ///
+    /// With `erase` their words, whoever stands for them, are taken out of every table, of the files of preferences and
+    /// of the bytes of the store; what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what
+    /// is still to be done, by the same call.
+    pub fn forget(&self, id: i64, erase: bool) -> Result<Vec<i64>> {
+        self.forget_telling(id, erase).map(|forgot| forgot.memories)
+    }
+
+    /// Forgets a memory as [`forget`](Self::forget) does; says also where its words are left.
+    pub fn forget_telling(&self, id: i64, erase: bool) -> Result<Forgot> {
+        let trouble = self.trouble();
+        let mut connection = self.writing()?;
+        if erase {
+            connection.pragma_update(None, "secure_delete", true).map_err(&trouble)?;
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
+        if !exists(&transaction, id).map_err(&trouble)? {
+            return Err(unknown(id));
+        }
+        let revision = next_revision(&transaction).map_err(&trouble)?;
+        let forgotten = forget_all(&transaction, vec![id], revision, erase).map_err(&trouble)?;
+        let traces = erase.then(|| erase::erase(&transaction, &forgotten)).transpose().map_err(&trouble)?;
+        if let Some(traces) = &traces {
+            work::erase(&transaction, traces).map_err(&trouble)?;
+            audit::erase_words(&transaction, traces).map_err(&trouble)?;
+        }
+        // The name of a session may be a word that was to be erased.
+        let session = if erase { "" } else { &self.session };
+        let told = event("memory_forgotten", &json!({"ids": forgotten, "erased": erase}));
+        audit::write(&transaction, &Whose { session, ..Whose::default() }, &told).map_err(&trouble)?;
+        // A file that can't be written is told before anything is gone.
+        let left_in = traces.as_ref().map_or(Ok(Vec::new()), Traces::leave_files)?;
+        transaction.commit().map_err(&trouble)?;
+        if erase {
+            self.finish_erasing(&connection)?;
+        }
+        Ok(Forgot { memories: forgotten, left_in })
+    }
+
+    /// Forgets a user and erases all that was kept of that one: memories, relations, the work after turns, lines of
+    /// files of preferences, and the names in the audit. Gives what went: nothing at all of a name that nobody has.
+    ///
+    /// Journals of runs are kept by themselves. Error `erase_unfinished`: what is still to be done, by the same call.
+    pub fn forget_user(&self, user: &str) -> Result<ForgottenUser> {
+        if user.trim().is_empty() {
+            return Err(Error::usage("invalid_value", "a user has a name").hint("name the user to forget"));
+        }
+        let trouble = self.trouble();
+        let mut connection = self.writing()?;
+        connection.pragma_update(None, "secure_delete", true).map_err(&trouble)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
+        let forget = || -> rusqlite::Result<(ForgottenUser, Traces)> {
+            let revision = next_revision(&transaction)?;
+            let own: Vec<i64> = transaction
+                .prepare_cached("SELECT id FROM memories WHERE user = ?1")?
+                .query_map([user], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let memories = forget_all(&transaction, own, revision, true)?;
+            let mut traces = erase::erase(&transaction, &memories)?;
+            traces.runs.extend(work::runs_of(&transaction, user)?);
+            traces.runs.extend(audit::runs_of(&transaction, user)?);
+            // Relations that are somebody else's, or rest on a memory of everybody's, stay.
+            let relations = transaction
+                .prepare_cached(
+                    "DELETE FROM memory_relations WHERE user = ?1 \
+                     OR (user IS NULL AND memory IS NULL AND (subject_key = ?2 OR object_key = ?2))",
+                )?
+                .execute((user, key_of(user)))?;
+            let work = work::erase_user(&transaction, user)?;
+            work::erase(&transaction, &traces)?;
+            audit::erase_words(&transaction, &traces)?;
+            let audited = audit::erase_user(&transaction, user, &traces)?;
+            let told = event("memory_forgotten", &json!({"ids": memories, "erased": true}));
+            audit::write(&transaction, &Whose::default(), &told)?;
+            let left_in = Vec::new();
+            let similar = similar(&transaction, user)?;
+            Ok((ForgottenUser { memories, relations, work, audit: audited, left_in, similar }, traces))
+        };
+        let (mut forgotten, traces) = forget().map_err(&trouble)?;
+        forgotten.left_in = traces.leave_files()?;
+        transaction.commit().map_err(&trouble)?;
+        self.finish_erasing(&connection)?;
+        Ok(forgotten)
+    }
+}
+
+/// The users whose names differ from one in nothing but case, white space and composition. They are others: whose a
+/// memory is is decided letter by letter.
+fn similar(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>> {
+    let key = |name: &str| key_of(&name.nfkc().collect::<String>()).nfkc().collect::<String>();
+    let wanted = key(user);
+    connection
+        .prepare_cached(
+            "SELECT user FROM memories UNION SELECT user FROM memory_relations UNION SELECT user FROM audit \
+             UNION SELECT json_extract(payload, '$.user') FROM work WHERE json_valid(payload) \
+             UNION SELECT json_extract(about, '$.user') FROM work_turns WHERE json_valid(about) ORDER BY 1",
+        )?
+        .query_map([], |row| row.get::<_, Option<String>>(0))?
+        .filter_map(|name| name.map(|name| name.filter(|name| name != user && key(name) == wanted)).transpose())
+        .collect()
+}
+
+fn exists(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT count(*) > 0 FROM memories WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
+
+/// Forgets memories, what says the same and is trusted no further, and all that is left without anything it was made
+/// from. With `erase`, the words are meant: what says the same goes however far it is trusted, and so does what holds a
+/// word that only they had.
+pub(super) fn forget_all(
+    transaction: &Transaction<'_>,
+    ids: Vec<i64>,
+    revision: i64,
+    erase: bool,
+) -> rusqlite::Result<Vec<i64>> {
+    let mut forgotten: BTreeSet<i64> = BTreeSet::new();
+    let mut next = ids;
+    while let Some(id) = next.pop() {
+        if !forgotten.insert(id) {
+            continue;
+        }
+        next.extend(repeats(transaction, id, erase)?);
+        if erase {
+            next.extend(telling(transaction, id, &forgotten)?);
+        }
+        next.extend(twins(transaction, id, erase)?);
+        unlabel(transaction, id, revision)?;
+        transaction
+            .prepare_cached("UPDATE memories SET state = 1, revision = ?2, changed_at = ?3 WHERE id = ?1")?
+            .execute((id, revision, now()))?;
+        transaction.prepare_cached("DELETE FROM memory_vectors WHERE memory = ?1")?.execute([id])?;
+        transaction
+            .prepare_cached("UPDATE memory_relations SET forgotten_at = ?2 WHERE memory = ?1 AND forgotten_at IS NULL")?
+            .execute((id, now()))?;
+        // The same words under other numbers, then what was made from these alone.
+        let same = "SELECT id FROM memories WHERE merged_into = ?1 AND state <> 1 \
+                    UNION SELECT merged_into FROM memories WHERE id = ?1 AND merged_into IS NOT NULL";
+        let orphans = "SELECT child FROM memory_derivations AS mine WHERE parent = ?1 AND NOT EXISTS (\
+                       SELECT 1 FROM memory_derivations AS other JOIN memories ON memories.id = other.parent \
+                       WHERE other.child = mine.child AND memories.state <> 1)";
+        for query in [same, orphans] {
+            let mut statement = transaction.prepare_cached(query)?;
+            let found = statement.query_map([id], |row| row.get::<_, i64>(0))?;
+            for id in found {
+                next.push(id?);
+            }
+        }
+    }
+    Ok(forgotten.into_iter().collect())
+}
+
+fn text_of(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<String> {
+    let mut statement = transaction.prepare_cached("SELECT text FROM memories WHERE id = ?1")?;
+    Ok(statement.query_row([id], |row| row.get(0)).optional()?.unwrap_or_default())
+}
+
+/// What rests on a memory and holds words that stand in nothing else it rests on: they came from there.
+fn telling(transaction: &Transaction<'_>, id: i64, forgotten: &BTreeSet<i64>) -> rusqlite::Result<Vec<i64>> {
+    let own = terms(&text_of(transaction, id)?);
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut children = transaction
+        .prepare_cached("SELECT id, text FROM memory_derivations JOIN memories ON id = child WHERE parent = ?1")?;
+    let mut parents = transaction.prepare_cached(
+        "SELECT id, text FROM memory_derivations JOIN memories ON id = parent WHERE child = ?1 AND state <> 1",
+    )?;
+    let mut rows = children.query([id])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let child: i64 = row.get(0)?;
+        let mut told: BTreeSet<String> = terms(row.get_ref(1)?.as_str()?);
+        told.retain(|term| own.contains(term));
+        let mut others = parents.query([child])?;
+        while let Some(other) = others.next()? {
+            if told.is_empty() {
+                break;
+            }
+            let parent: i64 = other.get(0)?;
+            if parent != id && !forgotten.contains(&parent) {
+                let words = terms(other.get_ref(1)?.as_str()?);
+                told.retain(|term| !words.contains(term));
+            }
+        }
+        if !told.is_empty() {
+            found.push(child);
+        }
+    }
+    Ok(found)
+}
+
+/// What rests on a memory and says it again: it goes with it, whatever else it rests on, unless it is trusted further
+/// and not `all` are meant.
+fn repeats(transaction: &Transaction<'_>, id: i64, all: bool) -> rusqlite::Result<Vec<i64>> {
+    let own = terms(&text_of(transaction, id)?);
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut statement = transaction.prepare_cached(
+        "SELECT id, text FROM memory_derivations JOIN memories ON id = child WHERE parent = ?1 AND state <> 1 \
+         AND (?2 OR trust <= (SELECT trust FROM memories WHERE id = ?1))",
+    )?;
+    let mut rows = statement.query((id, all))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let held = terms(row.get_ref(1)?.as_str()?);
+        let both = own.intersection(&held).count() as f64;
+        if both >= own.len() as f64 * REPEATS {
+            found.push(row.get(0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// What rests on a memory and stays shall not go on telling of it: labels that it holds itself in no word, and that
+/// memory does, are taken off it.
+fn unlabel(transaction: &Transaction<'_>, id: i64, revision: i64) -> rusqlite::Result<()> {
+    let gone = terms(&text_of(transaction, id)?);
+    let mut children = transaction.prepare_cached(
+        "SELECT id, text, tags, entities, topics FROM memory_derivations JOIN memories ON id = child \
+         LEFT JOIN memory_episodes ON memory = id WHERE parent = ?1 AND state <> 1",
+    )?;
+    let mut rows = children.query([id])?;
+    while let Some(row) = rows.next()? {
+        let child: i64 = row.get(0)?;
+        let own = terms(row.get_ref(1)?.as_str()?);
+        let without = |labels: Option<String>| {
+            let labels: Vec<String> = serde_json::from_str(&labels?).ok()?;
+            let told = |label: &String| {
+                let words = terms(label);
+                words.iter().any(|word| gone.contains(word) && !own.contains(word))
+            };
+            let kept: Vec<&String> = labels.iter().filter(|label| !told(label)).collect();
+            (kept.len() < labels.len()).then(|| serde_json::json!(kept).to_string())
+        };
+        let (tags, entities, topics) = (without(row.get(2)?), without(row.get(3)?), without(row.get(4)?));
+        if tags.is_some() || entities.is_some() {
+            transaction
+                .prepare_cached(
+                    "UPDATE memories SET tags = coalesce(?2, tags), entities = coalesce(?3, entities), revision = ?4 \
+                     WHERE id = ?1",
+                )?
+                .execute((child, tags, entities, revision))?;
+        }
+        if topics.is_some() {
+            transaction
+                .prepare_cached("UPDATE memory_episodes SET topics = ?2 WHERE memory = ?1")?
+                .execute((child, topics))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! What an agent knows beyond its context: episodes, facts, procedures, reflections, and a graph of entities.
+//!
+//! Whatever is remembered carries where it came from and how far it can be relied on; what is derived is trusted as
+//! little as the least of what it was made from. What is forgotten is not recalled from that moment on, by any
+//! process, nor is what was derived from it alone. Recall never fails for what a query holds, and never writes.
+
+pub mod after;
+mod apart;
+mod consolidate;
+mod dates;
+mod erase;
+mod forget;
+mod graph;
+mod identity;
+mod index;
+mod inject;
+mod kinds;
+mod names;
+mod read;
+mod tables;
+mod tells;
+mod vectors;
+mod work;
+mod write;
+
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rusqlite::Connection;
+
+pub(crate) use self::erase::Traces;
+pub use self::{
+    consolidate::{Consolidated, Rules},
+    forget::{Forgot, ForgottenUser},
+    graph::{Neighbour, RELATIONS, Relation},
+    inject::{Injection, Shape},
+    kinds::{Hit, Kind, Note, Query, Record, Trust},
+    read::{Provenance, Source, Stats},
+    tables::TABLES,
+    vectors::{HASHING, hashed},
+    work::{CONSOLIDATION, FILE, REFLECTION, TURN},
+};
+use self::{index::Index, vectors::Vectors};
+use super::{
+    audit,
+    open::{self, Options, Place},
+    work as queue,
+};
+use loopwright_base::error::{Error, Result};
+
+/// No text is longer, in bytes.
+pub const MAX_TEXT: usize = 1 << 20;
+/// No session, category, tag, entity, speaker or source is longer, in bytes.
+pub const MAX_WORD: usize = 4096;
+/// No memory has more tags, entities or parents.
+pub const MAX_WORDS: usize = 256;
+
+/// What memory needs of the file.
+const ROOMS: [open::Tables; 3] = [TABLES, queue::TABLES, audit::TABLES];
+
+/// The memory in a file. Many threads may use it at once, and many processes the same file.
+pub struct Memory {
+    name: String,
+    session: String,
+    read_only: bool,
+    /// Whether the file had no memory yet when it was opened for reading alone.
+    unmade: AtomicBool,
+    /// The process that opened it: connections of SQLite do not survive a fork.
+    process: u32,
+    /// A connection that only reads, so that nobody waits for a writer; a store without a file has one for both. It is
+    /// closed before those that write: whoever closes a file last brings its log into it, if it may write.
+    reader: Option<Mutex<Connection>>,
+    writer: Mutex<Connection>,
+    index: RwLock<Index>,
+    /// The vectors of the embedder that was used last.
+    vectors: Mutex<Vectors>,
+    place: Place,
+    /// A connection for what must not wait, once it was wanted.
+    queue: Mutex<Option<Connection>>,
+}
+
+impl Memory {
+    /// Opens the memory in a file, which is made if it is not there. What is remembered belongs to `session`, unless
+    /// it says otherwise.
+    pub fn open(options: &Options, session: &str) -> Result<Self> {
+        check_word("session", session)?;
+        let rooms = ROOMS;
+        let mut writer = open::open(options, &rooms)?;
+        if !options.read_only {
+            let name = options.path.name();
+            identity::number_anew(&mut writer).map_err(|error| open::trouble(&error, &name))?;
+        }
+        let (name, reader) = match &options.path {
+            Place::Nowhere => (":memory:".to_owned(), None),
+            Place::File(path) => {
+                let reading = Options { read_only: true, ..options.clone() };
+                (path.display().to_string(), Some(Mutex::new(open::open(&reading, &rooms)?)))
+            }
+        };
+        let unmade = reader.as_ref().is_some_and(|reader| {
+            open::lacks_rooms(&reader.lock().unwrap_or_else(PoisonError::into_inner)).unwrap_or_default()
+        });
+        Ok(Self {
+            name,
+            session: session.to_owned(),
+            read_only: options.read_only,
+            unmade: AtomicBool::new(unmade),
+            process: std::process::id(),
+            reader,
+            writer: Mutex::new(writer),
+            index: RwLock::new(Index::default()),
+            vectors: Mutex::new(Vectors::default()),
+            place: options.path.clone(),
+            queue: Mutex::new(None),
+        })
+    }
+
+    /// A memory that is gone with this value.
+    pub fn nowhere() -> Result<Self> {
+        Self::open(&Options::new(":memory:"), "default")
+    }
+
+    /// The session that memories belong to which don't say.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Where the memory is.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if std::process::id() == self.process {
+            return Ok(());
+        }
+        Err(Error::usage(
+            "store_forked",
+            format!("{} was opened by the process that this one was forked from", self.name),
+        )
+        .hint("open the memory anew in each process"))
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.check_process()?;
+        if self.read_only {
+            return Err(Error::usage("read_only_store", format!("{} was opened for reading alone", self.name))
+                .hint("open it without read_only"));
+        }
+        Ok(())
+    }
+
+    fn writing(&self) -> Result<MutexGuard<'_, Connection>> {
+        self.check_writable()?;
+        Ok(self.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn reading(&self) -> Result<MutexGuard<'_, Connection>> {
+        self.check_process()?;
+        let reader = self.reader.as_ref().unwrap_or(&self.writer).lock().unwrap_or_else(PoisonError::into_inner);
+        if self.unmade.load(Ordering::Relaxed) && open::look_again(&reader, &ROOMS).map_err(self.trouble())? {
+            self.unmade.store(false, Ordering::Relaxed);
+        }
+        Ok(reader)
+    }
+
+    fn trouble(&self) -> impl Fn(rusqlite::Error) -> Error {
+        |error| open::trouble(&error, &self.name)
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+fn check_word(what: &str, word: &str) -> Result<()> {
+    if word.len() > MAX_WORD {
+        let message = format!("the {what} is {} bytes long, {MAX_WORD} are allowed", word.len());
+        return Err(Error::usage("too_long", message).hint("keep long text in `text`"));
+    }
+    Ok(())
+}
+
+/// A key under which ways of writing a name meet: lower case, single spaces.
+fn key_of(name: &str) -> String {
+    let mut key = String::with_capacity(name.len());
+    for word in name.split_whitespace() {
+        if !key.is_empty() {
+            key.push(' ');
+        }
+        key.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    key
+}

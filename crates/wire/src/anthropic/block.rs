@@ -1,0 +1,525 @@
+//! Blocks and messages, both ways.
+//!
+//! A block that is not exactly what the wire's documentation describes is kept whole as a provider block, so reading
+//! never fails. Writing for a request leaves out what the wire would refuse; writing an answer leaves out nothing.
+
+use std::borrow::Cow;
+
+use super::{INVALID, NOTE, Object, array, marked, own, push_string};
+use crate::names;
+use loopwright_base::{
+    json::{Fields, Raw},
+    message::{
+        Block, Extra, Form, Media, Message, ProviderBlock, Role, Source, Text, Thinking, ToolResult, ToolUse, Wire,
+    },
+};
+
+/// Notes on blocks: blank text that was sent nevertheless, and what stood in the place of text or input.
+const BLANK: &str = "blank";
+const NULL: &str = "null";
+const ABSENT: &str = "absent";
+
+const PLAIN: &str = "text/plain";
+
+/// Where a block stands: what the model said is taken as it is, what is sent must be what the wire takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Request,
+    Response,
+}
+
+/// The block that `raw` is.
+pub(super) fn decode_block(raw: &Raw, place: Place) -> Block {
+    Fields::parse(raw.text())
+        .ok()
+        .and_then(|fields| known(fields, place))
+        .unwrap_or_else(|| Block::Provider(ProviderBlock { wire: Wire::Anthropic, raw: raw.clone() }))
+}
+
+/// The elements of an array of blocks.
+pub(super) fn decode_blocks(raw: &Raw, place: Place) -> Option<Vec<Block>> {
+    let elements: Vec<Raw> = raw.to().ok()?;
+    Some(elements.iter().map(|element| decode_block(element, place)).collect())
+}
+
+fn known(mut fields: Fields, place: Place) -> Option<Block> {
+    let kind = fields.take_str("type")?;
+    match kind.as_str() {
+        "text" => text(fields, place),
+        "image" => media(fields, false).map(Block::Image),
+        "document" => media(fields, true).map(Block::Document),
+        "thinking" => thinking(fields, place),
+        "redacted_thinking" => {
+            let redacted = Some(fields.take_str("data")?);
+            Some(Block::Thinking(Thinking {
+                text: String::new(),
+                signature: None,
+                redacted,
+                extra: Some(Box::new(marked(fields))),
+            }))
+        }
+        "tool_use" => tool_use(fields, place),
+        "tool_result" => tool_result(fields, place),
+        _ => None,
+    }
+}
+
+fn text(mut fields: Fields, place: Place) -> Option<Block> {
+    let text = take_text(&mut fields, "text", place)?;
+    if place == Place::Request && is_blank(&text) {
+        fields.put(NOTE, BLANK);
+    }
+    Some(Block::Text(Text { text, extra: Extra::of(Wire::Anthropic, fields) }))
+}
+
+/// Takes text. In answers some servers leave it out, or write null, where there is none.
+fn take_text(fields: &mut Fields, key: &str, place: Place) -> Option<String> {
+    if let Some(text) = fields.take_str(key) {
+        return Some(text);
+    }
+    if place == Place::Request || fields.get(key).is_some_and(|raw| !raw.is_null()) {
+        return None;
+    }
+    let was_there = fields.take(key).is_some();
+    note_gap(fields, was_there);
+    Some(String::new())
+}
+
+fn note_gap(fields: &mut Fields, was_there: bool) {
+    fields.put(NOTE, if was_there { NULL } else { ABSENT });
+}
+
+/// What stood in the place of a value that a response did not give.
+fn gap(extra: Option<&Extra>, place: Place) -> Option<String> {
+    own(extra).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response)
+}
+
+/// Writes a value, or what stood in its place if there is still none.
+fn write_or_gap(object: &mut Object<'_>, key: &'static str, value: &str, extra: Option<&Extra>, place: Place) {
+    match gap(extra, place).as_deref() {
+        Some(ABSENT) if value == "{}" || value == "\"\"" => {}
+        Some(NULL) if value == "{}" || value == "\"\"" => object.json(key, "null"),
+        _ => object.json(key, value),
+    }
+}
+
+fn thinking(mut fields: Fields, place: Place) -> Option<Block> {
+    let text = take_text(&mut fields, "thinking", place)?;
+    let signature = fields.take_str("signature");
+    if signature.is_none() && fields.get("signature").is_some() {
+        return None;
+    }
+    // Reasoning without a signature is never sent; what was sent nevertheless stays as it is.
+    if place == Place::Request && signature.as_deref().unwrap_or_default().is_empty() {
+        return None;
+    }
+    Some(Block::Thinking(Thinking { text, signature, redacted: None, extra: Some(Box::new(marked(fields))) }))
+}
+
+fn tool_use(mut fields: Fields, place: Place) -> Option<Block> {
+    let id = fields.take_str("id")?;
+    let name = fields.take_str("name")?;
+    let had_input = fields.get("input").is_some();
+    let mut input = fields.take("input").unwrap_or_default();
+    if input.is_null() && place == Place::Response {
+        note_gap(&mut fields, had_input);
+        input = Raw::empty_object();
+    }
+    // What would be sent differently from how it is stays as it is.
+    if place == Place::Request && (!input.is_object() || matches!(legal_id(&id), Cow::Owned(_))) {
+        return None;
+    }
+    Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: Extra::of(Wire::Anthropic, fields) }))
+}
+
+fn tool_result(mut fields: Fields, place: Place) -> Option<Block> {
+    let id = fields.take_str("tool_use_id")?;
+    if place == Place::Request && matches!(legal_id(&id), Cow::Owned(_)) {
+        return None;
+    }
+    let (content, form) = match fields.take("content") {
+        None => (Vec::new(), Form::Auto),
+        Some(raw) if raw.is_null() && place == Place::Response => {
+            note_gap(&mut fields, true);
+            (Vec::new(), Form::Auto)
+        }
+        Some(raw) => {
+            if let Some(text) = raw.string() {
+                (vec![Block::text(text)], Form::Text)
+            } else {
+                let elements: Vec<Raw> = raw.to().ok()?;
+                (elements.iter().map(|element| result_part(element, place)).collect(), Form::Parts)
+            }
+        }
+    };
+    let is_error = fields.take_if("is_error", &serde_json::Value::Bool(true));
+    let extra = Extra::of(Wire::Anthropic, fields);
+    Some(Block::ToolResult(ToolResult { id, name: String::new(), content, form, is_error, failure: None, extra }))
+}
+
+/// A part of a result. Results do not nest, so neither does this.
+fn result_part(raw: &Raw, place: Place) -> Block {
+    let plain = |raw: &Raw| {
+        let fields = Fields::parse(raw.text()).ok()?;
+        let kind = fields.get_str("type")?;
+        if matches!(kind.as_str(), "text" | "image" | "document") { known(fields, place) } else { None }
+    };
+    plain(raw).unwrap_or_else(|| Block::Provider(ProviderBlock { wire: Wire::Anthropic, raw: raw.clone() }))
+}
+
+fn media(mut fields: Fields, titled: bool) -> Option<Media> {
+    let mut source = Fields::parse(fields.take("source")?.text()).ok()?;
+    let from = match source.take_str("type")?.as_str() {
+        "base64" => Source::Base64 { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
+        "text" if source.get_str("media_type").as_deref() == Some(PLAIN) => {
+            Source::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? }
+        }
+        "url" => Source::Url(source.take_str("url")?),
+        "file" => Source::File(source.take_str("file_id")?),
+        _ => return None,
+    };
+    if !source.is_empty() {
+        return None;
+    }
+    let name = if titled { fields.take_str("title") } else { None };
+    Some(Media { source: from, name, extra: Extra::of(Wire::Anthropic, fields) })
+}
+
+/// The wire refuses text of white space alone.
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// The wire takes ids of `[a-zA-Z0-9_-]+` alone, of any length; other providers have colons, dots and bars in theirs.
+fn legal_id(id: &str) -> Cow<'_, str> {
+    names::legal_id(id, usize::MAX)
+}
+
+/// A tool use or result that was left as it is, since it would be sent differently (or refused), as it would be sent.
+pub fn mended(block: &ProviderBlock) -> Option<Block> {
+    if block.wire != Wire::Anthropic {
+        return None;
+    }
+    match known(Fields::parse(block.raw.text()).ok()?, Place::Response)? {
+        Block::ToolUse(mut call) => {
+            call.id = legal_id(&call.id).into_owned();
+            if !call.input.is_object() {
+                // As it is written, so that it is counted as it is written.
+                let mut object = String::new();
+                write_invalid(&mut object, call.input.text());
+                call.input = Raw::parse(object).unwrap_or_else(|_| Raw::empty_object());
+            }
+            call.extra = None;
+            Some(Block::ToolUse(call))
+        }
+        Block::ToolResult(mut result) => {
+            result.id = legal_id(&result.id).into_owned();
+            Some(Block::ToolResult(result))
+        }
+        _ => None,
+    }
+}
+
+fn written_id(id: &str, place: Place) -> Cow<'_, str> {
+    if place == Place::Request { legal_id(id) } else { Cow::Borrowed(id) }
+}
+
+/// Whether the wire takes the block here.
+pub(super) fn fits(block: &Block, place: Place) -> bool {
+    match block {
+        Block::Provider(provider) => provider.wire == Wire::Anthropic,
+        Block::Thinking(thinking) => {
+            let foreign = thinking.extra.as_ref().is_some_and(|extra| extra.wire != Wire::Anthropic);
+            if thinking.redacted.is_some() {
+                return !foreign;
+            }
+            let signed = thinking.signature.as_ref().is_some_and(|signature| !signature.is_empty());
+            place == Place::Response || (signed && !foreign)
+        }
+        Block::Text(text) => {
+            place == Place::Response
+                || !is_blank(&text.text)
+                || own(text.extra.as_deref()).is_some_and(|fields| fields.get_str(NOTE).as_deref() == Some(BLANK))
+        }
+        _ => true,
+    }
+}
+
+/// Appends the block as the wire writes it. The caller has asked whether it [`fits`].
+fn write_block(out: &mut String, block: &Block, place: Place) {
+    if let Block::Provider(provider) = block {
+        out.push_str(provider.raw.text());
+        return;
+    }
+    let mut object = Object::begin(out);
+    let extra = match block {
+        Block::Text(text) => {
+            object.string("type", "text");
+            write_or_gap(&mut object, "text", Raw::of(&text.text).text(), text.extra.as_deref(), place);
+            &text.extra
+        }
+        Block::Image(media) => {
+            object.string("type", "image");
+            write_source(object.key("source"), &media.source);
+            &media.extra
+        }
+        Block::Document(media) => {
+            object.string("type", "document");
+            write_source(object.key("source"), &media.source);
+            if let Some(name) = &media.name {
+                object.string("title", name);
+            }
+            &media.extra
+        }
+        Block::Thinking(thinking) => {
+            if let Some(data) = &thinking.redacted {
+                object.string("type", "redacted_thinking");
+                object.string("data", data);
+            } else {
+                object.string("type", "thinking");
+                let text = Raw::of(&thinking.text);
+                write_or_gap(&mut object, "thinking", text.text(), thinking.extra.as_deref(), place);
+                let foreign = thinking.extra.as_ref().is_some_and(|extra| extra.wire != Wire::Anthropic);
+                if let Some(signature) = thinking.signature.as_ref().filter(|_| !foreign) {
+                    object.string("signature", signature);
+                }
+            }
+            &thinking.extra
+        }
+        Block::ToolUse(call) => {
+            object.string("type", "tool_use");
+            object.string("id", &written_id(&call.id, place));
+            object.string("name", &call.name);
+            if call.invalid.is_none() && (call.input.is_object() || place == Place::Response) {
+                write_or_gap(&mut object, "input", call.input.text(), call.extra.as_deref(), place);
+            } else {
+                write_invalid(object.key("input"), call.arguments_text());
+            }
+            &call.extra
+        }
+        Block::ToolResult(result) => {
+            object.string("type", "tool_result");
+            object.string("tool_use_id", &written_id(&result.id, place));
+            if let Some(text) = as_string(&result.content, result.form) {
+                object.string("content", &text);
+            } else if result.content.iter().any(|part| fits(part, place))
+                || (result.content.is_empty() && result.form == Form::Parts)
+            {
+                let parts = result.content.iter().filter(|part| fits(part, place));
+                // A result inside a result is nothing that any codec reads; it would make this recursive.
+                write_blocks(object.key("content"), parts.filter(|part| !matches!(part, Block::ToolResult(_))), place);
+            }
+            if result.content.is_empty() && gap(result.extra.as_deref(), place).as_deref() == Some(NULL) {
+                object.json("content", "null");
+            }
+            if result.is_error {
+                object.json("is_error", "true");
+            }
+            &result.extra
+        }
+        Block::Provider(_) => &None,
+    };
+    object.rest(own(extra.as_deref()));
+    object.end();
+}
+
+fn write_source(out: &mut String, source: &Source) {
+    let mut object = Object::begin(out);
+    match source {
+        Source::Base64 { media_type, data } => {
+            object.string("type", "base64");
+            object.string("media_type", media_type);
+            object.string("data", data);
+        }
+        Source::Text { data, .. } => {
+            object.string("type", "text");
+            // The wire knows no other type of text.
+            object.string("media_type", PLAIN);
+            object.string("data", data);
+        }
+        Source::Url(url) => {
+            object.string("type", "url");
+            object.string("url", url);
+        }
+        Source::File(id) => {
+            object.string("type", "file");
+            object.string("file_id", id);
+        }
+    }
+    object.end();
+}
+
+/// Arguments that are no object, in the object that the wire insists on.
+pub(super) fn write_invalid(out: &mut String, text: &str) {
+    let mut object = Object::begin(out);
+    object.string(INVALID, text);
+    object.end();
+}
+
+/// Appends blocks as an array.
+pub(super) fn write_blocks<'a>(out: &mut String, blocks: impl IntoIterator<Item = &'a Block>, place: Place) {
+    out.push('[');
+    let mut first = true;
+    for block in blocks {
+        if !std::mem::take(&mut first) {
+            out.push(',');
+        }
+        write_block(out, block, place);
+    }
+    out.push(']');
+}
+
+/// One block of an answer; `None` if it is foreign to the wire.
+pub(super) fn response_block(block: &Block) -> Option<String> {
+    fits(block, Place::Response).then(|| {
+        let mut out = String::new();
+        write_block(&mut out, block, Place::Response);
+        out
+    })
+}
+
+/// The text of a block that is nothing but text.
+fn plain(block: &Block) -> Option<&str> {
+    let Block::Text(text) = block else { return None };
+    let bare = own(text.extra.as_deref()).is_none_or(|fields| fields.iter().all(|(key, _)| key == NOTE));
+    bare.then_some(text.text.as_str())
+}
+
+/// The content as a bare string, where it was one or may be one.
+fn as_string(blocks: &[Block], form: Form) -> Option<Cow<'_, str>> {
+    if form == Form::Parts || blocks.is_empty() || (form == Form::Auto && blocks.len() > 1) {
+        return None;
+    }
+    match blocks {
+        [block] => plain(block).map(Cow::Borrowed),
+        _ => blocks.iter().map(plain).collect::<Option<String>>().map(Cow::Owned),
+    }
+}
+
+/// The blocks of a message that are sent, in an order that the wire takes.
+fn sent(message: &Message) -> Vec<&Block> {
+    let mut blocks: Vec<&Block> = message.content.iter().filter(|block| fits(block, Place::Request)).collect();
+    if message.form == Form::Auto {
+        if message.role == Role::Assistant {
+            // The wire refuses an answer that ends with reasoning: one that broke off there.
+            while matches!(blocks.last(), Some(Block::Thinking(_))) {
+                blocks.pop();
+            }
+        } else {
+            // The wire wants results before anything else.
+            blocks.sort_by_key(|block| !matches!(block, Block::ToolResult(_)));
+        }
+    }
+    blocks
+}
+
+/// The content of messages as one JSON value: a bare string or an array; `None` if there is nothing to send.
+pub(super) fn content(messages: &[&Message]) -> Option<String> {
+    let mut out = String::new();
+    if let [message] = messages {
+        let blank = message.content.iter().all(|block| !fits(block, Place::Request));
+        if !blank && let Some(text) = as_string(&message.content, message.form) {
+            push_string(&mut out, &text);
+            return Some(out);
+        }
+    }
+    let blocks: Vec<&Block> = messages.iter().flat_map(|message| sent(message)).collect();
+    if blocks.is_empty() {
+        return None;
+    }
+    write_blocks(&mut out, blocks, Place::Request);
+    Some(out)
+}
+
+/// Whether this wire takes the message as instructions inside the history: only if it came so. Other instructions
+/// that stand first go to the top-level `system`; later ones are sent as the user's, which every model takes.
+pub(super) fn is_foreign_system(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer) && own(message.extra.as_deref()).is_none()
+}
+
+/// Whether the message goes out as instructions inside the history, which not every model takes.
+pub fn is_inside(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer) && !is_foreign_system(message)
+}
+
+/// One message of the history; empty if nothing of it may be sent, as the wire refuses messages without content.
+///
+/// Left out are: blocks and fields of other wires, reasoning without its signature, blank text, reasoning at the end.
+/// Instructions that did not come from this wire are sent as the user's.
+///
+/// Names of tools stay as they are; [`encode_in_request`] makes them legal.
+pub fn encode_message(message: &Message) -> String {
+    let fields = own(message.extra.as_deref());
+    let kept = |key| fields.and_then(|fields| fields.get(key));
+    let content = content(&[message]).or_else(|| kept("content").map(|raw| raw.text().to_owned()));
+    if content.is_none() && kept(NOTE).is_none() {
+        return String::new();
+    }
+    let role = if is_foreign_system(message) { Role::User } else { message.role };
+    let mut out = String::with_capacity(content.as_ref().map_or(0, String::len) + 32);
+    let mut object = Object::begin(&mut out);
+    object.string("role", role.name());
+    if let Some(content) = content {
+        object.json("content", &content);
+    }
+    object.rest(fields);
+    object.end();
+    out
+}
+
+/// The message as a request has it: with names of tools that the provider takes.
+pub(super) fn encode_in_request(message: &Message) -> String {
+    let illegal =
+        |block: &Block| matches!(block, Block::ToolUse(call) if matches!(names::legal_name(&call.name), Cow::Owned(_)));
+    if !message.content.iter().any(illegal) {
+        return encode_message(message);
+    }
+    let mut message = message.clone();
+    for block in &mut message.content {
+        if let Block::ToolUse(call) = block {
+            call.name = names::legal_name(&call.name).into_owned();
+        }
+    }
+    encode_message(&message)
+}
+
+/// A message of the history, or what is wrong with it.
+pub(super) fn decode_message(raw: &Raw) -> Result<Message, String> {
+    let mut fields = Fields::parse(raw.text()).map_err(|_| "is no object".to_owned())?;
+    let role = fields.take_str("role").ok_or("has no role")?;
+    let role = Role::named(&role).ok_or_else(|| format!("has an unknown role {role:?}"))?;
+    let (content, form) = take_content(&mut fields, "content");
+    if content.is_empty() && fields.get("content").is_none() {
+        fields.put(NOTE, "no content");
+    }
+    // A mark, even if empty, says that the wire itself wrote instructions here.
+    let extra = if matches!(role, Role::System | Role::Developer) {
+        Some(Box::new(marked(fields)))
+    } else {
+        Extra::of(Wire::Anthropic, fields)
+    };
+    Ok(Message { role, content, form, extra })
+}
+
+/// Takes content that is a string or a list with something in it; anything else stays among the fields.
+pub(super) fn take_content(fields: &mut Fields, key: &str) -> (Vec<Block>, Form) {
+    if let Some(text) = fields.take_str(key) {
+        let mut bare = Fields::new();
+        if is_blank(&text) {
+            bare.put(NOTE, BLANK);
+        }
+        return (vec![Block::Text(Text { text, extra: Extra::of(Wire::Anthropic, bare) })], Form::Text);
+    }
+    match fields.get(key).and_then(|raw| decode_blocks(raw, Place::Request)) {
+        Some(blocks) if !blocks.is_empty() => {
+            fields.take(key);
+            (blocks, Form::Parts)
+        }
+        _ => (Vec::new(), Form::Auto),
+    }
+}
+
+/// Whether the array `raw` is written as its elements one after the other, without white space between.
+pub(super) fn is_compact_array(raw: &Raw, elements: &[Raw]) -> bool {
+    array(elements) == raw.text()
+}

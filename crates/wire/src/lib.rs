@@ -1,0 +1,270 @@
+//! Codecs: requests to bytes, bytes to answers, for each wire protocol, without I/O.
+//!
+//! Every codec works in both directions (a client encodes requests and decodes answers, a test server does the
+//! reverse), and every direction is lossless: decode then encode gives semantically equal JSON. A stream gives the
+//! same [`Response`] as the whole answer would, wherever its bytes were cut.
+//!
+//! ```
+//! use loopwright_base::{message::{Message, Wire}, request::Request};
+//! use loopwright_wire::encode_request;
+//!
+//! let request = Request { model: "gpt-4o".into(), messages: [Message::user("Hi.")].into_iter().collect(), ..Request::default() };
+//! assert!(encode_request(Wire::OpenaiChat, &request)?.contains("\"Hi.\""));
+//! # Ok::<(), loopwright_base::error::Error>(())
+//! ```
+
+// No clock, socket, file, thread or random source: what would reach for one is forbidden here.
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+// Nothing that comes from outside may end a process.
+#![cfg_attr(
+    not(test),
+    warn(clippy::expect_used, clippy::panic, clippy::todo, clippy::unimplemented, clippy::unreachable)
+)]
+
+pub mod anthropic;
+mod halves;
+mod names;
+pub mod offline;
+pub mod openai_chat;
+pub mod openai_responses;
+pub mod schema;
+pub mod searches;
+pub mod sse;
+pub mod stream;
+
+use serde_json::Value;
+
+use loopwright_base::{
+    error::{Error, Failure, FailureKind, Result},
+    json::{Fields, Raw, nested_deeper},
+    message::{Message, Usage, Wire},
+    request::{Delta, Request, Response},
+};
+use loopwright_extract as extract;
+
+/// A document of text, for wires that take no files of text: what it is called and where it ends can still be read.
+fn document_text(name: Option<&str>, media_type: &str, data: &str) -> String {
+    let [name, media_type] = [name.unwrap_or("document"), media_type].map(|text| Value::from(text).to_string());
+    format!("<document name={name} type={media_type}>\n{data}\n</document>")
+}
+
+/// What every stream decoder does: events in, deltas out, one response at the end.
+pub trait Decode: Send {
+    /// Takes one server-sent event: its name (empty if none was given) and its data. Appends what is new to `deltas`.
+    /// A failure inside the stream (an error event, data that is no JSON) ends it.
+    fn event(&mut self, name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure>;
+
+    /// Whether the event that ends a stream on this wire has been seen.
+    fn is_done(&self) -> bool;
+
+    /// Whether the end of the answer was said, by the reason why it stops: what may still come (usage, the mark that the
+    /// stream is over) is no part of what the model said, and nothing that goes wrong from here on takes that back.
+    fn is_ended(&self) -> bool;
+
+    /// The whole answer. A stream that broke off before its end was said is a failure of kind `cut`.
+    fn finish(&mut self) -> Result<Response, Failure>;
+
+    /// The usage that the provider has reported since this was last asked, for an answer that is stopped on the way.
+    /// Wires that report it only with the end have nothing to say.
+    fn reported(&mut self) -> Option<Usage> {
+        None
+    }
+
+    /// What has come so far, for an answer that breaks off: only what is whole enough to stand in a history
+    /// (no half-written tool uses, no reasoning without its signature). `None` if there is nothing.
+    fn partial(&self) -> Option<Response>;
+}
+
+/// The request as the body that `wire` wants. Fails with guilt `usage` where the wire has no form for something.
+pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
+    let spoken = extract::spoken(request);
+    let request = spoken.as_ref().unwrap_or(request);
+    match wire {
+        Wire::Anthropic => anthropic::encode_request(request),
+        Wire::OpenaiChat => openai_chat::encode_request(request),
+        Wire::OpenaiResponses => openai_responses::encode_request(request),
+        Wire::Offline => offline::encode_request(request),
+    }
+}
+
+/// The request as the body that is sent to a provider: as `wire` wants it, schemas that the provider enforces in its subset.
+pub fn encode_to_send(wire: Wire, request: &Request) -> Result<String> {
+    let fitted = schema::fitted(wire, request);
+    encode_request(wire, fitted.as_ref().unwrap_or(request))
+}
+
+/// A request body of `wire` as our own types.
+pub fn decode_request(wire: Wire, body: &str) -> Result<Request> {
+    match wire {
+        Wire::Anthropic => anthropic::decode_request(body),
+        Wire::OpenaiChat => openai_chat::decode_request(body),
+        Wire::OpenaiResponses => openai_responses::decode_request(body),
+        Wire::Offline => offline::decode_request(body),
+    }
+}
+
+/// A whole answer of `wire` as our own types. A byte order mark before it is passed over.
+pub fn decode_response(wire: Wire, body: &str) -> Result<Response, Failure> {
+    let body = &*halves::whole(body.strip_prefix('\u{feff}').unwrap_or(body));
+    flat(body)?;
+    match wire {
+        Wire::Anthropic => anthropic::decode_response(body),
+        Wire::OpenaiChat => openai_chat::decode_response(body),
+        Wire::OpenaiResponses => openai_responses::decode_response(body),
+        Wire::Offline => offline::decode_response(body),
+    }
+}
+
+/// No answer of a model is nested deeper; what is would end whoever looks at it by a function that calls itself.
+const DEEPEST: usize = 400;
+
+/// Refuses JSON that is nested too deep.
+fn flat(text: &str) -> Result<(), Failure> {
+    if nested_deeper(text, DEEPEST) {
+        let what = format!("the answer is nested deeper than {DEEPEST}");
+        return Err(Failure::new(FailureKind::InvalidBody, what));
+    }
+    Ok(())
+}
+
+/// The answer as `wire` would write it.
+pub fn encode_response(wire: Wire, response: &Response) -> String {
+    match wire {
+        Wire::Anthropic => anthropic::encode_response(response),
+        Wire::OpenaiChat => openai_chat::encode_response(response),
+        Wire::OpenaiResponses => openai_responses::encode_response(response),
+        Wire::Offline => offline::encode_response(response),
+    }
+}
+
+/// The answer as the events (name, data) that `wire` would stream, text cut into pieces of about `piece` bytes.
+pub fn encode_stream(wire: Wire, response: &Response, piece: usize) -> Vec<(String, String)> {
+    match wire {
+        Wire::Anthropic => anthropic::encode_stream(response, piece),
+        Wire::OpenaiChat => openai_chat::encode_stream(response, piece),
+        Wire::OpenaiResponses => openai_responses::encode_stream(response, piece),
+        Wire::Offline => Vec::new(),
+    }
+}
+
+/// A decoder for a stream of `wire`.
+pub fn stream_decoder(wire: Wire) -> Box<dyn Decode> {
+    match wire {
+        Wire::Anthropic | Wire::Offline => Box::new(anthropic::StreamDecoder::default()),
+        Wire::OpenaiChat => Box::new(openai_chat::StreamDecoder::default()),
+        Wire::OpenaiResponses => Box::new(openai_responses::StreamDecoder::default()),
+    }
+}
+
+/// One message in the form of `wire`: the JSON text of the element, or comma-separated elements, of its history.
+pub fn encode_message(wire: Wire, message: &Message) -> String {
+    match wire {
+        Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
+        Wire::OpenaiChat => openai_chat::encode_message(message),
+        Wire::OpenaiResponses => openai_responses::encode_message(message),
+    }
+}
+
+/// [`encode_message`] for whoever keeps a history in the form of `wire`: names and ids stay as the model wrote them, though
+/// no request could carry them.
+pub fn encode_message_as_it_came(wire: Wire, message: &Message) -> String {
+    match wire {
+        Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
+        Wire::OpenaiChat => openai_chat::encode_as_it_came(message),
+        Wire::OpenaiResponses => openai_responses::encode_as_it_came(message),
+    }
+}
+
+/// One element of the history of `wire`. On Chat Completions a tool's message is a user's message of one result.
+pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
+    match wire {
+        Wire::Anthropic | Wire::Offline => anthropic::decode_message(raw),
+        Wire::OpenaiChat => openai_chat::decode_message(raw),
+        Wire::OpenaiResponses => {
+            Err(Error::usage("unsupported_shape", "items of the Responses wire are no messages by themselves")
+                .hint("give messages of ours, of Anthropic or of Chat Completions"))
+        }
+    }
+}
+
+/// What an HTTP answer that is no success means. The shapes of all providers are known here: an `error` object or
+/// string, `message`, `detail`; a body that is no JSON is quoted, shortened.
+pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
+    let fields = Fields::parse(body).unwrap_or_default();
+    let error = fields.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
+    let words = |fields: &Fields, keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
+    let message = error
+        .as_ref()
+        .and_then(|error| words(error, &["message", "detail", "type"]))
+        .or_else(|| words(&fields, &["error", "message", "detail"]))
+        .unwrap_or_else(|| {
+            let short: String = body.trim().chars().take(200).collect();
+            if short.is_empty() { "no details given".to_owned() } else { short }
+        });
+    let code = error
+        .as_ref()
+        .and_then(|error| words(error, &["code", "type"]))
+        .or_else(|| words(&fields, &["code", "type"]))
+        .unwrap_or_default();
+    let kind = failure_kind(status, &code, &message);
+    Failure {
+        kind,
+        message: format!("the provider answered {status}: {message}"),
+        status: Some(status),
+        retry_after,
+        request_id: words(&fields, &["request_id"]),
+        should_retry: None,
+        hint: None,
+    }
+}
+
+/// How providers say that a request does not fit into the model's window.
+const TOO_LONG: [&str; 12] = [
+    "context_length",
+    "context length",
+    "context limit",
+    "context window",
+    "context size",
+    "exceed_context",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "too many input tokens",
+    "maximum prompt length",
+];
+
+/// The kind of a failure from its status, the provider's code and its words.
+pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
+    let lower = message.to_lowercase();
+    let says = |needles: &[&str]| needles.iter().any(|needle| code.contains(needle) || lower.contains(needle));
+    if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
+        return FailureKind::Quota;
+    }
+    // A stream tells of it behind a 200; llama.cpp once did with a 500.
+    if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
+        return FailureKind::ContextTooLong;
+    }
+    // One line for each range of the protocol reads better than one for each kind.
+    #[allow(clippy::match_same_arms)]
+    match status {
+        401 => FailureKind::Auth,
+        402 => FailureKind::Quota,
+        403 => FailureKind::Permission,
+        404 => FailureKind::NotFound,
+        429 => FailureKind::RateLimited,
+        503 | 529 => FailureKind::Overloaded,
+        408 | 409 | 425 | 500..=599 => FailureKind::Server,
+        // An error event inside a stream has no status of its own; its code says what it is.
+        200 if says(&["overloaded"]) => FailureKind::Overloaded,
+        200 if says(&["rate_limit"]) => FailureKind::RateLimited,
+        200 if says(&["invalid_request", "invalid_prompt"]) => FailureKind::BadRequest,
+        200 if says(&["authentication"]) => FailureKind::Auth,
+        200 if code.contains("permission") => FailureKind::Permission,
+        200 if code.contains("not_found") => FailureKind::NotFound,
+        200 if code.contains("too_large") => FailureKind::BadRequest,
+        200 => FailureKind::Server,
+        300..=399 => FailureKind::NotFound,
+        _ => FailureKind::BadRequest,
+    }
+}

@@ -1,0 +1,55 @@
+//! Errors of the core as exceptions of `loopwright.errors`, by guilt.
+
+use pyo3::{exceptions::PyOSError, prelude::*, sync::PyOnceLock, types::PyType};
+
+use loopwright_base::error::{Error, Guilt};
+use loopwright_guard::sensitivity::redact;
+
+/// The class for a guilt, looked up once.
+fn class(py: Python<'_>, guilt: Guilt) -> PyResult<&Bound<'_, PyType>> {
+    static CLASSES: [PyOnceLock<Py<PyType>>; 5] = [const { PyOnceLock::new() }; 5];
+    let (slot, name) = match guilt {
+        Guilt::Usage => (&CLASSES[0], "UsageError"),
+        Guilt::Model => (&CLASSES[1], "ModelError"),
+        Guilt::Tool => (&CLASSES[2], "ToolError"),
+        Guilt::Provider => (&CLASSES[3], "ProviderError"),
+        Guilt::Internal => (&CLASSES[4], "InternalError"),
+    };
+    slot.import(py, "loopwright.errors", name)
+}
+
+/// The exception for an error.
+pub(super) fn exception(error: &Error) -> PyErr {
+    Python::attach(|py| match class(py, error.guilt) {
+        Ok(class) => {
+            // What a provider or a library says may repeat what it was given.
+            let hint = error.hint.as_deref().map(redact);
+            let exception = PyErr::from_type(class.clone(), (redact(&error.message), error.code.to_string(), hint));
+            if let Some(answered) = &error.answered {
+                let value = exception.value(py);
+                let told = value
+                    .setattr("status", answered.status)
+                    .and_then(|()| value.setattr("retry_after", answered.retry_after))
+                    .and_then(|()| value.setattr("request_id", answered.request_id.as_deref()));
+                if let Err(failed) = told {
+                    return failed;
+                }
+            }
+            exception
+        }
+        Err(failed) => failed,
+    })
+}
+
+/// A usage error with a code, and what to do about it.
+pub(super) fn usage(code: &'static str, message: impl Into<String>, hint: &str) -> PyErr {
+    exception(&Error::usage(code, message).hint(hint))
+}
+
+/// What the system refused, with its number: by its kind alone Python would not know a disk that may not be written to.
+pub(super) fn system(error: &std::io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
+    let told = error.to_string();
+    let told = told.strip_suffix(&format!(" (os error {number})")).unwrap_or(&told).to_owned();
+    PyOSError::new_err((number, told))
+}

@@ -1,0 +1,97 @@
+//! What a text holds that not everybody may see, for `loopwright.guard`: spans count characters here.
+
+use std::collections::HashMap;
+
+use pyo3::{prelude::*, types::PyString};
+
+use super::errors;
+use loopwright_guard::sensitivity::{self, Hit, Labels, Level};
+
+/// What found it, how much it weighs, the first character, the one behind the last, why.
+type Found = (&'static str, &'static str, usize, usize, &'static str);
+
+/// While a long text is read, others may run.
+const LONG: usize = 16 * 1024;
+
+fn level(name: &str) -> PyResult<Level> {
+    Level::named(name).ok_or_else(|| {
+        let message = format!("no level is named {name:?}: public, normal, sensitive and secret are");
+        errors::usage("invalid_value", message, "give one of these")
+    })
+}
+
+fn with_characters(text: &str, hits: &[Hit]) -> Vec<Found> {
+    let ascii = text.is_ascii();
+    let (mut bytes, mut characters) = (0, 0);
+    let mut place = |to: usize| {
+        if ascii || to < bytes {
+            return to;
+        }
+        characters += text.get(bytes..to).map_or(0, |between| between.chars().count());
+        bytes = to;
+        characters
+    };
+    hits.iter()
+        .map(|hit| {
+            let (start, end) = (place(hit.span.start), place(hit.span.end));
+            (hit.detector, hit.level.name(), start, end, hit.why)
+        })
+        .collect()
+}
+
+fn away<T: Send>(py: Python<'_>, text: &str, work: impl FnOnce() -> T + Send) -> T {
+    if text.len() < LONG { work() } else { py.detach(work) }
+}
+
+/// The class of a text, the label of its source, and what was found.
+#[pyfunction]
+pub(super) fn classify_sensitivity(
+    py: Python<'_>,
+    text: &str,
+    source: Option<&str>,
+    labels: Option<HashMap<String, String>>,
+) -> PyResult<(&'static str, Option<&'static str>, Vec<Found>)> {
+    let mut known = Labels::default();
+    for (name, label) in labels.into_iter().flatten() {
+        known.set(name, level(&label)?);
+    }
+    let label = source.and_then(|source| Level::named(source).or_else(|| known.of(source)));
+    let class = away(py, text, || sensitivity::classify_from(text, label));
+    let hits = with_characters(text, &class.hits);
+    Ok((class.level.name(), class.label.map(Level::name), hits))
+}
+
+/// The text without its hits; the very same object if there are none.
+#[pyfunction]
+pub(super) fn redact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    let whole = text.to_str()?;
+    let redacted = away(text.py(), whole, || sensitivity::redact(whole));
+    Ok(if redacted == whole { text.clone() } else { PyString::new(text.py(), &redacted) })
+}
+
+/// The text without its hits, and what they were.
+#[pyfunction]
+pub(super) fn redact_with_hits(py: Python<'_>, text: &str) -> (String, Vec<Found>) {
+    let redacted = away(py, text, || sensitivity::redact_with_hits(text));
+    let hits = with_characters(text, &redacted.hits);
+    (redacted.text, hits)
+}
+
+/// JSON, or lines of JSON, without its hits.
+#[pyfunction]
+pub(super) fn redact_json(py: Python<'_>, text: &str) -> String {
+    away(py, text, || sensitivity::redact_json(text))
+}
+
+/// All detectors: the name, the level, what a hit is.
+#[pyfunction]
+pub(super) fn sensitivity_detectors() -> Vec<(&'static str, &'static str, &'static str)> {
+    sensitivity::detectors().map(|detector| (detector.id, detector.level.name(), detector.why)).collect()
+}
+
+/// Whether a variable of the environment holds something that opens something.
+#[pyfunction]
+pub(super) fn is_secret_variable(name: &Bound<'_, PyString>, value: &Bound<'_, PyString>) -> bool {
+    // Bytes that are no UTF-8 stand in names and values as lone surrogates.
+    sensitivity::is_secret_variable(&name.to_string_lossy(), &value.to_string_lossy())
+}

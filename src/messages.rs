@@ -1,0 +1,53 @@
+//! Messages as JSON text taken apart, for the classes in `loopwright.messages`.
+//!
+//! Python's own `json` would write numbers of a provider anew (`1.50` as `1.5`). So Python gets the members of what
+//! it looks at as text, and gives text back; what is not looked at passes through as it was written.
+
+use pyo3::prelude::*;
+
+use super::errors;
+use loopwright_base::{
+    json::{Fields, Raw},
+    message::{Block, Message},
+};
+
+fn invalid(what: &str, error: &serde_json::Error) -> PyErr {
+    errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
+}
+
+fn canonical<T: serde::Serialize + serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<String> {
+    let value: T = serde_json::from_str(text).map_err(|error| invalid(what, &error))?;
+    serde_json::to_string(&value).map_err(|error| invalid(what, &error))
+}
+
+/// A message, checked and in the canonical form.
+#[pyfunction]
+pub(super) fn canonical_message(py: Python<'_>, text: &str) -> PyResult<String> {
+    py.detach(|| canonical::<Message>(text, "message"))
+}
+
+/// A block, checked and in the canonical form.
+#[pyfunction]
+pub(super) fn canonical_block(py: Python<'_>, text: &str) -> PyResult<String> {
+    py.detach(|| canonical::<Block>(text, "block"))
+}
+
+/// The members of a JSON object, in order, each value as it was written.
+#[pyfunction]
+pub(super) fn json_members(text: &str) -> PyResult<Vec<(String, String)>> {
+    let fields = Fields::parse(text).map_err(|error| invalid("JSON object", &error))?;
+    Ok(fields.iter().map(|(key, value)| (key.to_owned(), value.text().to_owned())).collect())
+}
+
+/// The elements of a JSON array, each as it was written.
+#[pyfunction]
+pub(super) fn json_elements(text: &str) -> PyResult<Vec<String>> {
+    let elements: Vec<Raw> = serde_json::from_str(text).map_err(|error| invalid("JSON array", &error))?;
+    Ok(elements.iter().map(|element| element.text().to_owned()).collect())
+}
+
+/// Whether the text is one JSON value; if not, an error that says where it goes wrong.
+#[pyfunction]
+pub(super) fn check_json(text: &str, what: &str) -> PyResult<()> {
+    Raw::parse(text).map(drop).map_err(|error| invalid(what, &error))
+}

@@ -1,0 +1,55 @@
+//! Prices and complexity, for `loopwright.prices` and `loopwright.Budget`.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+use super::errors;
+use loopwright_machine::Complexity;
+use loopwright_models::price::Prices;
+use loopwright_monitor::intent::assess_intent;
+
+/// Input, output, read from the cache, written to the cache: for a million tokens.
+type Row = (f64, f64, Option<f64>, Option<f64>);
+
+/// Prices by provider and model: those that come with the engine, and what is laid over them.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct PriceTable(Mutex<Prices>);
+
+#[pymethods]
+impl PriceTable {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::new(Prices::built_in()))
+    }
+
+    /// Lays a table (TOML text) over this one.
+    fn lay(&self, text: &str) -> PyResult<()> {
+        let prices = Prices::parse(text).map_err(|error| errors::exception(&error))?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).lay(prices);
+        Ok(())
+    }
+
+    /// The price of `provider:model`; `None` where it is not known.
+    fn of(&self, name: &str) -> Option<Row> {
+        let price = self.0.lock().unwrap_or_else(PoisonError::into_inner).of(name)?;
+        Some((price.input, price.output, price.cache_read, price.cache_write))
+    }
+
+    /// The day of the prices.
+    #[getter]
+    fn as_of(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_of().map(str::to_owned)
+    }
+
+    /// All models that have a price: `provider:model`.
+    fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).names()
+    }
+}
+
+/// How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`.
+#[pyfunction]
+pub(super) fn judge_complexity(text: &str) -> &'static str {
+    Complexity::of(&assess_intent(text, &[], &[]).signals).name()
+}
