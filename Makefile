@@ -39,7 +39,7 @@ help:
 	@echo "make wheel   build the package for others, into target/wheels"
 	@echo "make profile let the compiler look at ordinary runs anew; what it sees goes into the next wheels"
 	@echo "make lint    format, clippy, ruff, types, stubs"
-	@echo "make docs    write docs/requirements.md and docs/events.md anew from the tests and the source"
+	@echo "make docs    write what pages take from the tests, the source and Cargo's graph anew"
 	@echo "make clean   remove .venv and target"
 
 demo: $(VENV)/.built
@@ -110,6 +110,8 @@ lint: $(VENV)/.built $(VENV)/.made
 	cargo fmt --check
 	cargo clippy --profile fast --workspace --all-targets -- -D warnings
 	cargo clippy --profile fast --all-targets --no-default-features -- -D warnings
+	$(BIN)/python tests/gates.py
+	$(BIN)/python tests/rooms.py --check
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
@@ -118,6 +120,7 @@ lint: $(VENV)/.built $(VENV)/.made
 docs:
 	$(PYTHON) tests/requirements.py
 	$(PYTHON) tests/events.py
+	$(PYTHON) tests/rooms.py
 
 # cargo-nextest where it is installed; plain cargo test does the same, slower. In the profile of the extension module, so
 # that the rooms are built once.
