@@ -50,7 +50,7 @@ test: $(VENV)/.built $(VENV)/.made
 	@echo "== the rooms"
 	cargo $(CARGO_TEST)
 	@echo "== the examples in their pages"
-	cargo test -q --profile fast --doc
+	cargo test -q --doc
 	@echo "== the Python package"
 	$(call in_parts,)
 
@@ -108,8 +108,8 @@ $(subst $(CURDIR)/,,$(COUNTS)): $(VENV)/.tools benches/profile/train.py
 
 lint: $(VENV)/.built $(VENV)/.made
 	cargo fmt --check
-	cargo clippy --profile fast --workspace --all-targets -- -D warnings
-	cargo clippy --profile fast --all-targets --no-default-features -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --all-targets --no-default-features -- -D warnings
 	$(BIN)/python tests/gates.py
 	$(BIN)/python tests/rooms.py --check
 	$(BIN)/python -m ruff check .
@@ -122,9 +122,8 @@ docs:
 	$(PYTHON) tests/events.py
 	$(PYTHON) tests/rooms.py
 
-# cargo-nextest where it is installed; plain cargo test does the same, slower. In the profile of the extension module, so
-# that the rooms are built once.
-CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --cargo-profile fast || echo test -q --profile fast --all-targets)
+# cargo-nextest where it is installed; plain cargo test does the same, slower.
+CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q --all-targets)
 
 # What builds and runs the package: all that the demo needs.
 $(VENV)/.tools: pyproject.toml
