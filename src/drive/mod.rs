@@ -17,6 +17,8 @@ pub mod endpoint;
 #[cfg(feature = "drive")]
 pub mod fetch;
 #[cfg(feature = "drive")]
+pub mod find;
+#[cfg(feature = "drive")]
 mod fits;
 #[cfg(feature = "drive")]
 pub mod gather;
