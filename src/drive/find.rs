@@ -22,8 +22,6 @@ const LONGEST_GLOB: usize = 500;
 const LONGEST_EXPRESSION: usize = 1_000;
 /// What an expression may take in memory, in bytes; the time that a text takes grows with it.
 const LARGEST_EXPRESSION: usize = 10 << 20;
-/// A line is searched up to here, in bytes.
-const LONGEST_LINE: usize = 100_000;
 /// So much of a line is searched, in bytes, before time is looked at.
 const FIRST_PIECE: usize = 512;
 /// Of a line that is found, so many characters are shown.
@@ -184,7 +182,7 @@ impl LinePattern {
                 return Some((found, Some(Ended::Over)));
             }
             let line = line.trim_end_matches(['\r', '\n']);
-            match self.place(start(line, LONGEST_LINE), is_over) {
+            match self.place(line, is_over) {
                 Ok(None) => {}
                 Ok(Some(_)) if found.len() >= most => return Some((found, Some(Ended::More))),
                 Ok(Some(place)) => found.push((at + 1, around(line, place))),

@@ -74,7 +74,7 @@ impl LinePattern {
             // Whoever fails to say so has nobody left who waits.
             let is_cancelled =
                 || Python::attach(|py| cancelled.bind(py).call0().and_then(|said| said.is_truthy()).unwrap_or(true));
-            if now - asked < ASKED_EVERY {
+            if now.saturating_sub(asked) < ASKED_EVERY {
                 return now.as_secs_f64() > seconds;
             }
             asked = now;
