@@ -17,6 +17,7 @@ mod ended;
 mod environment;
 mod errors;
 mod extract;
+mod find;
 mod given;
 mod guard_policy;
 mod guard_risk;
@@ -89,6 +90,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::TurnMachine>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<testing::WireServer>()?;
+    module.add_class::<find::FolderWalk>()?;
+    module.add_class::<find::LinePattern>()?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
     module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;

@@ -34,10 +34,12 @@ __all__ = [
     "ExtractedReasoning",
     "ExtractedText",
     "Extraction",
+    "FolderWalk",
     "FoundJson",
     "GoalDrift",
     "History",
     "Hub",
+    "LinePattern",
     "LocalIndex",
     "MachineConfig",
     "Markup",
@@ -2168,6 +2170,44 @@ class Breaker:
 
     def cancelled(self) -> None:
         """A call was given up: nothing is known."""
+
+@final
+class FolderWalk:
+    """The paths in a folder, relative to it, but for those that ignore files name.
+
+    Folders come before what they hold, in order of names. With `glob` only what fits and is no folder is there; with
+    `anywhere` it is enough that the name alone fits. In a glob `*`, `?` and `[abc]` stay within a name, `**` goes over
+    folders, `{a,b}` is either, and a backslash takes the meaning off what follows. Error `invalid_pattern`.
+    """
+
+    def __new__(
+        cls,
+        root: str | PathLike[str],
+        *,
+        depth: int,
+        most: int,
+        glob: str | None = None,
+        anywhere: bool = False,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> str: ...
+
+@final
+class LinePattern:
+    """An expression that lines are searched for, in a time that its length and that of the text bound.
+
+    There is no look-around and no back-reference. Error `invalid_pattern`.
+    """
+
+    def __new__(cls, pattern: str, *, ignore_case: bool = False) -> Self: ...
+    def lines(
+        self, data: bytes, most: int, seconds: float, cancelled: Callable[[], bool]
+    ) -> tuple[list[tuple[int, str]], str | None] | None:
+        """The first `most` lines of a file that fit, with their numbers, and why there are no others.
+
+        "more", "over" or `None`. `None` at all if the file is no text. It is over after `seconds`, or when `cancelled`
+        gives true.
+        """
 
 @final
 class LocalIndex:

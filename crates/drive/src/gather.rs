@@ -38,8 +38,25 @@ const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Rules longer than this are none.
 const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// Folders of other people's code, left out even where no `.gitignore` says so.
-const NO_FOLDERS: [&str; 2] = ["node_modules", "__pycache__"];
+/// Folders of what others made, or programs did: left out even where no `.gitignore` says so.
+const NO_FOLDERS: [&str; 16] = [
+    "node_modules",
+    "__pycache__",
+    "target",
+    "venv",
+    ".venv",
+    ".git",
+    ".hg",
+    ".svn",
+    ".tox",
+    ".nox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".cache",
+    ".idea",
+];
 
 /// Finds what bears on `question` in the files under `root` and in the messages of `thread`, oldest first. `root` may be
 /// a single file. Fails with guilt `usage` and code `folder_not_found` if there is nothing at `root`.
@@ -92,7 +109,7 @@ pub fn gather_all<P: AsRef<Path>>(
             let Some((first, folder, entries)) = &mut walk else {
                 let (first, (root, prefix)) = waiting.next()?;
                 let told = if first { &known } else { &strange };
-                walk = Some((first, Folder { root, prefix }, entries_of(root, limits, told)));
+                walk = Some((first, Folder { root, prefix }, entries_of(root, limits.max_depth, false, told)));
                 continue;
             };
             match entries.next() {
@@ -132,7 +149,7 @@ pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Resul
         })?;
         let prefix = if roots.len() > 1 { prefix_of(&place, &mut names) } else { String::new() };
         let folder = Folder { root: &place, prefix: &prefix };
-        for entry in entries_of(&place, limits, &strange) {
+        for entry in entries_of(&place, limits.max_depth, false, &strange) {
             match entry.map(|entry| folder.read(&entry, &mut tally)) {
                 Ok(Taken::Text(texts)) => all.extend(texts),
                 Ok(Taken::Skip) => {}
@@ -146,7 +163,7 @@ pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Resul
 
 /// Rules that can't be read, met by a walk.
 #[derive(Clone, Default)]
-struct Strange(Arc<Mutex<Vec<String>>>);
+pub(super) struct Strange(Arc<Mutex<Vec<String>>>);
 
 impl Strange {
     /// Whether the rules in `folder` can be read: a pipe or a device in their place would hold up the walk for ever.
@@ -167,23 +184,31 @@ impl Strange {
     }
 }
 
-fn entries_of(root: &Path, limits: &GatherLimits, strange: &Strange) -> Walk {
+/// What lies in `root`, `depth` folders deep, but for what is ignored. With `hidden` hidden files are there, too, and
+/// folders that nobody looks into are named. What is named itself, as `root`, is looked into whatever it is.
+pub(super) fn entries_of(root: &Path, depth: usize, hidden: bool, strange: &Strange) -> Walk {
     // The walk reads the rules of the folders around it, too. Without them it goes on; folders below are left out.
     let rules = root.ancestors().all(|folder| strange.lets_in(folder));
+    // Rules of a repository hold in it, and none from around it do; elsewhere rules hold without one.
+    let is_repository = root.ancestors().any(|folder| folder.join(".git").exists());
     let below = strange.clone();
     WalkBuilder::new(root)
+        .hidden(!hidden)
         .parents(rules)
         .ignore(rules)
         .git_ignore(rules)
         .git_exclude(false)
-        .max_depth(Some(limits.max_depth))
+        .max_depth(Some(depth))
         .follow_links(false)
-        .require_git(false)
+        .require_git(is_repository)
         .git_global(false)
         .sort_by_file_name(std::cmp::Ord::cmp)
         .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            !NO_FOLDERS.iter().any(|name| entry.file_name() == *name) && (!is_folder || below.lets_in(entry.path()))
+            let around = entry.path().parent().filter(|_| entry.depth() > 1).and_then(Path::file_name);
+            let closed = if hidden { around } else { Some(entry.file_name()).filter(|_| is_folder) };
+            !NO_FOLDERS.iter().any(|name| closed.is_some_and(|closed| closed == *name))
+                && (!is_folder || below.lets_in(entry.path()))
         })
         .build()
 }
@@ -474,6 +499,7 @@ mod tests {
                 (".gitignore", b"ignored.md\n"),
                 ("ignored.md", TEXT),
                 ("node_modules/x.md", TEXT),
+                ("target/doc/x.md", TEXT),
                 ("image.png", TEXT),
                 ("blob.dat", b"cache\0cache"),
                 ("latin.txt", b"The cache is caf\xE9."),

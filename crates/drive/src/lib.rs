@@ -26,6 +26,7 @@ pub mod ask;
 mod breakers;
 pub mod endpoint;
 pub mod fetch;
+pub mod find;
 mod fits;
 pub mod gather;
 pub mod hooks;

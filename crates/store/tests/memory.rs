@@ -329,6 +329,55 @@ fn forgetting_takes_what_was_made_of_it_alone() {
 }
 
 #[test]
+fn d29_words_that_were_taken_off_a_memory_find_neither_it_nor_its_neighbours() {
+    let folder = Folder::new();
+    let (memory, other) = (open(&folder.file()), open(&folder.file()));
+    let turn = |text: &str| Note { session: Some("talk".into()), ..Note::new(text) };
+    let secret = memory.remember(&fact("The cat is called Pixel.")).unwrap();
+    let plain = memory.remember(&fact("Loops go round.")).unwrap();
+    memory.remember(&turn("What is a loop?")).unwrap();
+    let labels = Some(vec!["Pixel".to_owned(), "loops".to_owned()]);
+    let labelled = Note { derived_from: vec![secret, plain], entities: labels, ..turn("Round and round.") };
+    let labelled = memory.remember(&labelled).unwrap();
+    memory.remember(&turn("Thanks a lot.")).unwrap();
+    for room in [&memory, &other] {
+        assert!(texts(room, "Pixel").len() > 1);
+    }
+    memory.forget(secret, false).unwrap();
+    assert_eq!(memory.get(labelled).unwrap().unwrap().entities, ["loops"]);
+    for room in [&memory, &other, &open(&folder.file())] {
+        assert_eq!(texts(room, "Pixel"), Vec::<String>::new());
+        assert!(texts(room, "loops").contains(&"Round and round.".to_owned()));
+    }
+}
+
+#[test]
+fn what_a_memory_is_found_by_is_what_it_holds_now_whoever_changed_it() {
+    let folder = Folder::new();
+    let (memory, other) = (open(&folder.file()), open(&folder.file()));
+    let told = |tag: &str| Note { tags: vec![tag.to_owned()], ..fact("The pump leaks.") };
+    memory.remember_many(&[fact("The valve is open."), told("plumbing"), fact("The roof is dry.")]).unwrap();
+    for room in [&memory, &other] {
+        assert_eq!(texts(room, "plumbing"), ["The pump leaks."]);
+    }
+    // Told again under another label, which is joined to the first.
+    memory.remember(&told("cellar")).unwrap();
+    let found = |room: &Memory, word: &str| -> Vec<(String, f64)> {
+        room.recall(&Query::new(word)).unwrap().into_iter().map(|hit| (hit.record.text, hit.score)).collect()
+    };
+    let anew = open(&folder.file());
+    for word in ["cellar", "plumbing", "pump", "pump valve roof"] {
+        let query = found(&anew, word);
+        assert!(query.iter().any(|(text, _)| text == "The pump leaks."), "{word}");
+        for room in [&memory, &other] {
+            let same = found(room, word).into_iter().zip(&query);
+            assert!(same.into_iter().all(|(one, other)| one.0 == other.0 && (one.1 - other.1).abs() < 1e-4), "{word}");
+            assert_eq!(found(room, word).len(), query.len(), "{word}");
+        }
+    }
+}
+
+#[test]
 fn d28_reflections_and_facts_are_kept_once() {
     let memory = Memory::nowhere().unwrap();
     let reflection = |trust, source: &str| Note {

@@ -79,6 +79,8 @@ pub(super) struct Entry {
     pub day: Option<i64>,
     /// Whose it is, by [`Index::user`].
     pub user: Option<u32>,
+    /// The checksum of all that it can be found by: other words under the same number have another one.
+    pub words: i64,
 }
 
 #[derive(Clone, Copy)]
@@ -203,28 +205,46 @@ impl Index {
         slot.alive.then_some(&slot.entry)
     }
 
-    /// Adds a memory, whose terms were taken apart with others.
+    /// Adds a memory, whose terms were taken apart with others; one that is in here keeps its place in the conversation.
+    /// Its old terms must be gone, see [`unword`](Self::unword).
     pub(super) fn add(&mut self, entry: Entry, apart: &Apart, at: usize) {
-        if self.by_id.contains_key(&entry.id) {
-            return;
-        }
-        let number = self.slots.len() as u32;
+        let known = self.by_id.get(&entry.id).copied();
+        let number = known.unwrap_or(self.slots.len() as u32);
         let mut length = 0.0_f32;
         for &(term, count) in apart.terms_of(at) {
             length += count;
             if let Some(list) = self.postings.get_mut(term as usize) {
-                list.push(Posting { slot: number, count });
+                // In order of slots, which is that of adding unless words change.
+                let place = if known.is_some() { list.partition_point(|one| one.slot < number) } else { list.len() };
+                list.insert(place, Posting { slot: number, count });
             }
         }
-        let (talk, id, episode) = (entry.talk(), entry.id, entry.is_turn());
-        let before = if episode { self.last.insert(talk, number).unwrap_or(NONE) } else { NONE };
-        self.slots.push(Slot { entry, alive: true, before, after: NONE, length, span: 0.0 });
-        if let Some(slot) = self.slots.get_mut(before as usize) {
-            slot.after = number;
+        if let Some(slot) = self.slots.get_mut(number as usize) {
+            (slot.entry, slot.length) = (entry, length);
+        } else {
+            let (talk, id, episode) = (entry.talk(), entry.id, entry.is_turn());
+            let before = if episode { self.last.insert(talk, number).unwrap_or(NONE) } else { NONE };
+            self.slots.push(Slot { entry, alive: true, before, after: NONE, length, span: 0.0 });
+            if let Some(slot) = self.slots.get_mut(before as usize) {
+                slot.after = number;
+            }
+            self.by_id.insert(id, number);
+            self.alive += 1;
         }
-        self.by_id.insert(id, number);
-        self.alive += 1;
         self.measure_around(number);
+    }
+
+    /// Takes the terms of those of these memories out that are in here: their words are no longer what they were. All
+    /// at once, since it looks through everything.
+    pub(super) fn unword<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
+        let mut slots: Vec<u32> = entries.filter_map(|entry| self.by_id.get(&entry.id).copied()).collect();
+        if slots.is_empty() {
+            return;
+        }
+        slots.sort_unstable();
+        for list in &mut self.postings {
+            list.retain(|posting| slots.binary_search(&posting.slot).is_err());
+        }
     }
 
     /// The numbers of some terms, known or not.
@@ -243,11 +263,11 @@ impl Index {
         numbers
     }
 
-    /// Changes what is known of a memory; `false` if it is not in here.
+    /// Changes what is known of a memory; `false` if it is not in here under these words, and is to be
+    /// [added](Self::add).
     pub(super) fn update(&mut self, entry: &Entry) -> bool {
-        let Some(slot) = self.by_id.get(&entry.id).and_then(|&at| self.slots.get_mut(at as usize)) else {
-            return false;
-        };
+        let slot = self.by_id.get(&entry.id).and_then(|&at| self.slots.get_mut(at as usize));
+        let Some(slot) = slot.filter(|slot| slot.entry.words == entry.words) else { return false };
         slot.entry = entry.clone();
         true
     }

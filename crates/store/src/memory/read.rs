@@ -413,6 +413,7 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
         new.sort_by_key(|(entry, _)| entry.id);
         let (entries, texts): (Vec<Entry>, Vec<String>) = new.drain(..).unzip();
         let apart = apart(index, &texts);
+        index.unword(entries.iter());
         for (at, entry) in entries.into_iter().enumerate() {
             index.add(entry, &apart, at);
         }
@@ -424,9 +425,10 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
             index.remove(id);
             continue;
         }
-        let entry = entry(row, id, index)?;
+        let searched = searched(row)?;
+        let entry = entry(row, id, &searched, index)?;
         if !index.update(&entry) {
-            new.push((entry, searched(row)?));
+            new.push((entry, searched));
         }
         if new.len() >= BATCH {
             take(index, &mut new);
@@ -442,7 +444,7 @@ fn optional<'a>(row: &'a Row<'_>, at: usize) -> rusqlite::Result<&'a str> {
 }
 
 /// What the index knows of the memory in a row.
-fn entry(row: &Row<'_>, id: i64, index: &mut Index) -> rusqlite::Result<Entry> {
+fn entry(row: &Row<'_>, id: i64, searched: &str, index: &mut Index) -> rusqlite::Result<Entry> {
     let text = row.get_ref(9)?.as_str()?;
     let speaker = optional(row, 10)?;
     // Without a time of its own, a memory was stored when it was stored: that is no date to ask for.
@@ -463,6 +465,7 @@ fn entry(row: &Row<'_>, id: i64, index: &mut Index) -> rusqlite::Result<Entry> {
         speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
         day,
         user: row.get_ref(15)?.as_str_or_null()?.map(|user| index.user(user)),
+        words: checksum(searched),
     })
 }
 

@@ -74,7 +74,6 @@ async def run(  # noqa: PLR0915 - one life, from birth to burial
     timeout: float,
     keep: int,
     most: int,
-    pass_fds: Sequence[int] = (),
 ) -> Finished:
     """Run `argv` for at most `timeout` seconds and `most` bytes of output, of which about `keep` are kept.
 
@@ -92,7 +91,6 @@ async def run(  # noqa: PLR0915 - one life, from birth to burial
             stderr=asyncio.subprocess.STDOUT,
             cwd=cwd,
             env=None if env is None else dict(env),
-            pass_fds=tuple(pass_fds),
             start_new_session=True,
         )
     except BaseException:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from loopwright.tools._errors import ToolError
 from loopwright.tools._result import image_type
 from loopwright.tools._tool import tool
 
-from . import _beneath
 from ._text import decode, is_binary
 
 if TYPE_CHECKING:
+    from ._beneath import Found
     from ._workspace import Place, Workspace
 
 __all__ = ["Reading"]
@@ -61,30 +62,27 @@ class Reading:
         path: Annotated[str, "the folder, relative to the workspace"] = ".",
         depth: Annotated[int, "how many levels to show, 1 to 5"] = 1,
     ) -> str:
-        """List a folder: folders end with '/', files come with their size in bytes, links with where they lead."""
+        """List a folder: folders end with '/', files come with their size in bytes, links with where they lead.
+
+        Leaves out what .gitignore names.
+        """
         place = self._workspace.locate(path)
         lines: list[str] = []
-        with self._workspace.folder(place) as descriptor:
-            levels = min(max(depth, 1), 5)
-            for found in _beneath.walk(descriptor, depth=levels, most=20_000):
+        with closing(self._workspace.walk(place, depth=min(max(depth, 1), 5))) as entries:
+            for found in entries:
                 if len(lines) >= _MOST_ENTRIES:
                     lines.append(f"[more than {_MOST_ENTRIES} entries: list a folder below, or use glob_files]")
                     break
-                lines.append(_entry_line(descriptor, found))
+                lines.append(_entry_line(found))
         return "\n".join(lines) or "(empty folder)"
 
 
-def _entry_line(start: int, found: _beneath.Found) -> str:
-    if found.is_folder:
+def _entry_line(found: Found) -> str:
+    if stat.S_ISDIR(found.mode):
         return f"{found.path}/"
-    if found.is_link:
+    if stat.S_ISLNK(found.mode):
         try:
-            parent, _, name = found.path.rpartition("/")
-            folder = _beneath.open_folder(start, parent.split("/") if parent else [])
-            try:
-                return f"{found.path} -> {os.readlink(name, dir_fd=folder)}"
-            finally:
-                os.close(folder)
+            return f"{found.path} -> {os.readlink(found.name, dir_fd=found.folder)}"
         except OSError:
             return f"{found.path} -> ?"
     return f"{found.path} ({found.size:,})" if stat.S_ISREG(found.mode) else f"{found.path} (no regular file)"

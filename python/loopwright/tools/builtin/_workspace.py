@@ -12,18 +12,23 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from loopwright._core import FolderWalk
 from loopwright.tools._errors import ToolDefinitionError, ToolError
 
-from ._beneath import SpecialFileError, open_folder, open_regular
+from ._beneath import SpecialFileError, found, open_folder, open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
+
+    from ._beneath import Found
 
 __all__ = ["Place", "Workspace"]
 
 _LONGEST_PATH = 4096
 _MOST_STEPS = 100
+_DEEPEST = 64
+_MOST_ENTRIES = 200_000
 
 
 class Place:
@@ -120,6 +125,18 @@ class Workspace:
                 yield descriptor
             finally:
                 os.close(descriptor)
+
+    def walk(
+        self, place: Place, *, depth: int = _DEEPEST, glob: str | None = None, anywhere: bool = False
+    ) -> Generator[Found, None, None]:
+        """What is below the folder `place`, folders before what they hold, in order of names.
+
+        Left out is what ignore files name; folders of caches and dependencies are there, and nothing in them. With
+        `glob` only what fits and is no folder is there; with `anywhere` it is enough that the name alone fits.
+        """
+        paths = FolderWalk(place.real, depth=depth, most=_MOST_ENTRIES, glob=glob, anywhere=anywhere)
+        with self.folder(place) as start:
+            yield from found(start, paths)
 
     @contextmanager
     def _told(self, place: Place) -> Iterator[None]:

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from loopwright.tools import Outcome
-from loopwright.tools.builtin._glob import Pattern
 from loopwright.tools.builtin._search import Searching
 from loopwright.tools.builtin._workspace import Workspace
+
+SLOW = ["(?i)(?:ab?c?d?){800}x|^b$", "(?i)(?:a[bc]?d?){1500}x"]
+"""They say so much that each character of a long line takes a while."""
 
 
 @pytest.fixture
@@ -61,18 +63,164 @@ def test_glob_without_hits_and_below_a_folder(tree: Any) -> None:
     assert tree.fails("glob_files", pattern="*", path="sr")["kind"] == "file_not_found"
 
 
-@pytest.mark.parametrize("pattern", ["", "x" * 501, "a\0", "{a,b}" * 7])
+@pytest.mark.parametrize("pattern", ["", "x" * 501, "a\0", "{a,b", "a}", "[b-a]"])
 def test_patterns_that_are_none(tree: Any, pattern: str) -> None:
     assert tree.fails("glob_files", pattern=pattern)["kind"] == "invalid_pattern"
     if pattern:
         assert tree.fails("search_files", pattern="x", glob=pattern)["kind"] == "invalid_pattern"
 
 
-@pytest.mark.parametrize("pattern", ["*a" * 200 + "b", "**/" * 150 + "b", "[a" * 100, "{" * 400, "?*" * 200])
-def test_hostile_globs_end_soon(pattern: str) -> None:
+@pytest.mark.parametrize(
+    "pattern",
+    ["*a" * 200 + "b", "**/" * 150 + "b", "[a" * 100, "{" * 400, "?*" * 200, "{a,b}" * 80, "{" * 200 + "b" + "}" * 200],
+)
+def test_hostile_globs_end_soon(box: Any, pattern: str) -> None:
+    folder = box.root.joinpath(*["a" * 250] * 14)
+    folder.mkdir(parents=True)
+    for number in range(50):
+        (folder / f"{number:03}{'a' * 200}").touch()
     began = time.monotonic()
-    assert not Pattern(pattern).matches("/".join(["a" * 250] * 60))
+    outcome = box.run("glob_files", pattern=pattern)
+    assert outcome.failure["kind"] == "invalid_pattern" if outcome.failure else outcome.text.startswith("no file fits")
     assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("*.py", ["a.py", "ä.py", "{x}.py"]),
+        ("?.py", ["a.py", "ä.py"]),
+        ("[a-z].py", ["a.py"]),
+        ("[!a-z].py", ["ä.py"]),
+        ("[ä-ü].py", ["ä.py"]),
+        ("ä.*", ["ä.py"]),
+        (r"\{x\}.py", ["{x}.py"]),
+        ("{a,ä}{,.bak}.py", ["a.py", "ä.py"]),
+        ("**", ["a.py", "b/c/d.txt", "b/d.txt", "ä.py", "{x}.py"]),
+        ("b/**/d.txt", ["b/c/d.txt", "b/d.txt"]),
+        ("b/*", ["b/d.txt"]),
+        ("b?d.txt", []),
+        ("b*d.txt", []),
+        ("**/d.{txt,md}", ["b/c/d.txt", "b/d.txt"]),
+    ],
+)
+def test_what_globs_mean(box: Any, pattern: str, fits: list[str]) -> None:
+    (box.root / "b" / "c").mkdir(parents=True)
+    for name in ("a.py", "ä.py", "{x}.py", "b/d.txt", "b/c/d.txt"):
+        (box.root / name).write_text("x")
+    found = box.ok("glob_files", pattern=pattern)
+    assert ([] if found.startswith("no file fits") else sorted(found.splitlines())) == sorted(fits)
+
+
+@pytest.fixture
+def ignoring(box: Any) -> Any:
+    for path, text in {
+        ".gitignore": "*.key\n/secrets/\n.env\nbuild/*\n!build/keep.txt\n",
+        "a.txt": "needle",
+        ".env": "needle",
+        "deploy.key": "needle",
+        "secrets/a.txt": "needle",
+        "build/out.txt": "needle",
+        "build/keep.txt": "needle",
+        "sub/.gitignore": "b.txt\n",
+        "sub/b.txt": "needle",
+        "sub/c.txt": "needle",
+        "sub/deploy.key": "needle",
+        "sub/.ignore": "d.txt\n",
+        "sub/d.txt": "needle",
+        "sub/secrets/e.txt": "needle",
+    }.items():
+        file = box.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return box
+
+
+def test_what_ignore_files_name_is_not_found(ignoring: Any) -> None:
+    there = ["a.txt", "build/keep.txt", "sub/c.txt", "sub/secrets/e.txt"]
+    found = ignoring.ok("search_files", pattern="needle").splitlines()
+    assert [line.split(":")[0] for line in found] == there
+    for pattern in ("**/*.{txt,key}", "**/.env"):
+        found = ignoring.ok("glob_files", pattern=pattern).splitlines()
+        assert found == (there if "txt" in pattern else [f"no file fits {pattern!r}"])
+    listing = ignoring.ok("list_folder", depth=5)
+    files = [line.split(" ")[0] for line in listing.splitlines() if not line.endswith("/")]
+    assert [path for path in files if "ignore" not in path] == there
+    for hidden in ("key", "secrets/a", ".env", "out.txt"):
+        assert hidden not in listing
+    # The rules of folders around the one that is asked for hold in it.
+    assert ignoring.ok("search_files", pattern="needle", path="sub").splitlines() == [
+        "sub/c.txt:1: needle",
+        "sub/secrets/e.txt:1: needle",
+    ]
+
+
+def test_what_is_named_itself_is_open_though_it_is_ignored(ignoring: Any) -> None:
+    assert "needle" in ignoring.ok("read_file", path=".env")
+    assert ignoring.ok("search_files", pattern="needle", path="deploy.key") == "deploy.key:1: needle"
+    assert ignoring.ok("glob_files", pattern="*", path="secrets") == "secrets/a.txt"
+    ignoring.ok("edit_file", path="deploy.key", old_text="needle", new_text="thread")
+    assert (ignoring.root / "deploy.key").read_text() == "thread"
+
+
+def test_rules_around_a_repository_do_not_hold_in_it(make_box: Any, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*\n")
+    root = tmp_path / "repository" / "part"
+    root.mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    (tmp_path / "repository" / ".gitignore").write_text("*.key\n")
+    for name in ("a.txt", "a.key"):
+        (root / name).write_text("needle")
+    assert make_box(root).ok("search_files", pattern="needle") == "a.txt:1: needle"
+
+
+def test_ignore_files_that_are_none_hold_nobody_up(tree: Any) -> None:
+    os.mkfifo(tree.root / "src" / ".gitignore")
+    (tree.root / "src" / "deep" / ".gitignore").symlink_to("/dev/zero")
+    began = time.monotonic()
+    assert "a.py:2: needle = 1" in tree.ok("search_files", pattern="needle")
+    assert "src/b.py" not in tree.ok("glob_files", pattern="**")
+    assert time.monotonic() - began < 5
+
+
+def test_swapping_a_folder_for_a_link_shows_nothing_from_outside(box: Any, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "x").mkdir(parents=True)
+    for place, names in ((outside, ("f", "SECRET")), (outside / "x", ("f", "SECRET"))):
+        for name in names:
+            (place / name).write_text("SECRET")
+    folder, link = box.root / "d", box.root / "l"
+    (folder / "x").mkdir(parents=True)
+    for place in (folder, folder / "x"):
+        (place / "f").write_text("fine")
+    link.symlink_to(outside)
+    stop = threading.Event()
+
+    def swap() -> None:
+        spare = box.root / "spare"
+        while not stop.is_set():
+            folder.rename(spare)
+            link.rename(folder)
+            folder.rename(link)
+            spare.rename(folder)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        until = time.monotonic() + 0.7
+        looks = 0
+        while looks <= 10 or time.monotonic() < until:
+            for name, more in (
+                ("search_files", {"pattern": "SECRET|fine"}),
+                ("search_files", {"pattern": "SECRET", "path": "d"}),
+                ("glob_files", {"pattern": "**"}),
+                ("list_folder", {"depth": 3}),
+            ):
+                assert "SECRET" not in box.run(name, **more).text.replace("'SECRET'", "")
+            looks += 1
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_searching(tree: Any) -> None:
@@ -121,10 +269,11 @@ def test_tools_work_on_a_loop_in_another_thread(tree: Any) -> None:
 
 
 def test_long_lines_are_cut_around_the_hit(box: Any) -> None:
-    (box.root / "f").write_text("x" * 50_000 + "needle" + "y" * 50_000)
-    text = box.ok("search_files", pattern="needle")
-    assert "needle" in text
-    assert len(text) < 400
+    for before in (50_000, 3_000_000):
+        (box.root / "f").write_text("x" * before + "needle" + "y" * 50_000)
+        text = box.ok("search_files", pattern="needle")
+        assert "needle" in text
+        assert len(text) < 400
 
 
 def searching(root: Path, seconds: float) -> Searching:
@@ -132,8 +281,17 @@ def searching(root: Path, seconds: float) -> Searching:
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){25}b"])
-def test_catastrophic_expressions_are_stopped(tmp_path: Path, pattern: str) -> None:
+def test_no_expression_runs_away(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "f").write_text("a" * 60 + "!")
+    began = time.monotonic()
+    outcome = asyncio.run(searching(tmp_path, 10).search_files.run({"pattern": pattern}))
+    assert outcome.text == "no line fits (1 files searched)"
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_long_expressions_over_long_lines_are_stopped(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "f").write_text(("a" * 99_000 + "!\n") * 100)
     ticks = 0
 
     async def main() -> Outcome:
@@ -153,6 +311,60 @@ def test_catastrophic_expressions_are_stopped(tmp_path: Path, pattern: str) -> N
     assert ticks > 5
 
 
+def test_a_search_that_nobody_waits_for_ends(tmp_path: Path) -> None:
+    for number in range(200):
+        (tmp_path / f"f{number}").write_text(("a" * 99_000 + "!\n") * 2)
+
+    def searches() -> list[threading.Thread]:
+        return [each for each in threading.enumerate() if each.name == "tool search_files"]
+
+    async def main() -> None:
+        task = asyncio.ensure_future(searching(tmp_path, 60).search_files.run({"pattern": SLOW[0]}))
+        await asyncio.sleep(0.2)
+        assert searches()
+        task.cancel()
+        await asyncio.wait({task})
+
+    asyncio.run(main())
+    began = time.monotonic()
+    while searches() and time.monotonic() - began < 20:
+        time.sleep(0.02)
+    assert searches() == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "what"),
+    [
+        ("(?<=a)b", "look-around"),
+        ("a(?!b)", "look-around"),
+        (r"(a)\1", "backreferences"),
+        (r"(?P<x>a)(?P=x)", "flag"),
+        ("a{1000}{1000}{1000}", "too large"),
+        ("(", "unclosed group"),
+    ],
+)
+def test_an_expression_that_can_not_be_read_says_why_and_what_to_do(tree: Any, pattern: str, what: str) -> None:
+    failure = tree.fails("search_files", pattern=pattern)
+    assert failure["kind"] == "invalid_pattern"
+    assert what in failure["message"]
+    assert "plainer expression" in failure["hint"]
+
+
+def test_lines_are_found_wherever_they_fit(box: Any) -> None:
+    (box.root / "f").write_text("ends here\n" + "x" * 511 + " end\n" + "ü" * 30_000 + "end\nA1\r\n\nlast ÄB")
+
+    def numbers(**more: Any) -> list[str]:
+        return [line.split(":")[1] for line in box.ok("search_files", **more).splitlines()]
+
+    assert numbers(pattern="end$") == ["2", "3"]
+    assert numbers(pattern=r"\bend\b") == ["2"]
+    assert numbers(pattern=r"^$") == ["5"]
+    assert numbers(pattern=r"^\w\d$") == ["4"]
+    assert numbers(pattern="äb$", ignore_case=True) == ["6"]
+    (box.root / "f").write_bytes("größe".encode("utf-16"))
+    assert box.ok("search_files", pattern="größe") == "f:1: größe"
+
+
 @pytest.mark.parametrize(
     "pattern", ["((a{1000}){1000}){1000}", "(" * 400, "(?P<a>x)" * 120, "[" * 900, "(?i" + "a" * 900]
 )
@@ -164,10 +376,10 @@ def test_hostile_expressions_end_soon(tmp_path: Path, pattern: str) -> None:
 
 
 def test_what_was_found_before_the_time_was_up_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("aaa\n")
-    (tmp_path / "b").write_text("a" * 60 + "!")
-    text = asyncio.run(searching(tmp_path, 0.5).search_files.run({"pattern": "^(a+)+$"})).text
-    assert text.startswith("a:1: aaa\n[stopped after")
+    (tmp_path / "a").write_text("b\n")
+    (tmp_path / "b").write_text(("a" * 99_000 + "!\n") * 100)
+    text = asyncio.run(searching(tmp_path, 0.5).search_files.run({"pattern": SLOW[0]})).text
+    assert text.startswith("a:1: b\n[stopped after")
 
 
 def test_deep_folders_end(box: Any) -> None:
