@@ -11,8 +11,8 @@ import threading
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._driver._work import drop, in_thread
 from ._foreign import RAISED, closes, log_raised
+from ._threads import drop, in_thread
 from .errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._attempts import Attempts, Progress
 from ._continue import Begun
 from ._options import of_run
 from ._plan import model_name, new_run, run_id
 from ._prepared import Prepared
-from ._remember import Following
-from ._stream import _OUTPUT_ATTEMPTS, RunStream, _caused, _checked, _heard, _heard_out, _last, _once_more
+from ._stream import RunStream, _checked, _heard, _heard_out
 from ._typed import Output
 from .errors import LoopwrightError, UsageError
 from .messages import prompt_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from ._driver import Driver, SyncDriver
+    from ._driver import Driver
     from ._plan import Plan
     from .budget import Budget
     from .children import AgentPlan
@@ -56,38 +56,22 @@ class Running(Prepared[Output]):
             message = "run_sync calls on_event without an event loop"
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
-        earlier: Result[Any] | None = None
-        prompt_at = None if conversation is None else len(conversation) - 1
-        driver: SyncDriver | None = None
-        before: Following | None = None
-        for attempt in range(_OUTPUT_ATTEMPTS):
-            plan = self._plan(limits, stream=watch)
-            place = self.journal if journal is None else journal
-            begun = begin(plan) if begin is not None else self._begun(plan, place, attempt, conversation)
-            begin = None
-            run, path, name = begun.run, begun.path, begun.name
-            driver = SyncDriver(plan, run, name, deps, watch=watch, after=driver)
-            following = Following(self._remember, driver, prompt_at, path, before)
-            try:
-                with following, closing(driver.events(begun.start, signal)) as events:
-                    for event in events:
-                        if on_event is not None:
-                            _heard(on_event(event))
-            except LoopwrightError as error:
-                self._explain(error, driver, run, plan, name, path, earlier)
-                raise
-            result, feedback = self._finish(driver, run, plan, name, path, earlier)
-            _caused(result, driver)
-            if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
-                break
-            conversation, limits = _once_more(result, earlier, feedback, limits)
-            earlier, before = result, following
-        self._reflect(result, deps)
-        warned: list[Event] = [*following.end(result)]
+        place = self.journal if journal is None else journal
+        progress: Progress[SyncDriver, Output] = Progress()
+        attempts = Attempts(
+            self, SyncDriver, conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
+        )
+        while attempts.more:
+            with attempts as (driver, start), closing(driver.events(start, signal)) as events:
+                for event in events:
+                    if on_event is not None:
+                        _heard(on_event(event))
+        result, following = attempts.end()
+        last = attempts.last(result, following.end(result))
         if on_event is not None:
-            for event in [*warned, _last(driver, result)]:
+            for event in last:
                 _heard(on_event(event))
-        return cast("Result[Output]", _checked(result))
+        return _checked(result)
 
     async def _followed(
         self,

@@ -15,11 +15,10 @@ from collections import deque
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, cast
 
+from ._attempts import Attempts, Progress
 from ._options import of_run
-from ._remember import Following
 from ._typed import Output
-from .errors import LoopwrightError, UsageError
-from .messages import Message
+from .errors import UsageError
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,18 +27,17 @@ if TYPE_CHECKING:
 
     from . import _core
     from ._continue import Begun
-    from ._driver import AsyncDriver, Driver
+    from ._driver import AsyncDriver
     from ._plan import Plan
     from ._running import Running
     from .budget import Budget
-    from .events import Event, RunFinished
+    from .events import Event
     from .result import Result
     from .signal import Signal
 
 __all__ = ["RunStream"]
 
 
-_OUTPUT_ATTEMPTS = 3
 _END_FIRST = "iterate over the stream to its end first, or, once the loop was left, `await stream.aclose()`"
 
 
@@ -71,7 +69,7 @@ class RunStream(Generic[Output]):
         of_run(signal=signal)
         self._agent = agent
         self._signal = signal
-        self._progress: _Progress[Output] = _Progress()
+        self._progress: Progress[AsyncDriver, Output] = Progress()
         self._closing: asyncio.Task[None] | None = None
         # Read ahead of the loop.
         self._kept: deque[Event] = deque()
@@ -218,19 +216,6 @@ class _Reader:
         self._stream._left()
 
 
-class _Progress(Generic[Output]):
-    """How far the run of a stream has come; its generator writes it down, and the stream tells."""
-
-    __slots__ = ("driver", "lines", "over", "path", "result")
-
-    def __init__(self) -> None:
-        self.result: Result[Output] | None = None
-        self.driver: AsyncDriver | None = None
-        self.path: str | None = None
-        self.lines: str | None = None
-        self.over = False
-
-
 async def _closed(events: AsyncGenerator[Event, None]) -> None:
     """Closes a generator whose reader has gone; nobody is there who would hear what goes wrong on the way."""
     with contextlib.suppress(Exception):
@@ -238,7 +223,7 @@ async def _closed(events: AsyncGenerator[Event, None]) -> None:
 
 
 async def _followed(
-    progress: _Progress[Output],
+    progress: Progress[AsyncDriver, Output],
     agent: Running[Output],
     conversation: _core.History | None,
     deps: Any,
@@ -249,66 +234,27 @@ async def _followed(
     watch: bool,
     begin: Callable[[Plan], Begun] | None,
 ) -> AsyncGenerator[Event, None]:
-    """Drives a run, and further ones while its answer is not of the type; gives what they tell."""
+    """Drives a run in the event loop, with all its attempts; gives what they tell."""
     # In full: what is relative is resolved by code in Python each time.
     from loopwright._bridge import running_loop
     from loopwright._driver import AsyncDriver
 
     running_loop()
-    earlier: Result[Any] | None = None
-    prompt_at = None if conversation is None else len(conversation) - 1
-    driver: AsyncDriver | None = None
-    before: Following | None = None
-    for attempt in range(_OUTPUT_ATTEMPTS):
-        plan = agent._plan(limits, stream=watch)
-        begun = begin(plan) if begin is not None else agent._begun(plan, journal, attempt, conversation)
-        begin = None
-        run, path, name = begun.run, begun.path, begun.name
-        try:
-            driver = AsyncDriver(plan, run, name, deps, watch=watch, after=driver)
-            progress.driver, progress.path = driver, path
-            following = Following(agent._remember, driver, prompt_at, path, before)
-            batches = driver.batches(begun.start, signal)
-            try:
-                with following:
-                    async with aclosing(batches):
-                        async for batch in batches:
-                            for event in batch:
-                                yield event
-            except LoopwrightError as error:
-                agent._explain(error, driver, run, plan, name, path, earlier)
-                raise
-            except BaseException:
-                if driver.outcome is not None:
-                    progress.result = agent._finish(driver, run, plan, name, path, earlier)[0]
-                raise
-        finally:
-            # Nobody is there to be paused any more. The journal is free, however long a traceback holds the run.
-            progress.driver, progress.lines, progress.over = None, run.journal, True
-            run.close()
-        result, feedback = agent._finish(driver, run, plan, name, path, earlier)
-        _caused(result, driver)
-        if feedback is None or attempt + 1 == _OUTPUT_ATTEMPTS:
-            break
-        conversation, limits = _once_more(result, earlier, feedback, limits)
-        earlier, before = result, following
-    agent._reflect(result, deps)
-    warned: list[Event] = [*await following.aend(result)]
-    progress.result = result
+    attempts = Attempts(
+        agent, AsyncDriver, conversation, deps, limits, journal, begin=begin, progress=progress, watch=watch
+    )
+    while attempts.more:
+        with attempts as (driver, start):
+            async with aclosing(driver.batches(start, signal)) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        yield event
+    result, following = attempts.end()
+    last = attempts.last(result, await following.aend(result))
     if watch:
-        for event in [*warned, _last(driver, result)]:
+        for event in last:
             yield event
     _checked(result)
-
-
-def _last(driver: Driver | None, result: Result[Any]) -> RunFinished:
-    """The last event of a run."""
-    from .events import RunFinished
-
-    event = RunFinished(result)
-    if driver is not None:
-        driver.numbered(event)
-    return event
 
 
 async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
@@ -323,37 +269,10 @@ async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any]
     return stream.result
 
 
-def _checked(result: Result[Any]) -> Result[Any]:
+def _checked(result: Result[Output]) -> Result[Output]:
     if result.error is not None:
         raise result.error
     return result
-
-
-def _caused(result: Result[Any], driver: Driver) -> None:
-    """An error that a hook has made says what the hook raised."""
-    if result.error is not None and driver.hook_error is not None:
-        result.error.__cause__ = driver.hook_error
-
-
-def _once_more(
-    result: Result[Any], earlier: Result[Any] | None, feedback: str, budget: Budget
-) -> tuple[_core.History, Budget]:
-    """The conversation with the feedback, and what the last attempt left of the budget."""
-    from dataclasses import replace
-
-    def spent(of: Callable[[Result[Any]], Any]) -> Any:
-        return of(result) - (0 if earlier is None else of(earlier))
-
-    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
-    left = replace(
-        budget,
-        iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
-        tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
-        wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
-        tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
-        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.known_cost or 0.0)),
-    )
-    return messages, left
 
 
 def _heard(answer: object) -> None:

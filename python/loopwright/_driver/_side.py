@@ -1,12 +1,16 @@
-"""An event loop for async tools where the caller has none."""
+"""An event loop for what is awaited where the caller has none."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
-from loopwright.errors import InternalError
+from loopwright._awaited import OURS, awaited
+from loopwright._effects import Raised, Within
+from loopwright._foreign import closes
+from loopwright._threads import drop
 
 from ._work import GRACE, given_up
 
@@ -36,27 +40,42 @@ class SideLoop:
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 
-    def start(self, coroutine: Any, broken: Callable[[BaseException], None]) -> Callable[[], None]:
-        """Starts a task; gives what cancels it."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+    def start(self, effect: Any, name: str, done: Callable[[Any], None]) -> Callable[[], None]:
+        """Awaits something in a task of this name; `done` hears there what it gave. Gives what cancels it."""
+        tasks: list[asyncio.Task[Any]] = []
 
-        wanted = False
+        def begin() -> None:
+            tasks.append(self.loop.create_task(_heard(effect), name=name))
+            tasks[0].add_done_callback(over)
+
+        def over(task: asyncio.Task[Any]) -> None:
+            if task.cancelled():
+                # Before its first step.
+                drop(effect.effect if type(effect) is Within else effect)
+                done(Raised(asyncio.CancelledError()))
+            else:
+                done(task.result())
 
         def cancel() -> None:
-            nonlocal wanted
-            wanted = True
-            future.cancel()
+            tasks[0].cancel()
 
-        def done(future: Any) -> None:
-            if future.cancelled():
-                if not wanted:
-                    broken(InternalError("a task of the run was cancelled from outside"))
-            elif future.exception() is not None:
-                broken(future.exception())
+        def cancel_soon() -> None:
+            # What is closed has cancelled all.
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(cancel)
 
-        future.add_done_callback(done)
-        return cancel
+        self.loop.call_soon_threadsafe(begin)
+        return cancel_soon
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(GRACE)
+
+
+async def _heard(effect: Any) -> Any:
+    try:
+        return await (awaited(effect) if type(effect) in OURS else effect)
+    except BaseException as error:
+        if closes(error):
+            raise
+        return Raised(error)

@@ -1,13 +1,9 @@
-"""What drivers need to run the work of others: threads that see the caller's variables, and what is left of work that
-nobody waits for.
-"""
+"""What drivers need to know of the work of others, and what is left of it that nobody waits for."""
 
 from __future__ import annotations
 
-import contextvars
 import inspect
 import logging
-import threading
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError
@@ -30,26 +26,6 @@ def unreadable(error: BaseException) -> Outcome:
     return Outcome([], failure={"kind": "invalid_arguments", "message": f"the arguments: {error}", "hint": hint})
 
 
-def in_thread(name: str, work: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:
-    """Runs `work` in a thread that sees the caller's context variables and keeps no process from ending."""
-    variables = contextvars.copy_context()
-
-    def run() -> None:
-        value = variables.run(work)
-        if done is not None:
-            done(value)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-
-
-def tried(function: Callable[[Any], Any], argument: Any) -> Any:
-    """What `function` gives, or what it raises."""
-    try:
-        return function(argument)
-    except BaseException as error:  # noqa: BLE001 - handed to who waits
-        return error
-
-
 def given_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Says by name which tasks did not end in time after they were cancelled: nobody waits for them any more."""
     for task in tasks:
@@ -61,12 +37,6 @@ def cancelling(task: asyncio.Task[Any] | None) -> int:
     """How often a task was asked to end; always 0 on Python 3.10, where Ctrl-C is an exception in event loops too."""
     count = getattr(task, "cancelling", None)
     return count() if count is not None else 0
-
-
-def drop(value: object) -> None:
-    """Closes a coroutine that nobody will await."""
-    if inspect.iscoroutine(value):
-        value.close()
 
 
 def is_async(function: Callable[..., Any]) -> bool:

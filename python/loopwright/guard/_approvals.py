@@ -269,7 +269,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
 async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
     if _is_async(front_end):
         return await _heard(front_end(question))
-    from loopwright._driver import in_thread
+    from loopwright._threads import in_thread
 
     loop = asyncio.get_running_loop()
     said: asyncio.Future[Any] = loop.create_future()

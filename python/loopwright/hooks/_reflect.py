@@ -14,10 +14,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from loopwright._foreign import RAISED
+from loopwright._threads import in_worker
 from loopwright.errors import UsageError
 
 from ._context import AnswerSubject
-from ._run import in_worker, run_stage
+from ._run import run_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,36 +7,33 @@ ones run in the run's own loop. What a hook raises, and what is no answer, is it
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 import inspect
-import os
-import queue
-import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._awaited import carried
+from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
 from loopwright._foreign import RAISED, log_raised
+from loopwright._threads import drop
 from loopwright.errors import UsageError
 
 from ._answers import clean, spoken
 from ._context import HookContext
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Callable, Iterable
+
+    from loopwright._effects import Work
 
     from ._context import Subject
     from ._hook import Hook
 
-__all__ = ["Asked", "HookReply", "Late", "in_worker", "run_stage", "run_stage_async", "tried"]
+__all__ = ["Asked", "HookReply", "Late", "asking", "asking_all", "run_stage", "run_stage_async"]
 
-_IDLE = 2.0
-"""Seconds that a thread waits for more to do."""
 _MOST_WORDS = 2_000
-_LAPSED = object()
-"""What stands for the answer of a hook whose time is up."""
 
 
 class Late(Exception):
@@ -56,7 +53,7 @@ class HookReply:
 class Asked:
     """The hooks of a `hook` command, and what they have said so far."""
 
-    __slots__ = ("clock", "command", "deps", "error", "hooks", "place", "replies", "run_id", "token", "who")
+    __slots__ = ("clock", "command", "deps", "error", "hooks", "place", "replies", "run_id", "who")
 
     def __init__(
         self,
@@ -77,8 +74,6 @@ class Asked:
         self.place = 0
         self.replies: list[tuple[str, str, str, bool]] = []
         self.error: BaseException | None = None
-        # Names the hook whose answer is waited for.
-        self.token: object = None
 
     @property
     def next(self) -> Hook | None:
@@ -134,14 +129,6 @@ def late(hook: Hook) -> Late:
     return Late(f"it gave no answer within {hook.timeout:g} s")
 
 
-def tried(function: Callable[[Any], Any], argument: Any) -> Any:
-    """What a function gives, or what it raises."""
-    try:
-        return function(argument)
-    except BaseException as error:  # noqa: BLE001 - handed to who waits
-        return error
-
-
 def timed(hook: Hook, context: HookContext) -> Any:
     """What an inline hook gives; its lateness is noticed, not prevented."""
     started = time.monotonic()
@@ -158,130 +145,29 @@ def timed(hook: Hook, context: HookContext) -> Any:
     return value
 
 
-def drop(value: object) -> None:
-    """Closes a coroutine that nobody will await."""
-    if inspect.iscoroutine(value):
-        value.close()
+# ---- those that take their time ----
 
 
-# ---- threads that are used again ----
-
-_lock = threading.Lock()
-_idle: list[_Worker] = []
-
-
-class _Worker:
-    """A thread that does one thing after the other, and ends when nobody wants it for a while."""
-
-    def __init__(self) -> None:
-        self.jobs: queue.SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = queue.SimpleQueue()
-        threading.Thread(target=self._work, name="loopwright hook", daemon=True).start()
-
-    def _work(self) -> None:
-        while True:
-            try:
-                work, done = self.jobs.get(timeout=_IDLE)
-            except queue.Empty:
-                with _lock:
-                    if self in _idle:
-                        _idle.remove(self)
-                        return
-                continue
-            value = work()
-            with _lock:
-                _idle.append(self)
-            # Who waits may be gone by now.
-            with contextlib.suppress(Exception):
-                done(value)
-            del work, done, value
-
-
-def in_worker(work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-    """Does `work` in a thread that sees the caller's context variables; `done` gets what it gave, in that thread."""
-    variables = contextvars.copy_context()
-    with _lock:
-        worker = _idle.pop() if _idle else None
-    if worker is None:
-        worker = _Worker()
-    worker.jobs.put((lambda: variables.run(work), done))
-
-
-def _forked() -> None:
-    """In a process that was forked: its parent's threads are not here."""
-    global _lock  # noqa: PLW0603
-    _lock = threading.Lock()
-    _idle.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
-
-
-# ---- in an event loop ----
-
-
-async def ask(hook: Hook, context: Any) -> Any:
+def asking(hook: Hook, context: Any) -> Work:
     """What a hook answers within its time, or what went wrong."""
-    loop = asyncio.get_running_loop()
-    ends = loop.time() + hook.timeout
     if hook.inline:
         return timed(hook, context)
+    ends = time.monotonic() + hook.timeout
     if hook.is_async:
-        value: Any = tried(hook.function, context)
+        sent = attempt(hook.function, context)
     else:
-        said: asyncio.Future[Any] = loop.create_future()
-
-        def settle(value: Any) -> None:
-            if said.done():
-                drop(value)
-            else:
-                said.set_result(value)
-
-        def done(value: Any) -> None:
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, value)
-
-        in_worker(lambda: tried(hook.function, context), done)
-        # Not `asyncio.wait`, which costs as much as the way to the thread and back.
-        lapse = loop.call_at(ends, settle, _LAPSED)
-        try:
-            value = await said
-        finally:
-            lapse.cancel()
-        if value is _LAPSED:
-            return late(hook)
-    if inspect.isawaitable(value):
-        value = await _in_time(hook, value, ends - loop.time())
-    return value
+        sent = yield Within(hook.timeout, Beside(None, partial(hook.function, context)))
+    if inspect.isawaitable(sent):
+        sent = yield Within(ends - time.monotonic(), sent)
+    if type(sent) is not Raised:
+        return sent
+    return late(hook) if isinstance(sent.error, TimeUp) else sent.error
 
 
-async def _in_time(hook: Hook, answer: Awaitable[Any], seconds: float) -> Any:
-    """Not `asyncio.wait_for`: that waits for ever on a hook that swallows its cancellation."""
-    task = asyncio.ensure_future(answer)
-    try:
-        await asyncio.wait({task}, timeout=max(0.0, seconds))
-        if not task.done():
-            return late(hook)
-        if task.cancelled():
-            return asyncio.CancelledError("the hook was cancelled, and not by the run")
-        return task.exception() or task.result()
-    finally:
-        if not task.done():
-            task.cancel()
-            task.add_done_callback(_forget)
-
-
-def _forget(task: asyncio.Future[Any]) -> None:
-    """Nobody asks what became of it."""
-    if not task.cancelled():
-        task.exception()
-
-
-async def asked_all(asked: Asked) -> _core.Event:
-    """Asks the hooks of a command in their order; gives the event that answers it."""
+def asking_all(asked: Asked) -> Work:
+    """Asks the hooks of a command that are left, in their order."""
     while (hook := asked.next) is not None:
-        asked.take(hook, await ask(hook, asked.context()))
-    return asked.event()
+        asked.take(hook, (yield from asking(hook, asked.context())))
 
 
 # ---- outside of a run ----
@@ -295,7 +181,7 @@ async def run_stage_async(
     for hook in hooks:
         if hook.stage != stage:
             continue
-        value = await ask(hook, HookContext(stage, run_id, deps, subject=subject))
+        value = await carried(asking(hook, HookContext(stage, run_id, deps, subject=subject)))
         try:
             if isinstance(value, BaseException):
                 raise value

@@ -117,8 +117,7 @@ async def _in_time(
         if task.done():
             return task.result()
         cancel_flag(context).set()
-        message = f"{tool.name!r} gave no result within {timeout:g} s"
-        raise ToolTimeout(message, hint="ask for less at once")
+        raise _late(tool)
     finally:
         if not task.done():
             cancel_flag(context).set()
@@ -218,7 +217,16 @@ async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | N
     return outcome
 
 
-def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> Outcome | Awaitable[Any]:
+def _late(tool: Tool[..., Any]) -> ToolTimeout:
+    return ToolTimeout(f"{tool.name!r} gave no result within {tool.timeout:g} s", hint="ask for less at once")
+
+
+def timed_out(tool: Tool[..., Any]) -> Outcome:
+    """The outcome of a call whose time is up."""
+    return _raised(tool, _late(tool))
+
+
+def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Outcome | Awaitable[Any]:
     """Run a plain function's tool in the calling thread, without an event loop; nobody here minds its timeout.
 
     If the function hands out an awaitable, so does this: `run_later` goes on from there, in an event loop.
@@ -226,7 +234,7 @@ def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any]) -> 
     try:
         bound = tool.bind(arguments)
         if tool.context_parameter is not None:
-            bound[tool.context_parameter] = context
+            bound[tool.context_parameter] = context if context is not None else Context()
         value = tool.function(**bound)
     except BaseException as error:  # noqa: BLE001 - a tool may not end the thread it runs in
         return _raised(tool, error)

@@ -1,4 +1,4 @@
-"""How the tasks of a run begin: at once where they can, else in the next round of the event loop.
+"""Work that a run has under way, and how its tasks begin: at once where they can, else in the next round of the loop.
 
 A coroutine that waits for nothing is over after its first step. Taken where it is started, that step costs the loop no
 round; it is a task's step all the same, with its own context variables and `asyncio.current_task()`.
@@ -10,23 +10,75 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
+from loopwright._threads import drop
+from loopwright.errors import InternalError
+
 if TYPE_CHECKING:
     import contextvars
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
+    from loopwright._effects import Work
     from loopwright.tools._context import CancelFlag
 
 
 class Job:
-    """A task that works for a command, and what tells a tool that nobody waits for it any more."""
+    """Work for a command: a generator, what it waits for, and what tells a tool that nobody waits for it any more."""
 
-    __slots__ = ("dropped", "flag", "task")
+    __slots__ = (
+        "arguments",
+        "command_id",
+        "dropped",
+        "flag",
+        "function",
+        "now",
+        "stop",
+        "task",
+        "waits",
+        "what",
+        "work",
+    )
 
-    def __init__(self, flag: CancelFlag | None, task: asyncio.Task[None] | None = None) -> None:
+    def __init__(
+        self,
+        command_id: int,
+        what: str,
+        function: Callable[..., Work],
+        arguments: tuple[Any, ...],
+        flag: CancelFlag | None,
+        *,
+        now: bool,
+    ) -> None:
+        self.command_id = command_id
+        self.what = what
+        self.function = function
+        self.arguments = arguments
         self.flag = flag
-        # Not there yet while it takes its first step.
-        self.task = task
+        # Whether it may be over at once.
+        self.now = now
+        # Nobody waits for it any more.
         self.dropped = False
+        # Once it has begun.
+        self.work: Work | None = None
+        # Its task where it has one; not yet while that takes its first step.
+        self.task: asyncio.Task[None] | None = None
+        # Names what it waits for elsewhere, and stops that.
+        self.waits: object = None
+        self.stop: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """It goes on no more; a coroutine that it was to await would complain that nobody did."""
+        if self.work is not None:
+            self.work.close()
+        else:
+            for each in self.arguments:
+                drop(each)
+
+
+def cancelled_from_outside(error: BaseException) -> BaseException:
+    """What breaks a run off whose work has failed so: it can't know what became of work that was cancelled."""
+    if isinstance(error, asyncio.CancelledError):
+        return InternalError("a task of the run was cancelled from outside")
+    return error
 
 
 def begin_later(

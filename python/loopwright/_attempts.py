@@ -1,0 +1,171 @@
+"""The attempts of a run: one, and further ones while its answer is not of the type that was asked for.
+
+An answer that is not is sent back to the model; what the attempts before it used counts. Whoever drives them says how:
+in an event loop or without one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ._remember import Following
+from ._typed import Output
+from .errors import LoopwrightError
+from .messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from . import _core
+    from ._continue import Begun
+    from ._driver import Driver
+    from ._plan import Plan
+    from ._running import Running
+    from .budget import Budget
+    from .events import Event
+    from .result import Result
+
+__all__ = ["Attempts", "Progress"]
+
+Drives = TypeVar("Drives", bound="Driver")
+
+_MOST = 3
+
+
+class Progress(Generic[Drives, Output]):
+    """How far a run has come; its attempts write it down, and its stream tells."""
+
+    __slots__ = ("driver", "lines", "over", "path", "result")
+
+    def __init__(self) -> None:
+        self.result: Result[Output] | None = None
+        self.driver: Drives | None = None
+        self.path: str | None = None
+        self.lines: str | None = None
+        self.over = False
+
+
+class Attempts(Generic[Drives, Output]):
+    """Attempts, each within `with`, one after the other while there are `more`."""
+
+    begun: tuple[_core.Run, Plan, str, str | None, Result[Any] | None]
+
+    def __init__(
+        self,
+        agent: Running[Output],
+        kind: type[Drives],
+        conversation: _core.History | None,
+        deps: Any,
+        limits: Budget,
+        journal: Any,
+        *,
+        begin: Callable[[Plan], Begun] | None,
+        progress: Progress[Drives, Output],
+        watch: bool,
+    ) -> None:
+        self.agent = agent
+        self.kind = kind
+        self.conversation = conversation
+        self.deps = deps
+        self.limits = limits
+        self.journal = journal
+        self.begin = begin
+        self.progress = progress
+        self.watch = watch
+        self.made = 0
+        self.more = True
+        self.prompt_at = None if conversation is None else len(conversation) - 1
+        # Of the last attempt.
+        self.driver: Drives | None = None
+        self.following: Following | None = None
+        # Of all that have ended.
+        self.earlier: Result[Any] | None = None
+
+    def __enter__(self) -> tuple[Drives, _core.Event | list[_core.Command]]:
+        """An attempt is under way: its driver, and what that begins with."""
+        agent, progress = self.agent, self.progress
+        plan = agent._plan(self.limits, stream=self.watch)
+        begin, self.begin = self.begin, None
+        begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
+        self.begun = begun.run, plan, begun.name, begun.path, self.earlier
+        try:
+            driver = self.kind(plan, begun.run, begun.name, self.deps, watch=self.watch, after=self.driver)
+            self.driver = progress.driver = driver
+            progress.path = begun.path
+            self.following = Following(agent._remember, driver, self.prompt_at, begun.path, self.following)
+        except BaseException:
+            self._over()
+            raise
+        return driver, begun.start
+
+    # No generator with `contextmanager`: whoever collects it in a circle would go on with it anywhere.
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        driver, following = self.driver, self.following
+        assert driver is not None, "it was entered"  # noqa: S101 - a fault of ours
+        assert following is not None, "it was entered"  # noqa: S101 - a fault of ours
+        try:
+            following.__exit__(kind, error, trace)
+            if isinstance(error, LoopwrightError):
+                self.agent._explain(error, driver, *self.begun)
+            elif error is not None and driver.outcome is not None:
+                self.progress.result = self.agent._finish(driver, *self.begun)[0]
+        finally:
+            self._over()
+        if error is None:
+            self._ended(driver)
+
+    def _over(self) -> None:
+        """Nobody is there to be paused any more. The journal is free, however long a traceback holds the run."""
+        progress, run = self.progress, self.begun[0]
+        progress.driver, progress.lines, progress.over = None, run.journal, True
+        run.close()
+
+    def _ended(self, driver: Drives) -> None:
+        """An attempt has ended by itself: either its result will do, or the model is told what is wrong with it."""
+        result, feedback = self.agent._finish(driver, *self.begun)
+        if result.error is not None and driver.hook_error is not None:
+            # An error that a hook has made says what the hook raised.
+            result.error.__cause__ = driver.hook_error
+        self.made += 1
+        self.more = feedback is not None and self.made < _MOST
+        if feedback is not None and self.more:
+            self.conversation, self.limits = _once_more(result, self.earlier, feedback, self.limits)
+        self.earlier = result
+
+    def end(self) -> tuple[Result[Output], Following]:
+        """The result, after which more begins in the background; and who has its turn remembered."""
+        assert self.earlier is not None, "an attempt was made"  # noqa: S101 - a fault of ours
+        assert self.following is not None, "an attempt was made"  # noqa: S101 - a fault of ours
+        self.agent._reflect(self.earlier, self.deps)
+        return self.earlier, self.following
+
+    def last(self, result: Result[Output], warned: list[Any]) -> list[Event]:
+        """The last events: what whoever called should know, and the end."""
+        from .events import RunFinished
+
+        event = RunFinished(result)
+        if self.driver is not None:
+            self.driver.numbered(event)
+        self.progress.result = result
+        return [*warned, event]
+
+
+def _once_more(
+    result: Result[Any], earlier: Result[Any] | None, feedback: str, budget: Budget
+) -> tuple[_core.History, Budget]:
+    """The conversation with the feedback, and what the last attempt left of the budget."""
+    from dataclasses import replace
+
+    def spent(of: Callable[[Result[Any]], Any]) -> Any:
+        return of(result) - (0 if earlier is None else of(earlier))
+
+    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
+    left = replace(
+        budget,
+        iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
+        tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
+        wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
+        tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
+        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.known_cost or 0.0)),
+    )
+    return messages, left

@@ -1,0 +1,194 @@
+"""The requests to models that a run has under way: those that are called, and models of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import logging
+from typing import TYPE_CHECKING, Any
+
+from loopwright import _core
+from loopwright._effects import Beside, Raised, attempt, given_of
+from loopwright._foreign import RAISED, stopping
+from loopwright._plan import ASIDES
+from loopwright.errors import ModelError, UsageError
+from loopwright.models import ModelFailure, answer_event
+
+from ._work import is_async
+
+if TYPE_CHECKING:
+    from loopwright._driver._generator import Driver
+    from loopwright._effects import Work
+    from loopwright.models import Model
+
+
+class Requests:
+    """The model calls of a run, by their commands."""
+
+    __slots__ = ("asides", "calls", "run")
+
+    def __init__(self, run: _core.Run) -> None:
+        self.run = run
+        self.calls: dict[int, _core.ModelCall] = {}
+        # Calls of roles, which nobody watches and nothing is kept of.
+        self.asides: dict[int, _core.ModelCall] = {}
+
+    def generate(self, driver: Driver, command: _core.Command) -> None:
+        """Asks a model: one that is called, or a model of one's own."""
+        plan = driver.at(command.id) if driver.plan.agents else driver.plan
+        endpoint, model = plan.serving(command)
+        aside = command.purpose in ASIDES
+        command_id: int = command.id  # type: ignore[assignment]
+        if endpoint is not None:
+            shows, apart = driver.watch and not aside, plan is not driver.plan
+            repeats = driver.plan.config.repeats
+            call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats)
+            self.keep(command, call, aside=aside)
+            return
+        if model is None:
+            message = f"the agent has no model {command.place} for the {command.purpose}"
+            driver.inbox.append(_core.Event.failed(command_id, "not_found", message))
+            return
+        request: Any = command.request
+        if aside:
+            driver.start(command_id, str(command.purpose), ask_aside, command_id, model, request)
+            return
+        contained = plan is not driver.plan or driver.plan.contains(request.model)
+        try:
+            answer = model.respond(request)
+            if inspect.isawaitable(answer):
+                work = command_id, answer, request, contained
+                driver.start(command_id, "model", ask_model, *work, now=True)
+                return
+            event = answer_event(command_id, answer, request.turns)
+        except (*RAISED, SystemExit) as error:
+            event = _raised(command_id, error, contained=contained)
+        driver.inbox.append(event)
+
+    def keep(self, command: _core.Command, call: _core.ModelCall, *, aside: bool = False) -> None:
+        """A call is under way; those that have ended are forgotten."""
+        calls = self.asides if aside else self.calls
+        if calls:
+            for command_id, known in list(calls.items()):
+                if known.done:
+                    del calls[command_id]
+        calls[command.id] = call  # type: ignore[index]
+
+    def abort(self, command_id: int) -> None:
+        """Nobody wants the answer to a command any more."""
+        call = self.calls.pop(command_id, None) or self.asides.pop(command_id, None)
+        if call is not None:
+            call.abort()
+
+    def abort_all(self) -> _core.Event | None:
+        """Stops all; gives what one of them had shown."""
+        partial = None
+        for command_id, call in self.calls.items():
+            if self._unheard(command_id, call):
+                partial = call.abort()
+        self.calls.clear()
+        for call in self.asides.values():
+            call.abort()
+        self.asides.clear()
+        return partial
+
+    def forget(self) -> None:
+        """Those that are on their way end by themselves, and are heard of nowhere."""
+        self.calls.clear()
+        self.asides.clear()
+
+    def _unheard(self, command_id: int, call: _core.ModelCall) -> bool:
+        """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""
+        return not call.done or self.run.asks(command_id)
+
+    def fired(self, driver: Driver, command_id: int) -> _core.Event:
+        """The event of a timer, with what a model call that is under way has shown."""
+        if driver.plan.agents:
+            shown = {each: call.peek() for each, call in self.calls.items() if self._unheard(each, call)}
+            if any(each >> 32 != command_id >> 32 for each in shown):
+                # It may end the sub-agents, too.
+                driver.inbox.append(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if each >> 32 == command_id >> 32]
+            return _core.Event.fired(command_id, own[-1] if own else None)
+        under_way = [call for each, call in self.calls.items() if self._unheard(each, call)]
+        return _core.Event.fired(command_id, under_way[-1].peek() if under_way else None)
+
+    def interrupted(self, driver: Driver, how: str) -> _core.Event:
+        """The event that ends the run: `cancel` at once, `after_round` when the running tools are done."""
+        if how == "cancel" and driver.plan.agents:
+            shown = {each: call.abort() for each, call in self.calls.items() if self._unheard(each, call)}
+            self.calls.clear()
+            if any(each >> 32 for each in shown):
+                driver.step(_core.Event.partials(list(shown.values())))
+            own = [event for each, event in shown.items() if not each >> 32]
+            return _core.Event.interrupt(how, own[-1] if own else None)
+        partial = self.abort_all() if how == "cancel" else None
+        return _core.Event.interrupt(how, partial)
+
+
+# ---- models of one's own ----
+
+
+def ask_model(command_id: int, answer: Any, request: Any, contained: bool) -> Work:  # noqa: FBT001
+    """The event for what a model of one's own gives, which has been asked."""
+    sent = yield answer
+    try:
+        return answer_event(command_id, given_of(sent) if type(sent) is Raised else sent, request.turns)
+    except asyncio.CancelledError as error:
+        if not contained:
+            raise
+        return _raised(command_id, error, contained=True)
+    except (*RAISED, SystemExit) as error:
+        return _raised(command_id, error, contained=contained)
+
+
+def ask_aside(command_id: int, model: Model, request: Any) -> Work:
+    """The event for what a role's own model gives, asked beside the run: one that blocks holds nothing up."""
+    if is_async(model.respond):
+        sent = attempt(model.respond, request)
+    else:
+        sent = yield Beside("role", lambda: model.respond(request))
+    if inspect.isawaitable(sent):
+        sent = yield sent
+        if type(sent) is Raised and not isinstance(sent.error, (asyncio.CancelledError, *RAISED)):
+            raise sent.error
+    if type(sent) is Raised:
+        return _aside_failed(command_id, sent.error)
+    try:
+        return answer_event(command_id, sent, request.turns)
+    except RAISED as error:
+        return _aside_failed(command_id, error)
+
+
+def _aside_failed(command_id: int, error: BaseException) -> _core.Event:
+    """A role's own model failed in whatever way: that ends no run."""
+    if isinstance(error, ModelFailure):
+        with contextlib.suppress(UsageError):
+            return _failed(command_id, error)
+    return _core.Event.failed(command_id, "server", f"{type(error).__name__}: {error}"[:400])
+
+
+def _failed(command_id: int, error: ModelFailure) -> _core.Event:
+    """A model of one's own failed as providers fail."""
+    return _core.Event.failed(command_id, error.code, error.message, retry_after=error.retry_after)
+
+
+def _raised(command_id: int, error: BaseException, *, contained: bool) -> _core.Event:
+    """A model of one's own raised. Where others can go on without its answer it has failed; else the run breaks off
+    with what it raised.
+    """
+    # A script that is used up is a fault of its test.
+    if contained and getattr(error, "code", None) != "unexpected_request":
+        if not isinstance(error, ModelFailure):
+            logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=error)
+        return _aside_failed(command_id, error)
+    if isinstance(error, ModelFailure):
+        return _failed(command_id, error)
+    stop = stopping(error)
+    if stop is not None:
+        # As it is, a generator would take it for its own end, and so would whoever iterates over the events.
+        text = f": {stop}" if str(stop) else ""
+        message = f"the model raised {type(stop).__name__}{text}"
+        raise ModelError(message, "model_raised", "raise another exception in `respond`") from error
+    raise error

@@ -1,0 +1,107 @@
+"""The work of commands: generators that return the event which answers them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from loopwright import _core
+from loopwright._effects import Beside, Raised, TimeUp, Within, given_of
+from loopwright.events import ToolProgress
+from loopwright.tools._context import Context
+from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
+
+from ._work import UNREADABLE, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopwright._driver._generator import Driver
+    from loopwright._effects import Work
+    from loopwright.tools import Tool
+    from loopwright.tools._context import CancelFlag
+
+
+def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> Work:
+    """The event for what a tool gives. A plain function is called in a thread, which it may hold up as it likes."""
+    plan = driver.at(command_id) if driver.plan.agents else driver.plan
+    tool = plan.tools[call.name]
+    try:
+        arguments = call.arguments
+    except UNREADABLE as error:
+        return driver.executed(command_id, call, unreadable(error))
+    context = _context(driver, command_id, call, flag) if tool.context_parameter else None
+    if tool.is_async:
+        sent = yield run(tool, arguments, context)
+    else:
+        ends = time.monotonic() + (tool.timeout or 0.0)
+        sent = yield _limited(
+            tool, ends, flag, Beside(f"tool {tool.name}", partial(run_here, tool, arguments, context))
+        )
+        if type(sent) is not Outcome and type(sent) is not Raised:
+            # A plain function has handed out an awaitable: a decorator in between often does.
+            sent = yield _limited(tool, ends, flag, run_later(tool, sent))
+    return driver.executed(command_id, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
+
+
+def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> Context[Any]:
+    """What a tool may know about its call."""
+    emit = None
+    if driver.watch:
+        call_id, name = call.id, call.name
+        agent, path = driver.who(command_id)
+        emit = lambda text: driver.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
+    return Context(driver.deps, run_id=driver.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
+
+
+def recall(driver: Driver, command: _core.Command) -> None:
+    """Asks memory, in a thread: a file may take its time."""
+    remember = driver.plan.remember
+    if remember is None:
+        missing = _core.Event.recall_failed(command.id, "no_memory", "the agent has no memory")  # type: ignore[arg-type]
+        driver.inbox.append(missing)
+    else:
+        driver.start(command.id, "memory", _recalled, partial(remember.recalled, command))  # type: ignore[arg-type]
+
+
+def gather(driver: Driver, command: _core.Command) -> Work:
+    """Asks memory and functions, and hands what they gave to the search of the folders, which answers."""
+    from loopwright._gather import collect
+
+    others, failures = given_of((yield collect(driver.plan.gatherers, command.question or "")))
+    folders = list(driver.plan.folders)
+    driver.requests.keep(command, driver.hub.search(driver.key, command, folders, others, failures))
+
+
+def look_up(driver: Driver, command: _core.Command) -> Work:
+    """The event that answers a fetch, an embedding, a question to a search or to a part of one's own; what goes
+    wrong is an answer too.
+    """
+    from loopwright._lookups import Lookups, look_up
+
+    lookups = driver.plan.lookups or Lookups()
+    sent = yield look_up(lookups, command.kind, command.id, command.wanted)  # type: ignore[arg-type]
+    return _core.Event.from_json(given_of(sent))
+
+
+def _limited(tool: Tool[..., Any], ends: float, flag: CancelFlag, effect: Any) -> Any:
+    """What a tool does, within its time."""
+    return effect if tool.timeout is None else Within(ends - time.monotonic(), effect, flag)
+
+
+def _failed(tool: Tool[..., Any], error: BaseException) -> Outcome:
+    """The outcome of a call that was cancelled by somebody else, came too late or could not be read."""
+    if isinstance(error, asyncio.CancelledError):
+        return cancelled(tool, error)
+    if isinstance(error, TimeUp):
+        return timed_out(tool)
+    if isinstance(error, UNREADABLE):
+        return unreadable(error)
+    raise error
+
+
+def _recalled(recall: Callable[[], _core.Event]) -> Work:
+    """The event for what memory holds."""
+    return given_of((yield Beside("memory", recall)))
