@@ -49,6 +49,7 @@ mod schema;
 mod shadow;
 mod signature;
 mod sort;
+mod strays;
 mod tags;
 mod tail;
 mod titled;

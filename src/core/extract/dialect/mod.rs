@@ -9,6 +9,7 @@ mod table;
 
 use std::sync::OnceLock;
 
+use super::attributes::ARGUMENT_END;
 use crate::core::error::{Error, Result};
 
 pub use docs::dialect_table;
@@ -140,12 +141,17 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// What closes a value, in dialects whose values stand between elements.
-    pub(super) fn value_end(&self) -> Option<&'static str> {
+    /// What closes a value, or begins what does, in dialects whose values stand between elements.
+    pub(super) fn value_ends(&self) -> Vec<String> {
         match self.grammar {
-            Grammar::Tags(tags) => Some(tags.parameter_end),
-            Grammar::Pairs { value, .. } => Some(value.1),
-            _ => None,
+            Grammar::Tags(tags) => {
+                let with = |prefix: &&str| tags.parameter_end.replacen("</", &format!("</{prefix}"), 1);
+                [""].iter().chain(tags.prefixes).map(with).collect()
+            }
+            Grammar::Pairs { value, .. } => vec![value.1.to_owned()],
+            Grammar::Nested { prefix } => vec![format!("{prefix}</")],
+            Grammar::Attributes => vec![ARGUMENT_END.to_owned()],
+            _ => Vec::new(),
         }
     }
 }
