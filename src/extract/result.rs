@@ -214,10 +214,14 @@ impl Extraction {
                 Event::CallStarted { span, .. } | Event::Arguments { span, .. } => own(span, Owner::Call),
                 Event::CallFinished { call, span } => {
                     own(span, Owner::Call);
-                    calls.push(Py::new(py, Call(call.clone()))?);
+                    calls.push(call.clone());
                 }
                 Event::Markup { span } => own(span, Owner::Markup),
                 Event::Problem(problem) => {
+                    let index = problem.takes_back();
+                    for call in calls.iter_mut().filter(|call| Some(call.index) == index) {
+                        call.complete = false;
+                    }
                     if let Some(dropped) = problem.dropped {
                         own(problem.span, Owner::Dropped(dropped));
                     }
@@ -225,6 +229,7 @@ impl Extraction {
                 }
             }
         }
+        let calls = calls.into_iter().map(|call| Py::new(py, Call(call))).collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
             calls: PyTuple::new(py, calls)?.unbind(),
             problems: PyTuple::new(py, problems)?.unbind(),

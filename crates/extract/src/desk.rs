@@ -149,7 +149,7 @@ impl Sink for Desk<'_> {
         let pending = self.calls.mode == Mode::Pending;
         let mut start = self.base + self.leave(from);
         if pending {
-            let strays = std::mem::take(&mut self.calls.strays);
+            let strays = std::mem::take(&mut self.calls.dropped);
             let opener = strays.first().map_or(self.calls.opener, |(span, _)| span.start);
             self.writer.markup(Span { start, end: opener }, self.out);
             start = opener;
@@ -320,12 +320,12 @@ impl Sink for Desk<'_> {
             self.writer.problem(dropped(broke(why), why.to_owned(), span, None, Dropped::Malformed), self.out);
         } else if self.calls.mode == Mode::Pending {
             let end = self.base + self.used;
-            match self.calls.strays.last_mut() {
+            match self.calls.dropped.last_mut() {
                 // One after the other: told of as one.
                 Some((last, reason)) if *reason == why => last.end = end,
                 last => {
                     let start = last.map_or(self.base + from, |(last, _)| last.end);
-                    self.calls.strays.push((Span { start, end }, why));
+                    self.calls.dropped.push((Span { start, end }, why));
                 }
             }
         } else if self.calls.mode == Mode::Between {

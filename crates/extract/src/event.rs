@@ -79,7 +79,15 @@ pub struct Problem {
     pub dropped: Option<Dropped>,
 }
 
-/// One event. Never taken back.
+impl Problem {
+    /// The call that isn't complete for this reason, also where it was told complete before: a value that is closed in the prose behind
+    /// it shows that what closed it may have stood in a value.
+    pub fn takes_back(&self) -> Option<usize> {
+        self.call.filter(|_| self.kind == ProblemKind::Malformed && self.dropped.is_none())
+    }
+}
+
+/// One event. Never taken back, but for what [`Problem::takes_back`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// More prose.

@@ -65,6 +65,7 @@ mod schema;
 mod shadow;
 mod signature;
 mod sort;
+mod strays;
 mod tags;
 mod tail;
 mod titled;

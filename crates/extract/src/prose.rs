@@ -85,7 +85,7 @@ impl Parser {
     pub(super) fn read_prose(&mut self, input: &[u8], last: bool, out: &mut Events) -> (usize, bool) {
         if self.at < self.inert_until {
             let text = input.get(..(self.inert_until - self.at).min(input.len())).unwrap_or_default();
-            self.writer.text(self.voice(), text, self.at, out);
+            self.prose(text, out);
             self.line.advance_inert(text);
             self.behind = None;
             self.leave_broken(text);
@@ -238,7 +238,7 @@ impl Parser {
 
     /// Lets `input[..end]` through; the line was followed up to `followed`.
     fn say(&mut self, input: &[u8], followed: usize, end: usize, out: &mut Events) {
-        self.writer.text(self.voice(), input.get(..end).unwrap_or_default(), self.at, out);
+        self.prose(input.get(..end).unwrap_or_default(), out);
         self.follow(input.get(followed..end).unwrap_or_default());
     }
 

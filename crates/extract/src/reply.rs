@@ -79,6 +79,7 @@ pub fn read_reply(message: &mut Message, request: &Request, tools: &Signatures) 
                 let mut read = Vec::new();
                 reader.feed(text.text.as_bytes(), &shown, &mut read);
                 reader.finish(&shown, &mut read);
+                reader.take_back(&mut read);
                 put(text, read, native, &mut blocks, &mut reading);
             }
             other => blocks.push(other),
@@ -88,24 +89,8 @@ pub fn read_reply(message: &mut Message, request: &Request, tools: &Signatures) 
     reading
 }
 
-/// Whether a value is closed behind a call that nothing opened: what was read as calls may stand in a value then.
-fn unbalanced(read: &[Read]) -> bool {
-    let dialect = |read: &Read| if let Read::Called { call, .. } = read { dialect_named(call.dialect) } else { None };
-    let ends: BTreeSet<&str> = read.iter().filter_map(dialect).filter_map(Dialect::value_end).collect();
-    let behind = read.iter().skip_while(|read| !matches!(read, Read::Called { .. }));
-    let closes = |read: &Read| matches!(read, Read::Text(text) if ends.iter().any(|end| text.contains(end)));
-    !ends.is_empty() && behind.into_iter().any(closes)
-}
-
 /// Puts what was read in the place of a text.
-fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, reading: &mut Reading) {
-    if unbalanced(&read) {
-        for read in &mut read {
-            if let Read::Called { call, .. } = read {
-                call.complete = false;
-            }
-        }
-    }
+fn put(text: Text, read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, reading: &mut Reading) {
     let is_prose = |read: &Read| matches!(read, Read::Text(_) | Read::Quoted { .. });
     let length = |read: &Read| if let Read::Text(text) = read { text.len() } else { 0 };
     if read.iter().all(is_prose) && read.iter().map(length).sum::<usize>() == text.text.len() {

@@ -16,7 +16,7 @@ use super::{
     remains::{self, Remains},
     until::{
         AROUND, Bound, CALL, CALL_END, CDATA, CDATA_END, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks,
-        NEXT, ODDLY, OPEN, Rule, Search, Seen, UNNAMED, holds, is_space,
+        NEXT, ODD_CALL, ODDLY, OPEN, Rule, Search, Seen, UNNAMED, holds, is_space,
     },
 };
 
@@ -101,6 +101,7 @@ impl TagsBody {
         let (parameter, parameter_attribute) = element(tags.parameter.0, tags.parameter_end);
         // Told by what the dialect writes there: a value may well talk of another's elements.
         let bound = |attribute: &str| if attribute.is_empty() { Bound::Equals } else { Bound::Space };
+        let other = |bound| if bound == Bound::Equals { Bound::Space } else { Bound::Equals };
         let (call_bound, parameter_bound) = (bound(call_attribute), bound(parameter_attribute));
         for prefix in [""].iter().chain(tags.prefixes) {
             marks.add(CALL, call_bound, &["<", prefix, call]);
@@ -109,8 +110,8 @@ impl TagsBody {
             marks.add(OPEN, parameter_bound, &["<", prefix, parameter]);
             marks.add(END, Bound::Nothing, &["</", prefix, parameter, ">"]);
             marks.add(UNNAMED, Bound::Nothing, &["<", prefix, parameter, ">"]);
-            let other = if parameter_bound == Bound::Equals { Bound::Space } else { Bound::Equals };
-            marks.add(ODDLY, other, &["<", prefix, parameter]);
+            marks.add(ODDLY, other(parameter_bound), &["<", prefix, parameter]);
+            marks.add(ODD_CALL, other(call_bound), &["<", prefix, call]);
         }
         if tags.cdata {
             marks.add(CDATA, Bound::Nothing, &["<![CDATA["]);

@@ -41,6 +41,8 @@ pub(super) const SURE: Class = 1024;
 pub(super) const ODDLY: Class = 2048;
 /// Opens it without a name.
 pub(super) const UNNAMED: Class = 4096;
+/// Opens a call as another dialect writes it whose calls are closed alike: one that a value quotes.
+pub(super) const ODD_CALL: Class = 8192;
 /// Shows that another call begins.
 pub(super) const FURTHER: Class = NEXT | NAMED | AROUND;
 
@@ -298,7 +300,7 @@ impl Until {
 
     /// What may end the value behind this byte of it, or opens or closes a call that it quotes.
     fn ends(&self, rule: Rule, before: Option<&u8>) -> Class {
-        let opens = rule.ends & FURTHER;
+        let opens = rule.ends & FURTHER | ODD_CALL;
         if self.calls > 0 {
             return opens | rule.ends & (CALL_END | CLOSER);
         }
@@ -339,7 +341,7 @@ impl Until {
             Phase::Front | Phase::Quoted => self.base + self.newline + 1,
         };
         let reach = match self.phase {
-            Phase::Words => self.seen.max(self.look.reached() + 1),
+            Phase::Words | Phase::Quoted => self.seen.max(self.look.reached() + 1),
             _ if self.named > 0 => self.look.reached() + 1,
             _ if self.name > 0 => self.seen,
             _ => self.look.reached() + 1,
@@ -387,28 +389,6 @@ impl Until {
                     Seen::Other(to) if self.names == OPEN => {
                         Some(Verdict::Opens { from: self.name - self.base, to: to - self.base, newline: self.newline })
                     }
-                    Seen::Other(to) if self.phase == Phase::Front => {
-                        let begin = std::mem::take(&mut self.name);
-                        if self.names == NAMED {
-                            self.quote(to);
-                            return None;
-                        }
-                        self.end = to + rule.head.len();
-                        if to.checked_sub(1).and_then(|at| input.get(at)) == Some(&b'/') {
-                            // Nothing stands in it, and nothing closes it.
-                            self.quotes = true;
-                            self.skip = self.end;
-                            return None;
-                        }
-                        let head = input.get(begin..to).unwrap_or_default();
-                        if head.iter().all(|byte| is_space(*byte) || matches!(byte, b'=' | b'"' | b'\'')) {
-                            // No name stands in it: it opens nothing.
-                            return None;
-                        }
-                        self.phase = Phase::Quoted;
-                        self.look = Look::at(self.end);
-                        continue;
-                    }
                     Seen::Other(to) => {
                         // The call at hand is torn: that it ends here is sure, that it is whole isn't.
                         self.doubt |= self.torn;
@@ -430,13 +410,7 @@ impl Until {
                 return self.words(marks, rule, input, last);
             }
             if self.phase == Phase::Quoted {
-                match self.look.step(marks, WITHIN_CALL, input) {
-                    Seen::Nothing | Seen::Part(_) if !last => return Some(Verdict::More),
-                    Seen::Mark { start, .. } => self.quote(start),
-                    Seen::Other(at) if input.get(at) == Some(&b'{') => self.quote(at),
-                    _ => {}
-                }
-                return None;
+                return self.quoted(marks, rule, input, last);
             }
             match (self.look.step(marks, self.wanted, input), self.phase) {
                 (Seen::Nothing | Seen::Part(_), _) if !last => return Some(Verdict::More),
@@ -459,11 +433,17 @@ impl Until {
                     self.skip = end;
                     return None;
                 }
-                (Seen::Mark { class: class @ (NEXT | NAMED), end, .. }, phase) => {
-                    self.shown |= self.fenced && phase == Phase::Front;
-                    self.name = end;
+                (Seen::Mark { class: class @ (NEXT | NAMED | ODD_CALL), end, .. }, phase) => {
                     self.seen = end;
-                    self.names = class;
+                    self.names = if class == ODD_CALL { NEXT } else { class };
+                    if phase == Phase::Front {
+                        self.shown |= self.fenced;
+                        self.phase = Phase::Quoted;
+                        self.end = end;
+                        self.within = false;
+                    } else {
+                        self.name = end;
+                    }
                 }
                 (Seen::Mark { class: AROUND, end, .. }, _) => {
                     self.around += 1;
@@ -565,6 +545,75 @@ impl Until {
             self.seen += 1;
             self.within = false;
         }
+    }
+
+    /// What opens a call stands in the value. It does open one, whatever name it has, if the next of the grammar's marks is one that may
+    /// stand in a call, or its arguments' object is, and nothing but that name parts the two.
+    fn quoted(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> Option<Verdict> {
+        let reach = self.end + MAX_HEAD;
+        let found = loop {
+            if !self.within {
+                let near = input.get(self.seen..input.len().min(reach)).unwrap_or_default();
+                let Some(at) = memchr2(rule.first, b'{', near) else {
+                    self.seen += near.len();
+                    if input.len() < reach && !last {
+                        return Some(Verdict::More);
+                    }
+                    break false;
+                };
+                self.seen += at;
+                self.within = true;
+                self.look = Look::at(self.seen);
+            }
+            let head = input.get(self.end..self.seen).unwrap_or_default();
+            if input.get(self.seen) == Some(&b'{') {
+                if self.is_head(rule, head, false) {
+                    break true;
+                }
+            } else {
+                match self.look.step(marks, Class::MAX, input) {
+                    Seen::Nothing | Seen::Part(_) if !last => return Some(Verdict::More),
+                    // Nothing of the grammar stands between the two: whatever they are, they belong together.
+                    Seen::Mark { class: CALL_END, end, .. } if self.calls > 0 => {
+                        self.skip = end;
+                        return None;
+                    }
+                    Seen::Mark { class, .. } => {
+                        let named = if self.names == NEXT { WITHIN_CALL } else { CALL_END | CLOSER };
+                        let inside = class & (OPEN | CALL | UNNAMED) != 0;
+                        break (inside || class & named != 0) && self.is_head(rule, head, inside);
+                    }
+                    _ => marks.touch(self.look.reached().saturating_sub(self.seen)),
+                }
+            }
+            self.seen += 1;
+            self.within = false;
+        };
+        if found {
+            self.quote(self.seen);
+        } else if self.names == NEXT {
+            // Nothing stands in it, and nothing closes it.
+            let head = input.get(self.end..self.seen).unwrap_or_default();
+            let end = memchr::memmem::find(head, rule.head.as_bytes());
+            self.quotes |= end.and_then(|end| head.get(end.checked_sub(1)?)) == Some(&b'/');
+        }
+        None
+    }
+
+    /// Whether this, behind what opens a call, is the rest of that opening: an element's, which ends here and has something in it, or a
+    /// bare name, of several words only where what follows it stands in calls alone (`inside`).
+    fn is_head(&self, rule: Rule, head: &[u8], inside: bool) -> bool {
+        let text = head.trim_ascii();
+        if self.names == NEXT {
+            // Without a name it opens nothing, and one that closes itself holds nothing.
+            let blank = |byte: &u8| is_space(*byte) || matches!(byte, b'=' | b'"' | b'\'');
+            let name = text.strip_suffix(rule.head.as_bytes());
+            return name.is_some_and(|name| !name.ends_with(b"/") && !name.iter().all(blank));
+        }
+        let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(*byte, b'<' | b'&' | b'_') || !byte.is_ascii();
+        let begins = head.trim_ascii_start().len() == head.len() || head.starts_with(b"\n");
+        let words = inside && begins && text.first().is_some_and(word) && !text.contains(&b'\n');
+        words || text.first().is_some_and(word) && !text.iter().any(u8::is_ascii_whitespace)
     }
 
     /// Looks for the end of an opening element: `Other` says where it stands, `Nothing` that more is needed.

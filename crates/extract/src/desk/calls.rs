@@ -6,6 +6,7 @@ use super::super::{
     call::{Call, Source},
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::Policy,
+    strays::Strays,
     utf8::Utf8,
     writer::{Voice, Writer, dropped},
 };
@@ -60,7 +61,7 @@ pub(crate) struct Calls {
     pub(super) notes: Vec<Problem>,
     pub(super) drop: Option<Drop>,
     /// What stands before the region's first call and is none: up to where, and why. Of no interest if no call comes.
-    pub(super) strays: Vec<(Span, &'static str)>,
+    pub(super) dropped: Vec<(Span, &'static str)>,
     /// The open call is broken, though its grammar reads on.
     pub(super) spoiled: bool,
     /// The open call's arguments are as long as they may be.
@@ -76,7 +77,8 @@ pub(crate) struct Calls {
     /// What was seen of the values that are closed behind a call without its closers, in each dialect that wrote one.
     pub(super) balances: Vec<Balance>,
     /// Up to here calls may stand in a value of another one, and none is complete.
-    pub(super) unsound: usize,
+    pub(crate) unsound: usize,
+    pub(crate) strays: Strays,
     /// Where a value may have ended, if more of the text decides that: nothing is taken before.
     pub(crate) weighs: Option<usize>,
     /// How many bytes grammars looked at more than once.
@@ -95,7 +97,7 @@ impl Calls {
     /// A region begins, its call's opener at `opener`.
     pub(crate) fn region(&mut self, opener: usize, source: Source, voice: Voice) {
         self.mode = Mode::Pending;
-        self.strays.clear();
+        self.dropped.clear();
         self.before = self.consumed;
         self.opener = opener;
         self.source = Some(source);
@@ -111,6 +113,7 @@ impl Calls {
                 note.span = call.span;
                 writer.problem(note, out);
             }
+            self.strays.called(call.dialect, call.index, call.complete);
             writer.finished(call, Span { start: self.mark, end }, out);
             self.mark = end;
         }

@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 use loopwright_base::error::{Error, Result};
 
+use super::attributes::ARGUMENT_END;
+
 pub use docs::dialect_table;
 pub(crate) use first::Glances;
 pub(super) use first::in_name;
@@ -140,12 +142,17 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// What closes a value, in dialects whose values stand between elements.
-    pub(super) fn value_end(&self) -> Option<&'static str> {
+    /// What closes a value, or begins what does, in dialects whose values stand between elements.
+    pub(super) fn value_ends(&self) -> Vec<String> {
         match self.grammar {
-            Grammar::Tags(tags) => Some(tags.parameter_end),
-            Grammar::Pairs { value, .. } => Some(value.1),
-            _ => None,
+            Grammar::Tags(tags) => {
+                let with = |prefix: &&str| tags.parameter_end.replacen("</", &format!("</{prefix}"), 1);
+                [""].iter().chain(tags.prefixes).map(with).collect()
+            }
+            Grammar::Pairs { value, .. } => vec![value.1.to_owned()],
+            Grammar::Nested { prefix } => vec![format!("{prefix}</")],
+            Grammar::Attributes => vec![ARGUMENT_END.to_owned()],
+            _ => Vec::new(),
         }
     }
 }

@@ -225,6 +225,9 @@ impl Reader {
                 }
                 Event::Markup { span } => self.own(Owner::Markup, span.start, span.end),
                 Event::Problem(problem) => {
+                    for call in self.reading.calls.iter_mut().filter(|call| Some(call.index) == problem.takes_back()) {
+                        call.complete = false;
+                    }
                     self.reading.problems.push((problem.kind, problem.call));
                     if let Some(why) = problem.dropped {
                         self.own(Owner::Dropped(why), problem.span.start, problem.span.end);
