@@ -9,22 +9,18 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from loopwright._awaited import OURS, awaited
 from loopwright._bridge import Bridge
-from loopwright._effects import Raised
-from loopwright._foreign import closes
 
 from ._alarm import Alarm
 from ._announced import Announced
 from ._generator import ARRIVED, ASKED, OVER, WAIT, Driver
-from ._jobs import begin_later, begin_now
+from ._tasks import begin_later, begin_now, carry
 from ._work import GRACE, given_up
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from loopwright import _core
-    from loopwright._effects import Work
     from loopwright._plan import Plan
 
     from ._jobs import Job
@@ -94,35 +90,12 @@ class AsyncDriver(Driver):
         if job.now:
             now = not (self.watch and self.hurried) and (self.announced.in_turn or self.bridge.has_time(self.loop))
             self.hurried = True
-        work, name = self.work(job, job.function), f"loopwright {self.run_id} {job.what}"
+        work, name = carry(self, job, job.function), f"loopwright {self.run_id} {job.what}"
         job.task = task = (begin_now if now else begin_later)(self.loop, work, name, self.variables)
         if task.cancelled() or not task.done():
             task.add_done_callback(partial(self.unbegun, job))
         if job.dropped and not task.done():
             self.stop(job)
-
-    async def work(self, job: Job, function: Callable[..., Work]) -> None:
-        sent = event = None
-        job.work = work = function(*job.arguments)
-        try:
-            while True:
-                effect, sent = work.send(sent), None
-                try:
-                    sent = await (awaited(effect) if type(effect) in OURS else effect)
-                except BaseException as error:
-                    if job.dropped or closes(error):
-                        raise
-                    sent = Raised(error)
-        except StopIteration as end:
-            event = end.value
-        except BaseException as error:
-            work.close()
-            self.failed(job, error)
-            if isinstance(error, asyncio.CancelledError):
-                raise
-            return
-        # Here, where no error is being handled: what follows may raise its own.
-        self.ended(job, event)
 
     def unbegun(self, job: Job, task: asyncio.Task[None]) -> None:
         """A task is done; one that was cancelled before its first step has told nobody."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
-from loopwright._effects import Beside, Within
 from loopwright._threads import drop
 
 from ._generator import ASKED, OVER, WAIT, Driver
-from ._side import SideLoop
+from ._waits import Waits
 from ._work import cancelling
 
 if TYPE_CHECKING:
@@ -47,9 +45,7 @@ class SyncDriver(Driver):
         self.wanted: deque[Callable[[], None]] = deque()
         self.thread = threading.get_ident()
         self.patience = _PATIENCE if threading.current_thread() is threading.main_thread() else _LONG_PATIENCE
-        # What is waited for in threads, by the work that waits, until when, and of what kind.
-        self.limits: dict[Job, tuple[float, Within]] = {}
-        self.side: SideLoop | None = None
+        self.waits = Waits()
         self.closed = False
         # The task of a running event loop that is held up meanwhile, and how often somebody wanted it cancelled before.
         self.around = _task_around()
@@ -85,28 +81,25 @@ class SyncDriver(Driver):
     def wait(self) -> None:
         """Waits for what comes next: an answer, a tool, a timer. Short waits, so that Ctrl-C gets through."""
         self.heed_cancellation()
-        waits = not self.wanted
-        if waits:
-            ends = [at - self.run.now() for at in self.timers.values()]
-            ends += [at - time.monotonic() for at, _ in self.limits.values()]
-            self.hub.wait(max(0.0, min([self.patience, *ends])))
-        if waits or self.requests.calls or self.requests.asides:
+        idle = not self.wanted
+        if idle:
+            left = self.waits.left(self.patience)
+            if self.timers:
+                left = min(left, min(self.timers.values()) - self.run.now())
+            self.hub.wait(max(0.0, left))
+        if idle or self.requests.calls or self.requests.asides:
             for _, item in self.hub.drain():
                 # Whoever pokes it puts an empty list there.
                 if item != []:
                     self.arrived(item)
-        while self.wanted:
+        # Those that are there: what comes of them must not keep timers waiting.
+        for _ in range(len(self.wanted)):
             self.wanted.popleft()()
-        if self.limits:
-            self.lapse(time.monotonic())
+        for job, limit in self.waits.lapsed():
+            if not job.dropped:
+                self.resume(job, limit.lapse())
         if self.timers:
             self.ring()
-
-    def lapse(self, now: float) -> None:
-        """What is waited for within a time that is up is waited for no more."""
-        for job, (ends, limit) in list(self.limits.items()):
-            if ends <= now and job in self.limits:
-                self.resume(job, limit.lapse())
 
     def begin(self, job: Job) -> None:
         job.work = job.function(*job.arguments)
@@ -114,8 +107,7 @@ class SyncDriver(Driver):
 
     def resume(self, job: Job, sent: Any) -> None:
         """Work goes on with what it waited for, here."""
-        self.limits.pop(job, None)
-        job.waits, job.stop = None, None
+        self.waits.end(job)
         work = job.work
         if work is None:
             return
@@ -141,15 +133,7 @@ class SyncDriver(Driver):
             else:
                 self.soon(lambda: self.heard(job, token, sent))
 
-        inner = effect.effect if type(effect) is Within else effect
-        if type(inner) is Beside:
-            if inner is not effect:
-                self.limits[job] = (time.monotonic() + effect.seconds, effect)
-            inner.begin(heard)
-            return
-        if self.side is None:
-            self.side = SideLoop()
-        job.stop = self.side.start(effect, f"loopwright {self.run_id} {job.what}", heard)
+        self.waits.begin(job, effect, f"loopwright {self.run_id} {job.what}", heard)
 
     def heard(self, job: Job, token: object, sent: Any) -> None:
         """Something was given, unless nobody waits for it any more."""
@@ -159,9 +143,7 @@ class SyncDriver(Driver):
             drop(sent)
 
     def stop(self, job: Job) -> None:
-        self.limits.pop(job, None)
-        if job.stop is not None:
-            job.stop()
+        self.waits.stop(job)
         # Later: a question behind it may be of no use any more, too.
         self.soon(job.close)
 
@@ -180,5 +162,4 @@ class SyncDriver(Driver):
         while self.wanted:
             self.wanted.popleft()()
         self.hub.close()
-        if self.side is not None:
-            self.side.close()
+        self.waits.close()
