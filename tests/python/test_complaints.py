@@ -60,7 +60,7 @@ def test_every_theme_of_the_page_names_tests_that_exist() -> None:
             names = re.findall(r"fn (\w+)\(", source)
         known.update((path.relative_to(ROOT).as_posix(), name) for name in names)
     for row in rows:
-        named = re.findall(r"`((?:tests|src)/[\w/.]+): (\w+)`", row)
+        named = re.findall(r"`((?:tests|crates)/[\w/.]+): (\w+)`", row)
         assert named, row
         for entry in named:
             assert entry in known, f"{entry} is named in docs/complaints.md and is no test"
