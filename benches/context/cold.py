@@ -4,8 +4,8 @@
     python benches/context/cold.py 2000        # exchanges; 10,000 without
 
 Each call has a `TokenCounter` of its own, so that every message is read, counted exactly, planned and let go in the
-time that is shown. In the rows "known" all calls share one. In Rust `speed_from_nothing` in `crates/context/tests/context_window.rs`
-is the same without the reading.
+time that is shown. In the rows "known" all calls share one. In Rust `speed_from_nothing` in
+`crates/context/tests/context_window.rs` is the same without the reading.
 """
 
 from __future__ import annotations
