@@ -7,6 +7,9 @@ use cpu_time::ThreadTime;
 
 /// Panics if four times as much takes much more than four times as long, by the processor time of this thread. The shortest of
 /// several tries counts.
+///
+/// # Panics
+/// If it does in each of twelve tries.
 pub fn grows_in_line(what: &str, small: usize, work: impl Fn(usize)) {
     let took = |size: usize| {
         let began = ThreadTime::now();
