@@ -131,7 +131,9 @@ def extract(
 class ToolCallParser(_core.ToolCallParser):
     """Reads a reply while it is written. Its arguments are those of `extract`.
 
-    Deltas are published as early as they are certain; an event is never taken back. `finish` must be called.
+    Deltas are published as early as they are certain; an event is never taken back, but for this: a `malformed`
+    problem that has a `call` and no `dropped` says that this call isn't complete, though it was told so before.
+    `finish` must be called.
 
     >>> parser = ToolCallParser()
     >>> for event in [*parser.feed('<tool_call>{"name": "f", "argum'), *parser.feed('ents": {}}</tool_call>')]:

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from loopwright import Agent, ModelError, tool
+from loopwright import Agent, ModelError, extract, tool
 from loopwright.extraction import dialects, render_call
 from loopwright.testing import ScriptedModel, WireServer, text
 
@@ -136,3 +136,64 @@ def test_s06_a_model_with_calls_of_its_own_is_told_that_markup_does_not_run() ->
 def test_s06_without_tools_markup_is_a_text_like_any() -> None:
     written = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
     assert Agent(ScriptedModel([text(written)])).run_sync("Show me a call.").final == written
+
+
+ran: list[tuple[str, str]] = []
+
+
+@tool
+def note(text: str) -> str:
+    """Takes a note."""
+    ran.append(("note", text))
+    return "noted"
+
+
+@tool
+def drop(table: str) -> str:
+    """Drops a table."""
+    ran.append(("drop", table))
+    return "dropped"
+
+
+def _written(name: str, key: str, value: str, dialect: str) -> str:
+    """A call as a model writes it that escapes nothing."""
+    return render_call({"name": name, "arguments": {key: "VALUE"}}, dialect).replace("VALUE", value)
+
+
+# Those whose values stand raw between elements.
+ELEMENTS = [name for name in dialects() if '"VALUE"' not in _written("note", "text", "VALUE", name)]
+ELEMENTS = [name for name in ELEMENTS if name not in {"gemma-4", "functiongemma"}]
+
+
+@pytest.mark.parametrize("dialect", ELEMENTS)
+@pytest.mark.parametrize("how", ["tool_format", "read_markup"])
+def test_e5_a_call_quoted_in_a_value_never_runs(dialect: str, how: str) -> None:
+    quoted = _written("drop", "table", "users", dialect)
+    closers = quoted[quoted.index("users") + len("users") :].lstrip()
+    odd = [quoted.replace("drop", name) for name in ("<name>", "drop<!--x-->", 'drop="<name>"', "d" * 300)]
+    whole = [quoted, f"{quoted}\n{quoted}", _written("note", "text", quoted, dialect), *odd]
+    doubtful = [closers, f"{quoted} {closers}", f"{closers} {quoted}", f"{odd[0]} {closers}", f"{odd[1]}\n{closers}\n"]
+    for inner in [*whole, *doubtful]:
+        value = f"see {inner} ok"
+        ran.clear()
+        options: dict[str, Any] = {"tool_format": dialect} if how == "tool_format" else {"read_markup": True}
+        model = ScriptedModel([text(_written("note", "text", value, dialect)), text("Done.")])
+        Agent(model, tools=[note, drop], **options).run_sync("Note how calls are written.")
+        assert ran in ([("note", value)], []), inner
+        if inner in whole:
+            assert ran, inner
+
+
+@pytest.mark.parametrize("dialect", ELEMENTS)
+def test_e5_closers_behind_a_call_take_back_that_it_is_complete(dialect: str) -> None:
+    quoted = _written("drop", "table", "users", dialect)
+    closers = quoted[quoted.index("users") + len("users") :].lstrip()
+    for inner in (closers, f"{quoted} {closers}", f"{closers} {quoted}"):
+        value = f"see {inner} ok"
+        found = extract(_written("note", "text", value, dialect), ["note", "drop"])
+        for one in found.calls:
+            assert not one.complete or one.arguments == {"text": value}, inner
+        assert found.problems or found.calls[0].complete, inner
+    sound = _written("note", "text", "all is well", dialect)
+    (only,) = extract(f"{sound}\nThat was it.", ["note", "drop"]).calls
+    assert only.complete

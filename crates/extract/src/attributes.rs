@@ -19,7 +19,8 @@ const SEPARATOR: &str = "<|sep|>";
 const OPENS: &str = "<|open|>";
 const CLOSED_TWICE: &str = "what closes a parameter began twice";
 const CLOSE: &str = "<|close|>";
-/// What closes a value.
+/// What opens a value, and what closes one.
+pub(super) const ARGUMENT: &str = "<|open|>argument";
 pub(super) const ARGUMENT_END: &str = "<|close|>argument<|sep|>";
 /// What is wrong with an opening before whose end something else begins.
 const TORN: &str = "an opening that a cut left without its end";
@@ -89,7 +90,7 @@ impl AttributesBody {
 
     fn within(around: impl Iterator<Item = (Class, &'static str)>) -> Self {
         let mut marks = Marks::default();
-        marks.add(OPEN, Bound::Nothing, &["<|open|>argument"]);
+        marks.add(OPEN, Bound::Nothing, &[ARGUMENT]);
         marks.add(END, Bound::Nothing, &[ARGUMENT_END]);
         marks.add(END, Bound::Nothing, &[CLOSE, ARGUMENT_END]);
         marks.add(JSON, Bound::Nothing, &["<|open|>json"]);

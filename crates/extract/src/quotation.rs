@@ -8,8 +8,6 @@ mod lines;
 mod plain;
 mod shown;
 
-use std::collections::BTreeSet;
-
 pub use shown::Shown;
 
 use super::{
@@ -67,8 +65,6 @@ pub struct ReplyReader {
     markup: Option<Span>,
     /// The dialect of the quoted call that stands right before it.
     behind: Option<&'static Dialect>,
-    /// The calls that aren't complete, though they may have been told so.
-    taken_back: BTreeSet<usize>,
 }
 
 /// A call that may be a quotation.
@@ -82,8 +78,7 @@ pub(crate) struct Held {
 impl ReplyReader {
     /// A reader of what `parser` finds.
     pub fn new(parser: Parser) -> Self {
-        let (events, taken_back) = (Events::new(), BTreeSet::new());
-        Self { parser, events, source: Vec::new(), form: 0, held: None, markup: None, behind: None, taken_back }
+        Self { parser, events: Events::new(), source: Vec::new(), form: 0, held: None, markup: None, behind: None }
     }
 
     /// Takes the next bytes of the text, and appends what they say.
@@ -97,15 +92,6 @@ impl ReplyReader {
     pub fn finish(&mut self, shown: &Shown<'_>, out: &mut Vec<Read>) {
         self.parser.finish(&mut self.events);
         self.read(shown, out);
-    }
-
-    /// Of all that was read: what was told complete and isn't, as what followed showed.
-    pub fn take_back(&self, read: &mut [Read]) {
-        for read in read {
-            if let Read::Called { call, .. } = read {
-                call.complete &= !self.taken_back.contains(&call.index);
-            }
-        }
     }
 
     fn read(&mut self, shown: &Shown<'_>, out: &mut Vec<Read>) {
@@ -141,7 +127,7 @@ impl ReplyReader {
                 self.held.as_mut().map_or(out, |held| &mut held.read).push(read);
             }
             Event::CallFinished { call, span } => self.finished(call, span, shown, out),
-            Event::Problem(problem) => self.taken_back.extend(problem.takes_back()),
+            Event::Problem(_) => {}
         }
     }
 

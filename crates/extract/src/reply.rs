@@ -79,7 +79,6 @@ pub fn read_reply(message: &mut Message, request: &Request, tools: &Signatures) 
                 let mut read = Vec::new();
                 reader.feed(text.text.as_bytes(), &shown, &mut read);
                 reader.finish(&shown, &mut read);
-                reader.take_back(&mut read);
                 put(text, read, native, &mut blocks, &mut reading);
             }
             other => blocks.push(other),
@@ -89,8 +88,24 @@ pub fn read_reply(message: &mut Message, request: &Request, tools: &Signatures) 
     reading
 }
 
+/// Whether a value is closed behind a call, opened there or not: what was read as calls may stand in a value then.
+fn unbalanced(read: &[Read]) -> bool {
+    let dialect = |read: &Read| if let Read::Called { call, .. } = read { dialect_named(call.dialect) } else { None };
+    let marks: BTreeSet<_> = read.iter().filter_map(dialect).flat_map(Dialect::value_marks).collect();
+    let closes = |text: &str| marks.iter().any(|(mark, opens)| *opens < 0 && text.contains(mark));
+    let behind = read.iter().skip_while(|read| !matches!(read, Read::Called { .. }));
+    !marks.is_empty() && behind.into_iter().any(|read| matches!(read, Read::Text(text) if closes(text)))
+}
+
 /// Puts what was read in the place of a text.
-fn put(text: Text, read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, reading: &mut Reading) {
+fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, reading: &mut Reading) {
+    if unbalanced(&read) {
+        for read in &mut read {
+            if let Read::Called { call, .. } = read {
+                call.complete = false;
+            }
+        }
+    }
     let is_prose = |read: &Read| matches!(read, Read::Text(_) | Read::Quoted { .. });
     let length = |read: &Read| if let Read::Text(text) = read { text.len() } else { 0 };
     if read.iter().all(is_prose) && read.iter().map(length).sum::<usize>() == text.text.len() {

@@ -2,7 +2,7 @@
 //! what was read as calls since then too.
 
 use super::{
-    dialect::dialect_named,
+    dialect::{Dialect, dialect_named},
     event::{Events, Problem, ProblemKind, Span},
     members::NESTED,
     parser::Parser,
@@ -12,10 +12,12 @@ use super::{
 #[derive(Debug, Default)]
 pub(super) struct Strays {
     dialects: Vec<&'static str>,
-    /// What closes a value in the dialects of the calls so far.
-    ends: Vec<String>,
+    /// What opens a value (1) or closes one (-1) in the dialects of the calls so far, or only looks so (0).
+    marks: Vec<(String, i8)>,
     /// The last prose, as far as one of those may have begun in it.
     tail: Vec<u8>,
+    /// How many values are open.
+    open: usize,
     /// The calls so far that were told complete.
     complete: Vec<usize>,
 }
@@ -24,27 +26,47 @@ impl Strays {
     /// A call is told of.
     pub(super) fn called(&mut self, dialect: &'static str, index: usize, complete: bool) {
         self.tail.clear();
+        self.open = 0;
         if complete {
             self.complete.push(index);
         }
         if !self.dialects.contains(&dialect) {
             self.dialects.push(dialect);
-            self.ends.extend(dialect_named(dialect).into_iter().flat_map(|dialect| dialect.value_ends()));
+            self.marks.extend(dialect_named(dialect).into_iter().flat_map(Dialect::value_marks));
         }
     }
 
-    /// Where, in prose that follows on what came before, a value is closed.
+    /// Where, in prose that follows on what came before, a value is closed that isn't open.
     fn find(&mut self, text: &[u8]) -> Option<usize> {
-        if self.complete.is_empty() || self.ends.is_empty() {
+        if self.complete.is_empty() || self.marks.is_empty() {
             return None;
         }
-        let before = self.tail.len();
-        self.tail.extend_from_slice(text);
-        let ends = self.ends.iter().map(String::as_bytes);
-        let found = ends.clone().filter_map(|end| Some(memchr::memmem::find(&self.tail, end)? + end.len())).min();
-        let kept = ends.map(|end| end.len() - 1).max().unwrap_or_default();
-        self.tail.drain(..self.tail.len().saturating_sub(kept));
-        found.map(|end| end.saturating_sub(before))
+        let Self { marks, tail, open, .. } = self;
+        let before = tail.len();
+        tail.extend_from_slice(text);
+        let mut at = 0;
+        let mut found = None;
+        while let Some(rest) = tail.get(at..).filter(|rest| !rest.is_empty()) {
+            if !marks.iter().any(|(mark, _)| mark.as_bytes().first() == rest.first()) {
+                at += 1;
+                continue;
+            }
+            let stands = marks.iter().filter(|(mark, _)| rest.starts_with(mark.as_bytes()));
+            let longest = stands.max_by_key(|(mark, _)| mark.len());
+            let length = longest.map_or(0, |(mark, _)| mark.len());
+            if marks.iter().any(|(mark, _)| mark.len() > rest.len() && mark.as_bytes().starts_with(rest)) {
+                break;
+            }
+            at += length.max(1);
+            match longest {
+                Some((_, 1)) => *open += 1,
+                Some((_, -1)) if *open == 0 => found = found.or(Some(at.saturating_sub(before))),
+                Some((_, -1)) => *open -= 1,
+                _ => {}
+            }
+        }
+        tail.drain(..at);
+        found
     }
 }
 
@@ -52,6 +74,9 @@ impl Parser {
     /// Lets prose through. Where a value is closed in it, no call so far was complete, and none that follows is.
     pub(super) fn prose(&mut self, text: &[u8], out: &mut Events) {
         let voice = self.voice();
+        if !self.calls.strays.complete.is_empty() {
+            self.touched += text.len() as u64;
+        }
         let end = self.calls.strays.find(text);
         let (head, rest) = text.split_at_checked(end.unwrap_or_default()).unwrap_or((text, &[]));
         self.writer.text(voice, head, self.at, out);

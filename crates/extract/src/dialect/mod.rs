@@ -142,16 +142,27 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// What closes a value, or begins what does, in dialects whose values stand between elements.
-    pub(super) fn value_ends(&self) -> Vec<String> {
+    /// What opens a value (1) and what closes one (-1), or what either begins with, in dialects whose values stand between elements; and
+    /// what begins alike and does neither (0).
+    pub(super) fn value_marks(&self) -> Vec<(String, i8)> {
+        let pair = |open: &str, end: &str| [(open.to_owned(), 1), (end.to_owned(), -1)];
         match self.grammar {
             Grammar::Tags(tags) => {
-                let with = |prefix: &&str| tags.parameter_end.replacen("</", &format!("</{prefix}"), 1);
-                [""].iter().chain(tags.prefixes).map(with).collect()
+                let with = |prefix: &&str| {
+                    let end = tags.parameter_end.replacen("</", &format!("</{prefix}"), 1);
+                    pair(end.replacen("</", "<", 1).trim_end_matches('>'), &end)
+                };
+                [""].iter().chain(tags.prefixes).flat_map(with).collect()
             }
-            Grammar::Pairs { value, .. } => vec![value.1.to_owned()],
-            Grammar::Nested { prefix } => vec![format!("{prefix}</")],
-            Grammar::Attributes => vec![ARGUMENT_END.to_owned()],
+            Grammar::Pairs { value, .. } => pair(value.0, value.1).to_vec(),
+            Grammar::Nested { prefix } => {
+                let sections = self.section.iter().flat_map(|section| section.0.iter().chain(section.1));
+                let around = self.open.iter().chain(self.close).chain(sections).map(|mark| (*mark).to_owned());
+                let calls = ["<invoke", "</invoke"].map(|call| format!("{prefix}{call}"));
+                let neither = around.chain(calls).filter(|mark| !mark.is_empty()).map(|mark| (mark, 0));
+                neither.chain(pair(&format!("{prefix}<"), &format!("{prefix}</"))).collect()
+            }
+            Grammar::Attributes => pair(ARGUMENT, ARGUMENT_END).to_vec(),
             _ => Vec::new(),
         }
     }

@@ -179,6 +179,95 @@ fn e5_calls_behind_one_that_quotes_are_read() {
     });
 }
 
+/// Names that no tool has, and that hold markup.
+const ODD_NAMES: [&str; 6] = ["<name>", "drop<!--x-->", "<a><b>", "drop=\"<name>\"", "name-of-it<br>", "&lt;name&gt;"];
+
+#[test]
+fn e5_a_quoted_call_is_part_of_the_value_whatever_name_it_has() {
+    each(elements(), |dialect| {
+        for other in elements() {
+            let long = "d".repeat(300);
+            for name in ODD_NAMES.into_iter().chain(["the name of it", long.as_str()]) {
+                let quoted = drop_call(other).replace("drop", name);
+                let own = other.name == dialect.name;
+                for value in [format!("see {quoted} there"), format!("see\n{quoted}\n{quoted}\nthere")] {
+                    let text = format!("{} bye", note(&value, dialect));
+                    for setup in setups(dialect).into_iter().take(if own { 4 } else { 1 }) {
+                        let reading = read_twice(text.as_bytes(), &setup);
+                        inert(&reading, &value, &text);
+                        assert!(!own || reading.calls[0].complete, "{text}: {reading:?}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_the_opening_of_a_call_of_any_name_that_nothing_closes_runs_nothing() {
+    each(elements(), |dialect| {
+        let quoted = drop_call(dialect);
+        let opening = quoted[..quoted.find("users").unwrap()].replace("drop", "<name>");
+        for value in [format!("see {opening}users there"), format!("{opening}users {quoted} end")] {
+            let text = note(&value, dialect);
+            for setup in setups(dialect) {
+                inert(&read_twice(text.as_bytes(), &setup), &value, &text);
+            }
+        }
+    });
+}
+
+/// The closing half of a call stands in the value: nothing tells it from the outer one's, but that more closers follow in the prose.
+#[test]
+fn e5_closers_in_a_value_that_nothing_opened_there_complete_nothing() {
+    each(elements(), |dialect| {
+        for other in elements() {
+            let quoted = drop_call(other);
+            let closers = quoted[quoted.find("users").unwrap() + 5..].trim_start().to_owned();
+            let odd = quoted.replace("drop", "<name>");
+            for value in [
+                format!("see {closers} there"),
+                format!("see\n{closers}\nthere"),
+                format!("see {quoted} {closers} there"),
+                format!("see {closers} {quoted} there"),
+                format!("see {odd} {closers} {odd} {closers} there"),
+                format!("see {closers} x {closers} y {quoted} there"),
+            ] {
+                let text = format!("{} bye", note(&value, dialect));
+                for setup in setups(dialect).into_iter().take(2) {
+                    let reading = read_twice(text.as_bytes(), &setup);
+                    inert(&reading, &value, &text);
+                    let told = reading.calls.iter().any(|call| call.complete) || !reading.problems.is_empty();
+                    assert!(told, "{text}: {reading:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_a_value_shown_in_the_prose_behind_a_call_takes_nothing_back() {
+    each(elements(), |dialect| {
+        let (opener, closer) = (own_opener(dialect), own_closer(dialect));
+        for prose in [format!("It is {opener}x{closer}."), format!("{opener}x{closer}\n{opener}y{closer}")] {
+            let text = format!("{}\n\n{prose}", note("plain", dialect));
+            let reading = read_twice(text.as_bytes(), &setups(dialect)[0]);
+            assert_eq!(reading.called(), [("note", json!({"text": "plain"}))], "{text}: {reading:?}");
+            assert!(reading.calls[0].complete, "{text}: {reading:?}");
+        }
+    });
+}
+
+/// What opens a value of `text`.
+fn own_opener(dialect: &Dialect) -> String {
+    match dialect.grammar {
+        Grammar::Tags(tags) => [tags.parameter.0, "text", tags.parameter.1].concat(),
+        Grammar::Pairs { value, .. } => value.0.to_owned(),
+        Grammar::Nested { prefix } => format!("{prefix}<text>"),
+        _ => "<|open|>argument key=\"text\"<|sep|>".to_owned(),
+    }
+}
+
 /// What closes a value of `text`.
 fn own_closer(dialect: &Dialect) -> String {
     match dialect.grammar {
