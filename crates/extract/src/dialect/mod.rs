@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use loopwright_base::error::{Error, Result};
 
-use super::attributes::ARGUMENT_END;
+use super::attributes::{ARGUMENT, ARGUMENT_END};
 
 pub use docs::dialect_table;
 pub(crate) use first::Glances;
