@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import inspect
 import json
@@ -11,8 +10,9 @@ import threading
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._awaited import awaited
+from ._effects import Beside, given_of
 from ._foreign import RAISED, closes, log_raised
-from ._threads import drop, in_thread
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,34 +89,14 @@ async def called(function: Callable[..., Any], *arguments: Any) -> Any:
 
 async def beside(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a plain function gives, called in a thread of its own that nobody has to wait for."""
-    loop = asyncio.get_running_loop()
-    said: asyncio.Future[Any] = loop.create_future()
 
-    def work() -> tuple[Any, BaseException | None]:
+    def work() -> Any:
         try:
-            return function(*arguments), None
-        except StopIteration as error:
-            # A future takes none.
-            return None, RuntimeError(f"StopIteration: {error}")
-        except (SystemExit, KeyboardInterrupt) as error:
-            return None, _ending(error)
-        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
-            return None, error
+            return function(*arguments)
+        except (StopIteration, SystemExit, KeyboardInterrupt) as error:
+            raise _ending(error) from error
 
-    def settle(value: Any, error: BaseException | None) -> None:
-        if said.done():
-            drop(value)
-        elif error is not None:
-            said.set_exception(error)
-        else:
-            said.set_result(value)
-
-    def done(answer: tuple[Any, BaseException | None]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, *answer)
-
-    in_thread(f"loopwright {getattr(function, '__name__', 'work')}", work, done)
-    return await said
+    return given_of(await awaited(Beside(f"loopwright {getattr(function, '__name__', 'work')}", work)))
 
 
 async def listed(given: Any, most: int, enough: Callable[[Any], bool] | None = None) -> list[Any]:

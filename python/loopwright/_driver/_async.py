@@ -108,6 +108,8 @@ class AsyncDriver(Driver):
         if job.task is not None:
             self.ending.add(job.task)
             job.task.cancel()
+        elif job.work is None:
+            job.close()
 
     def dropped(self) -> None:
         """Whoever read has gone, and nobody comes to close the run: it ends now. May be called from any thread."""

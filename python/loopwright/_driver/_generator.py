@@ -183,7 +183,9 @@ class Driver:
                         sent = self.may_begin()
                     elif type(effect) is not Job:
                         return effect
-                    elif not effect.dropped:
+                    elif effect.dropped:
+                        self.lost(effect)
+                    else:
                         self.begin(effect)
                 except BaseException as error:  # noqa: BLE001 - the generator decides
                     effect = generator.throw(error)
@@ -230,10 +232,8 @@ class Driver:
         # Who wants a pause before the start wants no request at all.
         if self.ends and (self.begun or self.ends[0] in {"pause", "resume"}):
             how = self.ends.popleft()
-            if how == "pause":
-                return _core.Event.pause()
-            if how == "resume":
-                return _core.Event.resume()
+            if how in {"pause", "resume"}:
+                return _core.Event.pause() if how == "pause" else _core.Event.resume()
             if how == "leave":
                 self.left = True
                 self.run.close()
@@ -361,19 +361,19 @@ class Driver:
 
     def at(self, command_id: int | None) -> Plan | AgentPlan:
         """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
-        if self.plan.agents and command_id is not None and command_id >> 32:
-            place = self.run.agent_of(command_id)
-            if place is not None:
-                return self.plan.agents[place[0]]
-        return self.plan
+        place = self._place(command_id)
+        return self.plan if place is None else self.plan.agents[place[0]]
 
     def who(self, command_id: int | None) -> tuple[str | None, str | None]:
         """The name and the path of the sub-agent that gave a command."""
+        place = self._place(command_id)
+        return (None, None) if place is None else (place[1], place[2])
+
+    def _place(self, command_id: int | None) -> tuple[str, str, str] | None:
+        """The kind, the name and the path of the sub-agent that gave a command."""
         if self.plan.agents and command_id is not None and command_id >> 32:
-            place = self.run.agent_of(command_id)
-            if place is not None:
-                return place[1], place[2]
-        return None, None
+            return self.run.agent_of(command_id)
+        return None
 
     def tell(self, event: Any) -> None:
         """Something for whoever watches, from any thread: a tool may report from one that it started."""
@@ -387,9 +387,8 @@ class Driver:
         if failure is not None:
             if outcome.error is not None:
                 self.raised[self.who(command_id)[1], call.round, call_id] = outcome.error
-            return _core.Event.tool_failed(
-                command_id, call_id, failure["kind"], failure["message"], failure.get("hint")
-            )
+            said = failure["kind"], failure["message"], failure.get("hint")
+            return _core.Event.tool_failed(command_id, call_id, *said)
         content = outcome.content
         if len(content) == 1 and content[0]["type"] == "text":
             return _core.Event.executed(command_id, call_id, content[0]["text"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import json
 import secrets
@@ -269,33 +270,13 @@ def _is_async(function: Callable[..., Any]) -> bool:
 async def _answer(front_end: Callable[[Approval], Any], question: Approval) -> Any:
     if _is_async(front_end):
         return await _heard(front_end(question))
-    from loopwright._threads import in_thread
-
-    loop = asyncio.get_running_loop()
-    said: asyncio.Future[Any] = loop.create_future()
-
-    def work() -> tuple[Any, BaseException | None]:
-        try:
-            return front_end(question), None
-        except BaseException as error:  # noqa: BLE001 - handed to who waits
-            return None, error
-
-    def settle(answer: Any, error: BaseException | None) -> None:
-        if said.done():
-            if inspect.iscoroutine(answer):
-                answer.close()
-        elif error is None:
-            said.set_result(answer)
-        else:
-            said.set_exception(_failure(error))
-
-    def done(outcome: tuple[Any, BaseException | None]) -> None:
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, *outcome)
+    from loopwright._awaited import awaited
+    from loopwright._effects import Beside, Raised
 
     # One that blocks (`input()`) holds up neither the loop nor the deadline.
-    in_thread("approval", work, done)
-    answer = await said
+    answer = await awaited(Beside("approval", functools.partial(front_end, question)))
+    if type(answer) is Raised:
+        raise _failure(answer.error)
     return await _heard(answer) if inspect.isawaitable(answer) else answer
 
 
