@@ -21,7 +21,7 @@ fn cases(path: &str) -> Option<Vec<Case>> {
         Some(shared) => data::shared(shared)?,
         None => data::file(path),
     };
-    let text = fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string(path).expect("cases");
     let read = |line: &str| {
         let case: Value = serde_json::from_str(line).expect("a case");
         Case {

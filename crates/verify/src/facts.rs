@@ -50,6 +50,7 @@ impl Facts {
     }
 
     /// What stands on some lines, and above them.
+    #[must_use]
     pub fn of_lines(&self, from: usize, to: usize) -> Self {
         let mut facts = Self { held: self.held.of_lines(from, to), ..Self::default() };
         let mut above = HashSet::new();
