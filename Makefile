@@ -48,9 +48,9 @@ demo: $(VENV)/.built
 
 test: $(VENV)/.built $(VENV)/.made
 	@echo "== the rooms"
-	cargo $(CARGO_TEST)
+	cargo $(CARGO_TEST) $(ROOMS)
 	@echo "== the examples in their pages"
-	cargo test -q --doc
+	cargo test -q --doc $(ROOMS)
 	@echo "== the Python package"
 	$(call in_parts,)
 
@@ -64,7 +64,7 @@ quick: $(VENV)/.made
 
 check: $(VENV)/.built $(VENV)/.made
 	@echo "== the rooms"
-	cargo $(CARGO_TEST)
+	cargo $(CARGO_TEST) $(ROOMS)
 	@echo "== the Python package, without the slow tests"
 	$(call in_parts,-m "not slow")
 
@@ -109,7 +109,7 @@ $(subst $(CURDIR)/,,$(COUNTS)): $(VENV)/.tools benches/profile/train.py
 lint: $(VENV)/.built $(VENV)/.made
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --all-targets --no-default-features -- -D warnings
+	cargo clippy -p loopwright-drive --all-targets --no-default-features -- -D warnings
 	$(BIN)/python tests/gates.py
 	$(BIN)/python tests/rooms.py --check
 	$(BIN)/python -m ruff check .
@@ -124,6 +124,9 @@ docs:
 
 # cargo-nextest where it is installed; plain cargo test does the same, slower.
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q --all-targets)
+
+# The extension module has its tests in Python.
+ROOMS := --workspace --exclude loopwright
 
 # What builds and runs the package: all that the demo needs.
 $(VENV)/.tools: pyproject.toml
