@@ -36,9 +36,14 @@ impl Strays {
         }
     }
 
+    /// Whether prose is looked at: a call was told complete, and one of elements was told of.
+    fn looks(&self) -> bool {
+        !self.complete.is_empty() && !self.marks.is_empty()
+    }
+
     /// Where, in prose that follows on what came before, a value is closed that isn't open.
     fn find(&mut self, text: &[u8]) -> Option<usize> {
-        if self.complete.is_empty() || self.marks.is_empty() {
+        if !self.looks() {
             return None;
         }
         let Self { marks, tail, open, .. } = self;
@@ -74,7 +79,7 @@ impl Parser {
     /// Lets prose through. Where a value is closed in it, no call so far was complete, and none that follows is.
     pub(super) fn prose(&mut self, text: &[u8], out: &mut Events) {
         let voice = self.voice();
-        if !self.calls.strays.complete.is_empty() {
+        if self.calls.strays.looks() {
             self.touched += text.len() as u64;
         }
         let end = self.calls.strays.find(text);
