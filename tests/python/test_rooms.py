@@ -82,3 +82,8 @@ def test_only_the_rooms_of_input_and_output_lift_the_ban_on_it():
 def test_no_room_is_built_with_what_is_for_tests():
     for room in BELOW:
         assert not needs(room) & {"loopwright-testing", "proptest", "loom"}, room
+
+
+def test_the_root_has_no_default_members():
+    """With them maturin finds no PyO3 and builds a module of another kind."""
+    assert not re.search(r"^default-members", (CRATES.parent / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE)
