@@ -142,8 +142,8 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// What opens a value (1) and what closes one (-1), or what either begins with, in dialects whose values stand between elements; and
-    /// what begins alike and does neither (0).
+    /// What opens a value (1) and what closes one (-1), or what either begins with, in dialects whose values stand
+    /// between elements; and what begins alike and does neither (0).
     pub(super) fn value_marks(&self) -> Vec<(String, i8)> {
         let pair = |open: &str, end: &str| [(open.to_owned(), 1), (end.to_owned(), -1)];
         match self.grammar {

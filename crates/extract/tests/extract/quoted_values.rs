@@ -217,7 +217,8 @@ fn e5_the_opening_of_a_call_of_any_name_that_nothing_closes_runs_nothing() {
     });
 }
 
-/// The closing half of a call stands in the value: nothing tells it from the outer one's, but that more closers follow in the prose.
+/// The closing half of a call stands in the value: nothing tells it from the outer one's, but that more closers follow
+/// in the prose.
 #[test]
 fn e5_closers_in_a_value_that_nothing_opened_there_complete_nothing() {
     each(elements(), |dialect| {
