@@ -137,7 +137,7 @@ def described(kind: str, where: str) -> tuple[str, Any]:
     if found is None:
         raise SystemExit(
             f"tests/events.py: the type `{kind}` of {where} is not known. Say in PLAIN how it is called and what an "
-            "example looks like, or make it a struct or enum of src/core whose fields are."
+            "example looks like, or make it a struct or enum of the rooms whose fields are."
         )
     if found[0] == "enum":
         names = [snake(name) for name in re.findall(r"^    (\w+)(?: = \d+)?,$", found[1], re.MULTILINE)]
@@ -153,7 +153,7 @@ def of_variant(cls: str, says: str, text: str) -> Event:
         if any("flatten" in attribute for attribute in attributes):
             inner = item(kind.rpartition("::")[2])
             if inner is None:
-                raise SystemExit(f"tests/events.py: {where} is flattened, and its struct is not in src/core")
+                raise SystemExit(f"tests/events.py: {where} is flattened, and its struct is not in the rooms")
             found = members(inner[1])
         else:
             found = [(name, kind, doc, attributes)]

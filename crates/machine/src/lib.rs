@@ -8,10 +8,9 @@
 //! use loopwright_base::message::Message;
 //! use loopwright_machine::{Command, Event, EventKind, Machine, Time, turn::{TurnConfig, TurnMachine}};
 //!
-//! let mut turn = TurnMachine::new(TurnConfig::default(), 0);
-//! let commands = turn.step(&Event { at: Time(0), kind: EventKind::Start { messages: vec![Message::user("Hi.")] } })?;
-//! assert!(commands.iter().any(|command| matches!(command, Command::Generate { .. })));
-//! # Ok::<(), loopwright_base::error::Error>(())
+//! let mut turn = TurnMachine::new(TurnConfig { model: "any".into(), ..TurnConfig::default() }, 0);
+//! let commands = turn.step(Event { at: Time(0), kind: EventKind::Start { messages: vec![Message::user("Hi.")] } });
+//! assert!(commands.iter().any(|command| matches!(command, Command::Generate { .. })), "{commands:?}");
 //! ```
 
 // No clock, socket, file, thread or random source: what would reach for one is forbidden here.

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_every_stop_reason_has_a_code() -> None:
-    source = (ROOT / "src" / "core" / "machine" / "outcome.rs").read_text(encoding="utf-8")
+    source = (ROOT / "crates" / "machine" / "src" / "outcome.rs").read_text(encoding="utf-8")
     names = re.findall(r'Self::\w+ => "([a-z_]+)"', source)
     assert len(names) > 15
     for name in names:
