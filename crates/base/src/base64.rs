@@ -1,9 +1,10 @@
-//! What stands in base64: the bytes of pictures and documents, as far as they are looked at.
+//! Decoding of base64 in both alphabets, for looks at pictures, documents and lines of a shell.
 
-/// How much of a document is looked at.
+/// Bytes of base64 that are decoded of a document, at most.
 pub const DOCUMENT: usize = 48 * 1024 * 1024;
 
-/// What base64 holds, if that is text; `said` that it is.
+/// Text that stands in base64, `None` for a PDF and for bytes that are no UTF-8; with `said`, where somebody said that
+/// it is text, such bytes are replaced.
 pub fn text(base64: &str, said: bool) -> Option<String> {
     if base64.starts_with("JVBERi") {
         return None;
@@ -13,20 +14,27 @@ pub fn text(base64: &str, said: bool) -> Option<String> {
         .ok()
 }
 
-/// What base64 holds; stops at what is no base64.
+/// The six bits that a sign of either alphabet stands for.
+pub const fn six_bits(sign: u8) -> Option<u8> {
+    match sign {
+        b'A'..=b'Z' => Some(sign - b'A'),
+        b'a'..=b'z' => Some(sign - b'a' + 26),
+        b'0'..=b'9' => Some(sign - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
+}
+
+/// Decodes the first `most` bytes of base64; ends at a sign of neither alphabet. Line breaks are passed over.
 pub fn decode_to(base64: &[u8], most: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(base64.len().min(most) / 4 * 3 + 3);
     let (mut bits, mut held) = (0_u32, 0);
     for byte in base64.iter().take(most) {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'\r' | b'\n' => continue,
-            _ => break,
-        };
+        if matches!(byte, b'\r' | b'\n') {
+            continue;
+        }
+        let Some(value) = six_bits(*byte) else { break };
         bits = bits << 6 | u32::from(value);
         held += 6;
         if held >= 8 {

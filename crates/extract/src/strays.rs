@@ -1,5 +1,5 @@
-//! Values that are closed in the prose behind calls, and that nothing opened there: what closed a call may have stood in its value, and
-//! what was read as calls since then too.
+//! Closers of values in the prose behind calls that no opener there belongs to. The closer that ended a call may then have
+//! stood in its value, and what was read as calls since may have been part of it: none of them is complete.
 
 use super::{
     dialect::{Dialect, dialect_named},
@@ -8,7 +8,7 @@ use super::{
     parser::Parser,
 };
 
-/// A look for them. Each byte of prose behind a call of elements is looked at once.
+/// A search for such closers, which looks once at each byte of prose behind a call of an element dialect.
 #[derive(Debug, Default)]
 pub(super) struct Strays {
     dialects: Vec<&'static str>,

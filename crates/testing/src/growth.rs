@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-/// Panics if four times as much takes much more than four times as long, by the processor time of this thread. The shortest of
-/// several tries counts.
+/// Compares how long `work` takes for `small` and for four times as much, by the processor time of this thread.
 ///
 /// # Panics
-/// If it does in each of twelve tries.
+/// If the larger takes much more than four times as long, by the shortest of twelve tries.
 pub fn grows_in_line(what: &str, small: usize, work: impl Fn(usize)) {
     let took = |size: usize| {
         let began = ThreadTime::now();

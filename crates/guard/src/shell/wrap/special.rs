@@ -431,15 +431,10 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut held, mut bits) = (0_u32, 0_u32);
     for byte in text.trim().trim_end_matches('=').bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'\n' | b'\r' | b' ' => continue,
-            _ => return None,
-        };
+        if matches!(byte, b'\n' | b'\r' | b' ') {
+            continue;
+        }
+        let value = loopwright_base::base64::six_bits(byte)?;
         held = (held << 6 | u32::from(value)) & 0xff_ffff;
         bits += 6;
         if bits >= 8 {
