@@ -1,5 +1,6 @@
-//! Closers of values in the prose behind calls that no opener there belongs to. The closer that ended a call may then have
-//! stood in its value, and what was read as calls since may have been part of it: none of them is complete.
+//! Closers of values in the prose behind calls that no opener there belongs to, or, where a value of those calls lacks its closer,
+//! any. The closer that ended a call may then have stood in its value, and what was read as calls since may have been part of it:
+//! none of them is complete.
 
 use super::{
     dialect::{Dialect, dialect_named},
@@ -18,15 +19,18 @@ pub(super) struct Strays {
     tail: Vec<u8>,
     /// How many values are open.
     open: usize,
+    /// A value of the calls so far lacks its closer.
+    unclosed: bool,
     /// The calls so far that were told complete.
     complete: Vec<usize>,
 }
 
 impl Strays {
-    /// A call is told of.
-    pub(super) fn called(&mut self, dialect: &'static str, index: usize, complete: bool) {
+    /// A call is told of. `unclosed`: whether something else than its closer ended one of its values.
+    pub(super) fn called(&mut self, dialect: &'static str, index: usize, complete: bool, unclosed: bool) {
         self.tail.clear();
         self.open = 0;
+        self.unclosed |= unclosed;
         if complete {
             self.complete.push(index);
         }
@@ -46,7 +50,7 @@ impl Strays {
         if !self.looks() {
             return None;
         }
-        let Self { marks, tail, open, .. } = self;
+        let Self { marks, tail, open, unclosed, .. } = self;
         let before = tail.len();
         tail.extend_from_slice(text);
         let mut at = 0;
@@ -65,7 +69,7 @@ impl Strays {
             at += length.max(1);
             match longest {
                 Some((_, 1)) => *open += 1,
-                Some((_, -1)) if *open == 0 => found = found.or(Some(at.saturating_sub(before))),
+                Some((_, -1)) if *open == 0 || *unclosed => found = found.or(Some(at.saturating_sub(before))),
                 Some((_, -1)) => *open -= 1,
                 _ => {}
             }

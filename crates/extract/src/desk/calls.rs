@@ -7,6 +7,7 @@ use super::super::{
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::Policy,
     strays::Strays,
+    until::UNCLOSED,
     utf8::Utf8,
     writer::{Voice, Writer, dropped},
 };
@@ -109,11 +110,12 @@ impl Calls {
         if let Some(mut call) = self.finished.take() {
             call.span.end = end;
             self.mended_last = call.repaired;
+            let unclosed = self.notes.iter().any(|note| note.message.starts_with(UNCLOSED));
             for mut note in self.notes.drain(..) {
                 note.span = call.span;
                 writer.problem(note, out);
             }
-            self.strays.called(call.dialect, call.index, call.complete);
+            self.strays.called(call.dialect, call.index, call.complete, unclosed);
             writer.finished(call, Span { start: self.mark, end }, out);
             self.mark = end;
         }
