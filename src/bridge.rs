@@ -30,9 +30,9 @@ use loopwright_drive::{
     endpoint::{self, EndpointOptions},
     gather,
     http::{CallFailure, Timeouts},
+    in_flight::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
     queue::{Queue, Wake},
     repeats::ask_until_repeated,
-    under_way::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
     web_call::{WebAnswer, WebCall},
 };
 use loopwright_machine::{Command, EventKind, Purpose};

@@ -2,10 +2,10 @@
 
 use super::{
     endpoint::Endpoint,
-    fits::{check_blocks, fitted, in_order},
     http::{CallFailure, Client, Timeouts},
-    under_way::Watch,
-    written::Written,
+    in_flight::Watch,
+    provider_limits::{check_blocks, fitted, in_order},
+    text_call_stream::Written,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},

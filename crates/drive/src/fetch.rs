@@ -22,15 +22,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     address::{is_of_another_protocol, is_private, is_telling},
+    error_map,
     http::{Client, ClientOptions, Timeouts},
-    kept,
     options::limit,
     page::{
         self,
         body::Body,
         robots::{self, Robots},
     },
-    trouble,
+    stale_connection,
 };
 use loopwright_base::error::{Error, Failure, FailureKind, Guilt, Result};
 
@@ -276,17 +276,17 @@ pub(super) async fn execute(client: &Client, allow_private: bool, request: Reque
     let proxy = client.proxy_of(&url);
     let copy = request.try_clone();
     let again = || copy.as_ref()?.try_clone();
-    let mut failure = match kept::execute(&connections(client, allow_private)?, request, again).await {
+    let mut failure = match stale_connection::execute(&connections(client, allow_private)?, request, again).await {
         Ok(answer) if proxy.is_some() && answer.status().as_u16() == 407 => {
             Failure { status: Some(407), ..Failure::new(FailureKind::Connect, "the proxy wants to know who asks") }
         }
         Ok(answer) => return Ok(answer),
-        Err(error) if trouble::find::<Refused>(&error).is_some() => return Err(private_address(host, allow_private)),
-        Err(error) => trouble::sending(&error, host, &CONNECT),
+        Err(error) if error_map::find::<Refused>(&error).is_some() => return Err(private_address(host, allow_private)),
+        Err(error) => error_map::sending(&error, host, &CONNECT),
     };
     let code = failure.kind.name();
     if let Some((variable, proxy)) = proxy {
-        failure = trouble::behind_proxy(failure, variable, &proxy);
+        failure = error_map::behind_proxy(failure, variable, &proxy);
     }
     let error = wrong(code, failure.message);
     Err(match failure.hint {
@@ -314,7 +314,7 @@ pub(super) async fn body(mut answer: reqwest::Response, host: &str, most: usize)
     let encoding = answer.headers().get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
     let mut body = Body::new(encoding, most, host)?;
     while let Some(piece) = answer.chunk().await.map_err(|error| {
-        let failure = trouble::receiving(&error, host);
+        let failure = error_map::receiving(&error, host);
         wrong(failure.kind.name(), failure.message)
     })? {
         if !body.take(&piece)? {

@@ -3,7 +3,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use super::under_way::caught;
+use super::in_flight::caught;
 use loopwright_machine::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
 
 type HookFn = Arc<dyn Fn(HookSubject) -> Pin<Box<dyn Future<Output = HookAnswer> + Send>> + Send + Sync>;

@@ -22,15 +22,15 @@ use tokio::time::Sleep;
 pub use super::options::{ClientOptions, RootSource, Timeouts};
 use super::{
     answer::{self, BodyKind},
+    body::{Incoming, too_long},
     breakers::Breakers,
     endpoint::{Endpoint, without_secrets},
+    error_map,
     fetch::RobotsCache,
-    incoming::{Incoming, too_long},
-    kept,
+    in_flight::Watch,
     options::{Deadlines, limit},
     proxies::Proxies,
-    tls, trouble,
-    under_way::Watch,
+    stale_connection, tls,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -201,7 +201,7 @@ impl Client {
             }
             Err((mut failure, partial)) => {
                 if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
-                    failure = trouble::behind_proxy(failure, variable, &proxy);
+                    failure = error_map::behind_proxy(failure, variable, &proxy);
                 }
                 failure.message = endpoint.scrub(failure.message);
                 failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
@@ -286,7 +286,7 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
         // A connection that died unseen is found while an answer is awaited, not after it failed to come.
         .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_keep_alive_timeout(Duration::from_secs(20))
-        .connector_layer(kept::Noting)
+        .connector_layer(stale_connection::Noting)
         .no_proxy();
     let proxies = Proxies::new(options)?;
     if !proxies.is_empty() {
@@ -326,8 +326,8 @@ impl<W: Watch> Call<'_, W> {
         tokio::pin!(sleep);
         let sent = tokio::select! {
             biased;
-            sent = kept::execute(&connections, request(), || Some(request())) => {
-                sent.map_err(|error| whole(trouble::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
+            sent = stale_connection::execute(&connections, request(), || Some(request())) => {
+                sent.map_err(|error| whole(error_map::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };

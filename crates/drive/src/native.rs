@@ -23,8 +23,8 @@ use super::{
     gather,
     hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
+    in_flight::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
     repeats::ask_until_repeated,
-    under_way::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
 };
 use loopwright_base::{
     error::{Error, Failure, FailureKind, Result},

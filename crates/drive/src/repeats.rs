@@ -14,7 +14,7 @@ use super::{
     ask::ask,
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
-    under_way::{Shown, Watch},
+    in_flight::{Shown, Watch},
 };
 use loopwright_base::{
     message::{Message, Role, StopReason, Usage},

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use reqwest::header;
 
-use super::{page::body::Body, trouble};
+use super::{error_map, page::body::Body};
 use loopwright_base::error::{Error, Failure, FailureKind};
 
 /// An answer whose body is being read.
@@ -43,7 +43,7 @@ impl Incoming {
     /// The next piece; `None` at the end. To stop waiting for it loses nothing.
     pub(super) async fn chunk(&mut self, host: &str) -> Result<Option<Bytes>, Failure> {
         loop {
-            let piece = self.answer.chunk().await.map_err(|error| trouble::receiving(&error, host))?;
+            let piece = self.answer.chunk().await.map_err(|error| error_map::receiving(&error, host))?;
             let Some(packed) = &mut self.packed else { return Ok(piece) };
             let Some(piece) = piece else {
                 packed.finish().map_err(|error| broken(&error))?;

@@ -12,7 +12,7 @@ use reqwest::{Client, Error, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::trouble;
+use super::error_map;
 
 /// A connection that is found closed is forgotten. Where so many are, something else is the matter.
 const MOST_CLOSED: usize = 5;
@@ -31,7 +31,7 @@ pub(super) async fn execute(
     for _ in 0..MOST_CLOSED {
         let one = async { (client.execute(request).await, MADE.with(Cell::get)) };
         request = match MADE.scope(Cell::new(false), one).await {
-            (Err(error), false) if trouble::closed_unanswered(&error) => match again() {
+            (Err(error), false) if error_map::closed_unanswered(&error) => match again() {
                 Some(next) => next,
                 None => return Err(error),
             },
