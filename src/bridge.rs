@@ -30,7 +30,7 @@ use loopwright_drive::{
     endpoint::{self, EndpointOptions},
     gather,
     http::{CallFailure, Timeouts},
-    in_flight::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
+    in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
     queue::{Queue, Wake},
     repeats::ask_until_repeated,
     web_call::{WebAnswer, WebCall},
@@ -157,7 +157,7 @@ impl Hub {
         let handle = runtime::handle(py)?;
         // Asked for here: a process that is forked meanwhile never inherits the lock that guards it.
         let client = runtime::client(py)?;
-        let shown = show.then(Shown::default);
+        let shown = show.then(PartialReply::default);
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
         let work = async move {
@@ -177,8 +177,8 @@ impl Hub {
             let other = (request.model != *endpoint.model).then(|| endpoint.inner.for_model(&request.model));
             let there = other.as_ref().unwrap_or(&endpoint.inner);
             let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
-            let answer = caught(answer).await;
-            let kind = match answered(answer) {
+            let answer = catch_panic(answer).await;
+            let kind = match model_outcome(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
@@ -228,8 +228,8 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle(py)?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
-            let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
+            let found = catch_panic_now(|| gather::gather_all(&folders, others, question, thread, limits));
+            let found = found.unwrap_or_else(|words| Err(search_panicked(&words)));
             let found = found.map(|gathered| Gathered { failures, ..gathered });
             inbox.push((key, Item::Event(EventKind::Found { id, found })));
         });
@@ -295,7 +295,7 @@ impl WebTask {
 /// Keeps what an answer has shown, and passes it on; nothing if nobody watches.
 struct Watcher<'a> {
     key: u64,
-    seen: Option<&'a Shown>,
+    seen: Option<&'a PartialReply>,
     inbox: &'a Inbox,
     /// The command.
     id: u64,
@@ -326,7 +326,7 @@ impl Watch for Watcher<'_> {
 pub(super) struct ModelCall {
     id: u64,
     task: AbortHandle,
-    shown: Option<Shown>,
+    shown: Option<PartialReply>,
 }
 
 #[pymethods]
@@ -339,7 +339,7 @@ impl ModelCall {
 
     /// What it has shown so far, as the event of a call that is cancelled now; the call goes on.
     fn peek(&self) -> machine::Event {
-        let partial = self.shown.as_ref().and_then(Shown::partial);
+        let partial = self.shown.as_ref().and_then(PartialReply::partial);
         let visible = partial.as_ref().is_some_and(|partial| !partial.message.content.is_empty());
         let failure = Failure::new(FailureKind::Cancelled, "the call was cancelled");
         machine::Event(EventKind::Failed { id: self.id, failure, visible, partial })

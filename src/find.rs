@@ -10,7 +10,7 @@ use std::{
 use pyo3::{prelude::*, types::PyBytes};
 
 use super::errors;
-use loopwright_drive::find::{self, Ended};
+use loopwright_drive::find::{self, SearchStop};
 
 /// How often a search asks whether anybody still waits for it: each time takes the interpreter.
 const ASKED_EVERY: Duration = Duration::from_millis(50);
@@ -82,8 +82,8 @@ impl LinePattern {
         };
         let (lines, ended) = py.detach(|| self.0.lines(bytes, most, &mut is_over))?;
         let ended = ended.map(|ended| match ended {
-            Ended::More => "more",
-            Ended::Over => "over",
+            SearchStop::More => "more",
+            SearchStop::Over => "over",
         });
         Some((lines, ended))
     }

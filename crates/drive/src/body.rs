@@ -1,6 +1,6 @@
 //! The body of an answer, piece by piece, unpacked on the way: some gateways pack whatever was asked for.
 //!
-//! What counts is what a body becomes, so that a small bomb is stopped where the limit for bodies is.
+//! The size of the unpacked body counts, so that a small bomb is stopped where the limit for bodies is.
 
 use bytes::Bytes;
 use reqwest::header;
@@ -9,14 +9,14 @@ use super::{error_map, page::body::Body};
 use loopwright_base::error::{Error, Failure, FailureKind};
 
 /// An answer whose body is being read.
-pub(super) struct Incoming {
+pub(super) struct ResponseBody {
     pub(super) answer: reqwest::Response,
     packed: Option<Box<Body>>,
     most: usize,
 }
 
-impl Incoming {
-    /// The body of `answer`, of which at most `most` bytes are read; a failure, if nobody knows how it is packed.
+impl ResponseBody {
+    /// Reads the body of `answer`, at most `most` bytes of it; a failure, if its encoding is unknown.
     pub(super) fn new(answer: reqwest::Response, most: usize, host: &str) -> Result<Self, Failure> {
         let packed = match answer.headers().get(header::CONTENT_ENCODING) {
             None => None,
@@ -35,15 +35,15 @@ impl Incoming {
         Ok(Self { answer, packed, most })
     }
 
-    /// How long the body will be, if that is known.
+    /// The length of the body, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
         if self.packed.is_some() { None } else { self.answer.content_length() }
     }
 
-    /// The next piece; `None` at the end. To stop waiting for it loses nothing.
+    /// The next piece; `None` at the end. Dropping the future loses nothing.
     pub(super) async fn chunk(&mut self, host: &str) -> Result<Option<Bytes>, Failure> {
         loop {
-            let piece = self.answer.chunk().await.map_err(|error| error_map::receiving(&error, host))?;
+            let piece = self.answer.chunk().await.map_err(|error| error_map::body_failure(&error, host))?;
             let Some(packed) = &mut self.packed else { return Ok(piece) };
             let Some(piece) = piece else {
                 packed.finish().map_err(|error| broken(&error))?;

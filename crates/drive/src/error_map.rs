@@ -1,4 +1,4 @@
-//! What a failed connection, request or body means, from the chain of causes that the HTTP stack gives.
+//! Failures of connections, requests and bodies, from the chain of causes that the HTTP stack gives.
 //!
 //! Addresses with their queries never get into the words; only host and port do.
 
@@ -9,8 +9,8 @@ use reqwest::Url;
 use super::options::Timeouts;
 use loopwright_base::error::{Failure, FailureKind, UNKNOWN_ISSUER};
 
-/// The request could not be sent, or no answer began.
-pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> Failure {
+/// The failure of a request that could not be sent, or to which no answer began.
+pub(super) fn send_failure(error: &reqwest::Error, host: &str, limits: &Timeouts) -> Failure {
     if let Some(tls) = find::<rustls::Error>(error) {
         return Failure::new(FailureKind::Tls, format!("TLS with {host} failed: {}", tls_words(tls)));
     }
@@ -43,9 +43,9 @@ pub(super) fn sending(error: &reqwest::Error, host: &str, limits: &Timeouts) -> 
     failure.hint("try again; if it stays like that, look what stands between here and the server")
 }
 
-/// Whether the connection itself was closed before an answer came. A stream of HTTP/2 that its server ends alone leaves
-/// the connection standing, and is an answer of a kind.
-pub(super) fn closed_unanswered(error: &reqwest::Error) -> bool {
+/// Returns whether the connection itself was closed before an answer came. A stream of HTTP/2 that its server ends
+/// alone leaves the connection standing, and is an answer of a kind.
+pub(super) fn is_closed_unanswered(error: &reqwest::Error) -> bool {
     use io::ErrorKind as Kind;
     if error.is_connect() || error.is_timeout() || find::<rustls::Error>(error).is_some() {
         return false;
@@ -57,23 +57,24 @@ pub(super) fn closed_unanswered(error: &reqwest::Error) -> bool {
     find::<hyper::Error>(error).is_some_and(unfinished) || find::<io::Error>(error).is_some_and(broken)
 }
 
-/// The body broke off.
-pub(super) fn receiving(error: &reqwest::Error, host: &str) -> Failure {
+/// The failure of a body that broke off.
+pub(super) fn body_failure(error: &reqwest::Error, host: &str) -> Failure {
     Failure::new(FailureKind::Cut, format!("the answer of {host} broke off: {}", root_words(error)))
 }
 
-/// What the ways to a proxy say when it lets nobody in without a user and a password, or not with these.
-const REFUSED: [&str; 3] = [
+/// Errors of a proxy that lets nobody in without a user and a password, or not with these.
+const PROXY_REFUSALS: [&str; 3] = [
     "proxy authorization required",
     "SOCKS error: credentials not accepted",
     "SOCKS error: server does not support user/pass authentication",
 ];
 
-/// The same failure, of a request that went through `proxy`, which `variable` names.
-pub(super) fn behind_proxy(mut failure: Failure, variable: &str, proxy: &Url) -> Failure {
+/// The failure of a request that went through `proxy`, which `variable` names.
+pub(super) fn proxy_failure(mut failure: Failure, variable: &str, proxy: &Url) -> Failure {
     let unreached = matches!(failure.kind, FailureKind::Connect | FailureKind::Timeout)
         && failure.message.starts_with(NO_CONNECTION);
-    if failure.status == Some(407) || (unreached && REFUSED.iter().any(|words| failure.message.contains(words))) {
+    if failure.status == Some(407) || (unreached && PROXY_REFUSALS.iter().any(|words| failure.message.contains(words)))
+    {
         failure.kind = FailureKind::Usage;
         let (scheme, status) = (proxy.scheme(), if proxy.scheme().starts_with("http") { " (407)" } else { "" });
         failure.message = if proxy.username().is_empty() {
@@ -91,7 +92,7 @@ pub(super) fn behind_proxy(mut failure: Failure, variable: &str, proxy: &Url) ->
         failure.message = format!("{} ({variable} is set)", failure.message);
         if failure.kind == FailureKind::Connect {
             let port = proxy.port_or_known_default().map_or_else(String::new, |port| format!(":{port}"));
-            failure = if proxy.scheme() == "socks5" && failure.message.contains(NO_NAME) {
+            failure = if proxy.scheme() == "socks5" && failure.message.contains(LOOKUP_FAILED) {
                 failure
                     .hint(format!("check the base URL; {variable} has names looked up here, socks5h:// by the proxy"))
             } else {
@@ -106,8 +107,8 @@ pub(super) fn behind_proxy(mut failure: Failure, variable: &str, proxy: &Url) ->
 }
 
 const NO_CONNECTION: &str = "no connection to ";
-/// How the standard library words that a name could not be looked up.
-const NO_NAME: &str = "failed to lookup address information";
+/// The standard library's words for a name that could not be looked up.
+const LOOKUP_FAILED: &str = "failed to lookup address information";
 
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     // A chain of causes is a few long; a limit costs nothing.
@@ -154,8 +155,9 @@ mod tests {
     #[test]
     fn a_name_that_only_the_proxy_knows_is_told_apart() {
         for (proxy, says) in [("socks5://h:1", "socks5h://"), ("socks5h://h:1", "the proxy h:1 runs")] {
-            let failure = Failure::new(FailureKind::Connect, format!("{NO_CONNECTION}x:80: {NO_NAME}: no such name"));
-            let failure = behind_proxy(failure, "ALL_PROXY", &Url::parse(proxy).unwrap());
+            let failure =
+                Failure::new(FailureKind::Connect, format!("{NO_CONNECTION}x:80: {LOOKUP_FAILED}: no such name"));
+            let failure = proxy_failure(failure, "ALL_PROXY", &Url::parse(proxy).unwrap());
             assert!(failure.message.contains("(ALL_PROXY is set)"), "{}", failure.message);
             assert!(failure.hint.unwrap().contains(says), "{proxy}");
         }

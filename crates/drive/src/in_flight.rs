@@ -1,4 +1,4 @@
-//! What is kept of work that is under way: the words a call has shown, and what becomes of a panic.
+//! Work in flight: the text that a call has shown so far, and the panics of work.
 //!
 //! A run waits for the answer to everything it asked for. So work that breaks down still answers, and a call that is
 //! stopped leaves what somebody has read already.
@@ -19,12 +19,12 @@ use loopwright_base::{
     request::{Delta, Response},
 };
 
-/// Who is told of an answer while it comes. A closure that takes deltas is one.
+/// A listener to an answer while it comes. A closure that takes deltas is one.
 pub trait Watch: Send {
-    /// What is new of it.
+    /// Takes the new pieces of the answer.
     fn deltas(&mut self, deltas: Vec<Delta>);
 
-    /// What the provider says so far that it costs.
+    /// Takes the usage that the provider has reported so far.
     fn used(&mut self, usage: Usage) {
         let _ = usage;
     }
@@ -36,7 +36,7 @@ impl<F: FnMut(Vec<Delta>) + Send> Watch for F {
     }
 }
 
-/// Hands out what is new of an answer, in order: pieces to whoever watches, and by themselves the searches of the
+/// Hands out the new pieces of an answer, in order: pieces to the listener, and by themselves the searches of the
 /// provider's, which the machine takes as events, so that each has its own time and stands in the journal.
 pub fn hand_out(deltas: Vec<Delta>, mut pieces: impl FnMut(Vec<Delta>), mut search: impl FnMut(Delta)) {
     let mut run = Vec::new();
@@ -55,12 +55,12 @@ pub fn hand_out(deltas: Vec<Delta>, mut pieces: impl FnMut(Vec<Delta>), mut sear
     }
 }
 
-/// The prose that a call has shown so far, and what it has used. Cloning shares it.
+/// The prose that a call has shown so far, and its usage. Cloning shares it.
 #[derive(Clone, Debug, Default)]
-pub struct Shown(Arc<Mutex<(String, Usage)>>);
+pub struct PartialReply(Arc<Mutex<(String, Usage)>>);
 
-impl Shown {
-    /// Adds what is new.
+impl PartialReply {
+    /// Adds new pieces.
     pub fn add(&self, deltas: &[Delta]) {
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for delta in deltas {
@@ -70,12 +70,12 @@ impl Shown {
         }
     }
 
-    /// What the provider has reported so far.
+    /// Sets the usage that the provider has reported so far.
     pub fn used(&self, usage: Usage) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = usage;
     }
 
-    /// What has been shown and used, as the answer of a call that is stopped now; `None` if that is nothing.
+    /// The answer of a call that is stopped now: the text shown and the usage; `None` if there is neither.
     pub fn partial(&self) -> Option<Box<Response>> {
         let (text, usage) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (!text.is_empty() || usage != Usage::default()).then(|| {
@@ -92,24 +92,24 @@ impl Shown {
     }
 }
 
-/// What `work` gives, or the words of its panic.
-pub async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+/// Awaits `work` and returns its value, or the words of its panic.
+pub async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let mut work = pin!(work);
-    poll_fn(move |context| match caught_now(|| work.as_mut().poll(context)) {
+    poll_fn(move |context| match catch_panic_now(|| work.as_mut().poll(context)) {
         Ok(poll) => poll.map(Ok),
         Err(words) => Poll::Ready(Err(words)),
     })
     .await
 }
 
-/// What `work` gives, or the words of its panic.
-pub fn caught_now<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs `work` and returns its value, or the words of its panic.
+pub fn catch_panic_now<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // What broke down is dropped and never looked at again.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| words(panic.as_ref()))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(panic.as_ref()))
 }
 
-/// The answer of a model; a call that broke down in our own code failed.
-pub fn answered(caught: Result<Result<Response, CallFailure>, String>) -> Result<Response, CallFailure> {
+/// The answer of a model, or the failure of a call that panicked.
+pub fn model_outcome(caught: Result<Result<Response, CallFailure>, String>) -> Result<Response, CallFailure> {
     match caught {
         Ok(answer) => answer,
         Err(words) => {
@@ -119,12 +119,12 @@ pub fn answered(caught: Result<Result<Response, CallFailure>, String>) -> Result
     }
 }
 
-/// A search that broke down in our own code.
-pub fn broken_search(words: &str) -> Error {
+/// The error of a search that panicked.
+pub fn search_panicked(words: &str) -> Error {
     Error::internal("search", format!("the search broke down: {words}"))
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without words").chars().take(300).collect()
 }
@@ -135,19 +135,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
-        assert_eq!(caught(async { 7 }).await, Ok(7));
-        let late = caught(async {
+        assert_eq!(catch_panic(async { 7 }).await, Ok(7));
+        let late = catch_panic(async {
             tokio::task::yield_now().await;
             let nothing: Option<u8> = None;
             assert!(nothing.is_some(), "no value");
         });
         assert_eq!(late.await, Err("no value".to_owned()));
-        assert_eq!(caught_now(|| -> u8 { panic!("{}", 1 + 1) }), Err("2".to_owned()));
+        assert_eq!(catch_panic_now(|| -> u8 { panic!("{}", 1 + 1) }), Err("2".to_owned()));
     }
 
     #[test]
     fn what_was_shown_is_a_partial_answer() {
-        let shown = Shown::default();
+        let shown = PartialReply::default();
         assert_eq!(shown.partial(), None);
         let text = |text: &str| Delta::Text { block: 0, text: text.to_owned() };
         shown.clone().add(&[text("Hel"), Delta::Reasoning { block: 1, text: "hm".to_owned() }, text("lo")]);

@@ -1,5 +1,5 @@
-//! What a provider takes beyond what its wire can say: pictures and documents by the way they are given, and how it wants
-//! to be told how hard to think.
+//! Limits of a provider beyond its wire: the forms in which it takes pictures and documents, and its parameter for the
+//! effort of reasoning.
 //!
 //! Several providers speak one wire and do not take the same. What one does not take is said before anything is sent.
 
@@ -14,7 +14,7 @@ use loopwright_base::{
     request::{History, Request},
 };
 
-/// Pictures that models see.
+/// Media types of pictures that models see.
 const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
 
 /// Fails if the request holds a block that the provider takes in no form like this.
@@ -39,11 +39,11 @@ fn check(provider: &str, block: &Block) -> Result<(), Failure> {
     };
     let Some(hint) = refused else { return Ok(()) };
     let name = media.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
-    let message = format!("{provider} takes no {kind} block {}{name}", how(media));
+    let message = format!("{provider} takes no {kind} block {}{name}", media_form(media));
     Err(Failure::new(FailureKind::UnsupportedBlock, message).hint(hint))
 }
 
-fn how(media: &Media) -> Cow<'static, str> {
+fn media_form(media: &Media) -> Cow<'static, str> {
     match &media.source {
         Source::Base64 { media_type, .. } => format!("with bytes of {media_type}").into(),
         Source::Text { .. } => "of text".into(),
@@ -52,7 +52,7 @@ fn how(media: &Media) -> Cow<'static, str> {
     }
 }
 
-/// Why a picture is not taken: what to do instead.
+/// The hint for a picture that the provider does not take; `None` if it is taken.
 fn image(provider: &str, source: &Source) -> Option<&'static str> {
     const BYTES: &str = "give its bytes (Image.from_bytes, Image.from_path)";
     match (provider, source) {
@@ -68,7 +68,7 @@ fn image(provider: &str, source: &Source) -> Option<&'static str> {
     }
 }
 
-/// Why a document is not taken: what to do instead.
+/// The hint for a document that the provider does not take; `None` if it is taken.
 fn document(provider: &str, source: &Source) -> Option<&'static str> {
     const TEXT: &str = "give its text (Document.from_text)";
     match (provider, source) {
@@ -84,9 +84,9 @@ fn document(provider: &str, source: &Source) -> Option<&'static str> {
     }
 }
 
-/// The request as this provider wants it, where that is not as its wire says: `OpenRouter` has one parameter for how hard
-/// to think, whatever the model behind it calls that.
-pub(super) fn fitted(provider: &str, request: &Request) -> Option<Request> {
+/// The request in the provider's own form, where that differs from its wire: `OpenRouter` has one parameter for the
+/// effort of reasoning, whatever the model behind it calls that.
+pub(super) fn adapt_request(provider: &str, request: &Request) -> Option<Request> {
     let effort = request.effort.filter(|_| provider == "openrouter")?;
     let mut own = request.clone();
     own.effort = None;
@@ -98,10 +98,10 @@ pub(super) fn fitted(provider: &str, request: &Request) -> Option<Request> {
     Some(own)
 }
 
-/// The request as the host wants its history, where that is stricter than its wire. Of servers that speak Chat Completions
-/// only OpenAI's own are known to take instructions anywhere; others take them first alone, so inside a history they are the
-/// user's words. Mistral takes ids of nine letters and digits.
-pub(super) fn in_order(host: &str, wire: Wire, request: &Request) -> Option<Request> {
+/// The request with a history in the order that the host accepts, where that is stricter than its wire. Of servers that
+/// speak Chat Completions only OpenAI's own are known to take instructions anywhere; others take them first alone, so
+/// inside a history they are the user's words. Mistral takes ids of nine letters and digits.
+pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option<Request> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let is_of = |domain: &str| name == domain || name.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
     if wire != Wire::OpenaiChat || ["openai.com", "openai.azure.com"].into_iter().any(is_of) {
@@ -179,7 +179,7 @@ mod tests {
         request.messages.push(Message::new(Role::Assistant, calls.collect()));
         let results = ids.iter().map(|id| Block::ToolResult(ToolResult::text(*id, "f", "1")));
         request.messages.push(Message::new(Role::User, results.collect()));
-        let own = in_order("api.mistral.ai:443", Wire::OpenaiChat, &request).unwrap();
+        let own = adapt_history("api.mistral.ai:443", Wire::OpenaiChat, &request).unwrap();
         let uses: Vec<String> = own.messages.iter().flat_map(Message::tool_uses).map(|call| call.id.clone()).collect();
         let answers: Vec<String> =
             own.messages.iter().flat_map(Message::tool_results).map(|result| result.id.clone()).collect();
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(uses.iter().collect::<std::collections::HashSet<_>>().len(), ids.len());
         assert!(uses.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())), "{uses:?}");
         for host in ["api.openai.com:443", "localhost:8000", "notmistral.ai:443"] {
-            assert!(in_order(host, Wire::OpenaiChat, &request).is_none(), "{host}");
+            assert!(adapt_history(host, Wire::OpenaiChat, &request).is_none(), "{host}");
         }
     }
 
@@ -198,13 +198,13 @@ mod tests {
         for (role, text) in [(Role::System, "a"), (Role::User, "b"), (Role::System, "c"), (Role::Developer, "d")] {
             request.messages.push(Message::text(role, text));
         }
-        let own = in_order("localhost:8000", Wire::OpenaiChat, &request).unwrap();
+        let own = adapt_history("localhost:8000", Wire::OpenaiChat, &request).unwrap();
         let roles: Vec<Role> = own.messages.iter().map(|message| message.role).collect();
         assert_eq!(roles, [Role::System, Role::User, Role::User, Role::User]);
         for host in ["api.openai.com:443", "me.openai.azure.com:443"] {
-            assert!(in_order(host, Wire::OpenaiChat, &request).is_none(), "{host}");
+            assert!(adapt_history(host, Wire::OpenaiChat, &request).is_none(), "{host}");
         }
-        assert!(in_order("localhost:1", Wire::Anthropic, &request).is_none());
+        assert!(adapt_history("localhost:1", Wire::Anthropic, &request).is_none());
     }
 
     fn media(source: Source) -> Media {
@@ -255,8 +255,11 @@ mod tests {
     #[test]
     fn d48_openrouter_has_one_parameter_for_effort() {
         let request = Request { effort: Some(Effort::High), ..Request::default() };
-        assert!(fitted("openai-chat", &request).is_none() && fitted("openrouter", &Request::default()).is_none());
-        let own = fitted("openrouter", &request).unwrap();
+        assert!(
+            adapt_request("openai-chat", &request).is_none()
+                && adapt_request("openrouter", &Request::default()).is_none()
+        );
+        let own = adapt_request("openrouter", &request).unwrap();
         assert_eq!(own.effort, None);
         let fields = Extra::for_wire(own.extra.as_deref(), Wire::OpenaiChat).unwrap();
         assert_eq!(fields.get("reasoning").unwrap().text(), r#"{"effort":"high"}"#);

@@ -1,7 +1,8 @@
-//! Requests over connections that are kept: a server may close one in the moment in which a request goes out on it.
+//! Retries of requests on stale connections: a server may close a kept connection in the moment in which a request goes
+//! out on it.
 //!
-//! Such a request was not answered, and says nothing about the server: it goes again at once, over another connection, and
-//! is no attempt of anybody's. One that fails on a connection made for it has failed.
+//! Such a request was not answered, and says nothing about the server: it is sent again at once, over another
+//! connection, and counts as no attempt. A request that fails on a connection made for it has failed.
 
 use std::{
     cell::Cell,
@@ -14,24 +15,24 @@ use tower_service::Service;
 
 use super::error_map;
 
-/// A connection that is found closed is forgotten. Where so many are, something else is the matter.
-const MOST_CLOSED: usize = 5;
+/// Stale connections in a row after which a request is sent without another look.
+const MAX_STALE: usize = 5;
 
 tokio::task_local! {
-    /// Whether the request that is being sent had a connection made for it.
-    static MADE: Cell<bool>;
+    /// A connection was made for the request that is being sent.
+    static NEW_CONNECTION: Cell<bool>;
 }
 
-/// Sends `request`, and where its connection was closed under it what `again` gives, if it can be sent again.
+/// Sends `request`; if its connection was closed under it, sends the copy that `again` returns, if there is one.
 pub(super) async fn execute(
     client: &Client,
     mut request: Request,
     again: impl Fn() -> Option<Request>,
 ) -> Result<Response, Error> {
-    for _ in 0..MOST_CLOSED {
-        let one = async { (client.execute(request).await, MADE.with(Cell::get)) };
-        request = match MADE.scope(Cell::new(false), one).await {
-            (Err(error), false) if error_map::closed_unanswered(&error) => match again() {
+    for _ in 0..MAX_STALE {
+        let one = async { (client.execute(request).await, NEW_CONNECTION.with(Cell::get)) };
+        request = match NEW_CONNECTION.scope(Cell::new(false), one).await {
+            (Err(error), false) if error_map::is_closed_unanswered(&error) => match again() {
                 Some(next) => next,
                 None => return Err(error),
             },
@@ -41,23 +42,23 @@ pub(super) async fn execute(
     client.execute(request).await
 }
 
-/// Notes that a connection is made.
+/// A layer that records that a connection is made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Noting;
+pub(super) struct RecordConnections;
 
-impl<S> Layer<S> for Noting {
-    type Service = Noted<S>;
+impl<S> Layer<S> for RecordConnections {
+    type Service = RecordingConnector<S>;
 
-    fn layer(&self, inner: S) -> Noted<S> {
-        Noted(inner)
+    fn layer(&self, inner: S) -> RecordingConnector<S> {
+        RecordingConnector(inner)
     }
 }
 
-/// What makes connections, and tells of it.
+/// A connector that records each connection it makes.
 #[derive(Clone, Debug)]
-pub(super) struct Noted<S>(S);
+pub(super) struct RecordingConnector<S>(S);
 
-impl<S: Service<R>, R> Service<R> for Noted<S> {
+impl<S: Service<R>, R> Service<R> for RecordingConnector<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -68,7 +69,7 @@ impl<S: Service<R>, R> Service<R> for Noted<S> {
 
     fn call(&mut self, request: R) -> S::Future {
         // Outside of a request nobody asks.
-        let _ = MADE.try_with(|made| made.set(true));
+        let _ = NEW_CONNECTION.try_with(|made| made.set(true));
         self.0.call(request)
     }
 }

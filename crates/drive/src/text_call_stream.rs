@@ -1,10 +1,10 @@
-//! Deltas of replies in which calls may be written as text: markup never reaches who watches, calls and reasoning arrive as
-//! what they are. The reply itself is not touched here; the machine reads it the same way.
+//! Deltas of replies in which calls may be written as text: markup never reaches the listener, calls and reasoning
+//! arrive as what they are. The reply itself is not touched here; the machine reads it the same way.
 
 use loopwright_base::request::{Delta, Request};
 use loopwright_extract::{self as extract, Read, ReplyReader, Shown, Signatures};
 
-/// What a piece of a reply is, and from which block of the provider.
+/// The kind of a piece of a reply, and the provider's block it comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Text(usize),
@@ -13,20 +13,20 @@ enum Piece {
     Other(usize),
 }
 
-/// Reads the text of a reply while it streams.
-pub(super) struct Written<'a> {
+/// A reader of a reply's text while it streams.
+pub(super) struct TextCallStream<'a> {
     request: &'a Request,
     tools: Signatures,
     shown: Shown<'a>,
     /// The text block that is being read.
     reader: Option<(usize, ReplyReader)>,
     read: Vec<Read>,
-    /// The blocks so far, in the numbering of who watches.
+    /// The blocks so far, in the listener's numbering.
     blocks: Vec<Piece>,
 }
 
-impl<'a> Written<'a> {
-    /// A reader for the reply to `request`; `None` if there is nothing to read.
+impl<'a> TextCallStream<'a> {
+    /// A reader for the reply to `request`; `None` if there are no calls to read.
     pub(super) fn new(request: &'a Request) -> Option<Self> {
         extract::reads_reply(request).then(|| Self {
             request,
@@ -38,7 +38,7 @@ impl<'a> Written<'a> {
         })
     }
 
-    /// What who watches is shown for these deltas.
+    /// Returns the deltas that the listener is shown for these.
     pub(super) fn read(&mut self, deltas: Vec<Delta>) -> Vec<Delta> {
         let mut shown = Vec::with_capacity(deltas.len());
         for delta in deltas {
@@ -63,7 +63,7 @@ impl<'a> Written<'a> {
         shown
     }
 
-    /// What was held back, once nothing follows.
+    /// Returns the deltas that were held back, once nothing follows.
     pub(super) fn finish(&mut self) -> Vec<Delta> {
         let mut shown = Vec::new();
         self.finish_block(&mut shown);

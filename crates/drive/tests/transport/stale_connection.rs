@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A server whose connections answer `answers` requests each, then read one more and are closed (`reset`: with a reset).
-/// Gives its address and the number of requests it has read.
+/// A server whose connections answer `answers` requests each, then read one more and are closed (`reset`: with a
+/// reset). Gives its address and the number of requests it has read.
 async fn closes_after(answers: usize, reset: bool) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
