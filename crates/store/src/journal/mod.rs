@@ -4,9 +4,9 @@
 //! them in order, and never to change one. Runs hand their lines to the writer, which commits whatever has come since
 //! its last commit at once; only who asks waits. A run belongs to one process at a time, as long as that lives.
 
-mod beside;
-mod hold;
+mod lease;
 mod read;
+mod snapshot_file;
 mod writer;
 
 use std::{
@@ -26,10 +26,10 @@ use super::{
 use loopwright_base::error::{Error, Result};
 use loopwright_machine::journal::{Continued, Journal, Saved, resume};
 
-pub use beside::Beside;
 pub use read::{END, Found, Summary, Telling, find, read, runs};
+pub use snapshot_file::Beside;
 
-use hold::Holder;
+use lease::Holder;
 use writer::{Item, Writer};
 
 /// The tables of journals. `run` is a hash of the run's name: no process has to ask for a number.
@@ -149,7 +149,7 @@ impl Store {
         let writer = Writer::start(open(&options, &[TABLES])?, path)?;
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         // What processes that were killed have left behind.
-        hold::sweep(&path);
+        lease::sweep(&path);
         let holder = Holder::new(&path);
         Ok(Self { path, process: std::process::id(), writer, connection: Mutex::new(connection), holder })
     }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{TABLES, hold, number};
+use super::{TABLES, lease, number};
 use crate::open::{Options, damage_of, open, trouble};
 use loopwright_base::{
     error::{Error, Result},
@@ -349,7 +349,7 @@ pub fn runs(path: &Path) -> Result<Vec<Summary>> {
             let (holder, stop): (Option<String>, Option<String>) = (row.get(5)?, row.get(6)?);
             let state = match (&stop, holder) {
                 (Some(_), _) => "finished",
-                (None, Some(holder)) if hold::is_alive(path, &holder) => "running",
+                (None, Some(holder)) if lease::is_alive(path, &holder) => "running",
                 _ => "broken off",
             };
             Ok(Summary {
@@ -368,6 +368,6 @@ pub fn runs(path: &Path) -> Result<Vec<Summary>> {
         rows.collect()
     };
     // Whose process is gone is told by its lock: whether its file is there makes no difference.
-    hold::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    lease::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     found().map_err(|error| damage.unwrap_or_else(|| trouble(&error, &path.display().to_string())))
 }

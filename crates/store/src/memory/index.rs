@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 
 use super::{
-    apart::Apart,
-    dates, key_of,
+    answer_kind::Tells,
+    dates,
+    index_build::Apart,
+    key_of,
     kinds::{Kind, Trust},
-    tells::Tells,
 };
 use loopwright_lexicon::words;
 use loopwright_retrieve::bm25::idf;

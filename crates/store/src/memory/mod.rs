@@ -5,7 +5,7 @@
 //! process, nor is what was derived from it alone. Recall never fails for what a query holds, and never writes.
 
 pub mod after;
-mod apart;
+mod answer_kind;
 mod consolidate;
 mod dates;
 mod erase;
@@ -13,12 +13,12 @@ mod forget;
 mod graph;
 mod identity;
 mod index;
+mod index_build;
 mod inject;
 mod kinds;
 mod names;
 mod read;
 mod tables;
-mod tells;
 mod vectors;
 mod work;
 mod write;

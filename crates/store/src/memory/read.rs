@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use super::{
     Memory,
-    apart::apart,
+    answer_kind::Tells,
     dates::{self, Days},
     index::{Entry, Found, Index},
+    index_build::apart,
     key_of,
     kinds::{Hit, Kind, Query, Record, Trust},
     now,
-    tells::Tells,
     vectors::{HASHING, Vectors},
     write::{checksum, terms, unknown},
 };
