@@ -24,13 +24,13 @@ use loopwright_machine::{
     turn::RecalledHit,
 };
 use loopwright_store::{
-    audit::{self, Wanted},
+    audit::{self, EventFilter},
     memory::{
-        self, MAX_TEXT, Note, Query, RELATIONS, Relation, Rules, Shape, Trust,
+        self, InjectionLimits, MAX_TEXT, Note, Query, RELATIONS, Relation, Rules, Trust,
         after::{After, Thought, Turn, instructions},
     },
     open::Options,
-    work::{Job, Lost},
+    work::{Job, LostRun},
 };
 
 /// The memory in a file, until it is closed.
@@ -204,14 +204,16 @@ impl MemoryStore {
     /// The text for a model, and its hits as JSON.
     fn inject(&self, py: Python<'_>, query: &str, hits: usize, characters: usize) -> PyResult<(String, String)> {
         self.with(py, |memory| {
-            let injection = memory.inject(&parsed::<Query>("query", query)?, Shape { hits, characters })?;
+            let injection = memory.inject(&parsed::<Query>("query", query)?, InjectionLimits { hits, characters })?;
             Ok((injection.text, json(&injection.hits)?))
         })
     }
 
     /// What a run is given for a prompt: JSON with what is trusted, the rest, and the hits.
     fn recollect(&self, py: Python<'_>, query: &str, hits: usize, characters: usize) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.recollect(&parsed::<Query>("query", query)?, Shape { hits, characters })?))
+        self.with(py, |memory| {
+            json(&memory.recollect(&parsed::<Query>("query", query)?, InjectionLimits { hits, characters })?)
+        })
     }
 
     /// The memories that live, newest first, as JSON.
@@ -252,7 +254,7 @@ impl MemoryStore {
     /// without these, forgets that there was one. Whether that was done, and by nobody else before.
     fn settle_turn(&self, py: Python<'_>, lost: &str, text: Option<&str>) -> PyResult<bool> {
         self.with(py, |memory| {
-            let lost: Lost = parsed("turn", lost)?;
+            let lost: LostRun = parsed("turn", lost)?;
             let Some(text) = text else { return memory.settle_turn(&lost, None) };
             match turn_in(text, parsed("turn", &lost.about)?)? {
                 Some(turn) => memory.settle_turn(&lost, Some(&turn.cleaned())),
@@ -317,7 +319,7 @@ impl MemoryStore {
 
     /// What the audit holds, as JSON.
     fn audit(&self, py: Python<'_>, wanted: &str) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.audit(&parsed::<Wanted>("query", wanted)?)?))
+        self.with(py, |memory| json(&memory.audit(&parsed::<EventFilter>("query", wanted)?)?))
     }
 
     /// The episodes that are kept, newest first, as JSON.
@@ -371,7 +373,7 @@ impl MemoryStore {
 
     /// Forgets a memory; gives what went with it, as JSON.
     fn forget(&self, py: Python<'_>, id: i64, erase: bool) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.forget_telling(id, erase)?))
+        self.with(py, |memory| json(&memory.forget_with_report(id, erase)?))
     }
 
     /// Forgets a user and erases what was kept of that one; gives what went, as JSON.

@@ -17,7 +17,7 @@ use loopwright_machine::{
     journal::{self, Change, Continued, Journal, Saved},
     turn::RecalledHit,
 };
-use loopwright_store::journal::{self as store, Beside, Kept, RunPlace, Store, Telling};
+use loopwright_store::journal::{self as store, CommitHandle, RunPlace, RunSummary, SnapshotFile, Store};
 
 struct State {
     run: journal::Run,
@@ -27,7 +27,7 @@ struct State {
     recalled: Vec<RecalledHit>,
     file: Option<Arc<File>>,
     /// What is saved of a journal in a file.
-    beside: Option<Beside>,
+    beside: Option<SnapshotFile>,
     kept: Option<Vec<u8>>,
     stored: Option<RunPlace>,
     saving: Saving,
@@ -37,7 +37,7 @@ struct State {
 enum Sink {
     Nowhere,
     Memory,
-    File(Arc<File>, Beside),
+    File(Arc<File>, SnapshotFile),
     Store(RunPlace),
 }
 
@@ -130,7 +130,7 @@ impl Run {
         let system = |error: std::io::Error| errors::system(&error);
         let mut file = File::options().read(true).append(true).open(path).map_err(system)?;
         lock(&file, path)?;
-        if let Some((mut beside, continued, behind)) = py.detach(|| Beside::go_on(Path::new(path), &mut file)) {
+        if let Some((mut beside, continued, behind)) = py.detach(|| SnapshotFile::resume(Path::new(path), &mut file)) {
             if behind.last().is_some_and(|byte| *byte != b'\n') {
                 file.write_all(b"\n").map_err(system)?;
                 beside.written(b"\n");
@@ -153,7 +153,7 @@ impl Run {
         if damaged.is_some() {
             (file, place) = apart_from(path)?;
         }
-        let mut beside = Beside::new(Path::new(&place));
+        let mut beside = SnapshotFile::new(Path::new(&place));
         if let Some(whole) = damaged {
             let whole = text.get(..whole).unwrap_or_default().as_bytes();
             file.write_all(whole).map_err(system)?;
@@ -173,7 +173,7 @@ impl Run {
     /// and the run goes on in a new one beside it.
     #[staticmethod]
     fn resume_stored(py: Python<'_>, path: &str, name: &str) -> PyResult<(Self, Vec<machine::Command>, String)> {
-        let taken = py.detach(|| store::take_up(Path::new(path), name));
+        let taken = py.detach(|| store::resume_run(Path::new(path), name));
         let taken = taken.map_err(|error| errors::exception(&unwritten(error)))?;
         let (continued, place) = taken;
         let path = place.store().path().display().to_string();
@@ -250,7 +250,7 @@ impl Run {
         if let EventKind::Recalled { found: Ok(found), .. } = &event.0 {
             state.recalled.clone_from(&found.hits);
         }
-        let prompt = state.stored.as_ref().and_then(|_| Telling::prompt_of(&event.0));
+        let prompt = state.stored.as_ref().and_then(|_| RunSummary::prompt_of(&event.0));
         let step = |state: &mut State| {
             let at = Time::from_seconds(self.now());
             (at, state.run.step(Event { at, kind: event.0.clone() }))
@@ -296,7 +296,7 @@ impl Run {
         // A disk may take its time; whoever looks at the run meanwhile does not wait for it.
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let file = state.file.clone();
-        let kept = state.stored.as_ref().map(RunPlace::kept);
+        let kept = state.stored.as_ref().map(RunPlace::commit_handle);
         drop(state);
         if kept.is_some() {
             return self.until(py, kept, true);
@@ -397,7 +397,7 @@ impl Run {
     }
 
     /// Waits for the writer of the store, with nobody waiting for this thread.
-    fn until(&self, py: Python<'_>, kept: Option<Kept>, sync: bool) -> PyResult<()> {
+    fn until(&self, py: Python<'_>, kept: Option<CommitHandle>, sync: bool) -> PyResult<()> {
         let Some(kept) = kept else { return Ok(()) };
         py.detach(|| kept.wait(sync)).map_err(|error| {
             self.state.lock().unwrap_or_else(PoisonError::into_inner).broken();
@@ -414,7 +414,7 @@ impl Run {
     ) -> PyResult<(Self, Vec<machine::Command>)> {
         let continued = py.detach(begin).map_err(|error| errors::exception(&error))?;
         let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
-        let prompt = Telling::prompt_in(&continued.run.tree().history());
+        let prompt = RunSummary::prompt_in(&continued.run.tree().history());
         Self::continued(py, continued, sink(&config)?, prompt.as_deref())
     }
 
@@ -447,7 +447,7 @@ fn sink(
     keep: bool,
 ) -> PyResult<Sink> {
     Ok(match (journal, store) {
-        (Some(path), _) => Sink::File(create(path)?, Beside::new(Path::new(path))),
+        (Some(path), _) => Sink::File(create(path)?, SnapshotFile::new(Path::new(path))),
         (None, Some(path)) => {
             let model = config.clone().turn_mut().model.clone();
             let place = py.detach(|| Store::at(Path::new(path))?.begin(id, &model));
@@ -546,7 +546,7 @@ fn seeded(id: &str, config: &MachineConfig) -> MachineConfig {
 impl State {
     /// Writes down what is new. From the first failure on nothing more is written, so that the run can end in order.
     /// Gives what to wait for before the commands are carried out.
-    fn write(&mut self, commands: &[Command], prompt: Option<&str>) -> PyResult<Option<Kept>> {
+    fn write(&mut self, commands: &[Command], prompt: Option<&str>) -> PyResult<Option<CommitHandle>> {
         if self.file.is_none() && self.kept.is_none() && self.stored.is_none() {
             return Ok(None);
         }
@@ -565,7 +565,12 @@ impl State {
         })
     }
 
-    fn write_file(&mut self, mut file: &File, lines: &[u8], commands: &[Command]) -> std::io::Result<Option<Kept>> {
+    fn write_file(
+        &mut self,
+        mut file: &File,
+        lines: &[u8],
+        commands: &[Command],
+    ) -> std::io::Result<Option<CommitHandle>> {
         file.write_all(lines)?;
         if let Some(beside) = &mut self.beside {
             beside.written(lines);
@@ -583,7 +588,7 @@ impl State {
         lines: &[u8],
         commands: &[Command],
         prompt: Option<&str>,
-    ) -> Result<Option<Kept>, Error> {
+    ) -> Result<Option<CommitHandle>, Error> {
         let Some(place) = &mut self.stored else { return Ok(None) };
         place.append(lines)?;
         if let Some(prompt) = prompt {
@@ -605,7 +610,7 @@ impl State {
             place.save(saved)?;
         }
         // What follows may change the world: the journal has it first.
-        Ok(wait.then(|| place.kept()))
+        Ok(wait.then(|| place.commit_handle()))
     }
 
     fn broken(&mut self) {
@@ -695,7 +700,7 @@ pub(super) fn journal_delete(py: Python<'_>, path: &str, run: &str) -> PyResult<
 pub(super) fn journal_delete_file(path: &str) -> PyResult<()> {
     let file = File::options().read(true).write(true).open(path).map_err(|error| errors::system(&error))?;
     lock(&file, path)?;
-    Beside::new(Path::new(path)).end();
+    SnapshotFile::new(Path::new(path)).end();
     std::fs::remove_file(path).map_err(|error| errors::system(&error))
 }
 
@@ -713,7 +718,7 @@ pub(super) fn journal_close(py: Python<'_>, path: &str) {
 
 /// What runs of this process have handed over is there to be read.
 fn flush(path: &str) {
-    if let Some(store) = Store::opened(Path::new(path)) {
+    if let Some(store) = Store::open_store(Path::new(path)) {
         store.flush();
     }
 }

@@ -1,4 +1,4 @@
-//! Who writes a run: a process proves that it lives with a lock on a file of its own beside the store.
+//! Leases of runs: a process proves that it lives with a lock on a file of its own beside the store.
 //!
 //! The lock ends with the process, however that ends; nobody has to wait for a clock. Files of processes that are gone
 //! are swept away by whoever comes next.
@@ -15,20 +15,20 @@ use loopwright_base::error::{Error, Result};
 
 /// The runs that this process holds in one store.
 #[derive(Debug)]
-pub(super) struct Holder {
-    /// The store's path, and what the names of all files begin with.
+pub(super) struct LeaseHolder {
+    /// The store's path, with which the names of all lock files begin.
     beside: PathBuf,
     token: String,
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LeaseState {
     runs: HashSet<i64>,
     lock: Option<File>,
 }
 
-impl Holder {
+impl LeaseHolder {
     pub(super) fn new(store: &Path) -> Self {
         let random = RandomState::new().hash_one(store);
         let token = format!("{}-{random:016x}", std::process::id());
@@ -39,8 +39,8 @@ impl Holder {
         self.token.clone()
     }
 
-    /// Claims a run for this process, and for one run of it alone; gives the name to note down.
-    pub(super) fn take(&self, run: i64) -> Result<String> {
+    /// Claims a run for this process, and for one run of it alone; returns the name to record.
+    pub(super) fn acquire(&self, run: i64) -> Result<String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.lock.is_none() {
             sweep(&self.beside);
@@ -53,11 +53,11 @@ impl Holder {
         Ok(self.token.clone())
     }
 
-    pub(super) fn give_back(&self, run: i64) {
+    pub(super) fn release(&self, run: i64) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).runs.remove(&run);
     }
 
-    /// Whether the holder of a run still writes it.
+    /// Returns whether the holder of a run still writes it.
     pub(super) fn is_alive(&self, run: i64, token: &str) -> bool {
         if token == self.token {
             return self.state.lock().unwrap_or_else(PoisonError::into_inner).runs.contains(&run);
@@ -82,7 +82,7 @@ impl Holder {
     }
 }
 
-impl Drop for Holder {
+impl Drop for LeaseHolder {
     fn drop(&mut self) {
         if self.token.split('-').next() == Some(std::process::id().to_string().as_str()) {
             let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +94,7 @@ impl Drop for Holder {
     }
 }
 
-/// Whether the process that wrote `token` lives.
+/// Returns whether the process that wrote `token` lives.
 pub(super) fn is_alive(store: &Path, token: &str) -> bool {
     // A token is a name of ours; whatever else a file may say names no path.
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {

@@ -1,8 +1,9 @@
-//! What is saved of a long run whose journal is a file: a file beside it, `NAME.saved`, so that going on need not begin
+//! The snapshot of a long run whose journal is a file: a file beside it, `NAME.saved`, so that resuming need not begin
 //! at the first line.
 //!
-//! It counts only for a journal that begins, byte for byte, with what it was saved behind; whatever is wrong with it, all
-//! lines are read instead. It goes when the run has ended. Whoever keeps it holds the lock of the journal.
+//! A snapshot counts only for a journal that begins, byte for byte, with the lines it was saved behind; otherwise all
+//! lines are read instead. It is removed when the run has ended. The process that writes it holds the lock of the
+//! journal.
 
 use std::{
     fs::File,
@@ -15,68 +16,68 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
 use loopwright_machine::journal::{Continued, Journal, Saved, resume_saved};
 
-/// How the file begins: what does not begin so is somebody else's, and is left alone.
+/// The first bytes of a snapshot; a file that begins otherwise is somebody else's, and is left alone.
 const MAGIC: &[u8] = b"loopwright saved 1\n";
 /// Bytes of a journal that are read at once.
 const CHUNK: usize = 1 << 20;
 
-/// What stands before a piece of the history.
+/// The head of a piece of the history.
 #[derive(Serialize, Deserialize)]
 struct PieceHead {
     piece: usize,
 }
 
-/// What stands before the state, which is the last.
+/// The head of the state, which is last.
 #[derive(Serialize, Deserialize)]
 struct StateHead {
     state: usize,
     seq: u64,
     sum: u64,
-    /// Bytes of the journal up to here, and their hash.
+    /// Bytes of the journal up to the snapshot, and their hash.
     at: u64,
     all: u64,
 }
 
-/// The file beside a journal.
-pub struct Beside {
+/// The snapshot file of a journal.
+pub struct SnapshotFile {
     path: PathBuf,
     file: Option<File>,
-    /// Where the pieces end.
+    /// The end of the pieces in the file.
     pieces: u64,
-    /// Of the journal: its bytes so far, and their hash.
+    /// The bytes of the journal so far.
     at: u64,
-    /// In a place of its own: it asks for more alignment than objects of Python have.
+    /// The hash of the journal so far, in a place of its own: it asks for more alignment than objects of Python have.
     all: Box<Xxh3>,
-    /// Nothing is saved any more.
-    given_up: bool,
+    /// Snapshots are no longer written.
+    disabled: bool,
 }
 
-impl std::fmt::Debug for Beside {
+impl std::fmt::Debug for SnapshotFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Beside").field("path", &self.path).field("at", &self.at).finish_non_exhaustive()
     }
 }
 
-impl Beside {
-    /// For a journal at `path` that has nothing in it, or nothing that was saved.
+impl SnapshotFile {
+    /// A snapshot file for a journal at `path` that is empty, or has no snapshot.
     pub fn new(journal: &Path) -> Self {
         let mut path = journal.as_os_str().to_owned();
         path.push(".saved");
-        Self { path: PathBuf::from(path), file: None, pieces: 0, at: 0, all: Box::default(), given_up: false }
+        Self { path: PathBuf::from(path), file: None, pieces: 0, at: 0, all: Box::default(), disabled: false }
     }
 
-    /// Something was added to the journal.
+    /// Adds bytes of the journal to the hash.
     pub fn written(&mut self, bytes: &[u8]) {
         self.at += bytes.len() as u64;
         self.all.update(bytes);
     }
 
-    /// Keeps the run as it stands behind all that was written. What can't be kept has to be read from the journal: no
+    /// Saves the run as it stands behind all lines so far. A failure is ignored: the journal is read instead, and no
     /// run fails by it.
     pub fn save(&mut self, saved: &Saved) {
-        if !self.given_up && self.try_save(saved).is_err() {
+        if !self.disabled && self.try_save(saved).is_err() {
             self.end();
-            self.given_up = true;
+            self.disabled = true;
         }
     }
 
@@ -114,7 +115,7 @@ impl Beside {
         Ok(())
     }
 
-    /// The run needs it no more.
+    /// Removes the snapshot of a run that ended.
     pub fn end(&mut self) {
         let ours = match self.file.take() {
             Some(_) => true,
@@ -125,9 +126,9 @@ impl Beside {
         }
     }
 
-    /// Goes on from what was saved of the journal that `file` is, and gives the bytes that stand behind it; `None` where
-    /// nothing was, or it is not as it was written, or the journal is not.
-    pub fn go_on(journal: &Path, file: &mut File) -> Option<(Self, Continued, Vec<u8>)> {
+    /// Resumes from the snapshot of the journal that `file` is, and returns the bytes that stand behind it; `None`
+    /// where there is none, or it or the journal is not as it was written.
+    pub fn resume(journal: &Path, file: &mut File) -> Option<(Self, Continued, Vec<u8>)> {
         let mut beside = Self::new(journal);
         let mut kept = File::options().read(true).write(true).open(&beside.path).ok()?;
         let (head, state, pieces, end) = read(&mut kept)?;
@@ -140,7 +141,7 @@ impl Beside {
         Some((beside, continued, rest))
     }
 
-    /// Reads the journal up to where it was saved, which must be as it was; gives its first line, and what follows.
+    /// Reads the journal up to the snapshot, which must be as it was; returns its first line, and the rest.
     fn check(&mut self, file: &mut File, head: &StateHead) -> Option<(String, Vec<u8>)> {
         file.seek(SeekFrom::Start(0)).ok()?;
         let (mut first, mut whole) = (Vec::new(), false);
@@ -165,7 +166,7 @@ impl Beside {
     }
 }
 
-/// Whether a file is one of ours, or nothing yet.
+/// Returns whether a file is a snapshot, or empty.
 fn is_ours(file: &mut File) -> std::io::Result<bool> {
     let mut begins = Vec::with_capacity(MAGIC.len());
     file.seek(SeekFrom::Start(0))?;
@@ -173,7 +174,7 @@ fn is_ours(file: &mut File) -> std::io::Result<bool> {
     Ok(begins.is_empty() || begins == MAGIC)
 }
 
-/// What the file holds, and where its pieces end.
+/// The content of a snapshot, and the end of its pieces.
 fn read(file: &mut File) -> Option<(StateHead, String, Vec<String>, u64)> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;

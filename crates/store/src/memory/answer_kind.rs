@@ -1,13 +1,13 @@
-//! What a question wants to be told, a time or a number, and whether a text tells one.
+//! The kind of answer that a question asks for and a text holds: a time or a number.
 
-/// What kinds of answers a text holds, or a question asks for.
+/// The kinds of answers that a text holds, or a question asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tells {
+pub(super) struct AnswerKinds {
     time: bool,
     number: bool,
 }
 
-/// Words that say when.
+/// Words of time.
 const TIMES: [&str; 52] = [
     "ago",
     "april",
@@ -62,7 +62,7 @@ const TIMES: [&str; 52] = [
     "yesterday",
     "yet",
 ];
-/// Words that say how many.
+/// Words of quantity.
 const NUMBERS: [&str; 17] = [
     "couple", "dozen", "eight", "few", "five", "four", "half", "nine", "once", "one", "seven", "several", "six", "ten",
     "three", "twice", "two",
@@ -72,8 +72,8 @@ fn is_among(sorted: &[&str], word: &[u8]) -> bool {
     sorted.binary_search_by(|other| other.as_bytes().cmp(word)).is_ok()
 }
 
-impl Tells {
-    /// What a text tells.
+impl AnswerKinds {
+    /// The kinds of answers that a text holds.
     pub(super) fn of(text: &str) -> Self {
         let mut tells = Self::default();
         for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| (1..=10).contains(&word.len())) {
@@ -92,7 +92,7 @@ impl Tells {
         tells
     }
 
-    /// What a question asks for.
+    /// The kinds of answers that a question asks for.
     pub(super) fn asked(query: &str) -> Self {
         let mut words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let mut asked = Self::default();
@@ -109,7 +109,7 @@ impl Tells {
         asked
     }
 
-    /// Whether this holds what was asked for.
+    /// Returns whether a text holds the kind of answer that was asked for.
     pub(super) const fn answers(self, asked: Self) -> bool {
         (self.time && asked.time) || (self.number && asked.number)
     }
@@ -126,16 +126,16 @@ mod tests {
 
     #[test]
     fn times_and_numbers_answer_those_who_ask_for_them() {
-        let time = Tells { time: true, number: false };
-        let number = Tells { time: false, number: true };
-        assert_eq!(Tells::of("We met last Week!"), time);
-        assert_eq!(Tells::of("It has 3 rooms"), number);
-        assert_eq!(Tells::of("in 2023"), Tells { time: true, number: true });
-        assert_eq!(Tells::of("the someone often lasts"), Tells::default());
-        assert_eq!(Tells::asked("When did Ann leave?"), time);
-        assert_eq!(Tells::asked("How long, and how many?"), Tells { time: true, number: true });
-        assert_eq!(Tells::asked("How was it? Many came."), Tells::default());
-        assert!(time.answers(Tells { time: true, number: true }) && !time.answers(number));
-        assert_eq!(Tells::of(""), Tells::default());
+        let time = AnswerKinds { time: true, number: false };
+        let number = AnswerKinds { time: false, number: true };
+        assert_eq!(AnswerKinds::of("We met last Week!"), time);
+        assert_eq!(AnswerKinds::of("It has 3 rooms"), number);
+        assert_eq!(AnswerKinds::of("in 2023"), AnswerKinds { time: true, number: true });
+        assert_eq!(AnswerKinds::of("the someone often lasts"), AnswerKinds::default());
+        assert_eq!(AnswerKinds::asked("When did Ann leave?"), time);
+        assert_eq!(AnswerKinds::asked("How long, and how many?"), AnswerKinds { time: true, number: true });
+        assert_eq!(AnswerKinds::asked("How was it? Many came."), AnswerKinds::default());
+        assert!(time.answers(AnswerKinds { time: true, number: true }) && !time.answers(number));
+        assert_eq!(AnswerKinds::of(""), AnswerKinds::default());
     }
 }

@@ -1,23 +1,23 @@
-//! Texts taken apart into terms, many at a time: what opening a large memory takes longest for, so several threads do it.
+//! Term counts of many texts at once: most of the time of opening a large memory, so several threads do it.
 
 use std::{collections::HashMap, thread};
 
 use super::index::Index;
 use loopwright_lexicon::words;
 
-/// Fewer texts than this are taken apart by the thread that asks.
-const MANY: usize = 4_096;
-/// More threads than this help little: one of them puts all together.
-const MOST_THREADS: usize = 4;
+/// The number of texts below which the calling thread counts alone.
+const PARALLEL_FROM: usize = 4_096;
+/// Threads at most: more help little, as one of them joins the results.
+const MAX_THREADS: usize = 4;
 
-/// The terms of some texts, each with how often it stands there, by their numbers in an index.
-pub(super) struct Apart {
-    /// Where the terms of each text end.
+/// The terms of some texts, each with its frequency, by their numbers in an index.
+pub(super) struct TermCounts {
+    /// The end of each text's terms.
     ends: Vec<usize>,
     terms: Vec<(u32, f32)>,
 }
 
-impl Apart {
+impl TermCounts {
     /// The terms of the text at this place.
     pub(super) fn terms_of(&self, at: usize) -> &[(u32, f32)] {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
@@ -26,15 +26,15 @@ impl Apart {
     }
 }
 
-/// What one thread found: terms under numbers of its own.
+/// The result of one thread: terms under numbers of its own.
 #[derive(Default)]
-struct Part {
+struct PartialCounts {
     known: HashMap<Box<str>, u32>,
     ends: Vec<usize>,
     terms: Vec<(u32, f32)>,
 }
 
-impl Part {
+impl PartialCounts {
     fn of(texts: &[String]) -> Self {
         let mut part = Self::default();
         for text in texts {
@@ -73,26 +73,30 @@ impl Part {
     }
 }
 
-/// Takes texts apart; their terms get numbers in `index`.
-pub(super) fn apart(index: &mut Index, texts: &[String]) -> Apart {
-    let threads =
-        if texts.len() < MANY { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS) };
-    let parts: Vec<Part> = if threads < 2 {
-        vec![Part::of(texts)]
+/// Counts the terms of texts; they get numbers in `index`.
+pub(super) fn count_terms(index: &mut Index, texts: &[String]) -> TermCounts {
+    let threads = if texts.len() < PARALLEL_FROM {
+        1
+    } else {
+        thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
+    };
+    let parts: Vec<PartialCounts> = if threads < 2 {
+        vec![PartialCounts::of(texts)]
     } else {
         thread::scope(|scope| {
             let started: Vec<_> = texts
                 .chunks(texts.len().div_ceil(threads))
-                .map(|chunk| (chunk, thread::Builder::new().spawn_scoped(scope, || Part::of(chunk))))
+                .map(|chunk| (chunk, thread::Builder::new().spawn_scoped(scope, || PartialCounts::of(chunk))))
                 .collect();
             // Where no thread can be had, this one does it.
-            let finish = |(chunk, started): (&[String], std::io::Result<thread::ScopedJoinHandle<'_, Part>>)| {
-                started.ok().and_then(|handle| handle.join().ok()).unwrap_or_else(|| Part::of(chunk))
-            };
+            let finish =
+                |(chunk, started): (&[String], std::io::Result<thread::ScopedJoinHandle<'_, PartialCounts>>)| {
+                    started.ok().and_then(|handle| handle.join().ok()).unwrap_or_else(|| PartialCounts::of(chunk))
+                };
             started.into_iter().map(finish).collect()
         })
     };
-    let mut all = Apart { ends: Vec::with_capacity(texts.len()), terms: Vec::new() };
+    let mut all = TermCounts { ends: Vec::with_capacity(texts.len()), terms: Vec::new() };
     for part in parts {
         let mut named: Vec<(&str, u32)> = part.known.iter().map(|(term, &number)| (&**term, number)).collect();
         // In the order they were met: the same texts give the same index.
