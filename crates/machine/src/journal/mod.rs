@@ -9,7 +9,7 @@
 //! followed by lines that go on where it began.
 
 mod fork;
-mod part;
+mod diff;
 mod read;
 mod records;
 mod reopen;
@@ -31,7 +31,7 @@ use loopwright_base::{
 };
 
 pub use fork::{Change, fork};
-pub use part::{Parting, compare};
+pub use diff::{Parting, compare};
 pub use read::{Damage, Journal, Line};
 pub use reopen::reopen;
 pub use replay::{Divergence, Replay, replay, replay_under};
