@@ -20,7 +20,7 @@ use loopwright_base::{
 use loopwright_guard::sensitivity::without_secrets;
 use loopwright_machine::{
     Command, EventKind, Machine, Notice, Outcome, Tree,
-    journal::{Journal, Line},
+    journal::{Journal, JournalLine},
     turn::RecalledHit,
 };
 use loopwright_store::{
@@ -91,7 +91,7 @@ fn turn_in(text: &str, mut about: About) -> Result<Option<Turn>> {
     let Journal { machine, lines, .. } = Journal::read(text)?;
     let mut tree = Tree::new(machine);
     let (mut notices, mut recalled, mut last) = (Vec::new(), Vec::new(), 0.0);
-    for Line { event, .. } in lines {
+    for JournalLine { event, .. } in lines {
         last = event.at.seconds();
         if let EventKind::Recalled { found: Ok(found), .. } = &event.kind {
             recalled.clone_from(&found.hits);

@@ -14,7 +14,7 @@ use super::{convert, ended::Ended, errors, history, machine};
 use loopwright_base::{error::Error, json::Raw, request::History};
 use loopwright_machine::{
     Command, Event, EventKind, MachineConfig, Notice, Outcome, Time,
-    journal::{self, Change, Continued, Journal, Saved},
+    journal::{self, Change, Journal, ResumedRun, Snapshot},
     turn::RecalledHit,
 };
 use loopwright_store::journal::{self as store, CommitHandle, RunPlace, RunSummary, SnapshotFile, Store};
@@ -382,11 +382,11 @@ impl Run {
             Sink::Nowhere => {}
             Sink::Memory => kept = Some(Vec::new()),
             Sink::File(given, saved) => {
-                run.savable();
+                run.track_open();
                 (file, beside) = (Some(given), Some(saved));
             }
             Sink::Store(place) => {
-                run.savable();
+                run.track_open();
                 stored = Some(place);
             }
         }
@@ -408,7 +408,7 @@ impl Run {
     /// A run that begins as the one of a journal's `text` did, and writes to a sink of its own.
     fn forked(
         py: Python<'_>,
-        begin: impl FnOnce() -> loopwright_base::error::Result<Continued> + Send,
+        begin: impl FnOnce() -> loopwright_base::error::Result<ResumedRun> + Send,
         sink: impl FnOnce(&MachineConfig) -> PyResult<Sink>,
         text: &str,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
@@ -420,7 +420,7 @@ impl Run {
 
     fn continued(
         py: Python<'_>,
-        continued: Continued,
+        continued: ResumedRun,
         sink: Sink,
         prompt: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
@@ -621,7 +621,7 @@ impl State {
 
 impl Saving {
     /// The run, if it is to be saved now that so many bytes of lines came.
-    fn due(&mut self, run: &mut journal::Run, bytes: usize) -> Option<Saved> {
+    fn due(&mut self, run: &mut journal::Run, bytes: usize) -> Option<Snapshot> {
         self.since.0 += 1;
         self.since.1 += bytes;
         let compactions = run.tree().long_compactions();

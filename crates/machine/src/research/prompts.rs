@@ -1,4 +1,4 @@
-//! What models are told. Text of pages stands behind bars, and is data: nothing in it is an instruction.
+//! Prompts of a research. Text of pages stands behind bars, and is data: nothing in it is an instruction.
 
 use std::fmt::Write as _;
 
@@ -94,7 +94,13 @@ pub(super) fn passages(query: &str, topic: &Topic, chunks: &[Chunk], state: &Res
         let source = state.sources.get(chunk.source);
         let title = source.map_or("", |source| source.title.as_str());
         let url = source.map_or("", |source| source.url.as_str());
-        let _ = writeln!(text, "\n[{}] {} ({})", at + 1, super::plan::clean(title, 200), super::plan::clean(url, 300));
+        let _ = writeln!(
+            text,
+            "\n[{}] {} ({})",
+            at + 1,
+            super::plan::one_line(title, 200),
+            super::plan::one_line(url, 300)
+        );
         quote(&mut text, &chunk.text);
     }
     text

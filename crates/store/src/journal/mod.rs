@@ -24,7 +24,7 @@ use super::{
     open::{Options, Place, Tables, open, store_error},
 };
 use loopwright_base::error::{Error, Result};
-use loopwright_machine::journal::{Continued, Journal, Saved, resume};
+use loopwright_machine::journal::{Journal, ResumedRun, Snapshot, resume};
 
 pub use read::{END, ListedRun, RunSummary, StoredRun, find, read, runs};
 pub use snapshot_file::SnapshotFile;
@@ -88,9 +88,9 @@ impl CommitHandle {
     }
 }
 
-/// A run that is resumed.
+/// A run that this process has claimed, and its lines.
 #[derive(Debug)]
-struct ResumedRun {
+struct ClaimedRun {
     place: RunPlace,
     found: StoredRun,
 }
@@ -185,7 +185,7 @@ impl Store {
     }
 
     /// Resumes a run that broke off. A damaged one is not touched: its lines are returned instead.
-    fn resume_run(self: &Arc<Self>, name: &str) -> Result<Result<ResumedRun, Option<StoredRun>>> {
+    fn resume_run(self: &Arc<Self>, name: &str) -> Result<Result<ClaimedRun, Option<StoredRun>>> {
         let run = number(name);
         self.flush();
         for _ in 0..MAX_READS {
@@ -198,7 +198,7 @@ impl Store {
             let token = self.holder.acquire(run)?;
             if self.hold(run, &token, found.seq)? {
                 let place = RunPlace { store: Arc::clone(self), run, seq: found.seq + 1 };
-                return Ok(Ok(ResumedRun { place, found }));
+                return Ok(Ok(ClaimedRun { place, found }));
             }
             self.holder.release(run);
         }
@@ -339,7 +339,7 @@ impl RunPlace {
     }
 
     /// Saves a snapshot of the run.
-    pub fn save(&mut self, saved: Saved) -> Result<()> {
+    pub fn save(&mut self, saved: Snapshot) -> Result<()> {
         let hash = xxh3_64(saved.state.as_bytes());
         self.store.writer.push(self.run, WriteItem::Saved { run: self.run, saved, hash })
     }
@@ -369,13 +369,13 @@ impl Drop for RunPlace {
 
 /// Resumes a run of the store at `path`. A damaged store stays as it is: the lines before the damage are copied to a
 /// new store beside it, and the run goes on there.
-pub fn resume_run(path: &Path, name: &str) -> Result<(Continued, RunPlace)> {
+pub fn resume_run(path: &Path, name: &str) -> Result<(ResumedRun, RunPlace)> {
     let sound = match Store::at(path) {
         Ok(store) => store.resume_run(name)?,
         Err(error) if error.code == "damaged_store" => Err(None),
         Err(error) => return Err(error),
     };
-    if let Ok(ResumedRun { place, found }) = sound {
+    if let Ok(ClaimedRun { place, found }) = sound {
         let saved = found.state.is_some();
         return match found.restore() {
             Ok(continued) => Ok((continued, place)),
@@ -393,7 +393,7 @@ pub fn resume_run(path: &Path, name: &str) -> Result<(Continued, RunPlace)> {
     let store = recovery_store(path)?;
     store.import(&text)?;
     match store.resume_run(name)? {
-        Ok(ResumedRun { place, found }) => Ok((found.restore()?, place)),
+        Ok(ClaimedRun { place, found }) => Ok((found.restore()?, place)),
         Err(_) => Err(Error::internal("store_failed", "what was just written can't be read")),
     }
 }

@@ -15,7 +15,7 @@ use loopwright_base::{
 };
 use loopwright_machine::{
     EventKind, Outcome,
-    journal::{self, Continued, Journal, Piece, Saved},
+    journal::{self, HistoryPiece, Journal, ResumedRun, Snapshot},
 };
 
 /// A run in a list.
@@ -133,7 +133,7 @@ impl StoredRun {
     }
 
     /// Restores the machine, and the commands that wait for an answer.
-    pub fn restore(self) -> Result<Continued> {
+    pub fn restore(self) -> Result<ResumedRun> {
         match self.state {
             Some((state, pieces)) => journal::resume_saved(self.journal, &state, pieces),
             None => journal::resume(self.journal),
@@ -173,7 +173,7 @@ pub(super) fn read_run(connection: &Connection, store: &Path, name: &str, saved:
 }
 
 /// The newest snapshot that is as it was written, and stands where the journal says.
-fn saved_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Saved>> {
+fn saved_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Snapshot>> {
     let found = connection
         .query_row("SELECT seq, sum, hash, state FROM journal_saved WHERE run = ?1", [run], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, row.get::<_, Vec<u8>>(3)?))
@@ -189,7 +189,7 @@ fn saved_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Saved>
     if !line.ends_with(ends.as_bytes()) {
         return Ok(None);
     }
-    Ok(String::from_utf8(state).ok().map(|state| Saved { seq, sum, state, piece: Piece::default() }))
+    Ok(String::from_utf8(state).ok().map(|state| Snapshot { seq, sum, state, piece: HistoryPiece::default() }))
 }
 
 /// The pieces of a run's history. The digest in the snapshot tells whether they are as they were written.

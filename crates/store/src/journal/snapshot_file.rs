@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
-use loopwright_machine::journal::{Continued, Journal, Saved, resume_saved};
+use loopwright_machine::journal::{Journal, ResumedRun, Snapshot, resume_saved};
 
 /// The first bytes of a snapshot; a file that begins otherwise is somebody else's, and is left alone.
 const MAGIC: &[u8] = b"loopwright saved 1\n";
@@ -74,14 +74,14 @@ impl SnapshotFile {
 
     /// Saves the run as it stands behind all lines so far. A failure is ignored: the journal is read instead, and no
     /// run fails by it.
-    pub fn save(&mut self, saved: &Saved) {
+    pub fn save(&mut self, saved: &Snapshot) {
         if !self.disabled && self.try_save(saved).is_err() {
             self.end();
             self.disabled = true;
         }
     }
 
-    fn try_save(&mut self, saved: &Saved) -> std::io::Result<()> {
+    fn try_save(&mut self, saved: &Snapshot) -> std::io::Result<()> {
         let piece = &saved.piece;
         if self.file.is_none() {
             let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&self.path)?;
@@ -128,7 +128,7 @@ impl SnapshotFile {
 
     /// Resumes from the snapshot of the journal that `file` is, and returns the bytes that stand behind it; `None`
     /// where there is none, or it or the journal is not as it was written.
-    pub fn resume(journal: &Path, file: &mut File) -> Option<(Self, Continued, Vec<u8>)> {
+    pub fn resume(journal: &Path, file: &mut File) -> Option<(Self, ResumedRun, Vec<u8>)> {
         let mut beside = Self::new(journal);
         let mut kept = File::options().read(true).write(true).open(&beside.path).ok()?;
         let (head, state, pieces, end) = read(&mut kept)?;

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use crate::open::store_error;
 use loopwright_base::error::{Error, Result};
-use loopwright_machine::journal::Saved;
+use loopwright_machine::journal::Snapshot;
 
 /// How long something waits for company, while nobody waits for it: what is lost with the process then has had no
 /// effect.
@@ -35,7 +35,7 @@ pub(super) enum WriteItem {
     Line { run: i64, seq: u64, line: Vec<u8> },
     Prompt { run: i64, prompt: String },
     Ended { run: i64, stop: String, cost: Option<f64>, tokens: u64, ended: i64 },
-    Saved { run: i64, saved: Saved, hash: u64 },
+    Saved { run: i64, saved: Snapshot, hash: u64 },
     Released { run: i64, holder: String },
 }
 
