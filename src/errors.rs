@@ -2,18 +2,18 @@
 
 use pyo3::{exceptions::PyOSError, prelude::*, sync::PyOnceLock, types::PyType};
 
-use loopwright_base::error::{Error, Guilt};
+use loopwright_base::error::{Error, Fault};
 use loopwright_guard::sensitivity::redact;
 
 /// The class for a guilt, looked up once.
-fn class(py: Python<'_>, guilt: Guilt) -> PyResult<&Bound<'_, PyType>> {
+fn class(py: Python<'_>, guilt: Fault) -> PyResult<&Bound<'_, PyType>> {
     static CLASSES: [PyOnceLock<Py<PyType>>; 5] = [const { PyOnceLock::new() }; 5];
     let (slot, name) = match guilt {
-        Guilt::Usage => (&CLASSES[0], "UsageError"),
-        Guilt::Model => (&CLASSES[1], "ModelError"),
-        Guilt::Tool => (&CLASSES[2], "ToolError"),
-        Guilt::Provider => (&CLASSES[3], "ProviderError"),
-        Guilt::Internal => (&CLASSES[4], "InternalError"),
+        Fault::Usage => (&CLASSES[0], "UsageError"),
+        Fault::Model => (&CLASSES[1], "ModelError"),
+        Fault::Tool => (&CLASSES[2], "ToolError"),
+        Fault::Provider => (&CLASSES[3], "ProviderError"),
+        Fault::Internal => (&CLASSES[4], "InternalError"),
     };
     slot.import(py, "loopwright.errors", name)
 }

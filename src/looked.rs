@@ -53,7 +53,7 @@ pub(super) fn read<'py>(
     workers: &dyn Workers,
     siblings: impl FnOnce(usize) -> Vec<TokenCounter>,
 ) -> PyResult<Read> {
-    let many = workers.many();
+    let many = workers.count();
     if many == 1 {
         return Ok(Read { messages: reader.all(given)?, looked: None, siblings: Vec::new() });
     }

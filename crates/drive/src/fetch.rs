@@ -32,7 +32,7 @@ use super::{
     },
     stale_connection,
 };
-use loopwright_base::error::{Error, Failure, FailureKind, Guilt, Result};
+use loopwright_base::error::{Error, Failure, FailureKind, Fault, Result};
 
 /// Limits of one fetch: size, time, redirections, and the hosts that may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ pub async fn fetch_page(client: &Client, url: &str, options: &FetchOptions) -> R
 }
 
 fn fetch_error(code: &'static str, message: impl Into<String>) -> Error {
-    Error::new(Guilt::Tool, code, message)
+    Error::new(Fault::Tool, code, message)
 }
 
 /// The client for pages, whose failures are no mistakes of the user.

@@ -11,7 +11,7 @@ use ignore::Walk;
 use regex::{Regex, RegexBuilder};
 
 use super::gather::{UnreadableRules, entries_of};
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 use loopwright_retrieve::plain::decoded;
 
 /// The length of the longest pattern of paths that is accepted, in characters.
@@ -28,7 +28,7 @@ const SHOWN: usize = 300;
 const CHARACTER: usize = 4;
 
 fn invalid(message: String, hint: &str) -> Error {
-    Error::new(Guilt::Tool, "invalid_pattern", message).hint(hint)
+    Error::new(Fault::Tool, "invalid_pattern", message).hint(hint)
 }
 
 /// A pattern of paths: `*` and `?` and `[...]` stay within a name, `**` goes over folders, `{a,b}` is either, and `\`

@@ -534,7 +534,7 @@ mod tests {
         let folder = Scratch::new("empty", &[]);
         assert_eq!(folder.ask(&GatherLimits::default()), Gathered::default());
         let missing = gather_folder(&folder.0.join("none"), "cache", &[], &GatherLimits::default()).unwrap_err();
-        assert_eq!((missing.code.as_ref(), missing.guilt), ("folder_not_found", loopwright_base::error::Guilt::Usage));
+        assert_eq!((missing.code.as_ref(), missing.guilt), ("folder_not_found", loopwright_base::error::Fault::Usage));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
-    message::{Block, Extra, Media, Message, Role, Source, Wire},
+    message::{Block, Extra, Media, MediaSource, Message, Role, Wire},
     request::{History, Request},
 };
 
@@ -45,38 +45,38 @@ fn check(provider: &str, block: &Block) -> Result<(), Failure> {
 
 fn media_form(media: &Media) -> Cow<'static, str> {
     match &media.source {
-        Source::Base64 { media_type, .. } => format!("with bytes of {media_type}").into(),
-        Source::Text { .. } => "of text".into(),
-        Source::Url(_) => "at an address".into(),
-        Source::File(_) => "by the id of a file".into(),
+        MediaSource::Base64 { media_type, .. } => format!("with bytes of {media_type}").into(),
+        MediaSource::Text { .. } => "of text".into(),
+        MediaSource::Url(_) => "at an address".into(),
+        MediaSource::File(_) => "by the id of a file".into(),
     }
 }
 
 /// The hint for a picture that the provider does not take; `None` if it is taken.
-fn image(provider: &str, source: &Source) -> Option<&'static str> {
+fn image(provider: &str, source: &MediaSource) -> Option<&'static str> {
     const BYTES: &str = "give its bytes (Image.from_bytes, Image.from_path)";
     match (provider, source) {
         ("offline", _) => Some("it reads text alone; take another model"),
-        (_, Source::Text { .. }) => Some("give PNG, JPEG, GIF or WebP"),
+        (_, MediaSource::Text { .. }) => Some("give PNG, JPEG, GIF or WebP"),
         (
             "anthropic" | "openai" | "openai-chat" | "openai-responses" | "openrouter",
-            Source::Base64 { media_type, .. },
+            MediaSource::Base64 { media_type, .. },
         ) if !PICTURES.contains(&media_type.as_str()) => Some("give PNG, JPEG, GIF or WebP"),
-        ("ollama", Source::Url(_))
-        | ("openai-chat" | "openrouter" | "ollama" | "vllm" | "llamacpp", Source::File(_)) => Some(BYTES),
+        ("ollama", MediaSource::Url(_))
+        | ("openai-chat" | "openrouter" | "ollama" | "vllm" | "llamacpp", MediaSource::File(_)) => Some(BYTES),
         _ => None,
     }
 }
 
 /// The hint for a document that the provider does not take; `None` if it is taken.
-fn document(provider: &str, source: &Source) -> Option<&'static str> {
+fn document(provider: &str, source: &MediaSource) -> Option<&'static str> {
     const TEXT: &str = "give its text (Document.from_text)";
     match (provider, source) {
-        (_, Source::Text { .. }) => None,
-        ("anthropic", Source::Base64 { media_type, .. }) if media_type != "application/pdf" => {
+        (_, MediaSource::Text { .. }) => None,
+        ("anthropic", MediaSource::Base64 { media_type, .. }) if media_type != "application/pdf" => {
             Some("give a PDF, or its text (Document.from_text)")
         }
-        ("openai-chat", Source::Url(_)) | ("openrouter", Source::File(_)) => {
+        ("openai-chat", MediaSource::Url(_)) | ("openrouter", MediaSource::File(_)) => {
             Some("give its bytes (Document.from_bytes, Document.from_path)")
         }
         ("ollama" | "vllm" | "llamacpp" | "offline", _) => Some(TEXT),
@@ -116,7 +116,7 @@ pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option
     }
     let mut own = request.clone();
     if short_ids {
-        own.messages = own.messages.spoken("ids of mistral", with_short_ids);
+        own.messages = own.messages.in_dialect("ids of mistral", with_short_ids);
     }
     if inside {
         let mut messages = History::new();
@@ -124,7 +124,7 @@ pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option
             if at >= first && instructs(entry.message()) {
                 messages.push(Message { role: Role::User, ..Message::clone(entry.message()) });
             } else {
-                messages.share(Arc::clone(entry));
+                messages.push_entry(Arc::clone(entry));
             }
         }
         own.messages = messages;
@@ -207,7 +207,7 @@ mod tests {
         assert!(adapt_history("localhost:1", Wire::Anthropic, &request).is_none());
     }
 
-    fn media(source: Source) -> Media {
+    fn media(source: MediaSource) -> Media {
         Media { source, name: Some("a".into()), extra: None }
     }
 
@@ -219,9 +219,9 @@ mod tests {
 
     #[test]
     fn d47_each_provider_takes_what_it_takes() {
-        let bytes = |kind: &str| Source::Base64 { media_type: kind.into(), data: "eHg=".into() };
-        let (url, file) = (|| Source::Url("https://x.org/a".into()), || Source::File("f".into()));
-        let text = || Source::Text { media_type: "text/plain".into(), data: "x".into() };
+        let bytes = |kind: &str| MediaSource::Base64 { media_type: kind.into(), data: "eHg=".into() };
+        let (url, file) = (|| MediaSource::Url("https://x.org/a".into()), || MediaSource::File("f".into()));
+        let text = || MediaSource::Text { media_type: "text/plain".into(), data: "x".into() };
         for (provider, png, tiff, at, by_id) in [
             ("anthropic", true, false, true, true),
             ("openai-responses", true, false, true, true),

@@ -29,7 +29,7 @@ impl Default for Threads {
 }
 
 impl Workers for Threads {
-    fn many(&self) -> usize {
+    fn count(&self) -> usize {
         self.many
     }
 

@@ -17,7 +17,7 @@ use super::{
     http::Client,
     options::limit,
 };
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 
 /// A request to a web service.
 #[derive(Clone, Deserialize)]
@@ -72,13 +72,13 @@ pub struct WebAnswer {
 }
 
 fn call_error(code: &'static str, message: impl Into<String>) -> Error {
-    Error::new(Guilt::Provider, code, message)
+    Error::new(Fault::Provider, code, message)
 }
 
 /// Makes a request.
 pub async fn web_call(client: &Client, call: &WebCall) -> Result<WebAnswer> {
     match tokio::time::timeout(limit(call.timeout), send(client, call)).await {
-        Ok(outcome) => outcome.map_err(|error| Error { guilt: Guilt::Provider, ..error }),
+        Ok(outcome) => outcome.map_err(|error| Error { guilt: Fault::Provider, ..error }),
         Err(_) => Err(call_error("timeout", format!("no answer within {} s", call.timeout))),
     }
 }

@@ -384,8 +384,7 @@ pub enum Notice {
         /// Why, in words.
         reason: String,
     },
-    /// The history no longer fitted into the model's window: the request is made of less. Nothing of the history is
-    /// lost.
+    /// The request holds less than the history, which no longer fitted into the model's window and stays whole.
     Compacted {
         /// The number of the request that is made of less.
         round: u32,

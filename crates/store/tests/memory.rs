@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use loopwright_base::error::Guilt;
+use loopwright_base::error::Fault;
 use loopwright_store::{
     memory::{InjectionLimits, Kind, Memory, Note, Query, RELATIONS, Relation, Rules, Trust, hashed},
     open::Options,
@@ -580,7 +580,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
         (Note { importance: Some(1.5), ..Note::new("x") }, "invalid_value"),
     ] {
         let error = memory.remember_many(&[Note::new("good"), note]).unwrap_err();
-        assert_eq!((error.code.as_ref(), error.guilt), (code, Guilt::Usage));
+        assert_eq!((error.code.as_ref(), error.guilt), (code, Fault::Usage));
         assert!(error.message.starts_with("note 1: ") && error.hint.is_some(), "{error}");
     }
     assert_eq!(memory.stats().unwrap().live, 0, "all or nothing");
@@ -652,7 +652,7 @@ fn a_writer_that_waits_too_long_is_told_so() {
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = hasty.remember(&Note::new("x")).unwrap_err();
-    assert_eq!((error.code.as_ref(), error.guilt), ("store_busy", Guilt::Usage));
+    assert_eq!((error.code.as_ref(), error.guilt), ("store_busy", Fault::Usage));
     assert_eq!(texts(&hasty, "apples"), ["apples"], "readers wait for nobody");
     other.execute_batch("COMMIT").unwrap();
     hasty.remember(&Note::new("pears")).unwrap();

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 
 /// The ratio above which packed text is suspect; text is seldom packed better.
 const HONEST_RATIO: usize = 200;
@@ -101,7 +101,7 @@ impl Body {
             _ => {
                 let shown: String = encoding.chars().take(60).collect();
                 let message = format!("{host} sent its page packed as {shown:?}, which nobody asked for");
-                return Err(Error::new(Guilt::Tool, "unsupported_encoding", message));
+                return Err(Error::new(Fault::Tool, "unsupported_encoding", message));
             }
         };
         Ok(Self { unpack, received: 0, host: host.to_owned() })
@@ -166,13 +166,13 @@ impl Body {
         let kept = self.unpack.kept();
         if packed && kept.full && kept.bytes.len() / HONEST_RATIO > received {
             let message = format!("{} sent {received} bytes that unpack to more than {}", self.host, kept.most);
-            return Err(Error::new(Guilt::Tool, "compressed_bomb", message).hint("look for another page"));
+            return Err(Error::new(Fault::Tool, "compressed_bomb", message).hint("look for another page"));
         }
         Ok((std::mem::take(&mut kept.bytes), kept.full))
     }
 
     fn broken(&self, error: &io::Error) -> Error {
-        Error::new(Guilt::Tool, "invalid_body", format!("what {} sent can't be unpacked: {error}", self.host))
+        Error::new(Fault::Tool, "invalid_body", format!("what {} sent can't be unpacked: {error}", self.host))
     }
 }
 

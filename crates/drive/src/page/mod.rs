@@ -20,7 +20,7 @@ pub use lines::visible_lines;
 
 use self::tokens::Syntax;
 use super::fetch::Page;
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 use loopwright_lexicon::lines::Format;
 use loopwright_retrieve::passages::{Passage, SENTENCES, head as start, passages};
 
@@ -85,7 +85,7 @@ fn text_kind(content_type: &str) -> Option<&'static str> {
 }
 
 fn not_text(url: &str, what: &str) -> Error {
-    Error::new(Guilt::Tool, "not_text", format!("{url} is {what}, not text"))
+    Error::new(Fault::Tool, "not_text", format!("{url} is {what}, not text"))
         .hint("look for a page with the same content")
 }
 

@@ -13,7 +13,7 @@ use crate::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, command::sh
 use loopwright_base::{
     message::Message,
     request::History,
-    sources::{Source, one_bar, render_prompt},
+    sources::{Source, bar_line, render_prompt},
 };
 use loopwright_extract::extract_json;
 
@@ -105,13 +105,13 @@ impl GroundedMachine {
         }
         let attempt = self.outcome.attempts;
         emit(out, Notice::PhaseStarted { phase: "judge".to_owned(), attempt });
-        let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
+        let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", bar_line(line))).collect();
         let asked = render_prompt(&self.question, &self.found.sources, None);
         let tools: Vec<Source> = super::tool_sources(&self.history, self.config.turn.recall_name());
         let mut prompt = format!("{asked}\n\n");
         // Writing to a string does not fail.
         for tool in &tools {
-            let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
+            let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {}", bar_line(line))).collect();
             let _ = write!(prompt, "Result of {}:\n{}\n\n", tool.reference, lines.join("\n"));
         }
         let _ = write!(prompt, "Answer to judge:\n{}", quoted.join("\n"));

@@ -4,7 +4,7 @@
 
 use super::{ModelQuestion, ResearchMachine, Stage, StageWork, WorkAnswer, tools};
 use crate::{Command, Id, MachineConfig, Outcome, command::shorten, turn::TurnConfig};
-use loopwright_base::{error::Guilt, message::Message, request::History};
+use loopwright_base::{error::Fault, message::Message, request::History};
 
 impl ResearchMachine {
     /// Asks a model, as soon as there is room.
@@ -112,7 +112,7 @@ impl ResearchMachine {
                 self.queue.push_front(ask);
                 return self.send(out);
             }
-            if !self.answered && error.guilt != Guilt::Model {
+            if !self.answered && error.guilt != Fault::Model {
                 // The model has never been reached: that is no accident on the way.
                 return self.fail(error, out);
             }
