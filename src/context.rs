@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::{prelude::*, types::PyList};
 
 use super::{
+    drop_later::let_go,
     errors,
-    given::Reader,
-    let_go::let_go,
-    looked::{Read, read},
+    read_history::{Read, read},
+    read_messages::Reader,
     tokens::{TokenCounter as Counter, model_of},
     wire::named,
 };

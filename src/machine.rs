@@ -77,7 +77,7 @@ impl Event {
     /// `None` for an answer that needs its canonical form.
     #[staticmethod]
     fn answered(id: u64, answer: &Bound<'_, PyAny>, turn: usize) -> Option<Self> {
-        let response = Box::new(super::answered::response(answer, turn)?);
+        let response = Box::new(super::read_response::response(answer, turn)?);
         Some(Self(EventKind::Generated { id, response }))
     }
 
@@ -436,8 +436,8 @@ impl Command {
 
     /// The same, read member by member.
     #[getter]
-    fn ended(&self) -> Option<super::ended::Ended> {
-        super::ended::Ended::of(&self.0)
+    fn ended(&self) -> Option<super::outcome::Ended> {
+        super::outcome::Ended::of(&self.0)
     }
 
     /// How many memories a `recall` asks for at most, and how many characters of each.

@@ -10,7 +10,7 @@ use std::{
 
 use pyo3::{exceptions::PyOSError, prelude::*};
 
-use super::{convert, ended::Ended, errors, history, machine};
+use super::{convert, errors, history, machine, outcome::Ended};
 use loopwright_base::{error::Error, json::Raw, request::History};
 use loopwright_machine::{
     Command, Event, EventKind, MachineConfig, Notice, Outcome, Time,

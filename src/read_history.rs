@@ -12,7 +12,7 @@ use pyo3::{prelude::*, types::PyList};
 
 use super::{
     draft::{CHUNK, Draft},
-    given::Reader,
+    read_messages::Reader,
 };
 use loopwright_base::{message::Message, workers::Workers};
 use loopwright_context::{Looked, Looking, Policy, WORTH};
