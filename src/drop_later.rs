@@ -1,9 +1,9 @@
-//! Much memory that nobody needs any more: it is freed on a thread of its own, so that nobody waits for it.
+//! Dropping of large values on a thread of their own, so that nobody waits for it.
 
 use std::thread;
 
-/// Frees a value that holds nothing of Python.
-pub(super) fn let_go(value: impl Send + 'static) {
+/// Drops a value that holds nothing of Python.
+pub(super) fn drop_later(value: impl Send + 'static) {
     // Where no thread can begin, it is freed here.
     let _begun = thread::Builder::new().spawn(move || drop(value));
 }

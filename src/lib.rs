@@ -72,7 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<extract::CallFinished>()?;
     module.add_class::<extract::Markup>()?;
     module.add_class::<extract::Problem>()?;
-    module.add_class::<extract::Call>()?;
+    module.add_class::<extract::ExtractedCall>()?;
     module.add_class::<extract::Region>()?;
     module.add_class::<extract::Extraction>()?;
     module.add_class::<extract::ToolCallParser>()?;

@@ -64,10 +64,10 @@ fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("store_failed", error.to_string()))
 }
 
-/// What a turn has beside what its run knows.
+/// The data of a turn beside those that its run has.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct About {
+struct TurnData {
     run: String,
     session: Option<String>,
     user: Option<String>,
@@ -78,7 +78,7 @@ struct About {
 }
 
 /// The turn of a run that has ended.
-fn turn_of(run: &Run, about: About) -> Result<Turn> {
+fn turn_of(run: &Run, about: TurnData) -> Result<Turn> {
     run.told(|history, outcome, notices, recalled| {
         let outcome = outcome
             .ok_or_else(|| Error::usage("not_finished", "the run has not ended").hint("queue its work when it has"))?;
@@ -87,7 +87,7 @@ fn turn_of(run: &Run, about: About) -> Result<Turn> {
 }
 
 /// The turn of a run that has ended, from the lines of its journal; `None` if it has not.
-fn turn_in(text: &str, mut about: About) -> Result<Option<Turn>> {
+fn turn_in(text: &str, mut about: TurnData) -> Result<Option<Turn>> {
     let Journal { machine, lines, .. } = Journal::read(text)?;
     let mut tree = Tree::new(machine);
     let (mut notices, mut recalled, mut last) = (Vec::new(), Vec::new(), 0.0);
@@ -113,10 +113,10 @@ fn turn_from(
     outcome: &Outcome,
     notices: &[(f64, Notice)],
     recalled: &[RecalledHit],
-    about: About,
+    about: TurnData,
 ) -> Turn {
     let mut turn = Turn::of(history, outcome, about.prompt_at);
-    turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
+    turn.events = notices.iter().map(|(at, notice)| audit_event(about.started_at + at, notice)).collect();
     let detail = serde_json::json!({
         "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.whole_cost(),
         "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
@@ -140,17 +140,17 @@ fn turn_from(
     turn
 }
 
-/// What the audit keeps of a notice: what happened, without what was said.
-fn told_of(at: f64, notice: &Notice) -> audit::Event {
+/// The audit's event of a notice: what happened, without what was said.
+fn audit_event(at: f64, notice: &Notice) -> audit::Event {
     let mut value = serde_json::to_value(notice).unwrap_or_default();
     let mut kind = String::from("other");
     if let Some(members) = value.as_object_mut() {
         if let Some(serde_json::Value::String(name)) = members.remove("type") {
             kind = name;
         }
-        for said in ["input", "excerpt", "query", "evidence", "question", "goal", "saw", "output", "text", "span"] {
-            if let Some(serde_json::Value::String(text)) = members.remove(said) {
-                members.insert(format!("{said}_characters"), text.chars().count().into());
+        for key in ["input", "excerpt", "query", "evidence", "question", "goal", "saw", "output", "text", "span"] {
+            if let Some(serde_json::Value::String(text)) = members.remove(key) {
+                members.insert(format!("{key}_characters"), text.chars().count().into());
             }
         }
     }
@@ -250,8 +250,8 @@ impl MemoryStore {
         self.with(py, |memory| json(&memory.lost_turns()?))
     }
 
-    /// Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has ended;
-    /// without these, forgets that there was one. Whether that was done, and by nobody else before.
+    /// Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has
+    /// ended; without these, forgets that there was one. Whether that was done, and by nobody else before.
     fn settle_turn(&self, py: Python<'_>, lost: &str, text: Option<&str>) -> PyResult<bool> {
         self.with(py, |memory| {
             let lost: LostRun = parsed("turn", lost)?;

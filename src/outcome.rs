@@ -1,4 +1,4 @@
-//! How a run ended, for Python: read member by member, so that who asks for the answer alone pays for no more.
+//! The outcome of a run, for Python: read member by member, so that who asks for the answer alone pays for no more.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use loopwright_machine::{Command, Outcome};
 #[pyclass(frozen, mapping, module = "loopwright._core")]
 pub(super) struct Ended {
     command: Arc<Command>,
-    /// All of it, once some member was asked for that is more than a word or a number.
+    /// The whole outcome, once some member was asked for that is more than a word or a number.
     whole: PyOnceLock<Py<PyDict>>,
 }
 
 impl Ended {
-    /// The end that a command tells of, if it does.
+    /// The outcome of a command, if it is a `finish`.
     pub(super) fn of(command: &Arc<Command>) -> Option<Self> {
         matches!(**command, Command::Finish { .. }).then(|| Self { command: command.clone(), whole: PyOnceLock::new() })
     }
 
-    fn told(outcome: Outcome) -> Self {
+    fn from_outcome(outcome: Outcome) -> Self {
         Self { command: Arc::new(Command::Finish { outcome: Box::new(outcome) }), whole: PyOnceLock::new() }
     }
 
@@ -76,7 +76,7 @@ impl Ended {
                 "give the outcome of a `finish` command, unchanged",
             )
         })?;
-        Ok(Self::told(outcome))
+        Ok(Self::from_outcome(outcome))
     }
 
     /// Its sub-agents: name, path, call, task, messages and end of each. Messages are as they were written.
@@ -84,7 +84,7 @@ impl Ended {
     fn children(&self) -> Vec<(String, String, String, String, History, Self)> {
         let children = self.outcome().map(|outcome| outcome.children.as_slice()).unwrap_or_default();
         let told = children.iter().map(|child| {
-            let ended = Self::told((*child.outcome).clone());
+            let ended = Self::from_outcome((*child.outcome).clone());
             let messages = History(child.messages.clone());
             (child.name.clone(), child.path.clone(), child.call.clone(), child.task.clone(), messages, ended)
         });

@@ -1,7 +1,7 @@
-//! A long history looked at while it is read from Python.
+//! Reading of a long history from Python, with counting on other threads meanwhile.
 //!
-//! Only one thread may read Python's objects, and it is bound by memory; the others count what was read already. What
-//! comes out is the same as if all of it had been read first.
+//! Only one thread may read Python's objects, and it is bound by memory; the others count what was read already. The
+//! result is the same as if all of it had been read first.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -12,22 +12,22 @@ use pyo3::{prelude::*, types::PyList};
 
 use super::{
     draft::{CHUNK, Draft},
-    read_messages::Reader,
+    read_messages::MessageReader,
 };
 use loopwright_base::{message::Message, workers::Workers};
 use loopwright_context::{Looked, Looking, Policy, WORTH};
 use loopwright_tokens::TokenCounter;
 
-/// A history that was read, and what was seen of it where it is long.
-pub(super) struct Read {
+/// A history that was read, and its counts where it is long.
+pub(super) struct CountedHistory {
     pub(super) messages: Vec<Arc<Message>>,
     pub(super) looked: Option<Looked>,
-    /// Those who counted, and what they remember.
+    /// The counters that counted, with their caches.
     pub(super) siblings: Vec<TokenCounter>,
 }
 
-/// What several threads made of drafts.
-struct Making {
+/// The work that several threads share.
+struct SharedWork {
     looking: Looking,
     /// Messages, by the place of the first.
     made: Mutex<Vec<(usize, Vec<Arc<Message>>)>>,
@@ -35,9 +35,9 @@ struct Making {
     spent: Mutex<Vec<Draft>>,
 }
 
-impl Making {
+impl SharedWork {
     fn take(&self, first: usize, mut draft: Draft, count: &mut TokenCounter) {
-        let messages = draft.made();
+        let messages = draft.messages();
         self.looking.take(first, &messages, Some(count));
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push((first, messages));
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).push(draft);
@@ -45,17 +45,17 @@ impl Making {
 }
 
 /// Reads all messages; where there is much of them, as many threads as `workers` has count by what `siblings` gives.
-pub(super) fn read<'py>(
+pub(super) fn read_counting<'py>(
     py: Python<'py>,
-    reader: &Reader<'_, 'py>,
+    reader: &MessageReader<'_, 'py>,
     given: &Bound<'py, PyList>,
     policy: &Policy,
     workers: &dyn Workers,
     siblings: impl FnOnce(usize) -> Vec<TokenCounter>,
-) -> PyResult<Read> {
+) -> PyResult<CountedHistory> {
     let many = workers.count();
     if many == 1 {
-        return Ok(Read { messages: reader.all(given)?, looked: None, siblings: Vec::new() });
+        return Ok(CountedHistory { messages: reader.all(given)?, looked: None, siblings: Vec::new() });
     }
     let mut all = given.iter().enumerate();
     // What comes next; nothing where there is no more.
@@ -70,12 +70,12 @@ pub(super) fn read<'py>(
     let mut first: Vec<Draft> = Vec::new();
     while first.iter().map(Draft::weight).sum::<usize>() < WORTH {
         let Some(draft) = next()? else {
-            let messages = first.iter_mut().flat_map(Draft::made).collect();
-            return Ok(Read { messages, looked: None, siblings: Vec::new() });
+            let messages = first.iter_mut().flat_map(Draft::messages).collect();
+            return Ok(CountedHistory { messages, looked: None, siblings: Vec::new() });
         };
         first.push(draft);
     }
-    let making = Making {
+    let making = SharedWork {
         looking: Looking::new(given.len(), policy),
         made: Mutex::new(Vec::with_capacity(given.len() / CHUNK + 1)),
         spent: Mutex::default(),
@@ -123,10 +123,10 @@ pub(super) fn read<'py>(
         done
     });
     done?;
-    let Making { looking, made, spent } = making;
+    let SharedWork { looking, made, spent } = making;
     drop(spent);
     let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
     made.sort_unstable_by_key(|(first, _)| *first);
     let messages = made.into_iter().flat_map(|(_, messages)| messages).collect();
-    Ok(Read { messages, looked: Some(looking.finish()), siblings })
+    Ok(CountedHistory { messages, looked: Some(looking.finish()), siblings })
 }

@@ -1,4 +1,4 @@
-//! Histories as Python gives them: dicts of a wire, or the classes of `loopwright.messages`.
+//! Messages from Python: dicts of a wire, or the classes of `loopwright.messages`.
 //!
 //! What most messages are made of is read from the objects as they are. Anything else goes through JSON text, one
 //! message at a time, so that what is wrong with one is said of that one; both ways give the same message.
@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 use super::{
     context::decode,
-    draft::{CHUNK, Draft, Part, Words},
+    draft::{CHUNK, Draft, DraftPart, DraftText},
     errors,
 };
 use loopwright_base::{
@@ -33,8 +33,8 @@ use loopwright_base::{
 /// Arguments nested deeper go through Python's own JSON.
 const DEPTH: usize = 32;
 
-/// Reads messages of one shape.
-pub(super) struct Reader<'a, 'py> {
+/// A reader of messages of one shape.
+pub(super) struct MessageReader<'a, 'py> {
     /// The wire; our own form without.
     shape: Option<Wire>,
     classes: &'a Classes,
@@ -66,7 +66,7 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
     })
 }
 
-impl<'a, 'py> Reader<'a, 'py> {
+impl<'a, 'py> MessageReader<'a, 'py> {
     pub(super) fn new(shape: Option<Wire>, written: &'a Bound<'py, PyAny>) -> PyResult<Self> {
         Ok(Self { shape, classes: classes(written.py())?, written })
     }
@@ -78,10 +78,10 @@ impl<'a, 'py> Reader<'a, 'py> {
         for (at, message) in given.iter().enumerate() {
             self.add(&message, at, &mut draft)?;
             if draft.len() == CHUNK {
-                messages.append(&mut std::mem::replace(&mut draft, Draft::with_capacity(CHUNK)).made());
+                messages.append(&mut std::mem::replace(&mut draft, Draft::with_capacity(CHUNK)).messages());
             }
         }
-        messages.append(&mut draft.made());
+        messages.append(&mut draft.messages());
         Ok(messages)
     }
 
@@ -89,7 +89,7 @@ impl<'a, 'py> Reader<'a, 'py> {
     pub(super) fn one(&self, given: &Bound<'py, PyAny>, at: usize) -> PyResult<Arc<Message>> {
         let mut draft = Draft::default();
         self.add(given, at, &mut draft)?;
-        draft.made().pop().map_or_else(|| self.by_text(given, at).map(Arc::new), Ok)
+        draft.messages().pop().map_or_else(|| self.by_text(given, at).map(Arc::new), Ok)
     }
 
     /// Takes the message that stands at place `at` into a draft.
@@ -149,22 +149,22 @@ impl<'a, 'py> Reader<'a, 'py> {
         nothing(given, intern!(py, "extra"))?;
         if class.is(&self.classes.text) {
             let words = attribute(given, intern!(py, "text"), draft, any)?;
-            draft.push(Part::Text(words));
+            draft.push(DraftPart::Text(words));
         } else if class.is(&self.classes.tool_use) {
-            let part = Part::Use {
+            let part = DraftPart::Use {
                 id: attribute(given, intern!(py, "id"), draft, any)?,
                 name: attribute(given, intern!(py, "name"), draft, any)?,
                 input: attribute(given, intern!(py, "input_json"), draft, |text| {
                     is_bare(text) && serde_json::from_str::<&RawValue>(text).is_ok()
                 })?,
-                invalid: perhaps(given, intern!(py, "invalid"), draft)?,
+                invalid: optional_text(given, intern!(py, "invalid"), draft)?,
             };
             draft.push(part);
         } else if class.is(&self.classes.tool_result) {
             nothing(given, intern!(py, "failure"))?;
             let content = given.getattr(intern!(py, "content")).ok()?;
             let content = content.cast_exact::<PyTuple>().ok()?;
-            let part = Part::Result {
+            let part = DraftPart::Result {
                 id: attribute(given, intern!(py, "id"), draft, any)?,
                 name: Some(attribute(given, intern!(py, "name"), draft, any)?),
                 parts: content.len(),
@@ -179,10 +179,10 @@ impl<'a, 'py> Reader<'a, 'py> {
                 self.block(&part, draft)?;
             }
         } else if class.is(&self.classes.thinking) {
-            let part = Part::Thinking {
+            let part = DraftPart::Thinking {
                 text: attribute(given, intern!(py, "text"), draft, any)?,
-                signature: perhaps(given, intern!(py, "signature"), draft)?,
-                redacted: perhaps(given, intern!(py, "redacted"), draft)?,
+                signature: optional_text(given, intern!(py, "signature"), draft)?,
+                redacted: optional_text(given, intern!(py, "redacted"), draft)?,
                 from: None,
             };
             draft.push(part);
@@ -193,7 +193,7 @@ impl<'a, 'py> Reader<'a, 'py> {
     }
 }
 
-/// What of a message can only be of another shape, or is nothing that any provider takes.
+/// The part of a message that can only be of another shape, or is nothing that any provider takes.
 fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
     let shape = shape.filter(|shape| matches!(shape, Wire::Anthropic | Wire::OpenaiChat))?;
     let extra = message.extra.as_ref().map(|extra| &extra.fields);
@@ -229,7 +229,7 @@ fn foreign(shape: Option<Wire>, message: &Message) -> Option<String> {
     })
 }
 
-/// What only users show.
+/// A block that only users show.
 fn misplaced(shape: Wire, role: Role, block: &ProviderBlock) -> Option<String> {
     if shape == Wire::OpenaiChat && role != Role::User { shown_by_users(block) } else { None }
 }
@@ -243,7 +243,7 @@ fn only_users(kind: &str) -> String {
     format!("a part of it is {kind}, which only a user's message may hold")
 }
 
-/// What of a picture or document of Anthropic's is missing. Kinds of sources that nobody here knows are let be.
+/// The missing part of a picture or document of Anthropic's. Kinds of sources that nobody here knows are let be.
 fn sourceless(block: &ProviderBlock) -> Option<String> {
     let kind = block.kind();
     if !matches!(kind.as_str(), "image" | "document") {
@@ -265,7 +265,7 @@ fn sourceless(block: &ProviderBlock) -> Option<String> {
     Some(format!("the source of its {kind} block has no {key} that is text: {}", shown(&block.raw)))
 }
 
-/// What can be no part of a result.
+/// The reason why a block can be no part of a result.
 fn foreign_part(part: &ProviderBlock) -> Option<String> {
     if !part.raw.is_object() {
         return Some(format!("a part of its result is {}, and no dict", shown(&part.raw)));
@@ -315,12 +315,12 @@ fn nothing(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<()> {
     given.getattr(name).ok()?.is_none().then_some(())
 }
 
-/// Who speaks.
+/// The role of the author.
 fn role_of(value: &Bound<'_, PyAny>) -> Option<Role> {
     Role::named(value.cast::<PyString>().ok()?.to_str().ok()?)
 }
 
-/// Takes any text.
+/// Accepts any text.
 const fn any(_: &str) -> bool {
     true
 }
@@ -330,13 +330,13 @@ fn attribute(
     name: &Bound<'_, PyString>,
     draft: &mut Draft,
     fits: impl FnOnce(&str) -> bool,
-) -> Option<Words> {
+) -> Option<DraftText> {
     draft.words(given.getattr(name).ok()?, fits)
 }
 
-/// Text, or nothing.
+/// A text, or none.
 #[allow(clippy::option_option)] // no text where there is none, and what is neither
-fn perhaps(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, draft: &mut Draft) -> Option<Option<Words>> {
+fn optional_text(given: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, draft: &mut Draft) -> Option<Option<DraftText>> {
     let value = given.getattr(name).ok()?;
     if value.is_none() { Some(None) } else { draft.words(value, any).map(Some) }
 }
@@ -351,7 +351,7 @@ fn form(given: &Bound<'_, PyAny>) -> Option<Form> {
     }
 }
 
-/// Whether there is text with nothing around it.
+/// Returns whether there is text with nothing around it.
 fn is_bare(text: &str) -> bool {
     !text.is_empty() && text.trim().len() == text.len()
 }
@@ -365,7 +365,7 @@ fn text_of(
     key: &Bound<'_, PyString>,
     draft: &mut Draft,
     fits: impl FnOnce(&str) -> bool,
-) -> Option<Words> {
+) -> Option<DraftText> {
     draft.words(member(dict, key)?, fits)
 }
 
@@ -373,7 +373,7 @@ fn is(value: &Bound<'_, PyAny>, word: &str) -> bool {
     value.cast::<PyString>().is_ok_and(|text| text.to_str().is_ok_and(|text| text == word))
 }
 
-/// What stands where a message's content should, if that is neither text nor a list, which no provider takes.
+/// The value in place of a message's content, if that is neither text nor a list, which no provider takes.
 fn no_content(given: &Bound<'_, PyAny>) -> Option<String> {
     let content = member(given.cast::<PyDict>().ok()?, intern!(given.py(), "content"))?;
     let odd = content.is_instance_of::<PyBool>()
@@ -399,9 +399,9 @@ fn chat(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<(Role, Form)> {
             parts = usize::from(!text.is_empty());
             true
         })?;
-        draft.push(Part::Result { id, name: None, parts, form: Form::Auto, is_error: false });
+        draft.push(DraftPart::Result { id, name: None, parts, form: Form::Auto, is_error: false });
         if parts > 0 {
-            draft.push(Part::Text(words));
+            draft.push(DraftPart::Text(words));
         }
         return Some((Role::User, Form::Auto));
     }
@@ -412,7 +412,7 @@ fn chat(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<(Role, Form)> {
         }
     } else {
         let words = draft.words(content, |text| !text.is_empty())?;
-        draft.push(Part::Text(words));
+        draft.push(DraftPart::Text(words));
     }
     if members == 2 {
         return Some((role, Form::Auto));
@@ -432,7 +432,7 @@ fn chat(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<(Role, Form)> {
         if call.len() != 3 || function.len() != 2 || !is(&member(call, intern!(py, "type"))?, "function") {
             return None;
         }
-        let part = Part::Use {
+        let part = DraftPart::Use {
             id: text_of(call, intern!(py, "id"), draft, any)?,
             name: text_of(function, intern!(py, "name"), draft, |name| !name.is_empty())?,
             input: text_of(function, intern!(py, "arguments"), draft, is_bare)?,
@@ -466,7 +466,7 @@ fn anthropic(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<(Role, Form)
     let content = member(dict, intern!(py, "content"))?;
     let Ok(parts) = content.cast_exact::<PyList>() else {
         let words = draft.words(content, |text| !is_blank(text))?;
-        draft.push(Part::Text(words));
+        draft.push(DraftPart::Text(words));
         return Some((role, Form::Text));
     };
     if parts.is_empty() {
@@ -483,7 +483,7 @@ fn words_of(dict: &Bound<'_, PyDict>, draft: &mut Draft) -> Option<()> {
         return None;
     }
     let words = text_of(dict, intern!(dict.py(), "text"), draft, |text| !is_blank(text))?;
-    draft.push(Part::Text(words));
+    draft.push(DraftPart::Text(words));
     Some(())
 }
 
@@ -498,10 +498,10 @@ fn part_of(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<()> {
             if dict.len() != 4 || !input.is_exact_instance_of::<PyDict>() {
                 return None;
             }
-            let part = Part::Use {
+            let part = DraftPart::Use {
                 id: text_of(dict, intern!(py, "id"), draft, is_legal)?,
                 name: text_of(dict, intern!(py, "name"), draft, |name| !name.is_empty())?,
-                input: draft.json(&Plain { value: &input, depth: 0 })?,
+                input: draft.json(&PlainJson { value: &input, depth: 0 })?,
                 invalid: None,
             };
             draft.push(part);
@@ -519,11 +519,11 @@ fn part_of(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<()> {
             }
             let Ok(parts) = content.cast_exact::<PyList>() else {
                 let words = draft.words(content, any)?;
-                draft.push(Part::Result { id, name: None, parts: 1, form: Form::Text, is_error });
-                draft.push(Part::Text(words));
+                draft.push(DraftPart::Result { id, name: None, parts: 1, form: Form::Text, is_error });
+                draft.push(DraftPart::Text(words));
                 return Some(());
             };
-            draft.push(Part::Result { id, name: None, parts: parts.len(), form: Form::Parts, is_error });
+            draft.push(DraftPart::Result { id, name: None, parts: parts.len(), form: Form::Parts, is_error });
             for part in parts.iter() {
                 let dict = part.cast_exact::<PyDict>().ok()?;
                 if !is(&member(dict, intern!(py, "type"))?, "text") {
@@ -536,7 +536,7 @@ fn part_of(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<()> {
             if dict.len() != 3 {
                 return None;
             }
-            let part = Part::Thinking {
+            let part = DraftPart::Thinking {
                 text: text_of(dict, intern!(py, "thinking"), draft, any)?,
                 signature: Some(text_of(dict, intern!(py, "signature"), draft, |text| !text.is_empty())?),
                 redacted: None,
@@ -549,13 +549,13 @@ fn part_of(given: &Bound<'_, PyAny>, draft: &mut Draft) -> Option<()> {
     Some(())
 }
 
-/// Written as Python's own `json` would write it, without white space; what is not plain is an error.
-struct Plain<'a, 'py> {
+/// A serializer that writes as Python's own `json` would, without white space; an object that is not plain is an error.
+struct PlainJson<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,
 }
 
-impl Serialize for Plain<'_, '_> {
+impl Serialize for PlainJson<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let odd = || S::Error::custom("not plain");
         let Self { value, depth } = *self;
@@ -584,7 +584,7 @@ impl Serialize for Plain<'_, '_> {
         if let Ok(list) = value.cast_exact::<PyList>() {
             let mut out = serializer.serialize_seq(None)?;
             for each in list.iter() {
-                out.serialize_element(&Plain { value: &each, depth })?;
+                out.serialize_element(&PlainJson { value: &each, depth })?;
             }
             return out.end();
         }
@@ -592,7 +592,7 @@ impl Serialize for Plain<'_, '_> {
         let mut out = serializer.serialize_map(None)?;
         for (key, each) in dict.iter() {
             let key = key.cast_exact::<PyString>().map_err(|_| odd())?;
-            out.serialize_entry(key.to_str().map_err(|_| odd())?, &Plain { value: &each, depth })?;
+            out.serialize_entry(key.to_str().map_err(|_| odd())?, &PlainJson { value: &each, depth })?;
         }
         out.end()
     }

@@ -1,7 +1,7 @@
-//! What a model written in Python answered, taken as it is.
+//! Responses of models written in Python, read from their objects.
 //!
-//! Everything in an answer that is plain (exact text, numbers, dicts and lists) is read where it stands and comes to the
-//! very event that its canonical form would give; anything else is left to that form, with its errors.
+//! Everything in an answer that is plain (exact text, numbers, dicts and lists) is read where it stands and comes to
+//! the very event that its canonical form would give; anything else is left to that form, with its errors.
 
 use std::fmt::Write as _;
 
@@ -17,10 +17,10 @@ use loopwright_base::{
     request::Response,
 };
 
-/// Arguments may be nested so deeply; what is deeper goes the long way.
-const DEEPEST: usize = 32;
+/// The depth of arguments up to which they are read from objects; deeper ones go through JSON.
+const MAX_DEPTH: usize = 32;
 
-/// The response that a `loopwright.models.Response`, or text, says; `None` if not all of it is plain.
+/// The response in a `loopwright.models.Response`, or text; `None` if not all of it is plain.
 pub(super) fn response(answer: &Bound<'_, PyAny>, turn: usize) -> Option<Response> {
     let py = answer.py();
     let mut content = Vec::with_capacity(2);
@@ -93,7 +93,7 @@ fn count(value: &Bound<'_, PyAny>) -> Option<u64> {
 
 /// JSON as Python's own `json.dumps` writes it.
 fn write(value: &Bound<'_, PyAny>, json: &mut String, depth: usize) -> Option<()> {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return None;
     }
     if let Ok(text) = value.cast_exact::<PyString>() {

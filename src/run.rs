@@ -19,21 +19,21 @@ use loopwright_machine::{
 };
 use loopwright_store::journal::{self as store, CommitHandle, RunPlace, RunSummary, SnapshotFile, Store};
 
-struct State {
+struct RunInner {
     run: journal::Run,
-    /// What was told, and when, for whoever keeps it.
+    /// The notices, with their times, for whoever keeps them.
     notices: Option<Vec<(f64, Notice)>>,
-    /// What memory knew.
+    /// The memories that were recalled.
     recalled: Vec<RecalledHit>,
     file: Option<Arc<File>>,
-    /// What is saved of a journal in a file.
+    /// The snapshot of a journal in a file.
     beside: Option<SnapshotFile>,
     kept: Option<Vec<u8>>,
     stored: Option<RunPlace>,
-    saving: Saving,
+    saving: SaveSchedule,
 }
 
-/// Where the journal goes.
+/// The place of the journal.
 enum Sink {
     Nowhere,
     Memory,
@@ -41,9 +41,9 @@ enum Sink {
     Store(RunPlace),
 }
 
-/// When a run is saved.
+/// The counters that decide when a run is saved.
 #[derive(Default)]
-struct Saving {
+struct SaveSchedule {
     /// Events and bytes of lines since the last time, and the bytes that the state took.
     since: (u64, usize),
     saved: usize,
@@ -59,7 +59,7 @@ const BYTES_BETWEEN: usize = 256 << 10;
 /// A machine, its clock and its journal.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Run {
-    state: Mutex<State>,
+    state: Mutex<RunInner>,
     clock: Clock,
 }
 
@@ -251,13 +251,13 @@ impl Run {
             state.recalled.clone_from(&found.hits);
         }
         let prompt = state.stored.as_ref().and_then(|_| RunSummary::prompt_of(&event.0));
-        let step = |state: &mut State| {
+        let step = |state: &mut RunInner| {
             let at = Time::from_seconds(self.now());
             (at, state.run.step(Event { at, kind: event.0.clone() }))
         };
         let (at, commands) = if state.run.tree().may_take_long() {
-            // While it goes on, others may run. Whoever waits for the lock may hold what is let go here, so the lock goes
-            // before that is taken again.
+            // While it goes on, others may run. Whoever waits for the lock may hold what is let go here, so the lock
+            // goes before that is taken again.
             drop(state);
             let done = py.detach(|| step(&mut locked()));
             state = locked();
@@ -310,8 +310,8 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.seq()
     }
 
-    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the run's
-    /// own machine did.
+    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
+    /// run's own machine did.
     fn agent_of(&self, command: u64) -> Option<(String, String, String)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
@@ -390,8 +390,8 @@ impl Run {
                 stored = Some(place);
             }
         }
-        let saving = Saving::default();
-        let state = State { run, file, beside, kept, stored, saving, notices: None, recalled: Vec::new() };
+        let saving = SaveSchedule::default();
+        let state = RunInner { run, file, beside, kept, stored, saving, notices: None, recalled: Vec::new() };
         let state = Mutex::new(state);
         Self { state, clock: Clock::new(from) }
     }
@@ -428,7 +428,7 @@ impl Run {
         if let Some((saved, compactions)) = continued.saved {
             // What it goes on from need not be saved again before something has come to it.
             run.state.lock().unwrap_or_else(PoisonError::into_inner).saving =
-                Saving { saved, compactions, ..Saving::default() };
+                SaveSchedule { saved, compactions, ..SaveSchedule::default() };
         }
         // What a fork begins with is in its journal before anything of it is carried out.
         let kept = run.state.lock().unwrap_or_else(PoisonError::into_inner).write(&[Command::Persist], prompt)?;
@@ -458,7 +458,7 @@ fn sink(
     })
 }
 
-/// What keeps a file from being written, by name.
+/// The name of the error that keeps a file from being written.
 fn failed(error: &std::io::Error) -> Error {
     use std::io::ErrorKind as K;
     let (code, hint) = match error.kind() {
@@ -471,7 +471,7 @@ fn failed(error: &std::io::Error) -> Error {
     Error::usage(code, format!("the journal can't be written: {error}")).hint(hint)
 }
 
-/// The same trouble has the same name wherever the journal is.
+/// Maps an error to the name it has wherever the journal is.
 fn unwritten(mut error: Error) -> Error {
     let code = match error.code.as_ref() {
         "store_full" => "journal_full",
@@ -543,7 +543,7 @@ fn seeded(id: &str, config: &MachineConfig) -> MachineConfig {
     config
 }
 
-impl State {
+impl RunInner {
     /// Writes down what is new. From the first failure on nothing more is written, so that the run can end in order.
     /// Gives what to wait for before the commands are carried out.
     fn write(&mut self, commands: &[Command], prompt: Option<&str>) -> PyResult<Option<CommitHandle>> {
@@ -619,7 +619,7 @@ impl State {
     }
 }
 
-impl Saving {
+impl SaveSchedule {
     /// The run, if it is to be saved now that so many bytes of lines came.
     fn due(&mut self, run: &mut journal::Run, bytes: usize) -> Option<Snapshot> {
         self.since.0 += 1;
@@ -670,11 +670,11 @@ pub(super) fn journal_text(
 }
 
 /// Numbers of events, and commands as JSON.
-type Told = Vec<(u64, String)>;
+type EventIds = Vec<(u64, String)>;
 
 /// The run's name, its model, and what it told, from a journal's text: numbers of events, and commands as JSON.
 #[pyfunction]
-pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, Told)> {
+pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, EventIds)> {
     apart(py, || {
         let mut journal = Journal::read(text)?;
         let mut told = Vec::new();
@@ -716,7 +716,7 @@ pub(super) fn journal_close(py: Python<'_>, path: &str) {
     py.detach(|| Store::close(Path::new(path)));
 }
 
-/// What runs of this process have handed over is there to be read.
+/// Waits until everything that runs of this process have handed over is there to be read.
 fn flush(path: &str) {
     if let Some(store) = Store::open_store(Path::new(path)) {
         store.flush();
@@ -736,7 +736,8 @@ pub(super) fn compare_journals<'py>(py: Python<'py>, left: &str, right: &str) ->
     parting.map(|parting| convert::loads(py, Raw::of(&parting).text())).transpose()
 }
 
-/// The first line of a journal: the run's name, what whoever started it wrote, and the machine's configuration, as JSON.
+/// The first line of a journal: the run's name, what whoever started it wrote, and the machine's configuration, as
+/// JSON.
 #[pyfunction]
 pub(super) fn journal_head(text: &str) -> PyResult<(String, Option<String>, String)> {
     let journal = Journal::head(text).map_err(|error| errors::exception(&error))?;
