@@ -1,4 +1,4 @@
-"""How objects that hold what was said and done are shown: as dataclasses are, without secrets and personal data.
+"""The `repr()` of objects that hold what was said and done: as of dataclasses, without secrets and personal data.
 
 What a log, a debugger or a failing test prints is the `repr()`; the fields hold everything as it is.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from threading import local
 from typing import Any
 
-__all__ = ["brief", "shown_redacted"]
+__all__ = ["brief", "redacted_repr"]
 
 _under_way = local()
 
 
-def shown_redacted(*classes: type[Any]) -> None:
+def redacted_repr(*classes: type[Any]) -> None:
     """Takes secrets out of what `repr()` gives for these classes."""
     for each in classes:
         each.__repr__ = _redacted(each.__repr__)

@@ -1,4 +1,4 @@
-"""What memory takes and gives: notes, hits, where they come from, and what they are next to.
+"""Types of memory: notes, hits, their provenance, and neighbours in the graph.
 
 Plain frozen data; `Memory` makes it.
 """

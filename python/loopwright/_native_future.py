@@ -1,4 +1,4 @@
-"""What the compiled part finishes on its own threads, awaited on an event loop."""
+"""Futures of work that the compiled part does on its own threads, awaited on an event loop."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from ._core import Hub, WebTask
 
-__all__ = ["arrive"]
+__all__ = ["native_result"]
 
 
-async def arrive(start: Callable[[Hub, int], WebTask]) -> Any:
+async def native_result(start: Callable[[Hub, int], WebTask]) -> Any:
     """Starts something with a hub and a key, and gives what arrives under it. Cancelled with the task that waits."""
     arrived: asyncio.Future[Any] = running_loop().create_future()
 

@@ -1,4 +1,4 @@
-"""What code of somebody else's may raise: models, tools, hooks, sources, approvers.
+"""Exceptions of user code: models, tools, hooks, sources, approvers.
 
 `GeneratorExit` is among it, though it is no `Exception`: it has a meaning only where a generator or a coroutine is
 being closed, and in a function of a person's it is a failure like any other.

@@ -1,4 +1,4 @@
-"""Turns that were lost: the process died after the last event of their run, before they were queued.
+"""Orphaned turns: the process died after the last event of their run, before they were queued.
 
 A run with a journal is noted down in memory when it begins. Whoever comes next looks into the journals of those whose
 process is gone: what has ended is queued, once, and what broke off is left to whoever resumes it.
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._places import located
+from ._journal_paths import locate_journal
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _text(lost: dict[str, Any], ended: dict[str, set[str]]) -> str | None:
             "journal_not_found",
             "nothing can be taken from a run whose journal is gone",
         )
-    place = located(path, run)
+    place = locate_journal(path, run)
     if place.run is not None:
         if path not in ended:
             runs = json.loads(_core.journal_runs(path))

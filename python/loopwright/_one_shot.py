@@ -13,13 +13,13 @@ from .budget import Budget
 if TYPE_CHECKING:
     from .roles import Role
 
-__all__ = ["Asker"]
+__all__ = ["OneShotAgent"]
 
 _SECONDS = 30.0
 _TOKENS = 1_000
 
 
-class Asker(Agent[str]):
+class OneShotAgent(Agent[str]):
     """A model that is asked once for JSON of a schema."""
 
     def __init__(self, model: Role, role: Role, system: str, schema: str | None) -> None:

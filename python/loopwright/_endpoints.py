@@ -1,4 +1,4 @@
-"""Where the models of roles live that say nothing of it: where a model of the same provider lives already.
+"""Endpoints for models of roles that name none: that of a model of the same provider.
 
 So an agent behind a server of its own takes its roles there, with its key. One that says anything of a server, a key or
 headers is taken at its word, and no key goes to another provider.
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from .roles import Role
 
-__all__ = ["Home", "at_home", "home_of", "homed"]
+__all__ = ["ProviderEndpoint", "endpoint_of", "with_endpoint", "with_endpoints"]
 
 
 @dataclass(frozen=True)
-class Home:
-    """How a provider is reached."""
+class ProviderEndpoint:
+    """The address, key and headers of a provider."""
 
     provider: str
     base_url: str | None = None
@@ -27,15 +27,15 @@ class Home:
     headers: Mapping[str, str] | None = field(default=None, repr=False)
 
 
-def home_of(role: Role) -> list[Home]:
-    """How the provider of a role's own model is reached; empty where it has none."""
+def endpoint_of(role: Role) -> list[ProviderEndpoint]:
+    """The endpoint of a role's own model; empty where it has none."""
     if not isinstance(role.model, str) or ":" not in role.model:
         return []
-    return [Home(role.model.partition(":")[0], role.base_url, role.api_key, role.headers)]
+    return [ProviderEndpoint(role.model.partition(":")[0], role.base_url, role.api_key, role.headers)]
 
 
-def at_home(role: Role, homes: Sequence[Home]) -> Role:
-    """The role, reached like the first of `homes` that is of its provider, if it says nothing of it itself."""
+def with_endpoint(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
+    """The role with the first of `homes` that is of its provider, if it names no endpoint itself."""
     if not isinstance(role.model, str) or (role.base_url, role.api_key, role.headers) != (None, None, None):
         return role
     provider = role.model.partition(":")[0]
@@ -45,8 +45,8 @@ def at_home(role: Role, homes: Sequence[Home]) -> Role:
     return role
 
 
-def homed(role: Role, homes: Sequence[Home]) -> Role:
+def with_endpoints(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
     """The role with its whole chain, each model with its own address."""
     chain = [replace(each, fallback=()) for each in role._models(homes)]  # noqa: SLF001
-    own = at_home(role, homes)
+    own = with_endpoint(role, homes)
     return replace(own, fallback=chain[1:] if chain and chain[0] == replace(own, fallback=()) else chain)

@@ -1,4 +1,4 @@
-"""Numbers for events: the same while a run goes on and when its journal is read.
+"""Numbers of events: the same while a run goes on and when its journal is read.
 
 The number of an event is made of the journal's event that it belongs to, and of its place behind that: what a machine
 tells in one step comes first, in order, and pieces of answers and progress of tools come after. So numbers only grow,
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from .events import Event, UnknownEvent
     from .result import Named
 
-__all__ = ["PLACES", "Numbers", "told"]
+__all__ = ["PLACES", "EventIds", "events_of"]
 
 PLACES = 1 << 20
 """Numbers for each event of the journal. A number stays exact wherever JSON is read, for 8 billion events."""
 
 
-class Numbers:
+class EventIds:
     """Gives events their numbers, in the order in which they are told.
 
     What is told comes through here together with marks (plain ints): the number of the journal's event that was fed.
@@ -35,7 +35,7 @@ class Numbers:
         self._base = base
         self._next = base + after * PLACES
 
-    def follow(self, earlier: Numbers) -> None:
+    def follow(self, earlier: EventIds) -> None:
         """Begins behind those of another run, which the same people watch."""
         self._base = -(-earlier._next // PLACES) * PLACES
         self._next += self._base
@@ -55,13 +55,13 @@ class Numbers:
         return item
 
 
-def told(journal: str) -> list[Event | UnknownEvent]:
+def events_of(journal: str) -> list[Event | UnknownEvent]:
     """What a run told, from the lines of its journal."""
     from .result import Named, from_outcome
 
     run, model, found = _core.journal_told(journal)
     events: list[Event | UnknownEvent] = []
-    numbers = Numbers()
+    numbers = EventIds()
     noted: list[dict[str, Any]] = []
     for seq, text in found:
         numbers.of(seq)

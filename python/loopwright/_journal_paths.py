@@ -1,4 +1,4 @@
-"""Where a journal is: lines of text, a file of one run, or a store of many."""
+"""Places of journals: lines of text, a file of one run, or a store of many."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from . import _core
 from .errors import UsageError
 
-__all__ = ["Place", "is_store", "located", "project_store"]
+__all__ = ["JournalPath", "is_store", "locate_journal", "project_store"]
 
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
 
 
-class Place(NamedTuple):
+class JournalPath(NamedTuple):
     """A journal: `text`, or the `path` of a file, or of a store and the name of a `run` in it."""
 
     path: str | None = None
@@ -73,7 +73,7 @@ def project_store() -> str:
     return os.environ.get("LOOPWRIGHT_JOURNAL") or str(Path(".loopwright") / "journal.db")
 
 
-def located(journal: str | os.PathLike[str] | None, run: str | None = None) -> Place:
+def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = None) -> JournalPath:
     """The journal of a run that is there to be read.
 
     `journal` is text, the path of a file, a store or a folder of journals, and `run` the name of a run in it or the
@@ -84,30 +84,30 @@ def located(journal: str | os.PathLike[str] | None, run: str | None = None) -> P
         message = "the run kept no journal"
         raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
     if isinstance(journal, str) and "\n" in journal:
-        return Place(text=journal)
+        return JournalPath(text=journal)
     path = os.fspath(journal)
     if is_store(journal) or _holds_store(path):
         if not Path(path).exists():
             message = f"there is no journal {path!r}"
             raise UsageError(message, "journal_not_found", "give the path of a store that runs wrote to")
-        return Place(path, _core.journal_find(path, run))
+        return JournalPath(path, _core.journal_find(path, run))
     if Path(path).is_dir() and run is not None:
         return _in_folder(Path(path), run)
     if isinstance(journal, str) and run is None and os.sep not in path and not Path(path).exists():
         found = _by_name(path)
         if found is not None:
             return found
-    return Place(path)
+    return JournalPath(path)
 
 
-def _by_name(name: str) -> Place | None:
+def _by_name(name: str) -> JournalPath | None:
     """The run of the project that is called so."""
     if not name:
         return None
     store, folder = project_store(), Path(".loopwright") / "runs"
     if Path(store).is_file():
         try:
-            return Place(store, _core.journal_find(store, name))
+            return JournalPath(store, _core.journal_find(store, name))
         except UsageError as error:
             if error.code != "journal_not_found":
                 raise
@@ -120,11 +120,11 @@ def _by_name(name: str) -> Place | None:
     return None
 
 
-def _in_folder(folder: Path, name: str) -> Place:
+def _in_folder(folder: Path, name: str) -> JournalPath:
     matches = sorted(path for path in folder.glob("*.jsonl") if path.name.startswith(name)) if name else []
     exact = [path for path in matches if path.stem == name]
     if len(exact or matches) == 1:
-        return Place(str((exact or matches)[0]))
+        return JournalPath(str((exact or matches)[0]))
     if matches:
         message = f"{name!r} may be {', '.join(path.stem for path in matches[:5])}"
         raise UsageError(message, "ambiguous_run", "write more of the name")

@@ -1,4 +1,4 @@
-"""Passages of folders by what they mean: for grounded answers that are given an embedder."""
+"""Passages of folders by their meaning, for grounded answers that are given an embedder."""
 
 from __future__ import annotations
 
