@@ -104,7 +104,7 @@ pub enum EventKind {
         /// The hash of the arguments that were shown; an allow without the right one is a deny.
         hash: String,
         /// The decision.
-        decision: Decision,
+        decision: ApprovalDecision,
     },
     /// A search gave its sources.
     Found {
@@ -284,7 +284,7 @@ pub enum Interrupt {
 /// A decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// The call may run.
     Allow,
     /// The call may run, because of a decision that was kept from before: nobody was asked, and nothing is spent.

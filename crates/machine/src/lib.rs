@@ -44,7 +44,7 @@ pub use budget::{Budget, BudgetUsage, Complexity, Limit};
 pub use choice::{ChoiceConfig, ChoiceMode, ModelChoice};
 pub use command::Digest;
 pub use command::{Call, Command, Notice, PlannedCall, Purpose, Tally};
-pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
+pub use event::{ApprovalDecision, Event, EventKind, Interrupt, Time};
 pub use hook::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
 pub use outcome::{Acted, CallRecord, ChildRecord, IterationRecord, Outcome, PhaseRecord, Stop};
 pub use pause::{RUN_TRANSITIONS, RunState};

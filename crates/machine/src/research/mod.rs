@@ -41,8 +41,8 @@ pub use render::{html, markdown};
 pub use report::{CitedStatement, Paragraph, Reference, Report, Section, StopReport};
 use stage::{ModelQuestion, OpenPhase, Stage, StageWork, WorkAnswer};
 pub use state::{
-    Action, AskedQuery, Chunk, CycleRecord, Hypothesis, Plan, PlannedBy, Refusal, ResearchState, SearchHit, SourcePage,
-    Topic, UnkeptChunk, VERSION, Vector,
+    Action, AskedQuery, Chunk, CycleRecord, Hypothesis, PlannedBy, Refusal, ResearchPlan, ResearchState, SearchHit,
+    SourcePage, Topic, UnkeptChunk, VERSION, Vector,
 };
 pub use table::{TRANSITIONS, diagram, transitions};
 

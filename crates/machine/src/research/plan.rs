@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::state::{Action, Plan, PlannedBy, ResearchState};
+use super::state::{Action, PlannedBy, ResearchPlan, ResearchState};
 use crate::command::shorten;
 use loopwright_base::{json::Raw, request::OutputSchema};
 use loopwright_extract::extract_json;
@@ -30,9 +30,9 @@ const SHOWN_CRITIQUES: usize = 3;
 #[serde(rename_all = "snake_case")]
 pub enum PlanOutcome {
     /// The planner wants these actions.
-    Actions(Plan),
+    Actions(ResearchPlan),
     /// The planner says that nothing is left to do.
-    Finished(Plan),
+    Finished(ResearchPlan),
     /// The answer can't be read; the reason, in words for its author.
     Invalid(String),
 }
@@ -99,7 +99,7 @@ pub fn read_plan(answer: &str) -> PlanOutcome {
             Err(problem) => return PlanOutcome::Invalid(format!("action {}: {problem}", at + 1)),
         }
     }
-    let plan = Plan { critique, thought, plan, refused: Vec::new(), by: PlannedBy::Model };
+    let plan = ResearchPlan { critique, thought, plan, refused: Vec::new(), by: PlannedBy::Model };
     if plan.plan.is_empty() { PlanOutcome::Finished(plan) } else { PlanOutcome::Actions(plan) }
 }
 

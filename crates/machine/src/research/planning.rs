@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Action, ModelQuestion, Plan, PlanOutcome, PlannedBy, Refusal, ResearchMachine, Stage, StageWork, Topic, act,
-    hashing, plan, prompts, rules,
+    Action, ModelQuestion, PlanOutcome, PlannedBy, Refusal, ResearchMachine, ResearchPlan, Stage, StageWork, Topic,
+    act, hashing, plan, prompts, rules,
 };
 use crate::{Command, command::shorten};
 
@@ -136,12 +136,12 @@ impl ResearchMachine {
         }
     }
 
-    pub(super) fn remember(&mut self, plan: Plan) {
+    pub(super) fn remember(&mut self, plan: ResearchPlan) {
         if !plan.critique.is_empty() {
             self.state.critique_history.push(plan.critique.clone());
         }
         let refused = std::mem::take(&mut self.state.plan.refused);
-        self.state.plan = Plan { refused, ..plan };
+        self.state.plan = ResearchPlan { refused, ..plan };
     }
 
     /// Keeps the new actions of a plan; refuses the rest, with reasons that the next plan sees.
@@ -212,7 +212,7 @@ impl ResearchMachine {
             self.go("all refused", Stage::Planning, out);
             return self.plan(out);
         }
-        self.remember(Plan { plan: accepted.clone(), ..plan });
+        self.remember(ResearchPlan { plan: accepted.clone(), ..plan });
         let output = serde_json::json!({
             "outcome": "actions", "by": self.state.plan.by, "critique": self.state.plan.critique,
             "actions": accepted, "refused": self.state.plan.refused,

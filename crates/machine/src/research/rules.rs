@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{
     check::Statement,
     hashing::{cosine, hash_vector},
-    state::{Action, Chunk, Plan, PlannedBy, ResearchState, Topic},
+    state::{Action, Chunk, PlannedBy, ResearchPlan, ResearchState, Topic},
 };
 use crate::command::shorten;
 use loopwright_base::sources::Source;
@@ -294,7 +294,7 @@ pub(super) struct RulePlanInput<'a> {
 
 /// A plan: the topics that are covered least, with words that have not been asked for. Without any such words nothing
 /// is left to do, and the plan is empty.
-pub(super) fn plan(given: &RulePlanInput<'_>, repeats: impl Fn(&str, &[String]) -> bool) -> Plan {
+pub(super) fn plan(given: &RulePlanInput<'_>, repeats: impl Fn(&str, &[String]) -> bool) -> ResearchPlan {
     let state = given.state;
     let mut topics: Vec<(f32, &Topic)> = state
         .outline
@@ -364,7 +364,7 @@ pub(super) fn plan(given: &RulePlanInput<'_>, repeats: impl Fn(&str, &[String]) 
         None => "There is no outline.".to_owned(),
     };
     let thought = "By rules: search for the topics that are covered least, with words that have not been asked for.";
-    Plan { critique, thought: thought.to_owned(), plan, refused: Vec::new(), by: PlannedBy::Rules }
+    ResearchPlan { critique, thought: thought.to_owned(), plan, refused: Vec::new(), by: PlannedBy::Rules }
 }
 
 /// Quotes that answer the question most directly: pairs of a passage's place and a sentence.

@@ -139,7 +139,7 @@ pub enum PlannedBy {
 
 /// The plan of a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct ResearchPlan {
     /// The critique of the cycle before.
     pub critique: String,
     /// The reasoning: for logs, never shown as fact.
@@ -302,7 +302,7 @@ pub struct ResearchState {
     /// The topics of the report.
     pub outline: Vec<Topic>,
     /// The plan of this cycle.
-    pub plan: Plan,
+    pub plan: ResearchPlan,
     /// The critiques of earlier plans.
     pub critique_history: Vec<String>,
     /// The information gain of each cycle.
