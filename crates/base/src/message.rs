@@ -591,7 +591,7 @@ pub struct Usage {
     /// Tokens of `input` that were read from the provider's cache.
     #[serde(default)]
     pub cache_read: u64,
-    /// Of `input`: written to the provider's cache.
+    /// Tokens of `input` that were written to the provider's cache.
     #[serde(default)]
     pub cache_write: u64,
     /// Tokens of `output` that are reasoning.

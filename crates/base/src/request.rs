@@ -236,7 +236,7 @@ pub enum Tool {
 /// A client-side tool, as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionTool {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The description, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]

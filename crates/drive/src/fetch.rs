@@ -42,7 +42,7 @@ pub struct FetchOptions {
     pub max_bytes: usize,
     /// Seconds for all of it, redirections included.
     pub timeout: f64,
-    /// How often a redirection is followed.
+    /// Redirections that are followed at most.
     pub max_redirects: usize,
     /// Hosts of this machine and of private networks may be asked; link-local addresses and the metadata services of
     /// clouds never are.

@@ -59,7 +59,7 @@ const USAGE_PATIENCE: Duration = Duration::from_secs(2);
 /// A call that failed.
 #[derive(Clone, Debug)]
 pub struct CallFailure {
-    /// What went wrong.
+    /// The failure.
     pub failure: Failure,
     /// Text, reasoning or a tool use was handed out before the failure: a repetition would be seen.
     pub visible: bool,

@@ -58,7 +58,7 @@ mod tls;
 pub mod web_call;
 pub mod wire_server;
 
-/// What the queue is made of; a model checker puts its own in its place.
+/// The parts of the queue; a model checker puts its own in their place.
 mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 }

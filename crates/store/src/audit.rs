@@ -99,7 +99,7 @@ fn is_legal(name: &str) -> bool {
 pub struct Event {
     /// The time, in seconds since 1970.
     pub at: f64,
-    /// One of [`TYPES`].
+    /// The type, one of [`TYPES`].
     #[serde(rename = "type")]
     pub kind: String,
     /// Details as JSON text.
@@ -130,7 +130,7 @@ pub struct RecordedEvent {
     pub turn: Option<String>,
     /// The user.
     pub user: Option<String>,
-    /// One of [`TYPES`].
+    /// The type, one of [`TYPES`].
     #[serde(rename = "type")]
     pub kind: String,
     /// Details as JSON text.

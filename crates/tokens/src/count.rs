@@ -91,11 +91,11 @@ pub(super) struct Sum {
     mix: Mix,
     /// Tokens of the provider that are guessed: pictures and documents.
     pub(super) guessed: f64,
-    /// What sources that shall be cited add once.
+    /// Tokens that cited sources add once.
     cited: f64,
     /// Tokens of tools and schemas as they are given, less those of how they are written into a request.
     fewer: f64,
-    /// How far that may be off.
+    /// The margin of those tokens.
     spare: f64,
 }
 
@@ -111,7 +111,7 @@ impl Sum {
         self.unsure(4.0 + share * written + 0.25 * (given - written).abs());
     }
 
-    /// So many tokens may be more than there are.
+    /// Tokens that may be counted too many.
     pub(super) const fn unsure(&mut self, tokens: f64) {
         self.spare += tokens;
     }
@@ -131,9 +131,9 @@ impl std::ops::AddAssign for Sum {
 #[derive(Clone, Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
-    /// What is known of the model beforehand, …
+    /// The rates before anything is reported.
     prior: Rates,
-    /// … and by now, once something was reported.
+    /// The ratios that were learned, once something was reported.
     learned: Option<LearnedRatios>,
     rates: Rates,
     pub(super) anchors: Anchors,

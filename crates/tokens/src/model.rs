@@ -21,17 +21,17 @@ pub struct Tokenizer {
     pub per_result: f64,
     /// Tokens that a message costs beside its content.
     pub per_message: f64,
-    /// What the provider writes into a request with tools, and into one in which a tool has to be used.
+    /// Tokens that the provider writes into a request with tools, and into one in which a tool has to be used.
     pub(super) instructions: [f64; 2],
-    /// What stands at the beginning of every request, about.
+    /// Tokens at the beginning of every request, about.
     pub(super) opening: f64,
-    /// How pictures are counted.
+    /// The rule of pictures.
     pub(super) pictures: PictureRule,
-    /// Whether requests cost what Anthropic adds to them.
+    /// Requests cost the tokens that Anthropic adds.
     pub(super) anthropic: bool,
 }
 
-/// How pictures are counted.
+/// The rule by which pictures are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PictureRule {
     /// Tiles of 512 pixels.
@@ -57,7 +57,7 @@ impl Tokenizer {
         }
     }
 
-    /// Whether a count of text is exact.
+    /// Returns whether a count of text is exact.
     pub fn is_exact(&self) -> bool {
         self.margins.iter().all(|margin| *margin == 0.0)
     }
@@ -86,8 +86,8 @@ impl Tokenizer {
         }
     }
 
-    /// For a model's name, with or without what stands before it (`openai:`, `openrouter/anthropic/`). Every name has
-    /// an answer; of a model that nothing is known about, the margin is wide.
+    /// The tokenizer of a model, by its name with or without a prefix (`openai:`, `openrouter/anthropic/`). Every name
+    /// has an answer; of a model that nothing is known about, the margin is wide.
     pub fn for_model(model: &str) -> Self {
         let model = model.to_ascii_lowercase();
         // Tuned models carry the name of what they were made from.

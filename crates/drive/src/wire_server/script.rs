@@ -34,13 +34,13 @@ impl Script {
         Self { by_turn: true, ..Self::of(replies) }
     }
 
-    /// One reply for ever.
+    /// A script of one reply for ever.
     pub fn always(reply: Reply) -> Self {
         Self { repeat_last: true, ..Self::of([reply]) }
     }
 }
 
-/// One reply.
+/// A reply of the script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reply {
@@ -194,7 +194,7 @@ pub enum Fault {
     },
     /// A redirection.
     Redirect {
-        /// Where to.
+        /// The address.
         location: String,
     },
     /// The connection is reset after that many events.

@@ -17,11 +17,10 @@ use crate::open::store_error;
 use loopwright_base::error::{Error, Result};
 use loopwright_machine::journal::Snapshot;
 
-/// How long something waits for company, while nobody waits for it: what is lost with the process then has had no
+/// The time that an item waits for others, while nobody waits for it: what is lost with the process then has had no
 /// effect.
 const BATCH_DELAY: Duration = Duration::from_millis(2);
-/// So often it looks whether something has come before it has to be woken: waking it for each line costs more than
-/// writing that.
+/// Polls of the queue before the thread has to be woken: waking it for each line costs more than writing that.
 const POLLS: u32 = 25;
 /// Bytes that may wait to be written.
 const MAX_WAITING: usize = 64 << 20;
@@ -56,7 +55,8 @@ struct WriteQueue {
     /// The time at which the first item came.
     oldest: Option<Instant>,
     bytes: usize,
-    /// Of the last item that was handed over, counted from 1; those that are committed, and on the disk.
+    /// The number of the last item that was handed over, counted from 1; below, those of the last committed and the
+    /// last synced one.
     pushed: u64,
     committed: u64,
     synced: u64,

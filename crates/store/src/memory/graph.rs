@@ -39,7 +39,7 @@ const FARTHEST: usize = 4;
 pub struct Relation<'a> {
     /// The subject, an entity.
     pub subject: &'a str,
-    /// One of [`RELATIONS`].
+    /// The kind, one of [`RELATIONS`].
     pub relation: &'a str,
     /// The object, an entity.
     pub object: &'a str,

@@ -19,7 +19,7 @@ use loopwright_retrieve::bm25::idf;
 
 /// Different terms of a query that count at most, the rarest.
 const MAX_QUERY_TERMS: usize = 64;
-/// No neighbour.
+/// The number that stands for no neighbour.
 const NONE: u32 = u32::MAX;
 /// Weights of the terms of the first, second, … turn before.
 const WEIGHTS_BEFORE: [f32; 4] = [0.5, 0.3, 0.2, 0.1];

@@ -97,7 +97,7 @@ pub struct Note {
     /// The people and things it is about; without any, the names in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entities: Option<Vec<String>>,
-    /// Where it comes from: a file, a page, a message.
+    /// The source: a file, a page, a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The trust; that of the memories it is derived from may lower it.

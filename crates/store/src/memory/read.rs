@@ -77,7 +77,7 @@ pub struct Stats {
     pub live: usize,
     /// Forgotten ones.
     pub forgotten: usize,
-    /// Those merged into others.
+    /// Memories that were merged into others.
     pub merged: usize,
     /// Relations between entities.
     pub relations: usize,

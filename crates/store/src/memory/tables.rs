@@ -2,7 +2,7 @@
 
 use crate::open::Tables;
 
-/// What [`open`](crate::open::open) brings up to date.
+/// The tables of memory, which [`open`](crate::open::open) brings up to date.
 pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD, FOURTH], reads_from: 2 };
 
 /// `revision` grows with every change, so that each process reads what others changed since it last looked.
