@@ -21,18 +21,18 @@ fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
     })
 }
 
-fn raised<T>(outcome: loopwright_base::error::Result<T>) -> PyResult<T> {
+fn or_raise<T>(outcome: loopwright_base::error::Result<T>) -> PyResult<T> {
     outcome.map_err(|error| errors::exception(&error))
 }
 
-/// Values, and who owns them.
-enum Values {
+/// Values of vectors, lent by Python or owned.
+enum VectorValues {
     Own(Vec<f32>),
-    /// In an array that [`Given`] keeps alive: address and number.
+    /// Values in an array that [`PyVectors`] keeps alive: address and number.
     Lent(usize, usize),
 }
 
-impl Values {
+impl VectorValues {
     fn get(&self) -> &[f32] {
         match self {
             Self::Own(values) => values,
@@ -51,18 +51,18 @@ impl Values {
 }
 
 enum Shape {
-    Matrix { values: Values, count: usize, width: usize },
-    Rows(Vec<Values>),
+    Matrix { values: VectorValues, count: usize, width: usize },
+    Rows(Vec<VectorValues>),
 }
 
-/// Vectors as they were given.
-struct Given {
+/// Vectors from Python.
+struct PyVectors {
     shape: Shape,
     /// Arrays that are read in place.
     _kept: Vec<Py<PyAny>>,
 }
 
-impl Rows for Given {
+impl Rows for PyVectors {
     fn count(&self) -> usize {
         match &self.shape {
             Shape::Matrix { count, .. } => *count,
@@ -72,7 +72,7 @@ impl Rows for Given {
 
     fn row(&self, at: usize) -> &[f32] {
         match &self.shape {
-            Shape::Rows(rows) => rows.get(at).map_or(&[], Values::get),
+            Shape::Rows(rows) => rows.get(at).map_or(&[], VectorValues::get),
             Shape::Matrix { values, count, width } => {
                 let start = at.saturating_mul(*width);
                 match values.get().get(start..start.saturating_add(*width)) {
@@ -84,7 +84,7 @@ impl Rows for Given {
     }
 }
 
-/// `NumPy`, if somebody loaded it.
+/// `NumPy`, if it is loaded.
 fn numpy(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
     static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let modules =
@@ -97,7 +97,7 @@ fn array<'py>(
     numpy: &Bound<'py, PyAny>,
     value: &Bound<'py, PyAny>,
     kept: &mut Vec<Py<PyAny>>,
-) -> PyResult<Option<(Values, Vec<usize>)>> {
+) -> PyResult<Option<(VectorValues, Vec<usize>)>> {
     let class = numpy.getattr("ndarray")?;
     if !value.is_instance(&class)? {
         return Ok(None);
@@ -143,7 +143,7 @@ fn array<'py>(
         return Err(errors::usage("invalid_value", "the array is too large", "give fewer vectors at once"));
     };
     kept.push(owner.unbind());
-    Ok(Some((Values::Lent(address, count), shape)))
+    Ok(Some((VectorValues::Lent(address, count), shape)))
 }
 
 fn one_vector<'py>(
@@ -151,7 +151,7 @@ fn one_vector<'py>(
     value: &Bound<'py, PyAny>,
     name: &str,
     kept: &mut Vec<Py<PyAny>>,
-) -> PyResult<Values> {
+) -> PyResult<VectorValues> {
     if let Some(numpy) = numpy
         && let Some((values, shape)) = array(numpy, value, kept)?
     {
@@ -161,22 +161,22 @@ fn one_vector<'py>(
         }
         return Ok(values);
     }
-    value.extract::<Vec<f32>>().map(Values::Own).map_err(|error| {
+    value.extract::<Vec<f32>>().map(VectorValues::Own).map_err(|error| {
         let message = format!("{name} holds what is no vector of numbers: {}", error.value(value.py()));
         errors::usage("invalid_value", message, "give numbers, all of the same count")
     })
 }
 
 /// Vectors: an array of two dimensions; bytes of native 32-bit floats with their number; a list of vectors.
-fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
+fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PyVectors> {
     let numpy = numpy(value.py())?;
     let mut kept = Vec::new();
     if let Some(numpy) = &numpy
         && let Some((values, shape)) = array(numpy, value, &mut kept)?
     {
         return match shape[..] {
-            [count, width] => Ok(Given { shape: Shape::Matrix { values, count, width }, _kept: kept }),
-            [0] => Ok(Given { shape: Shape::Rows(Vec::new()), _kept: kept }),
+            [count, width] => Ok(PyVectors { shape: Shape::Matrix { values, count, width }, _kept: kept }),
+            [0] => Ok(PyVectors { shape: Shape::Rows(Vec::new()), _kept: kept }),
             _ => {
                 let message = format!("{name} is an array of {} dimensions, not of 2", shape.len());
                 Err(errors::usage("ragged", message, "give one vector in each row"))
@@ -196,8 +196,8 @@ fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
                 "give whole 32-bit floats, four bytes each",
             ));
         }
-        raised(Matrix::new(&values, count, width).map(|_| ()))?;
-        return Ok(Given { shape: Shape::Matrix { values: Values::Own(values), count, width }, _kept: kept });
+        or_raise(Matrix::new(&values, count, width).map(|_| ()))?;
+        return Ok(PyVectors { shape: Shape::Matrix { values: VectorValues::Own(values), count, width }, _kept: kept });
     }
     let list = match value.cast::<PyList>() {
         Ok(list) => list.clone(),
@@ -210,9 +210,9 @@ fn given(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Given> {
             )
         })?,
     };
-    let rows: PyResult<Vec<Values>> =
+    let rows: PyResult<Vec<VectorValues>> =
         list.iter().map(|row| one_vector(numpy.as_ref(), &row, name, &mut kept)).collect();
-    Ok(Given { shape: Shape::Rows(rows?), _kept: kept })
+    Ok(PyVectors { shape: Shape::Rows(rows?), _kept: kept })
 }
 
 /// Chunk, topic, score, relevance, novelty.
@@ -229,7 +229,7 @@ pub(super) fn analysis_select(
 ) -> PyResult<Vec<Selected>> {
     let policy: SelectPolicy = parsed(policy, "policy")?;
     let (hyde, chunks, kept) = (given(hyde, "hyde")?, given(chunks, "chunks")?, given(kept, "kept")?);
-    let chosen = raised(py.detach(|| analysis::select(&hyde, &chunks, &kept, &policy)))?;
+    let chosen = or_raise(py.detach(|| analysis::select(&hyde, &chunks, &kept, &policy)))?;
     Ok(chosen.iter().map(|one| (one.chunk, one.topic, one.score, one.relevance, one.novelty)).collect())
 }
 
@@ -241,7 +241,7 @@ pub(super) fn analysis_coverage(
     chunks: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<f32>> {
     let (topics, chunks) = (given(topics, "topics")?, given(chunks, "chunks")?);
-    raised(py.detach(|| analysis::coverage(&topics, &chunks)))
+    or_raise(py.detach(|| analysis::coverage(&topics, &chunks)))
 }
 
 /// How much coverage changed, over the names that both have.
@@ -273,7 +273,7 @@ pub(super) fn analysis_enough(
     claims: Option<usize>,
 ) -> PyResult<Option<(&'static str, &'static str)>> {
     let policy: StopPolicy = parsed(policy, "policy")?;
-    raised(policy.epsilon())?;
+    or_raise(policy.epsilon())?;
     Ok(analysis::enough(&history, &policy, accepted, claims).map(|rule| (rule.name(), rule.words())))
 }
 
@@ -290,7 +290,7 @@ pub(super) fn analysis_latent(
 ) -> PyResult<Vec<Cluster>> {
     let policy: LatentPolicy = parsed(policy, "policy")?;
     let (chunks, outline) = (given(chunks, "chunks")?, given(outline, "outline")?);
-    let found = raised(py.detach(|| analysis::latent(&chunks, &outline, &policy)))?;
+    let found = or_raise(py.detach(|| analysis::latent(&chunks, &outline, &policy)))?;
     Ok(found.into_iter().map(|one| (one.members, one.centre, one.topic, one.similarity, one.novel)).collect())
 }
 
@@ -304,7 +304,7 @@ pub(super) fn analysis_nearest(
     let mut kept = Vec::new();
     let to = one_vector(numpy(py)?.as_ref(), to, "to", &mut kept)?;
     let rows = given(rows, "rows")?;
-    raised(py.detach(|| analysis::nearest(to.get(), &rows)))
+    or_raise(py.detach(|| analysis::nearest(to.get(), &rows)))
 }
 
 /// The places of the vectors that will do.
@@ -320,7 +320,7 @@ pub(super) fn analysis_usable(py: Python<'_>, rows: &Bound<'_, PyAny>, width: Op
 pub(super) fn analysis_cut(cut: &str, background: Option<&Background>, difference: bool) -> PyResult<f32> {
     let cut: Cut = parsed(cut, "threshold")?;
     let background = background.map(|background| &background.0);
-    raised(if difference { cut.width(background) } else { cut.at(background) })
+    or_raise(if difference { cut.width(background) } else { cut.at(background) })
 }
 
 /// How alike two texts are that have nothing to do with each other.
@@ -334,7 +334,7 @@ impl Background {
     #[pyo3(signature = (mean, deviation, pairs=0))]
     fn new(mean: f32, deviation: f32, pairs: usize) -> PyResult<Self> {
         let background = analysis::Background { mean, deviation, pairs };
-        raised(background.check())?;
+        or_raise(background.check())?;
         Ok(Self(background))
     }
 
@@ -342,7 +342,7 @@ impl Background {
     #[staticmethod]
     fn measure(py: Python<'_>, vectors: &Bound<'_, PyAny>) -> PyResult<Self> {
         let vectors = given(vectors, "vectors")?;
-        raised(py.detach(|| analysis::Background::measure(&vectors))).map(Self)
+        or_raise(py.detach(|| analysis::Background::measure(&vectors))).map(Self)
     }
 
     /// The mean cosine of two texts.

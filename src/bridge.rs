@@ -30,19 +30,19 @@ use loopwright_drive::{
     endpoint::{self, EndpointOptions},
     gather,
     http::{CallFailure, Timeouts},
+    in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
     queue::{Queue, Wake},
     repeats::ask_until_repeated,
-    under_way::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
     web_call::{WebAnswer, WebCall},
 };
 use loopwright_machine::{Command, EventKind, Purpose};
 use loopwright_retrieve::gather::{Document, Gathered};
 
-/// One end of a pipe, until it is closed: a hub may be kept long after its last run, by a traceback for one. Neither end
-/// ever blocks.
-struct End<T>(Mutex<Option<T>>);
+/// One end of a pipe, until it is closed: a hub may be kept long after its last run, by a traceback for one. Neither
+/// end ever blocks.
+struct PipeEnd<T>(Mutex<Option<T>>);
 
-impl<T> End<T> {
+impl<T> PipeEnd<T> {
     fn lock(&self) -> MutexGuard<'_, Option<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,7 +53,7 @@ impl<T> End<T> {
 }
 
 /// Wakes an event loop by a byte in a pipe, which costs less than half of what a socket does.
-impl Wake for End<pipe::Sender> {
+impl Wake for PipeEnd<pipe::Sender> {
     fn wake(&self) {
         if let Some(pipe) = &mut *self.lock() {
             // A full pipe means that a wake-up is already waiting there.
@@ -62,22 +62,22 @@ impl Wake for End<pipe::Sender> {
     }
 }
 
-enum Item {
+enum HubItem {
     Event(EventKind),
     Deltas(Vec<Delta>),
-    /// Those of the command with this number.
+    /// Deltas of the command with this number.
     Apart(u64, Vec<Delta>),
     Page(web::Read),
     Answer(loopwright_base::error::Result<WebAnswer>),
 }
 
-type Inbox = Arc<Queue<(u64, Item), End<pipe::Sender>>>;
+type Inbox = Arc<Queue<(u64, HubItem), PipeEnd<pipe::Sender>>>;
 
-/// Where the results of calls arrive.
+/// The queue in which results of calls arrive.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Hub {
     inbox: Inbox,
-    reader: End<pipe::Receiver>,
+    reader: PipeEnd<pipe::Receiver>,
 }
 
 #[pymethods]
@@ -88,7 +88,7 @@ impl Hub {
     fn new(wakes: bool) -> PyResult<Self> {
         let (writer, reader) =
             if wakes { pipe::new().map(|(writer, reader)| (Some(writer), Some(reader)))? } else { (None, None) };
-        Ok(Self { inbox: Arc::new(Queue::new(End(Mutex::new(writer)))), reader: End(Mutex::new(reader)) })
+        Ok(Self { inbox: Arc::new(Queue::new(PipeEnd(Mutex::new(writer)))), reader: PipeEnd(Mutex::new(reader)) })
     }
 
     /// The file descriptor to watch; -1 without one.
@@ -108,13 +108,13 @@ impl Hub {
         let mut out = Vec::with_capacity(items.len());
         for (key, item) in items {
             match item {
-                Item::Event(kind) => out.push((key, Bound::new(py, machine::Event(kind))?.into_any())),
-                Item::Deltas(deltas) => out.push((key, PyList::new(py, delta_objects(py, deltas)?)?.into_any())),
-                Item::Apart(id, deltas) => {
+                HubItem::Event(kind) => out.push((key, Bound::new(py, machine::Event(kind))?.into_any())),
+                HubItem::Deltas(deltas) => out.push((key, PyList::new(py, delta_objects(py, deltas)?)?.into_any())),
+                HubItem::Apart(id, deltas) => {
                     out.push((key, (id, delta_objects(py, deltas)?).into_pyobject(py)?.into_any()));
                 }
-                Item::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
-                Item::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
+                HubItem::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
+                HubItem::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
             }
         }
         Ok(out)
@@ -128,7 +128,7 @@ impl Hub {
 
     /// Wakes whoever waits, without anything having arrived.
     fn poke(&self) {
-        self.inbox.push((0, Item::Deltas(Vec::new())));
+        self.inbox.push((0, HubItem::Deltas(Vec::new())));
     }
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
@@ -157,7 +157,7 @@ impl Hub {
         let handle = runtime::handle(py)?;
         // Asked for here: a process that is forked meanwhile never inherits the lock that guards it.
         let client = runtime::client(py)?;
-        let shown = show.then(Shown::default);
+        let shown = show.then(PartialReply::default);
         let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
         let seen = shown.clone();
         let work = async move {
@@ -177,8 +177,8 @@ impl Hub {
             let other = (request.model != *endpoint.model).then(|| endpoint.inner.for_model(&request.model));
             let there = other.as_ref().unwrap_or(&endpoint.inner);
             let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
-            let answer = caught(answer).await;
-            let kind = match answered(answer) {
+            let answer = catch_panic(answer).await;
+            let kind = match model_outcome(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {
                     // Nobody saw what nobody was shown.
@@ -190,7 +190,7 @@ impl Hub {
                     }
                 }
             };
-            inbox.push((key, Item::Event(kind)));
+            inbox.push((key, HubItem::Event(kind)));
         };
         // A task is moved several times before it runs and when it has ended; this one is large.
         let task = handle.spawn(Box::pin(work));
@@ -198,8 +198,8 @@ impl Hub {
     }
 
     /// Carries out a `search` command over the files of `folders`; its `Event` arrives under `key`. Among several
-    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON; `failures` says
-    /// who gave none, and why.
+    /// folders references begin with the name of theirs. `others` are documents from elsewhere, as JSON; `failures`
+    /// says who gave none, and why.
     #[pyo3(signature = (key, command, folders=Vec::new(), others=None, failures=Vec::new()))]
     fn search(
         &self,
@@ -228,10 +228,10 @@ impl Hub {
         let (inbox, command) = (self.inbox.clone(), command.0.clone());
         let task = runtime::handle(py)?.spawn_blocking(move || {
             let Command::Search { question, thread, limits, .. } = &*command else { return };
-            let found = caught_now(|| gather::gather_all(&folders, others, question, thread, limits));
-            let found = found.unwrap_or_else(|words| Err(broken_search(&words)));
+            let found = catch_panic_now(|| gather::gather_all(&folders, others, question, thread, limits));
+            let found = found.unwrap_or_else(|words| Err(search_panicked(&words)));
             let found = found.map(|gathered| Gathered { failures, ..gathered });
-            inbox.push((key, Item::Event(EventKind::Found { id, found })));
+            inbox.push((key, HubItem::Event(EventKind::Found { id, found })));
         });
         Ok(ModelCall { id, task: task.abort_handle(), shown: None })
     }
@@ -242,7 +242,7 @@ impl Hub {
         let client = runtime::client(py)?;
         let inbox = self.inbox.clone();
         let task = runtime::handle(py)?
-            .spawn(async move { inbox.push((key, Item::Page(web::page_text(client, url, options).await))) });
+            .spawn(async move { inbox.push((key, HubItem::Page(web::page_text(client, url, options).await))) });
         Ok(WebTask(task.abort_handle()))
     }
 
@@ -251,8 +251,8 @@ impl Hub {
         let call: WebCall = convert::parse(call, "request")?;
         let client = runtime::client(py)?;
         let inbox = self.inbox.clone();
-        let task =
-            runtime::handle(py)?.spawn(async move { inbox.push((key, Item::Answer(web::answer(client, call).await))) });
+        let task = runtime::handle(py)?
+            .spawn(async move { inbox.push((key, HubItem::Answer(web::answer(client, call).await))) });
         Ok(WebTask(task.abort_handle()))
     }
 
@@ -266,21 +266,21 @@ impl Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        // A call that is still under way never writes into a pipe that nobody reads: that may end a process. Who holds the
-        // lock writes the last byte there is, since nobody empties the queue any more; and in a forked child the lock may
-        // be held by a thread that is not there, so it is not waited for.
+        // A call that is still under way never writes into a pipe that nobody reads: that may end a process. Who holds
+        // the lock writes the last byte there is, since nobody empties the queue any more; and in a forked child the
+        // lock may be held by a thread that is not there, so it is not waited for.
         if let Ok(mut writer) = self.inbox.waker().0.try_lock() {
             drop(writer.take());
         }
     }
 }
 
-/// What came, or the exception that says why nothing did.
+/// The result, or the exception that says why there is none.
 fn or_error<'py>(py: Python<'py>, outcome: PyResult<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
     outcome.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any())
 }
 
-/// A fetch or a request under way.
+/// A fetch or a request in flight.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct WebTask(AbortHandle);
 
@@ -292,14 +292,14 @@ impl WebTask {
     }
 }
 
-/// Keeps what an answer has shown, and passes it on; nothing if nobody watches.
+/// A watcher that keeps what an answer has shown, and passes it on; nothing if nobody watches.
 struct Watcher<'a> {
     key: u64,
-    seen: Option<&'a Shown>,
+    seen: Option<&'a PartialReply>,
     inbox: &'a Inbox,
     /// The command.
     id: u64,
-    /// Whether deltas name it.
+    /// Deltas carry the command's number.
     apart: bool,
 }
 
@@ -310,8 +310,8 @@ impl Watch for Watcher<'_> {
         let push = |item| {
             self.inbox.push((self.key, item));
         };
-        let pieces = |deltas| push(if self.apart { Item::Apart(self.id, deltas) } else { Item::Deltas(deltas) });
-        hand_out(deltas, pieces, |delta| push(Item::Event(EventKind::Delta { id: self.id, delta })));
+        let pieces = |deltas| push(if self.apart { HubItem::Apart(self.id, deltas) } else { HubItem::Deltas(deltas) });
+        hand_out(deltas, pieces, |delta| push(HubItem::Event(EventKind::Delta { id: self.id, delta })));
     }
 
     fn used(&mut self, usage: Usage) {
@@ -321,12 +321,12 @@ impl Watch for Watcher<'_> {
     }
 }
 
-/// A call under way.
+/// A call in flight.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct ModelCall {
     id: u64,
     task: AbortHandle,
-    shown: Option<Shown>,
+    shown: Option<PartialReply>,
 }
 
 #[pymethods]
@@ -339,7 +339,7 @@ impl ModelCall {
 
     /// What it has shown so far, as the event of a call that is cancelled now; the call goes on.
     fn peek(&self) -> machine::Event {
-        let partial = self.shown.as_ref().and_then(Shown::partial);
+        let partial = self.shown.as_ref().and_then(PartialReply::partial);
         let visible = partial.as_ref().is_some_and(|partial| !partial.message.content.is_empty());
         let failure = Failure::new(FailureKind::Cancelled, "the call was cancelled");
         machine::Event(EventKind::Failed { id: self.id, failure, visible, partial })
@@ -352,7 +352,7 @@ impl ModelCall {
     }
 }
 
-/// Where a model lives. Never shows its key.
+/// The endpoint of a model. Never shows its key.
 #[pyclass(frozen, module = "loopwright._core")]
 #[derive(Clone)]
 pub(super) struct Endpoint {

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::{prelude::*, types::PyList};
 
 use super::{
+    drop_later::drop_later,
     errors,
-    given::Reader,
-    let_go::let_go,
-    looked::{Read, read},
+    read_history::{CountedHistory, read_counting},
+    read_messages::MessageReader,
     tokens::{TokenCounter as Counter, model_of},
     wire::named,
 };
@@ -25,7 +25,7 @@ use loopwright_drive::threads::Threads;
 use loopwright_tokens::{Json, TokenCounter, Tokenizer, o200k_base};
 use loopwright_wire as wire;
 
-/// What left a request, under handles.
+/// The messages that left a request, under handles.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct ContextArchive(Mutex<Archive>);
 
@@ -35,14 +35,14 @@ impl ContextArchive {
     }
 }
 
-/// So many messages take long to free.
-const MANY: usize = 4_096;
+/// Messages from which freeing takes long.
+const SLOW_TO_FREE: usize = 4_096;
 
 impl Drop for ContextArchive {
     fn drop(&mut self) {
         let archive = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if archive.len() >= MANY {
-            let_go(std::mem::take(archive));
+        if archive.len() >= SLOW_TO_FREE {
+            drop_later(std::mem::take(archive));
         }
     }
 }
@@ -109,20 +109,20 @@ impl ContextArchive {
 
 /// The counters, by encoding, that no call is using: what one call counted the next one remembers.
 static IDLE: Mutex<Vec<TokenCounter>> = Mutex::new(Vec::new());
-/// More than this many are let go.
-const MOST_IDLE: usize = 4;
+/// Idle counters that are kept at most.
+const MAX_IDLE: usize = 4;
 
 fn idle() -> MutexGuard<'static, Vec<TokenCounter>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A counter for one call: one that no other call is using, or the caller's own.
-enum Native<'a> {
+enum CallCounter<'a> {
     Idle(Option<Box<TokenCounter>>),
     Own(&'a Counter),
 }
 
-impl Native<'_> {
+impl CallCounter<'_> {
     /// One that counts as `model` does; without a model, by `o200k_base`.
     fn of(model: Option<&str>) -> Self {
         let tokenizer = model.map_or_else(|| Tokenizer::of(o200k_base()), Tokenizer::for_model);
@@ -149,13 +149,13 @@ impl Native<'_> {
     }
 }
 
-impl Drop for Native<'_> {
+impl Drop for CallCounter<'_> {
     fn drop(&mut self) {
         if let Self::Idle(counter) = self
             && let Some(counter) = counter.take()
         {
             let mut idle = idle();
-            if idle.len() < MOST_IDLE {
+            if idle.len() < MAX_IDLE {
                 idle.push(*counter);
             }
         }
@@ -163,12 +163,12 @@ impl Drop for Native<'_> {
 }
 
 /// A function of Python that counts the tokens of a text. Its first exception is kept, and raised in the end.
-struct Called<'py> {
+struct PythonCounter<'py> {
     function: Bound<'py, PyAny>,
     failed: Option<PyErr>,
 }
 
-impl Count for Called<'_> {
+impl Count for PythonCounter<'_> {
     fn text(&mut self, text: &str) -> usize {
         if self.failed.is_some() {
             return BytesPerFour.text(text);
@@ -199,16 +199,16 @@ impl Count for Called<'_> {
 
 /// What counts for one call: a function of Python, or a counter that needs none.
 enum Counts<'a, 'py> {
-    Function(Called<'py>),
-    Native(Native<'a>),
+    Function(PythonCounter<'py>),
+    Native(CallCounter<'a>),
 }
 
 impl<'a, 'py> Counts<'a, 'py> {
     fn of(count: Option<&'a Bound<'py, PyAny>>, model: Option<&str>) -> Self {
-        let Some(given) = count else { return Self::Native(Native::of(model)) };
+        let Some(given) = count else { return Self::Native(CallCounter::of(model)) };
         match given.cast::<Counter>() {
-            Ok(counter) => Self::Native(Native::Own(counter.get())),
-            Err(_) => Self::Function(Called { function: given.clone(), failed: None }),
+            Ok(counter) => Self::Native(CallCounter::Own(counter.get())),
+            Err(_) => Self::Function(PythonCounter { function: given.clone(), failed: None }),
         }
     }
 
@@ -283,14 +283,14 @@ pub(super) struct ContextReport(Report);
 
 impl Drop for ContextReport {
     fn drop(&mut self) {
-        if self.0.entries.len() >= MANY {
-            let_go(std::mem::take(&mut self.0));
+        if self.0.entries.len() >= SLOW_TO_FREE {
+            drop_later(std::mem::take(&mut self.0));
         }
     }
 }
 
 /// One message's index, fate, why, tokens before and after, place, handle, salience and tier.
-type Told<'a> = (usize, &'static str, &'a str, usize, usize, Option<usize>, Option<&'a str>, f64, &'static str);
+type ReportRow<'a> = (usize, &'static str, &'a str, usize, usize, Option<usize>, Option<&'a str>, f64, &'static str);
 
 #[pymethods]
 impl ContextReport {
@@ -314,7 +314,7 @@ impl ContextReport {
 
     /// The messages given, in order.
     fn entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let told = self.0.entries.iter().map(|entry| -> Told<'_> {
+        let rows = self.0.entries.iter().map(|entry| -> ReportRow<'_> {
             (
                 entry.message,
                 entry.fate.name(),
@@ -327,7 +327,7 @@ impl ContextReport {
                 entry.tier.name(),
             )
         });
-        PyList::new(py, told)
+        PyList::new(py, rows)
     }
 
     /// What had to be put right first.
@@ -400,7 +400,7 @@ pub(super) fn compress_context<'py>(
 ) -> PyResult<Fitted<'py>> {
     let shape = shape_of(shape)?;
     let policy = policy_of(policy, shape, model)?;
-    let reader = Reader::new(shape, written)?;
+    let reader = MessageReader::new(shape, written)?;
     let (given, done) = match Counts::of(count, model) {
         Counts::Function(mut called) => {
             let given = reader.all(messages)?;
@@ -415,9 +415,10 @@ pub(super) fn compress_context<'py>(
         }
         Counts::Native(mut native) => {
             let threads = Threads::default();
-            let read =
-                read(py, &reader, messages, &policy, &threads, |many| native.with(|counter| counter.siblings(many)))?;
-            let Read { messages: given, looked, siblings } = read;
+            let read = read_counting(py, &reader, messages, &policy, &threads, |many| {
+                native.with(|counter| counter.siblings(many))
+            })?;
+            let CountedHistory { messages: given, looked, siblings } = read;
             let done = py.detach(|| {
                 native.with(|counter| {
                     counter.absorb(siblings);
@@ -432,10 +433,10 @@ pub(super) fn compress_context<'py>(
     };
     let mut done = done.map_err(|error| errors::exception(&error))?;
     let out = placed(shape, &done.messages, &mut done.report, messages, made)?;
-    if given.len() < MANY {
+    if given.len() < SLOW_TO_FREE {
         py.detach(move || drop((given, done.messages)));
     } else {
-        let_go((given, done.messages));
+        drop_later((given, done.messages));
     }
     Ok((out, ContextReport(done.report)))
 }
@@ -451,7 +452,7 @@ pub(super) fn count_context<'py>(
     model: Option<&str>,
     written: &Bound<'py, PyAny>,
 ) -> PyResult<usize> {
-    let messages = Reader::new(shape_of(shape)?, written)?.all(messages)?;
+    let messages = MessageReader::new(shape_of(shape)?, written)?.all(messages)?;
     Counts::of(count, model).with(py, |count| sum_of(&messages, count))
 }
 
@@ -527,7 +528,7 @@ pub(super) struct Window {
     count: Counting,
 }
 
-/// How a window counts.
+/// The counter of a window.
 enum Counting {
     Function(Py<PyAny>),
     Model(Box<TokenCounter>),
@@ -557,7 +558,7 @@ impl Window {
         match &mut self.count {
             Counting::Model(counter) => Ok(work(&mut self.inner, &mut **counter)),
             Counting::Function(function) => {
-                let mut called = Called { function: function.bind(py).clone(), failed: None };
+                let mut called = PythonCounter { function: function.bind(py).clone(), failed: None };
                 let done = work(&mut self.inner, &mut called);
                 called.failed.map_or(Ok(done), Err)
             }
@@ -608,7 +609,7 @@ impl Window {
         written: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
         let at = self.inner.history().len();
-        let message = Reader::new(self.shape, written)?.one(message, at)?;
+        let message = MessageReader::new(self.shape, written)?.one(message, at)?;
         check_message(at, &message).map_err(|error| errors::exception(&error))?;
         self.counting(py, |window, count| window.append(message, count))
     }
@@ -620,7 +621,7 @@ impl Window {
         messages: &Bound<'py, PyList>,
         written: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
-        let messages = Reader::new(self.shape, written)?.all(messages)?;
+        let messages = MessageReader::new(self.shape, written)?.all(messages)?;
         for (at, message) in messages.iter().enumerate() {
             check_message(at, message).map_err(|error| errors::exception(&error))?;
         }

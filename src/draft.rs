@@ -14,59 +14,59 @@ use loopwright_base::{
 };
 use loopwright_context::weight;
 
-/// A longer text is not copied while others wait for the interpreter.
+/// The length up to which a text is copied while others wait for the interpreter.
 const SHORT: usize = 192;
-/// What looking at a message takes beside its text, in bytes of text.
+/// The weight of a message beside its text, in bytes of text.
 const MESSAGE: usize = 64;
-/// So many messages are read, and handed over, at a time.
+/// Messages that are read, and handed over, at a time.
 pub(super) const CHUNK: usize = 64;
 
 /// A text of a draft.
-pub(super) enum Words {
-    /// A copy, by its place among all such of the draft.
+pub(super) enum DraftText {
+    /// A copy, by its place among all copies of the draft.
     Short(Range<u32>),
-    /// It stands where Python has it.
+    /// A text that stands where Python has it.
     Long(PyBackedStr),
 }
 
 /// A block, or a part of the result before it.
-pub(super) enum Part {
-    Text(Words),
+pub(super) enum DraftPart {
+    Text(DraftText),
     Thinking {
-        text: Words,
-        signature: Option<Words>,
-        redacted: Option<Words>,
-        /// The wire that it came from.
+        text: DraftText,
+        signature: Option<DraftText>,
+        redacted: Option<DraftText>,
+        /// The wire that the block came from.
         from: Option<Wire>,
     },
     Use {
-        id: Words,
-        name: Words,
-        input: Words,
-        invalid: Option<Words>,
+        id: DraftText,
+        name: DraftText,
+        input: DraftText,
+        invalid: Option<DraftText>,
     },
     Result {
-        id: Words,
-        name: Option<Words>,
-        /// So many of the parts that follow are its own.
+        id: DraftText,
+        name: Option<DraftText>,
+        /// The number of the following parts that belong to it.
         parts: usize,
         form: Form,
         is_error: bool,
     },
 }
 
-enum Outline {
-    /// Its parts end before this one.
+enum DraftMessage {
+    /// A message whose parts end before this one.
     Parts(Role, Form, usize),
-    /// One that was read by way of its JSON text.
+    /// A message that was read by way of its JSON text.
     Made(Message),
 }
 
 /// Some messages, one behind the other.
 #[derive(Default)]
 pub(super) struct Draft {
-    messages: Vec<Outline>,
-    parts: Vec<Part>,
+    messages: Vec<DraftMessage>,
+    parts: Vec<DraftPart>,
     text: String,
     weight: usize,
 }
@@ -86,17 +86,17 @@ impl Draft {
         self.messages.len()
     }
 
-    /// What looking at them takes, in bytes of text.
+    /// The work of looking at them, in bytes of text.
     pub(super) const fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Takes a message whose parts `read` adds; where it gives none, that is as if it had not been.
+    /// Adds a message whose parts `read` adds; where it returns none, that is as if it had not been.
     pub(super) fn add(&mut self, read: impl FnOnce(&mut Self) -> Option<(Role, Form)>) -> bool {
         let (parts, text, weight) = (self.parts.len(), self.text.len(), self.weight);
         if let Some((role, form)) = read(self) {
             self.weight = self.weight.saturating_add(MESSAGE);
-            self.messages.push(Outline::Parts(role, form, self.parts.len()));
+            self.messages.push(DraftMessage::Parts(role, form, self.parts.len()));
             return true;
         }
         self.parts.truncate(parts);
@@ -105,18 +105,18 @@ impl Draft {
         false
     }
 
-    /// Takes a message that was made already.
+    /// Adds a message that was made already.
     pub(super) fn add_made(&mut self, message: Message) {
         self.weight = self.weight.saturating_add(weight(&message));
-        self.messages.push(Outline::Made(message));
+        self.messages.push(DraftMessage::Made(message));
     }
 
-    pub(super) fn push(&mut self, part: Part) {
+    pub(super) fn push(&mut self, part: DraftPart) {
         self.parts.push(part);
     }
 
-    /// The text, if it is one and `fits`.
-    pub(super) fn words(&mut self, value: Bound<'_, PyAny>, fits: impl FnOnce(&str) -> bool) -> Option<Words> {
+    /// The text, if the value is one and `fits`.
+    pub(super) fn words(&mut self, value: Bound<'_, PyAny>, fits: impl FnOnce(&str) -> bool) -> Option<DraftText> {
         let value = value.cast_into::<PyString>().ok()?;
         let text = value.to_str().ok()?;
         if !fits(text) {
@@ -124,31 +124,31 @@ impl Draft {
         }
         self.weight = self.weight.saturating_add(text.len());
         if text.len() > SHORT {
-            return PyBackedStr::try_from(value).ok().map(Words::Long);
+            return PyBackedStr::try_from(value).ok().map(DraftText::Long);
         }
         let from = u32::try_from(self.text.len()).ok()?;
         self.text.push_str(text);
-        Some(Words::Short(from..u32::try_from(self.text.len()).ok()?))
+        Some(DraftText::Short(from..u32::try_from(self.text.len()).ok()?))
     }
 
     /// The JSON text of a value.
-    pub(super) fn json(&mut self, value: &impl Serialize) -> Option<Words> {
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Option<DraftText> {
         let from = self.text.len();
-        serde_json::to_writer(Tail(&mut self.text), value).ok()?;
+        serde_json::to_writer(StringWriter(&mut self.text), value).ok()?;
         self.weight = self.weight.saturating_add(self.text.len() - from);
-        Some(Words::Short(u32::try_from(from).ok()?..u32::try_from(self.text.len()).ok()?))
+        Some(DraftText::Short(u32::try_from(from).ok()?..u32::try_from(self.text.len()).ok()?))
     }
 
-    /// The messages. The draft still holds Python's objects, which are best let go where the interpreter is.
-    pub(super) fn made(&mut self) -> Vec<Arc<Message>> {
+    /// The messages. The draft still holds Python's objects, which are best dropped where the interpreter is.
+    pub(super) fn messages(&mut self) -> Vec<Arc<Message>> {
         let (mut at, parts, text) = (0, self.parts.as_slice(), self.text.as_str());
-        let one = |outline: Outline| match outline {
-            Outline::Made(message) => Arc::new(message),
-            Outline::Parts(role, form, end) => {
+        let one = |outline: DraftMessage| match outline {
+            DraftMessage::Made(message) => Arc::new(message),
+            DraftMessage::Parts(role, form, end) => {
                 let mut content = Vec::with_capacity(end - at);
                 while let Some(part) = parts.get(at).filter(|_| at < end) {
                     at += 1;
-                    let own = if let Part::Result { parts, .. } = part { *parts } else { 0 };
+                    let own = if let DraftPart::Result { parts, .. } = part { *parts } else { 0 };
                     content.push(block(part, parts.get(at..at + own).unwrap_or_default(), text));
                     at += own;
                 }
@@ -159,30 +159,30 @@ impl Draft {
     }
 }
 
-fn block(part: &Part, inner: &[Part], all: &str) -> Block {
-    let own = |words: &Words| match words {
-        Words::Short(range) => all.get(range.start as usize..range.end as usize).unwrap_or_default().to_owned(),
-        Words::Long(text) => text.to_string(),
+fn block(part: &DraftPart, inner: &[DraftPart], all: &str) -> Block {
+    let own = |words: &DraftText| match words {
+        DraftText::Short(range) => all.get(range.start as usize..range.end as usize).unwrap_or_default().to_owned(),
+        DraftText::Long(text) => text.to_string(),
     };
     match part {
-        Part::Text(words) => Block::Text(Text { text: own(words), extra: None }),
-        Part::Thinking { text, signature, redacted, from } => Block::Thinking(Thinking {
+        DraftPart::Text(words) => Block::Text(Text { text: own(words), extra: None }),
+        DraftPart::Thinking { text, signature, redacted, from } => Block::Thinking(Thinking {
             text: own(text),
             signature: signature.as_ref().map(own),
             redacted: redacted.as_ref().map(own),
             extra: from.map(|wire| Box::new(Extra { wire, fields: Fields::new() })),
         }),
-        Part::Use { id, name, input, invalid: Some(invalid) } => Block::ToolUse(ToolUse {
+        DraftPart::Use { id, name, input, invalid: Some(invalid) } => Block::ToolUse(ToolUse {
             id: own(id),
             name: own(name),
             input: Raw::parse(own(input)).unwrap_or_default(),
             invalid: Some(own(invalid)),
             extra: None,
         }),
-        Part::Use { id, name, input, invalid: None } => {
+        DraftPart::Use { id, name, input, invalid: None } => {
             Block::ToolUse(ToolUse::from_text(own(id), own(name), own(input)))
         }
-        Part::Result { id, name, form, is_error, .. } => Block::ToolResult(ToolResult {
+        DraftPart::Result { id, name, form, is_error, .. } => Block::ToolResult(ToolResult {
             id: own(id),
             name: name.as_ref().map(own).unwrap_or_default(),
             content: inner.iter().map(|part| block(part, &[], all)).collect(),
@@ -195,9 +195,9 @@ fn block(part: &Part, inner: &[Part], all: &str) -> Block {
 }
 
 /// Writes at the end of a text.
-struct Tail<'a>(&'a mut String);
+struct StringWriter<'a>(&'a mut String);
 
-impl io::Write for Tail<'_> {
+impl io::Write for StringWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.push_str(std::str::from_utf8(bytes).map_err(io::Error::other)?);
         Ok(bytes.len())

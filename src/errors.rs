@@ -1,19 +1,19 @@
-//! Errors of the core as exceptions of `loopwright.errors`, by guilt.
+//! Errors of the core as exceptions of `loopwright.errors`, by fault.
 
 use pyo3::{exceptions::PyOSError, prelude::*, sync::PyOnceLock, types::PyType};
 
-use loopwright_base::error::{Error, Guilt};
+use loopwright_base::error::{Error, Fault};
 use loopwright_guard::sensitivity::redact;
 
-/// The class for a guilt, looked up once.
-fn class(py: Python<'_>, guilt: Guilt) -> PyResult<&Bound<'_, PyType>> {
+/// The class for a fault, looked up once.
+fn class(py: Python<'_>, guilt: Fault) -> PyResult<&Bound<'_, PyType>> {
     static CLASSES: [PyOnceLock<Py<PyType>>; 5] = [const { PyOnceLock::new() }; 5];
     let (slot, name) = match guilt {
-        Guilt::Usage => (&CLASSES[0], "UsageError"),
-        Guilt::Model => (&CLASSES[1], "ModelError"),
-        Guilt::Tool => (&CLASSES[2], "ToolError"),
-        Guilt::Provider => (&CLASSES[3], "ProviderError"),
-        Guilt::Internal => (&CLASSES[4], "InternalError"),
+        Fault::Usage => (&CLASSES[0], "UsageError"),
+        Fault::Model => (&CLASSES[1], "ModelError"),
+        Fault::Tool => (&CLASSES[2], "ToolError"),
+        Fault::Provider => (&CLASSES[3], "ProviderError"),
+        Fault::Internal => (&CLASSES[4], "InternalError"),
     };
     slot.import(py, "loopwright.errors", name)
 }
@@ -41,12 +41,13 @@ pub(super) fn exception(error: &Error) -> PyErr {
     })
 }
 
-/// A usage error with a code, and what to do about it.
+/// A usage error with a code and a hint.
 pub(super) fn usage(code: &'static str, message: impl Into<String>, hint: &str) -> PyErr {
     exception(&Error::usage(code, message).hint(hint))
 }
 
-/// What the system refused, with its number: by its kind alone Python would not know a disk that may not be written to.
+/// The exception for an error of the system, with its number: by its kind alone Python would not know a disk that may
+/// not be written to.
 pub(super) fn system(error: &std::io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
     let told = error.to_string();

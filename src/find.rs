@@ -10,10 +10,10 @@ use std::{
 use pyo3::{prelude::*, types::PyBytes};
 
 use super::errors;
-use loopwright_drive::find::{self, Ended};
+use loopwright_drive::find::{self, SearchStop};
 
-/// How often a search asks whether anybody still waits for it: each time takes the interpreter.
-const ASKED_EVERY: Duration = Duration::from_millis(50);
+/// The interval at which a search asks whether anybody still waits for it: each time takes the interpreter.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The paths in a folder, relative to it, but for those that ignore files name.
 #[pyclass(frozen, module = "loopwright._core")]
@@ -72,9 +72,10 @@ impl LinePattern {
         let mut is_over = || {
             let now = began.elapsed();
             // Whoever fails to say so has nobody left who waits.
-            let is_cancelled =
-                || Python::attach(|py| cancelled.bind(py).call0().and_then(|said| said.is_truthy()).unwrap_or(true));
-            if now.saturating_sub(asked) < ASKED_EVERY {
+            let is_cancelled = || {
+                Python::attach(|py| cancelled.bind(py).call0().and_then(|answer| answer.is_truthy()).unwrap_or(true))
+            };
+            if now.saturating_sub(asked) < CANCEL_INTERVAL {
                 return now.as_secs_f64() > seconds;
             }
             asked = now;
@@ -82,8 +83,8 @@ impl LinePattern {
         };
         let (lines, ended) = py.detach(|| self.0.lines(bytes, most, &mut is_over))?;
         let ended = ended.map(|ended| match ended {
-            Ended::More => "more",
-            Ended::Over => "over",
+            SearchStop::More => "more",
+            SearchStop::Over => "over",
         });
         Some((lines, ended))
     }

@@ -7,10 +7,10 @@ use pyo3::{prelude::*, types::PyString};
 use super::errors;
 use loopwright_guard::sensitivity::{self, Hit, Labels, Level};
 
-/// What found it, how much it weighs, the first character, the one behind the last, why.
-type Found = (&'static str, &'static str, usize, usize, &'static str);
+/// A hit: detector, weight, first character, the one behind the last, reason.
+type HitRow = (&'static str, &'static str, usize, usize, &'static str);
 
-/// While a long text is read, others may run.
+/// The length from which others may run while a text is read.
 const LONG: usize = 16 * 1024;
 
 fn level(name: &str) -> PyResult<Level> {
@@ -20,7 +20,7 @@ fn level(name: &str) -> PyResult<Level> {
     })
 }
 
-fn with_characters(text: &str, hits: &[Hit]) -> Vec<Found> {
+fn with_characters(text: &str, hits: &[Hit]) -> Vec<HitRow> {
     let ascii = text.is_ascii();
     let (mut bytes, mut characters) = (0, 0);
     let mut place = |to: usize| {
@@ -50,7 +50,7 @@ pub(super) fn classify_sensitivity(
     text: &str,
     source: Option<&str>,
     labels: Option<HashMap<String, String>>,
-) -> PyResult<(&'static str, Option<&'static str>, Vec<Found>)> {
+) -> PyResult<(&'static str, Option<&'static str>, Vec<HitRow>)> {
     let mut known = Labels::default();
     for (name, label) in labels.into_iter().flatten() {
         known.set(name, level(&label)?);
@@ -71,7 +71,7 @@ pub(super) fn redact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, Py
 
 /// The text without its hits, and what they were.
 #[pyfunction]
-pub(super) fn redact_with_hits(py: Python<'_>, text: &str) -> (String, Vec<Found>) {
+pub(super) fn redact_with_hits(py: Python<'_>, text: &str) -> (String, Vec<HitRow>) {
     let redacted = away(py, text, || sensitivity::redact_with_hits(text));
     let hits = with_characters(text, &redacted.hits);
     (redacted.text, hits)

@@ -7,28 +7,28 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod analysis;
-mod answered;
 mod bridge;
 mod build;
 mod context;
 mod convert;
 mod draft;
-mod ended;
+mod drop_later;
 mod environment;
 mod errors;
 mod extract;
 mod find;
-mod given;
 mod guard_policy;
 mod guard_risk;
 mod guard_sensitivity;
 mod history;
-mod let_go;
-mod looked;
 mod machine;
 mod memory;
 mod messages;
+mod outcome;
 mod prices;
+mod read_history;
+mod read_messages;
+mod read_response;
 mod research;
 mod retrieve;
 mod roles;
@@ -72,7 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<extract::CallFinished>()?;
     module.add_class::<extract::Markup>()?;
     module.add_class::<extract::Problem>()?;
-    module.add_class::<extract::Call>()?;
+    module.add_class::<extract::ExtractedCall>()?;
     module.add_class::<extract::Region>()?;
     module.add_class::<extract::Extraction>()?;
     module.add_class::<extract::ToolCallParser>()?;
@@ -82,7 +82,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<history::History>()?;
     module.add_class::<wire::StreamDecoder>()?;
     module.add_class::<machine::Event>()?;
-    module.add_class::<ended::Ended>()?;
+    module.add_class::<outcome::Ended>()?;
     module.add_class::<machine::Command>()?;
     module.add_class::<machine::Call>()?;
     module.add_class::<machine::Request>()?;

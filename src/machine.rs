@@ -21,7 +21,7 @@ use loopwright_machine::{self as machine, ApprovalDecision, Digest, EventKind, I
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Event(pub(super) EventKind);
 
-/// What had come of the call of which `event` tells.
+/// The part of an answer in the call of `event` that had come.
 fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
     match event.map(|event| &event.0) {
         Some(EventKind::Failed { partial, .. }) => partial.clone(),
@@ -77,7 +77,7 @@ impl Event {
     /// `None` for an answer that needs its canonical form.
     #[staticmethod]
     fn answered(id: u64, answer: &Bound<'_, PyAny>, turn: usize) -> Option<Self> {
-        let response = Box::new(super::answered::response(answer, turn)?);
+        let response = Box::new(super::read_response::response(answer, turn)?);
         Some(Self(EventKind::Generated { id, response }))
     }
 
@@ -207,8 +207,8 @@ impl Event {
         Self(EventKind::Asked { id, put, tell })
     }
 
-    /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text (JSON
-    /// of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
+    /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text
+    /// (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
     #[staticmethod]
     fn hooked(id: u64, replies: Vec<(String, String, String, bool)>) -> PyResult<Self> {
         let replies = replies.into_iter().map(|(name, kind, text, stop)| {
@@ -436,8 +436,8 @@ impl Command {
 
     /// The same, read member by member.
     #[getter]
-    fn ended(&self) -> Option<super::ended::Ended> {
-        super::ended::Ended::of(&self.0)
+    fn ended(&self) -> Option<super::outcome::Ended> {
+        super::outcome::Ended::of(&self.0)
     }
 
     /// How many memories a `recall` asks for at most, and how many characters of each.
@@ -459,7 +459,7 @@ impl Command {
         }
     }
 
-    /// What a `query` (`query`, `k`), a `fetch` (`url`, `max_chars`), an `embed` (`texts`) or a `consult` (`part`, `state`) wants, as a dict.
+    /// Data of a `query` (`query`, `k`), `fetch` (`url`, `max_chars`), `embed` (`texts`), `consult` (`part`, `state`).
     #[getter]
     fn wanted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         use machine::Command as C;

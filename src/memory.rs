@@ -20,17 +20,17 @@ use loopwright_base::{
 use loopwright_guard::sensitivity::without_secrets;
 use loopwright_machine::{
     Command, EventKind, Machine, Notice, Outcome, Tree,
-    journal::{Journal, Line},
+    journal::{Journal, JournalLine},
     turn::RecalledHit,
 };
 use loopwright_store::{
-    audit::{self, Wanted},
+    audit::{self, EventFilter},
     memory::{
-        self, MAX_TEXT, Note, Query, RELATIONS, Relation, Rules, Shape, Trust,
+        self, InjectionLimits, MAX_TEXT, Note, Query, RELATIONS, Relation, Rules, Trust,
         after::{After, Thought, Turn, instructions},
     },
     open::Options,
-    work::{Job, Lost},
+    work::{Job, LostRun},
 };
 
 /// The memory in a file, until it is closed.
@@ -64,10 +64,10 @@ fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("store_failed", error.to_string()))
 }
 
-/// What a turn has beside what its run knows.
+/// The data of a turn beside those that its run has.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct About {
+struct TurnData {
     run: String,
     session: Option<String>,
     user: Option<String>,
@@ -78,7 +78,7 @@ struct About {
 }
 
 /// The turn of a run that has ended.
-fn turn_of(run: &Run, about: About) -> Result<Turn> {
+fn turn_of(run: &Run, about: TurnData) -> Result<Turn> {
     run.told(|history, outcome, notices, recalled| {
         let outcome = outcome
             .ok_or_else(|| Error::usage("not_finished", "the run has not ended").hint("queue its work when it has"))?;
@@ -87,11 +87,11 @@ fn turn_of(run: &Run, about: About) -> Result<Turn> {
 }
 
 /// The turn of a run that has ended, from the lines of its journal; `None` if it has not.
-fn turn_in(text: &str, mut about: About) -> Result<Option<Turn>> {
+fn turn_in(text: &str, mut about: TurnData) -> Result<Option<Turn>> {
     let Journal { machine, lines, .. } = Journal::read(text)?;
     let mut tree = Tree::new(machine);
     let (mut notices, mut recalled, mut last) = (Vec::new(), Vec::new(), 0.0);
-    for Line { event, .. } in lines {
+    for JournalLine { event, .. } in lines {
         last = event.at.seconds();
         if let EventKind::Recalled { found: Ok(found), .. } = &event.kind {
             recalled.clone_from(&found.hits);
@@ -113,10 +113,10 @@ fn turn_from(
     outcome: &Outcome,
     notices: &[(f64, Notice)],
     recalled: &[RecalledHit],
-    about: About,
+    about: TurnData,
 ) -> Turn {
     let mut turn = Turn::of(history, outcome, about.prompt_at);
-    turn.events = notices.iter().map(|(at, notice)| told_of(about.started_at + at, notice)).collect();
+    turn.events = notices.iter().map(|(at, notice)| audit_event(about.started_at + at, notice)).collect();
     let detail = serde_json::json!({
         "stop": turn.stop, "tokens": outcome.spent.usage.total(), "cost": outcome.spent.whole_cost(),
         "seconds": outcome.duration, "tools": outcome.tool_calls.len(), "rounds": outcome.spent.iterations,
@@ -140,17 +140,17 @@ fn turn_from(
     turn
 }
 
-/// What the audit keeps of a notice: what happened, without what was said.
-fn told_of(at: f64, notice: &Notice) -> audit::Event {
+/// The audit's event of a notice: what happened, without what was said.
+fn audit_event(at: f64, notice: &Notice) -> audit::Event {
     let mut value = serde_json::to_value(notice).unwrap_or_default();
     let mut kind = String::from("other");
     if let Some(members) = value.as_object_mut() {
         if let Some(serde_json::Value::String(name)) = members.remove("type") {
             kind = name;
         }
-        for said in ["input", "excerpt", "query", "evidence", "question", "goal", "saw", "output", "text", "span"] {
-            if let Some(serde_json::Value::String(text)) = members.remove(said) {
-                members.insert(format!("{said}_characters"), text.chars().count().into());
+        for key in ["input", "excerpt", "query", "evidence", "question", "goal", "saw", "output", "text", "span"] {
+            if let Some(serde_json::Value::String(text)) = members.remove(key) {
+                members.insert(format!("{key}_characters"), text.chars().count().into());
             }
         }
     }
@@ -204,14 +204,16 @@ impl MemoryStore {
     /// The text for a model, and its hits as JSON.
     fn inject(&self, py: Python<'_>, query: &str, hits: usize, characters: usize) -> PyResult<(String, String)> {
         self.with(py, |memory| {
-            let injection = memory.inject(&parsed::<Query>("query", query)?, Shape { hits, characters })?;
+            let injection = memory.inject(&parsed::<Query>("query", query)?, InjectionLimits { hits, characters })?;
             Ok((injection.text, json(&injection.hits)?))
         })
     }
 
     /// What a run is given for a prompt: JSON with what is trusted, the rest, and the hits.
     fn recollect(&self, py: Python<'_>, query: &str, hits: usize, characters: usize) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.recollect(&parsed::<Query>("query", query)?, Shape { hits, characters })?))
+        self.with(py, |memory| {
+            json(&memory.recollect(&parsed::<Query>("query", query)?, InjectionLimits { hits, characters })?)
+        })
     }
 
     /// The memories that live, newest first, as JSON.
@@ -248,11 +250,11 @@ impl MemoryStore {
         self.with(py, |memory| json(&memory.lost_turns()?))
     }
 
-    /// Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has ended;
-    /// without these, forgets that there was one. Whether that was done, and by nobody else before.
+    /// Queues the turn of a lost run (JSON, one of `lost_turns`), which is in the lines of its journal, if it has
+    /// ended; without these, forgets that there was one. Whether that was done, and by nobody else before.
     fn settle_turn(&self, py: Python<'_>, lost: &str, text: Option<&str>) -> PyResult<bool> {
         self.with(py, |memory| {
-            let lost: Lost = parsed("turn", lost)?;
+            let lost: LostRun = parsed("turn", lost)?;
             let Some(text) = text else { return memory.settle_turn(&lost, None) };
             match turn_in(text, parsed("turn", &lost.about)?)? {
                 Some(turn) => memory.settle_turn(&lost, Some(&turn.cleaned())),
@@ -317,7 +319,7 @@ impl MemoryStore {
 
     /// What the audit holds, as JSON.
     fn audit(&self, py: Python<'_>, wanted: &str) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.audit(&parsed::<Wanted>("query", wanted)?)?))
+        self.with(py, |memory| json(&memory.audit(&parsed::<EventFilter>("query", wanted)?)?))
     }
 
     /// The episodes that are kept, newest first, as JSON.
@@ -371,7 +373,7 @@ impl MemoryStore {
 
     /// Forgets a memory; gives what went with it, as JSON.
     fn forget(&self, py: Python<'_>, id: i64, erase: bool) -> PyResult<String> {
-        self.with(py, |memory| json(&memory.forget_telling(id, erase)?))
+        self.with(py, |memory| json(&memory.forget_with_report(id, erase)?))
     }
 
     /// Forgets a user and erases what was kept of that one; gives what went, as JSON.

@@ -26,7 +26,7 @@ impl PriceTable {
     /// Lays a table (TOML text) over this one.
     fn lay(&self, text: &str) -> PyResult<()> {
         let prices = Prices::parse(text).map_err(|error| errors::exception(&error))?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).lay(prices);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).overlay(prices);
         Ok(())
     }
 

@@ -10,40 +10,40 @@ use std::{
 
 use pyo3::{exceptions::PyOSError, prelude::*};
 
-use super::{convert, ended::Ended, errors, history, machine};
+use super::{convert, errors, history, machine, outcome::Ended};
 use loopwright_base::{error::Error, json::Raw, request::History};
 use loopwright_machine::{
     Command, Event, EventKind, MachineConfig, Notice, Outcome, Time,
-    journal::{self, Change, Continued, Journal, Saved},
+    journal::{self, Change, Journal, ResumedRun, Snapshot},
     turn::RecalledHit,
 };
-use loopwright_store::journal::{self as store, Beside, Kept, RunPlace, Store, Telling};
+use loopwright_store::journal::{self as store, CommitHandle, RunPlace, RunSummary, SnapshotFile, Store};
 
-struct State {
+struct RunInner {
     run: journal::Run,
-    /// What was told, and when, for whoever keeps it.
+    /// The notices, with their times, for whoever keeps them.
     notices: Option<Vec<(f64, Notice)>>,
-    /// What memory knew.
+    /// The memories that were recalled.
     recalled: Vec<RecalledHit>,
     file: Option<Arc<File>>,
-    /// What is saved of a journal in a file.
-    beside: Option<Beside>,
+    /// The snapshot of a journal in a file.
+    beside: Option<SnapshotFile>,
     kept: Option<Vec<u8>>,
     stored: Option<RunPlace>,
-    saving: Saving,
+    saving: SaveSchedule,
 }
 
-/// Where the journal goes.
+/// The place of the journal.
 enum Sink {
     Nowhere,
     Memory,
-    File(Arc<File>, Beside),
+    File(Arc<File>, SnapshotFile),
     Store(RunPlace),
 }
 
-/// When a run is saved.
+/// The counters that decide when a run is saved.
 #[derive(Default)]
-struct Saving {
+struct SaveSchedule {
     /// Events and bytes of lines since the last time, and the bytes that the state took.
     since: (u64, usize),
     saved: usize,
@@ -59,7 +59,7 @@ const BYTES_BETWEEN: usize = 256 << 10;
 /// A machine, its clock and its journal.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct Run {
-    state: Mutex<State>,
+    state: Mutex<RunInner>,
     clock: Clock,
 }
 
@@ -130,7 +130,7 @@ impl Run {
         let system = |error: std::io::Error| errors::system(&error);
         let mut file = File::options().read(true).append(true).open(path).map_err(system)?;
         lock(&file, path)?;
-        if let Some((mut beside, continued, behind)) = py.detach(|| Beside::go_on(Path::new(path), &mut file)) {
+        if let Some((mut beside, continued, behind)) = py.detach(|| SnapshotFile::resume(Path::new(path), &mut file)) {
             if behind.last().is_some_and(|byte| *byte != b'\n') {
                 file.write_all(b"\n").map_err(system)?;
                 beside.written(b"\n");
@@ -153,7 +153,7 @@ impl Run {
         if damaged.is_some() {
             (file, place) = apart_from(path)?;
         }
-        let mut beside = Beside::new(Path::new(&place));
+        let mut beside = SnapshotFile::new(Path::new(&place));
         if let Some(whole) = damaged {
             let whole = text.get(..whole).unwrap_or_default().as_bytes();
             file.write_all(whole).map_err(system)?;
@@ -173,7 +173,7 @@ impl Run {
     /// and the run goes on in a new one beside it.
     #[staticmethod]
     fn resume_stored(py: Python<'_>, path: &str, name: &str) -> PyResult<(Self, Vec<machine::Command>, String)> {
-        let taken = py.detach(|| store::take_up(Path::new(path), name));
+        let taken = py.detach(|| store::resume_run(Path::new(path), name));
         let taken = taken.map_err(|error| errors::exception(&unwritten(error)))?;
         let (continued, place) = taken;
         let path = place.store().path().display().to_string();
@@ -250,14 +250,14 @@ impl Run {
         if let EventKind::Recalled { found: Ok(found), .. } = &event.0 {
             state.recalled.clone_from(&found.hits);
         }
-        let prompt = state.stored.as_ref().and_then(|_| Telling::prompt_of(&event.0));
-        let step = |state: &mut State| {
+        let prompt = state.stored.as_ref().and_then(|_| RunSummary::prompt_of(&event.0));
+        let step = |state: &mut RunInner| {
             let at = Time::from_seconds(self.now());
             (at, state.run.step(Event { at, kind: event.0.clone() }))
         };
         let (at, commands) = if state.run.tree().may_take_long() {
-            // While it goes on, others may run. Whoever waits for the lock may hold what is let go here, so the lock goes
-            // before that is taken again.
+            // While it goes on, others may run. Whoever waits for the lock may hold what is let go here, so the lock
+            // goes before that is taken again.
             drop(state);
             let done = py.detach(|| step(&mut locked()));
             state = locked();
@@ -296,7 +296,7 @@ impl Run {
         // A disk may take its time; whoever looks at the run meanwhile does not wait for it.
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let file = state.file.clone();
-        let kept = state.stored.as_ref().map(RunPlace::kept);
+        let kept = state.stored.as_ref().map(RunPlace::commit_handle);
         drop(state);
         if kept.is_some() {
             return self.until(py, kept, true);
@@ -310,8 +310,8 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.seq()
     }
 
-    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the run's
-    /// own machine did.
+    /// Which sub-agent gave the command of that number: its kind (`lead/explore`), name and path; `None` where the
+    /// run's own machine did.
     fn agent_of(&self, command: u64) -> Option<(String, String, String)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
@@ -382,22 +382,22 @@ impl Run {
             Sink::Nowhere => {}
             Sink::Memory => kept = Some(Vec::new()),
             Sink::File(given, saved) => {
-                run.savable();
+                run.track_open();
                 (file, beside) = (Some(given), Some(saved));
             }
             Sink::Store(place) => {
-                run.savable();
+                run.track_open();
                 stored = Some(place);
             }
         }
-        let saving = Saving::default();
-        let state = State { run, file, beside, kept, stored, saving, notices: None, recalled: Vec::new() };
+        let saving = SaveSchedule::default();
+        let state = RunInner { run, file, beside, kept, stored, saving, notices: None, recalled: Vec::new() };
         let state = Mutex::new(state);
         Self { state, clock: Clock::new(from) }
     }
 
     /// Waits for the writer of the store, with nobody waiting for this thread.
-    fn until(&self, py: Python<'_>, kept: Option<Kept>, sync: bool) -> PyResult<()> {
+    fn until(&self, py: Python<'_>, kept: Option<CommitHandle>, sync: bool) -> PyResult<()> {
         let Some(kept) = kept else { return Ok(()) };
         py.detach(|| kept.wait(sync)).map_err(|error| {
             self.state.lock().unwrap_or_else(PoisonError::into_inner).broken();
@@ -408,19 +408,19 @@ impl Run {
     /// A run that begins as the one of a journal's `text` did, and writes to a sink of its own.
     fn forked(
         py: Python<'_>,
-        begin: impl FnOnce() -> loopwright_base::error::Result<Continued> + Send,
+        begin: impl FnOnce() -> loopwright_base::error::Result<ResumedRun> + Send,
         sink: impl FnOnce(&MachineConfig) -> PyResult<Sink>,
         text: &str,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
         let continued = py.detach(begin).map_err(|error| errors::exception(&error))?;
         let config = Journal::head(text).map_err(|error| errors::exception(&error))?.machine;
-        let prompt = Telling::prompt_in(&continued.run.tree().history());
+        let prompt = RunSummary::prompt_in(&continued.run.tree().history());
         Self::continued(py, continued, sink(&config)?, prompt.as_deref())
     }
 
     fn continued(
         py: Python<'_>,
-        continued: Continued,
+        continued: ResumedRun,
         sink: Sink,
         prompt: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
@@ -428,7 +428,7 @@ impl Run {
         if let Some((saved, compactions)) = continued.saved {
             // What it goes on from need not be saved again before something has come to it.
             run.state.lock().unwrap_or_else(PoisonError::into_inner).saving =
-                Saving { saved, compactions, ..Saving::default() };
+                SaveSchedule { saved, compactions, ..SaveSchedule::default() };
         }
         // What a fork begins with is in its journal before anything of it is carried out.
         let kept = run.state.lock().unwrap_or_else(PoisonError::into_inner).write(&[Command::Persist], prompt)?;
@@ -447,7 +447,7 @@ fn sink(
     keep: bool,
 ) -> PyResult<Sink> {
     Ok(match (journal, store) {
-        (Some(path), _) => Sink::File(create(path)?, Beside::new(Path::new(path))),
+        (Some(path), _) => Sink::File(create(path)?, SnapshotFile::new(Path::new(path))),
         (None, Some(path)) => {
             let model = config.clone().turn_mut().model.clone();
             let place = py.detach(|| Store::at(Path::new(path))?.begin(id, &model));
@@ -458,7 +458,7 @@ fn sink(
     })
 }
 
-/// What keeps a file from being written, by name.
+/// The name of the error that keeps a file from being written.
 fn failed(error: &std::io::Error) -> Error {
     use std::io::ErrorKind as K;
     let (code, hint) = match error.kind() {
@@ -471,7 +471,7 @@ fn failed(error: &std::io::Error) -> Error {
     Error::usage(code, format!("the journal can't be written: {error}")).hint(hint)
 }
 
-/// The same trouble has the same name wherever the journal is.
+/// Maps an error to the name it has wherever the journal is.
 fn unwritten(mut error: Error) -> Error {
     let code = match error.code.as_ref() {
         "store_full" => "journal_full",
@@ -543,10 +543,10 @@ fn seeded(id: &str, config: &MachineConfig) -> MachineConfig {
     config
 }
 
-impl State {
+impl RunInner {
     /// Writes down what is new. From the first failure on nothing more is written, so that the run can end in order.
     /// Gives what to wait for before the commands are carried out.
-    fn write(&mut self, commands: &[Command], prompt: Option<&str>) -> PyResult<Option<Kept>> {
+    fn write(&mut self, commands: &[Command], prompt: Option<&str>) -> PyResult<Option<CommitHandle>> {
         if self.file.is_none() && self.kept.is_none() && self.stored.is_none() {
             return Ok(None);
         }
@@ -565,7 +565,12 @@ impl State {
         })
     }
 
-    fn write_file(&mut self, mut file: &File, lines: &[u8], commands: &[Command]) -> std::io::Result<Option<Kept>> {
+    fn write_file(
+        &mut self,
+        mut file: &File,
+        lines: &[u8],
+        commands: &[Command],
+    ) -> std::io::Result<Option<CommitHandle>> {
         file.write_all(lines)?;
         if let Some(beside) = &mut self.beside {
             beside.written(lines);
@@ -583,7 +588,7 @@ impl State {
         lines: &[u8],
         commands: &[Command],
         prompt: Option<&str>,
-    ) -> Result<Option<Kept>, Error> {
+    ) -> Result<Option<CommitHandle>, Error> {
         let Some(place) = &mut self.stored else { return Ok(None) };
         place.append(lines)?;
         if let Some(prompt) = prompt {
@@ -605,7 +610,7 @@ impl State {
             place.save(saved)?;
         }
         // What follows may change the world: the journal has it first.
-        Ok(wait.then(|| place.kept()))
+        Ok(wait.then(|| place.commit_handle()))
     }
 
     fn broken(&mut self) {
@@ -614,9 +619,9 @@ impl State {
     }
 }
 
-impl Saving {
+impl SaveSchedule {
     /// The run, if it is to be saved now that so many bytes of lines came.
-    fn due(&mut self, run: &mut journal::Run, bytes: usize) -> Option<Saved> {
+    fn due(&mut self, run: &mut journal::Run, bytes: usize) -> Option<Snapshot> {
         self.since.0 += 1;
         self.since.1 += bytes;
         let compactions = run.tree().long_compactions();
@@ -665,11 +670,11 @@ pub(super) fn journal_text(
 }
 
 /// Numbers of events, and commands as JSON.
-type Told = Vec<(u64, String)>;
+type EventIds = Vec<(u64, String)>;
 
 /// The run's name, its model, and what it told, from a journal's text: numbers of events, and commands as JSON.
 #[pyfunction]
-pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, Told)> {
+pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, String, EventIds)> {
     apart(py, || {
         let mut journal = Journal::read(text)?;
         let mut told = Vec::new();
@@ -695,7 +700,7 @@ pub(super) fn journal_delete(py: Python<'_>, path: &str, run: &str) -> PyResult<
 pub(super) fn journal_delete_file(path: &str) -> PyResult<()> {
     let file = File::options().read(true).write(true).open(path).map_err(|error| errors::system(&error))?;
     lock(&file, path)?;
-    Beside::new(Path::new(path)).end();
+    SnapshotFile::new(Path::new(path)).end();
     std::fs::remove_file(path).map_err(|error| errors::system(&error))
 }
 
@@ -711,9 +716,9 @@ pub(super) fn journal_close(py: Python<'_>, path: &str) {
     py.detach(|| Store::close(Path::new(path)));
 }
 
-/// What runs of this process have handed over is there to be read.
+/// Waits until everything that runs of this process have handed over is there to be read.
 fn flush(path: &str) {
-    if let Some(store) = Store::opened(Path::new(path)) {
+    if let Some(store) = Store::open_store(Path::new(path)) {
         store.flush();
     }
 }
@@ -731,7 +736,8 @@ pub(super) fn compare_journals<'py>(py: Python<'py>, left: &str, right: &str) ->
     parting.map(|parting| convert::loads(py, Raw::of(&parting).text())).transpose()
 }
 
-/// The first line of a journal: the run's name, what whoever started it wrote, and the machine's configuration, as JSON.
+/// The first line of a journal: the run's name, what whoever started it wrote, and the machine's configuration, as
+/// JSON.
 #[pyfunction]
 pub(super) fn journal_head(text: &str) -> PyResult<(String, Option<String>, String)> {
     let journal = Journal::head(text).map_err(|error| errors::exception(&error))?;

@@ -19,12 +19,12 @@ use super::{environment, errors};
 use loopwright_base::error::Error;
 use loopwright_drive::http::{Client, ClientOptions};
 
-/// How long the end of the process waits for what is under way.
+/// The time that the end of the process waits for work in flight.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 static RUNTIME: Mutex<Option<(u32, Threads)>> = Mutex::new(None);
 
-/// What carries the I/O.
+/// The runtime of the I/O.
 enum Threads {
     /// One thread that does nothing else: no stealing, no bookkeeping for it, which a lone run would pay for.
     One { handle: Handle, end: oneshot::Sender<()>, thread: JoinHandle<()> },

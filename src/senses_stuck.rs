@@ -21,7 +21,7 @@ fn parsed<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<T>
 }
 
 /// Pattern, members, rounds, first and last record, the sentence for people and the one for the model.
-type Verdict = (&'static str, Vec<(String, String)>, u64, u64, u64, String, String);
+type VerdictRow = (&'static str, Vec<(String, String)>, u64, u64, u64, String, String);
 
 /// Name, arguments as JSON text, result, whether it failed, and the kind of failure.
 type Pair = (String, String, String, bool, Option<String>);
@@ -36,7 +36,7 @@ impl StuckDetector {
     }
 }
 
-fn verdict_of(detector: &stuck::StuckDetector) -> Option<Verdict> {
+fn verdict_of(detector: &stuck::StuckDetector) -> Option<VerdictRow> {
     let verdict = detector.verdict()?;
     let advice = verdict.advice();
     let members = verdict.members.into_iter().map(|member| (member.tool, member.arguments)).collect();
@@ -74,7 +74,7 @@ impl StuckDetector {
         failed: bool,
         kind: Option<&str>,
         state: Option<&str>,
-    ) -> Option<Verdict> {
+    ) -> Option<VerdictRow> {
         self.with(|detector| {
             let step = detector.step_of_text((name, arguments), result, failed, kind);
             detector.record_step(name, arguments, &step, state.map(|state| xxh3_64(state.as_bytes())));
@@ -85,7 +85,7 @@ impl StuckDetector {
     /// Takes the calls of one round, with their results.
     #[pyo3(signature = (pairs, state=None))]
     #[allow(clippy::needless_pass_by_value)] // as Python gives them
-    fn record_round(&self, pairs: Vec<Pair>, state: Option<&str>) -> Option<Verdict> {
+    fn record_round(&self, pairs: Vec<Pair>, state: Option<&str>) -> Option<VerdictRow> {
         self.with(|detector| {
             let steps = pairs.iter().map(|(name, arguments, result, failed, kind)| {
                 let step = detector.step_of_text((name, arguments), result, *failed, kind.as_deref());
@@ -98,7 +98,7 @@ impl StuckDetector {
     }
 
     /// Takes a reply that holds no call.
-    fn record_text(&self, text: &str) -> Option<Verdict> {
+    fn record_text(&self, text: &str) -> Option<VerdictRow> {
         self.with(|detector| {
             detector.record_text(text);
             verdict_of(detector)
@@ -106,7 +106,7 @@ impl StuckDetector {
     }
 
     /// Takes a piece of a reply as it streams.
-    fn feed(&self, delta: &str) -> Option<Verdict> {
+    fn feed(&self, delta: &str) -> Option<VerdictRow> {
         self.with(|detector| if detector.feed(delta) { verdict_of(detector) } else { None })
     }
 
@@ -121,7 +121,7 @@ impl StuckDetector {
     }
 
     /// What was found last.
-    fn verdict(&self) -> Option<Verdict> {
+    fn verdict(&self) -> Option<VerdictRow> {
         self.with(|detector| verdict_of(detector))
     }
 }

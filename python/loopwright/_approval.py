@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._shown import shown_redacted
+from ._repr import redacted_repr
 
 if TYPE_CHECKING:
     from . import _core
@@ -121,4 +121,4 @@ def decision_of(answer: object) -> tuple[str, str | None, str | None]:
     return "deny", f"the answer {answer!r} is no decision", None
 
 
-shown_redacted(Approval, Edit, Remembered)
+redacted_repr(Approval, Edit, Remembered)

@@ -7,8 +7,8 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from ._effects import Beside, Raised, Within
-from ._foreign import closes
 from ._threads import drop
+from ._user_code import closes
 
 if TYPE_CHECKING:
     from ._effects import Work

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
-from ._places import located
+from ._journal_paths import locate_journal
 from ._plan import about, place_of, run_id, sink_of, writing
 from ._replay import naming
 from .errors import UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from ._places import Place
+    from ._journal_paths import JournalPath
     from ._plan import Plan
 
 __all__ = ["Begun", "OnDivergence", "forking", "resuming"]
@@ -58,7 +58,7 @@ def resuming(
         return _answering(journal, run, answer)
 
     def begin(plan: Plan) -> Begun:
-        found = located(journal, run)
+        found = locate_journal(journal, run)
         if found.text is not None:
             message = "a run goes on in its journal, and this is text"
             raise UsageError(message, "journal_not_found", "give the path of its journal; or fork it")
@@ -85,7 +85,7 @@ def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) ->
     """Begins with all that a run said until it ended, and the answer to that."""
 
     def begin(plan: Plan) -> Begun:
-        found = located(journal, run)
+        found = locate_journal(journal, run)
         with naming(found):
             told = _core.replay(found.read())[0]
         if told["divergence"] is not None:
@@ -99,7 +99,7 @@ def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) ->
     return begin
 
 
-def _beside(found: Place) -> Any:
+def _beside(found: JournalPath) -> Any:
     """The place for a journal beside another one: its store, its folder, or memory."""
     from .journal import Journal
 
@@ -108,7 +108,7 @@ def _beside(found: Place) -> Any:
     return Journal(found.path or "") if found.run is not None else Path(found.path or "").parent
 
 
-def _reopened(plan: Plan, found: Place, forked: str) -> Begun:
+def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
     """Begins as the run of a journal did, up to the event that this version decides otherwise."""
     from .journal import Journal
 
@@ -150,7 +150,7 @@ def forking(
     message_json = None if prompt is None else prompt_of(prompt).to_json()
 
     def begin(plan: Plan) -> Begun:
-        found = located(source, source_run)
+        found = locate_journal(source, source_run)
         text = found.read()
         with naming(found):
             forked, _, machine = _core.journal_head(text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._awaited import awaited
 from ._effects import Beside, given_of
-from ._foreign import RAISED, closes, log_raised
+from ._user_code import RAISED, closes, log_raised
 from .errors import UsageError
 
 if TYPE_CHECKING:

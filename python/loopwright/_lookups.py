@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ._foreign import RAISED, closes, log_raised
 from ._gather import beside, called, listed
+from ._user_code import RAISED, closes, log_raised
 from .errors import LoopwrightError, ProviderError, UsageError
 
 if TYPE_CHECKING:

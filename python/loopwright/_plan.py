@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._places import is_store
+from ._journal_paths import is_store
 from .errors import UsageError
 
 if TYPE_CHECKING:

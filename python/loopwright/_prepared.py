@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ._homes import Home
+    from ._endpoints import ProviderEndpoint
     from ._output import OutputType
     from ._remember import Remembering
     from .agent import Agent
@@ -81,7 +81,11 @@ class Prepared(Generic[Output]):
             self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
 
     def _take_roles(
-        self, roles: Roles | None, acting: Role | None, timeouts: Mapping[str, float] | None, homes: Sequence[Home]
+        self,
+        roles: Roles | None,
+        acting: Role | None,
+        timeouts: Mapping[str, float] | None,
+        homes: Sequence[ProviderEndpoint],
     ) -> None:
         """Who acts beside the agent's own model, and after it."""
         self.roles = roles

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._foreign import RAISED, log_raised
+from ._user_code import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from . import events
     from ._driver import Driver
-    from ._homes import Home
+    from ._endpoints import ProviderEndpoint
     from .after import AfterTurn
     from .memory import Memory
     from .result import Result
@@ -168,7 +168,7 @@ def remembering(
     session: object,
     after: object,
     roles: Roles | None,
-    homes: Sequence[Home] = (),
+    homes: Sequence[ProviderEndpoint] = (),
 ) -> Remembering | None:
     """The memory of an agent, from its options; the reflector among its roles looks back on its turns."""
     if memory is None:
@@ -210,7 +210,9 @@ _PATTERNS = {
 }
 
 
-def _reflecting(after: AfterTurn | None, given: object, roles: Roles | None, homes: Sequence[Home]) -> AfterTurn | None:
+def _reflecting(
+    after: AfterTurn | None, given: object, roles: Roles | None, homes: Sequence[ProviderEndpoint]
+) -> AfterTurn | None:
     """What follows a turn, with the reflector of the roles where none is given. Naming one turns reflection on."""
     role = roles.role("reflector") if roles is not None else None
     if after is None or role is None:
@@ -230,17 +232,17 @@ class _LookBack:
 
     in_object = True
 
-    def __init__(self, role: Role, homes: Sequence[Home]) -> None:
+    def __init__(self, role: Role, homes: Sequence[ProviderEndpoint]) -> None:
         self._role = role
         self._homes = homes
 
     def __call__(self, prompt: str) -> Any:
         """Where no model of the role gave anything that can be used, why: the rules look back then."""
-        from ._homes import homed
+        from ._endpoints import with_endpoints
         from .after import Unused
         from .roles import ask_sync
 
-        answer = ask_sync(homed(self._role, self._homes), prompt, _PATTERNS)
+        answer = ask_sync(with_endpoints(self._role, self._homes), prompt, _PATTERNS)
         return Unused("; ".join(answer.problems)[:2_000]) if answer.value is None else answer.value
 
 

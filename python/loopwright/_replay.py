@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._places import located
+from ._journal_paths import locate_journal
 from .errors import UsageError
 from .result import Messages
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from ._places import Place
+    from ._journal_paths import JournalPath
     from .guard import Policy
 
 __all__ = ["Diff", "Replay", "diff", "journal_text", "naming", "replay"]
@@ -54,7 +54,7 @@ def replay(journal: str | os.PathLike[str] | None, run: str | None = None, *, po
     A run replays with the policy it ran with, which stands in its journal; a journal whose policy was changed is an
     error. With `policy`, so is one whose run went by another. A run without a journal raises `no_journal`.
     """
-    place = located(journal, run)
+    place = locate_journal(journal, run)
     with naming(place):
         found, messages, steps = _core.replay(place.read(), None if policy is None else policy.digest)
     return Replay(
@@ -94,7 +94,7 @@ def diff(
 
     `left_run` and `right_run` name the runs of stores.
     """
-    one, other = located(left, left_run), located(right, right_run)
+    one, other = locate_journal(left, left_run), locate_journal(right, right_run)
     with naming(one):
         _core.journal_head(one.head())
     with naming(other):
@@ -103,7 +103,7 @@ def diff(
 
 
 @contextlib.contextmanager
-def naming(place: Place) -> Iterator[None]:
+def naming(place: JournalPath) -> Iterator[None]:
     """Says in errors about what a journal holds which one it is."""
     try:
         yield
@@ -115,4 +115,4 @@ def naming(place: Place) -> Iterator[None]:
 
 def journal_text(journal: str | os.PathLike[str], run: str | None = None) -> str:
     """The lines of a journal."""
-    return located(journal, run).read()
+    return locate_journal(journal, run).read()

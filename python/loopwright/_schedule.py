@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from ._foreign import RAISED
+from ._user_code import RAISED
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ._recalled import Consolidated
+    from ._memory_types import Consolidated
     from .memory import Memory
 
 

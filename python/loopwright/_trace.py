@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._places import located
+from ._journal_paths import locate_journal
 from ._replay import naming
 from .errors import UsageError
 
@@ -89,7 +89,7 @@ def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[Round
         for round in loopwright.trace("runs/8f2c.jsonl"):
             print(round.round, round.decision, [call.name for call in round.calls])
     """
-    place = located(journal, run)
+    place = locate_journal(journal, run)
     with naming(place):
         text = place.read()
         name, _, machine = _core.journal_head(text)

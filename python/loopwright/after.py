@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 # The driver's end of the process has to come after ours: what is registered last is called first.
 from . import _core, _driver  # noqa: F401
-from ._foreign import RAISED, log_raised
+from ._user_code import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ class Worker:
         with contextlib.suppress(Exception):
             self.memory._core.recall('{"text": "", "limit": 1}')
         with contextlib.suppress(Exception):
-            from ._lost import find
+            from ._orphans import find
 
             find(self.memory)
         while True:

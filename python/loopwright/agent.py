@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._continue import forking, resuming
-from ._homes import Home
+from ._endpoints import ProviderEndpoint
 from ._plan import model_name
 from ._remember import recall_config, remembering
 from ._running import Running
@@ -299,7 +299,9 @@ class Agent(Running[Output]):
             "seed": seed or 0,
             "wind_down": 2 if wind_down is None else wind_down,
         }
-        homes = [Home(model.partition(":")[0], base_url, api_key, headers)] if isinstance(model, str) else []
+        homes = (
+            [ProviderEndpoint(model.partition(":")[0], base_url, api_key, headers)] if isinstance(model, str) else []
+        )
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held

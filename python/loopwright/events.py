@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
-from ._shown import shown_redacted
+from ._repr import redacted_repr
 
 if TYPE_CHECKING:
     from .result import Result
@@ -699,4 +699,4 @@ def _classes() -> tuple[type[Any], ...]:
     return tuple(each for each in globals().values() if isinstance(each, type) and issubclass(each, Told))
 
 
-shown_redacted(*_classes())
+redacted_repr(*_classes())

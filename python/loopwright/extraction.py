@@ -44,7 +44,7 @@ from ._core import (
 from ._core import ExtractedArguments as ArgumentsDelta
 from ._core import ExtractedReasoning as ReasoningDelta
 from ._core import ExtractedText as TextDelta
-from ._shown import brief
+from ._repr import brief
 from .errors import UsageError
 
 if TYPE_CHECKING:

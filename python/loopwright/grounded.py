@@ -408,7 +408,7 @@ def _near(embedder: Any, folders: tuple[str, ...]) -> list[Any]:
     if not callable(embedder):
         message = f"embedder can't be {embedder!r:.100}"
         raise UsageError(message, "invalid_option", "give a function of a list of texts")
-    from ._near import FolderSource
+    from ._folder_embeddings import FolderSource
 
     return [FolderSource(folders, embedder)] if folders else []
 

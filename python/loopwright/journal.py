@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _core
-from ._places import Place, located
+from ._journal_paths import JournalPath, locate_journal
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,11 +107,11 @@ class Journal(os.PathLike[str]):
 
     def find(self, run: str | None = None) -> str:
         """The name of the run that `run` is the beginning of; without it, of the only run there is."""
-        return located(self, run).run or ""
+        return locate_journal(self, run).run or ""
 
     def text(self, run: str | None = None) -> str:
         """The lines of a run, as a file of its own would have them."""
-        return located(self, run).read()
+        return locate_journal(self, run).read()
 
     def events(self, run: str | None = None) -> list[Event | UnknownEvent]:
         """What a run told while it went on, but for the pieces of answers."""
@@ -124,7 +124,7 @@ class Journal(os.PathLike[str]):
         connection was in the way: the run is listed without its events until the same call finishes it. Of a file of
         one run, or of one in a folder of such files, what was saved beside it (`NAME.jsonl.saved`) goes too.
         """
-        place = located(self.path, run)
+        place = locate_journal(self.path, run)
         if place.run is not None:
             _core.journal_delete(self.path, place.run)
             return
@@ -144,7 +144,7 @@ class Journal(os.PathLike[str]):
 
     def import_run(self, journal: str | os.PathLike[str]) -> str:
         """Takes in a run from a `.jsonl` file or its lines, as far as it is whole; gives its name."""
-        return _core.journal_import(self.path, located(journal).read())
+        return _core.journal_import(self.path, locate_journal(journal).read())
 
 
 def events_of(journal: str | os.PathLike[str], run: str | None = None) -> list[Event | UnknownEvent]:
@@ -152,7 +152,7 @@ def events_of(journal: str | os.PathLike[str], run: str | None = None) -> list[E
 
     The pieces of answers (`TextDelta` and the like) are not in journals. All others have the `event_id` they had.
     """
-    from ._numbers import told
+    from ._event_ids import events_of
 
-    place: Place = located(journal, run)
-    return told(place.read())
+    place: JournalPath = locate_journal(journal, run)
+    return events_of(place.read())

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._embedders import Embedder, EndpointEmbedder, _name, hashing, minilm, minilm_installed
+from ._memory_types import Consolidated, Forgotten, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._options import whole
-from ._recalled import Consolidated, Forgotten, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._schedule import Schedule
 from .errors import UsageError
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 from . import _core
 from ._json import read as parsed
 from ._json import written as dumped
-from ._shown import shown_redacted
+from ._repr import redacted_repr
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -802,4 +802,4 @@ def _text_of(data: bytes) -> str | None:
         return None
 
 
-shown_redacted(Extra, Text, PlainText, Url, Thinking, ToolUse, ToolFailure, ToolResult, ProviderBlock, Message)
+redacted_repr(Extra, Text, PlainText, Url, Thinking, ToolUse, ToolFailure, ToolResult, ProviderBlock, Message)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from ._core import History
 from ._json import read
-from ._shown import shown_redacted
+from ._repr import redacted_repr
 from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
 
@@ -583,4 +583,4 @@ def error_of(outcome: Mapping[str, Any] | Ended) -> LoopwrightError | None:
     return found
 
 
-shown_redacted(ToolCall, Source)
+redacted_repr(ToolCall, Source)

@@ -26,14 +26,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
-from ._homes import at_home, home_of
+from ._endpoints import endpoint_of, with_endpoint
 from ._json import read
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._homes import Home
+    from ._endpoints import ProviderEndpoint
     from .budget import Budget
     from .messages import Message
     from .models import Model
@@ -329,11 +329,11 @@ class Role:
             found["budget"] = dict(vars(self.budget))
         return found
 
-    def _models(self, homes: Sequence[Home] = ()) -> list[Role]:
+    def _models(self, homes: Sequence[ProviderEndpoint] = ()) -> list[Role]:
         """The chain, each with its own address: of its own, of the one before it, or that of `homes`."""
-        own = at_home(self, homes)
+        own = with_endpoint(self, homes)
         chain = [] if own.model is None or own.model == RULES else [own]
-        homes = [*home_of(own), *homes]
+        homes = [*endpoint_of(own), *homes]
         if isinstance(self.fallback, (str, bytes)) or not isinstance(self.fallback, Iterable):
             message = f"fallback can't be {self.fallback!r:.100}"
             raise UsageError(message, "invalid_option", "give a list of models")
@@ -521,7 +521,7 @@ def _served(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[st
 
 
 def resolved(
-    roles: Roles | None, executor: Role | None, timeouts: Mapping[str, float], homes: Sequence[Home]
+    roles: Roles | None, executor: Role | None, timeouts: Mapping[str, float], homes: Sequence[ProviderEndpoint]
 ) -> tuple[dict[str, Any], dict[str, list[Serving]]]:
     """What the machine knows of the roles, and where their models live."""
     config: dict[str, Any] = {}
@@ -737,9 +737,9 @@ class _Asking:
         return self._agent(), *self.next
 
     def _agent(self) -> Any:
-        from ._asker import Asker
+        from ._one_shot import OneShotAgent
 
-        return Asker(self.models[0], self.role, self.system, None if self.plain else self.schema)
+        return OneShotAgent(self.models[0], self.role, self.system, None if self.plain else self.schema)
 
     def heard(self, result: Any) -> None:
         """An answer is in."""

@@ -169,7 +169,7 @@ async def fetch_page(
     `too_large="error"`. `allow_private` allows hosts of this machine and of private networks; `robots=False` passes
     over `robots.txt`. With `inline_links` the text has links written out; otherwise they are in `page.links`.
     """
-    from ._arrive import arrive
+    from ._native_future import native_result
 
     address = _address(url)
     options = _options(
@@ -183,7 +183,7 @@ async def fetch_page(
         sentences=sentences,
         inline_links=inline_links,
     )
-    return _page(await arrive(lambda hub, key: hub.fetch(key, address, options)))
+    return _page(await native_result(lambda hub, key: hub.fetch(key, address, options)))
 
 
 def fetch_page_sync(

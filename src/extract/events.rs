@@ -1,4 +1,5 @@
-//! What a parser says, as objects for Python: small, frozen, equal where they say the same, and fit to be copied and pickled.
+//! What a parser says, as objects for Python: small, frozen, equal where they say the same, and fit to be copied and
+//! pickled.
 
 use std::{
     borrow::Cow,
@@ -7,7 +8,7 @@ use std::{
 
 use pyo3::{prelude::*, types::PyTuple};
 
-use super::result::Call;
+use super::result::ExtractedCall;
 use loopwright_extract::{self as extract, Dropped, Event, Owner, ProblemKind, Source, Span};
 
 /// Where something begins and ends, in bytes.
@@ -112,7 +113,7 @@ pub(crate) struct ArgumentsDelta {
 #[pyclass(frozen, get_all, name = "CallFinished", module = "loopwright.extraction")]
 pub(crate) struct CallFinished {
     /// The whole call.
-    call: Py<Call>,
+    call: Py<ExtractedCall>,
     /// The bytes it came from: where they begin, where they end.
     span: Place,
 }
@@ -141,7 +142,8 @@ pub(crate) struct Problem {
     span: Place,
 }
 
-/// What every event has besides its fields: a name for its kind, a constructor, so that it can be copied and pickled, and words.
+/// What every event has besides its fields: a name for its kind, a constructor, so that it can be copied and pickled,
+/// and words.
 macro_rules! event {
     ($name:ident, $type:literal, ($($field:ident: $as:ty),*), |$it:ident| $repr:expr) => {
         #[pymethods]
@@ -198,11 +200,11 @@ impl CallFinished {
     }
 
     #[new]
-    fn new(call: Py<Call>, span: Place) -> Self {
+    fn new(call: Py<ExtractedCall>, span: Place) -> Self {
         Self { call, span }
     }
 
-    fn __getnewargs__(&self, py: Python<'_>) -> (Py<Call>, Place) {
+    fn __getnewargs__(&self, py: Python<'_>) -> (Py<ExtractedCall>, Place) {
         (self.call.clone_ref(py), self.span)
     }
 
@@ -264,7 +266,7 @@ pub(super) fn object<'py>(py: Python<'py>, event: Event<'_>) -> PyResult<Bound<'
             Bound::new(py, ArgumentsDelta { index, text: json.to_owned(), span: place(span) })?.into_any()
         }
         Event::CallFinished { call, span } => {
-            let call = Py::new(py, Call(call.clone()))?;
+            let call = Py::new(py, ExtractedCall(call.clone()))?;
             Bound::new(py, CallFinished { call, span: place(span) })?.into_any()
         }
         Event::Markup { span } => Bound::new(py, Markup { span: place(span) })?.into_any(),

@@ -18,7 +18,7 @@ pub(super) use json::{FoundJson, Repair, Repaired, find_json, repair_json, schem
 use self::events::{Place, object};
 pub(super) use self::{
     events::{ArgumentsDelta, CallFinished, CallStarted, Markup, Problem, ReasoningDelta, TextDelta},
-    result::{Call, Extraction, Region},
+    result::{ExtractedCall, Extraction, Region},
 };
 use super::errors;
 use loopwright_base::message::{ToolResult, ToolUse};
@@ -62,7 +62,7 @@ fn known_dialect(name: &str) -> PyResult<&'static extract::Dialect> {
     extract::known_dialect(name).map_err(|error| errors::exception(&error))
 }
 
-struct State {
+struct ParserState {
     parser: Parser,
     events: Events,
     finished: bool,
@@ -70,7 +70,7 @@ struct State {
 
 /// Reads a reply in pieces, as it is written.
 #[pyclass(frozen, subclass, name = "ToolCallParser", module = "loopwright.extraction")]
-pub(super) struct ToolCallParser(Mutex<State>);
+pub(super) struct ToolCallParser(Mutex<ParserState>);
 
 impl ToolCallParser {
     fn with<T>(
@@ -164,7 +164,7 @@ impl ToolCallParser {
             known_dialect(name)?;
         }
         let parser = Parser::new(tools, names.as_deref(), policy);
-        Ok(Self(Mutex::new(State { parser, events: Events::new(), finished: false })))
+        Ok(Self(Mutex::new(ParserState { parser, events: Events::new(), finished: false })))
     }
 
     /// Takes the next piece, cut anywhere; gives the events it completes.

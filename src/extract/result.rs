@@ -14,7 +14,7 @@ use loopwright_extract::{self as extract, Event, Events, Owner, Source, Span};
 /// A tool call found in text.
 #[pyclass(frozen, eq, hash, name = "ExtractedCall", module = "loopwright.extraction")]
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Call(pub(super) extract::Call);
+pub(crate) struct ExtractedCall(pub(super) extract::Call);
 
 /// A stretch of the text and whose it is.
 #[pyclass(frozen, get_all, eq, hash, name = "Region", module = "loopwright.extraction")]
@@ -30,7 +30,7 @@ pub(crate) struct Region {
     reason: Option<Word>,
 }
 
-impl Call {
+impl ExtractedCall {
     pub(super) fn repr(&self) -> String {
         let call = &self.0;
         let mut repr = format!("ExtractedCall({:?}, {}, span={:?}", call.name, call.arguments, place(call.span));
@@ -45,7 +45,7 @@ impl Call {
 }
 
 #[pymethods]
-impl Call {
+impl ExtractedCall {
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -229,7 +229,7 @@ impl Extraction {
                 }
             }
         }
-        let calls = calls.into_iter().map(|call| Py::new(py, Call(call))).collect::<PyResult<Vec<_>>>()?;
+        let calls = calls.into_iter().map(|call| Py::new(py, ExtractedCall(call))).collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
             calls: PyTuple::new(py, calls)?.unbind(),
             problems: PyTuple::new(py, problems)?.unbind(),

@@ -357,11 +357,11 @@ def _trajectories() -> ModuleType:
 
 
 def test_c25_the_verdicts_on_real_runs_are_those_that_were_judged() -> None:
-    """Each row of the table in `docs/senses.md` was read and judged by hand: it must be what the code says."""
+    """Each row of the table in `docs/measurements/senses.md` was read and judged by hand: it must be what the code says."""
     if not DATA.is_dir():
         pytest.skip(f"{DATA} is not there")
     table = (
-        (Path(__file__).parents[2] / "docs" / "senses.md")
+        (Path(__file__).parents[2] / "docs" / "measurements" / "senses.md")
         .read_text(encoding="utf-8")
         .split("### Real runs")[1]
         .split("### Speed")[0]

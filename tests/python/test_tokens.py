@@ -187,7 +187,7 @@ def test_any_text(check, text):
 
 
 def test_the_files_of_this_repository(check):
-    for pattern in ("src/**/*.rs", "crates/*/src/**/*.rs", "docs/*.md", "python/**/*.py"):
+    for pattern in ("src/**/*.rs", "crates/*/src/**/*.rs", "docs/**/*.md", "python/**/*.py"):
         for path in ROOT.glob(pattern):
             check(path.read_text(encoding="utf-8"))
 

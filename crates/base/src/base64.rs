@@ -1,20 +1,20 @@
 //! Decoding of base64 in both alphabets, for looks at pictures, documents and lines of a shell.
 
 /// Bytes of base64 that are decoded of a document, at most.
-pub const DOCUMENT: usize = 48 * 1024 * 1024;
+pub const MAX_DOCUMENT: usize = 48 * 1024 * 1024;
 
-/// Text that stands in base64, `None` for a PDF and for bytes that are no UTF-8; with `said`, where somebody said that
-/// it is text, such bytes are replaced.
-pub fn text(base64: &str, said: bool) -> Option<String> {
+/// The text in base64; `None` for a PDF and for bytes that are no UTF-8. With `declared`, where its media type says
+/// that it is text, such bytes are replaced.
+pub fn text(base64: &str, declared: bool) -> Option<String> {
     if base64.starts_with("JVBERi") {
         return None;
     }
-    String::from_utf8(decode_to(base64.as_bytes(), DOCUMENT))
-        .or_else(|no| if said { Ok(String::from_utf8_lossy(no.as_bytes()).into_owned()) } else { Err(no) })
+    String::from_utf8(decode_to(base64.as_bytes(), MAX_DOCUMENT))
+        .or_else(|no| if declared { Ok(String::from_utf8_lossy(no.as_bytes()).into_owned()) } else { Err(no) })
         .ok()
 }
 
-/// The six bits that a sign of either alphabet stands for.
+/// The six bits of a character of either alphabet.
 pub const fn six_bits(sign: u8) -> Option<u8> {
     match sign {
         b'A'..=b'Z' => Some(sign - b'A'),
@@ -26,7 +26,7 @@ pub const fn six_bits(sign: u8) -> Option<u8> {
     }
 }
 
-/// Decodes the first `most` bytes of base64; ends at a sign of neither alphabet. Line breaks are passed over.
+/// Decodes the first `most` bytes of base64; ends at a character of neither alphabet. Line breaks are skipped.
 pub fn decode_to(base64: &[u8], most: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(base64.len().min(most) / 4 * 3 + 3);
     let (mut bits, mut held) = (0_u32, 0);

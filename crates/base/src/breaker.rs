@@ -5,24 +5,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the breaker says to a call.
+/// The verdict of a breaker on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Go ahead.
+    /// The call may be made.
     Closed,
-    /// Go ahead as the one probe; its outcome must be recorded.
+    /// The call may be made as the one probe; its outcome must be recorded.
     Probe,
-    /// Do not call.
+    /// The call may not be made.
     Open {
-        /// Seconds until a probe may be tried; 0 while another call's probe is under way.
+        /// Seconds until a probe may be tried; 0 while another call's probe is in flight.
         retry_after: f64,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum BreakerState {
     Closed { failures: u32 },
     Open { since: f64 },
     Probing { since: f64 },
@@ -33,7 +33,7 @@ enum State {
 pub struct Breaker {
     threshold: u32,
     cooldown_seconds: f64,
-    state: State,
+    state: BreakerState,
 }
 
 impl Default for Breaker {
@@ -46,77 +46,78 @@ impl Breaker {
     /// A closed breaker which opens after `threshold` failures in a row (at least one), for `cooldown_seconds`.
     pub fn new(threshold: u32, cooldown_seconds: f64) -> Self {
         let cooldown_seconds = if cooldown_seconds.is_finite() { cooldown_seconds.max(0.0) } else { 30.0 };
-        Self { threshold: threshold.max(1), cooldown_seconds, state: State::Closed { failures: 0 } }
+        Self { threshold: threshold.max(1), cooldown_seconds, state: BreakerState::Closed { failures: 0 } }
     }
 
-    /// Whether a call may be made at `now`. [`Verdict::Probe`] takes the one slot of the half-open breaker: record
-    /// [`success`](Self::success), [`failure`](Self::failure) or [`cancelled`](Self::cancelled) afterwards.
+    /// Returns whether a call may be made at `now`. [`Verdict::Probe`] takes the one slot of the half-open breaker:
+    /// record [`success`](Self::success), [`failure`](Self::failure) or [`cancelled`](Self::cancelled) afterwards.
     pub fn check(&mut self, now: f64) -> Verdict {
         match self.state {
-            State::Closed { .. } => Verdict::Closed,
-            State::Probing { .. } => Verdict::Open { retry_after: 0.0 },
-            State::Open { since } => {
+            BreakerState::Closed { .. } => Verdict::Closed,
+            BreakerState::Probing { .. } => Verdict::Open { retry_after: 0.0 },
+            BreakerState::Open { since } => {
                 // A `now` before `since` (another clock, a loaded state) waits at most one whole cooldown.
                 let left = (self.cooldown_seconds - (now - since)).min(self.cooldown_seconds);
                 if left > 0.0 {
                     return Verdict::Open { retry_after: left };
                 }
-                self.state = State::Probing { since };
+                self.state = BreakerState::Probing { since };
                 Verdict::Probe
             }
         }
     }
 
-    /// Takes the probe's slot before the time is up, for a caller who has reason to; `false` if the breaker is not open.
+    /// Takes the probe's slot before the time is up, for a caller who has reason to; `false` if the breaker is not
+    /// open.
     pub fn probe_early(&mut self) -> bool {
-        if let State::Open { since } = self.state {
-            self.state = State::Probing { since };
+        if let BreakerState::Open { since } = self.state {
+            self.state = BreakerState::Probing { since };
             return true;
         }
         false
     }
 
-    /// A call that was let through went well.
+    /// Records that a call which was let through succeeded.
     pub fn success(&mut self) {
         // A straggler from before the breaker opened says nothing about now.
-        if !matches!(self.state, State::Open { .. }) {
-            self.state = State::Closed { failures: 0 };
+        if !matches!(self.state, BreakerState::Open { .. }) {
+            self.state = BreakerState::Closed { failures: 0 };
         }
     }
 
-    /// A call that was let through failed at `now`.
+    /// Records that a call which was let through failed at `now`.
     pub fn failure(&mut self, now: f64) {
         self.state = match self.state {
-            State::Closed { failures } if failures.saturating_add(1) < self.threshold => {
-                State::Closed { failures: failures + 1 }
+            BreakerState::Closed { failures } if failures.saturating_add(1) < self.threshold => {
+                BreakerState::Closed { failures: failures + 1 }
             }
-            State::Closed { .. } | State::Probing { .. } => State::Open { since: now },
-            open @ State::Open { .. } => open,
+            BreakerState::Closed { .. } | BreakerState::Probing { .. } => BreakerState::Open { since: now },
+            open @ BreakerState::Open { .. } => open,
         };
     }
 
-    /// Whoever was called says at `now` that it is down.
+    /// Opens the breaker at `now`: the host itself says that it is down.
     pub const fn trip(&mut self, now: f64) {
-        if !matches!(self.state, State::Open { .. }) {
-            self.state = State::Open { since: now };
+        if !matches!(self.state, BreakerState::Open { .. }) {
+            self.state = BreakerState::Open { since: now };
         }
     }
 
-    /// A probe was cancelled: its slot is free for the next call.
+    /// Records that a probe was cancelled: its slot is free for the next call.
     pub fn cancelled(&mut self) {
-        if let State::Probing { since } = self.state {
-            self.state = State::Open { since };
+        if let BreakerState::Probing { since } = self.state {
+            self.state = BreakerState::Open { since };
         }
     }
 
-    /// Whether calls go through freely.
+    /// Returns whether calls go through freely.
     pub const fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed { .. })
+        matches!(self.state, BreakerState::Closed { .. })
     }
 
-    /// Whether calls go through freely and the last one went well: nothing worth remembering.
+    /// Returns whether calls go through freely and the last one succeeded: nothing worth remembering.
     pub const fn is_fresh(&self) -> bool {
-        matches!(self.state, State::Closed { failures: 0 })
+        matches!(self.state, BreakerState::Closed { failures: 0 })
     }
 }
 

@@ -1,4 +1,4 @@
-//! One tree of errors, by guilt: who has to act.
+//! Errors, by fault: who has to act.
 //!
 //! Every error says what was wrong, where, and what to do. A bug of ours never looks like a mistake of a tool.
 
@@ -6,10 +6,10 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
-/// Who has to act.
+/// The party that has to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Guilt {
+pub enum Fault {
     /// The caller: a wrong argument, a missing key, an illegal event.
     Usage,
     /// The model: an answer that can't be used.
@@ -18,35 +18,35 @@ pub enum Guilt {
     Tool,
     /// The provider, or the way to it.
     Provider,
-    /// Us.
+    /// The engine itself.
     Internal,
 }
 
-/// What went wrong, where, and what to do.
+/// An error: what was wrong, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Error {
-    /// Who has to act.
-    pub guilt: Guilt,
+    /// The party that has to act.
+    pub guilt: Fault,
     /// A stable name for programs: `missing_key`, `rate_limited`, `invalid_body`, …
     pub code: Cow<'static, str>,
-    /// What was wrong and where.
+    /// The description, with the place.
     pub message: String,
-    /// What to do.
+    /// The hint: what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What the provider's answer said beside its words, where there was one.
+    /// Data of the provider's answer beside its words, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Box<Answered>>,
+    pub answered: Option<Box<ProviderReply>>,
 }
 
-/// What a provider's refusal says to programs.
+/// Data of a provider's refusal, for programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Answered {
+pub struct ProviderReply {
     /// The HTTP status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Seconds that it asks us to wait.
+    /// Seconds that the provider asks to wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<f64>,
     /// The provider's id of the request.
@@ -54,36 +54,36 @@ pub struct Answered {
     pub request_id: Option<String>,
 }
 
-/// The result of what can fail.
+/// The result of a function that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// An error of `guilt`.
-    pub fn new(guilt: Guilt, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+    pub fn new(guilt: Fault, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self { guilt, code: code.into(), message: message.into(), hint: None, answered: None }
     }
 
     /// An error of the caller.
     pub fn usage(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self::new(Guilt::Usage, code, message)
+        Self::new(Fault::Usage, code, message)
     }
 
     /// An error of the model.
     pub fn model(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self::new(Guilt::Model, code, message)
+        Self::new(Fault::Model, code, message)
     }
 
     /// An error of the provider.
     pub fn provider(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self::new(Guilt::Provider, code, message)
+        Self::new(Fault::Provider, code, message)
     }
 
-    /// An error of ours.
+    /// An internal error of the engine.
     pub fn internal(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self::new(Guilt::Internal, code, message)
+        Self::new(Fault::Internal, code, message)
     }
 
-    /// Adds what to do.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -103,7 +103,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Why a model call failed: what the machine needs to decide whether to try again.
+/// The kind of a failed model call, by which the machine decides whether to retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -123,32 +123,32 @@ pub enum FailureKind {
     Overloaded,
     /// The provider failed (408, 409, 425, other 5xx, an error event in a stream).
     Server,
-    /// The money is used up (402, `insufficient_quota`).
+    /// The quota is used up (402, `insufficient_quota`).
     Quota,
-    /// A time limit of ours passed: connect, first byte, idle or total.
+    /// A time limit of the client passed: connect, first byte, idle or total.
     Timeout,
     /// No connection: refused, unreachable, name unknown.
     Connect,
-    /// TLS failed: a certificate we do not trust.
+    /// TLS failed: the certificate is not trusted.
     Tls,
     /// The answer broke off.
     Cut,
-    /// The answer is not what the protocol says.
+    /// The answer does not conform to the protocol.
     InvalidBody,
     /// The circuit breaker of this host is open: nothing was sent.
     BreakerOpen,
-    /// We cancelled it.
+    /// The call was cancelled by its caller.
     Cancelled,
     /// The request can't be made for this wire.
     Usage,
-    /// A fault of ours.
+    /// An internal fault of the engine.
     Internal,
     /// The provider takes no such block: a picture, a document. Nothing was sent.
     UnsupportedBlock,
 }
 
 impl FailureKind {
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub const fn is_transient(self) -> bool {
         matches!(
             self,
@@ -188,39 +188,39 @@ impl FailureKind {
         }
     }
 
-    /// Who has to act.
-    pub const fn guilt(self) -> Guilt {
+    /// The party that has to act.
+    pub const fn guilt(self) -> Fault {
         match self {
-            Self::Auth | Self::Usage | Self::UnsupportedBlock => Guilt::Usage,
-            Self::Internal => Guilt::Internal,
-            _ => Guilt::Provider,
+            Self::Auth | Self::Usage | Self::UnsupportedBlock => Fault::Usage,
+            Self::Internal => Fault::Internal,
+            _ => Fault::Provider,
         }
     }
 }
 
-/// How a certificate is told of whose signer nobody knows: a matter of what is trusted here.
+/// The words for a certificate whose signer is unknown: a matter of local trust.
 pub const UNKNOWN_ISSUER: &str = "its certificate is signed by nobody we trust";
 
 /// A model call that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind of the failure.
     pub kind: FailureKind,
-    /// What happened, in words; never holds a key.
+    /// The description; never holds a key.
     pub message: String,
     /// The HTTP status, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Seconds that the provider asks us to wait.
+    /// Seconds that the provider asks to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<f64>,
     /// The provider's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Whether the provider says that the same request may succeed later (`x-should-retry`), where it says so.
+    /// The provider's word on whether the same request may succeed later (`x-should-retry`), where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub should_retry: Option<bool>,
-    /// What to do about it, where that does not follow from its kind.
+    /// The hint, where it does not follow from the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -232,14 +232,15 @@ impl Failure {
         Self { kind, message, status: None, retry_after: None, request_id: None, should_retry: None, hint: None }
     }
 
-    /// Says what to do about it.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Whether the same request may succeed later. The provider knows best, but what is too long stays too long.
+    /// Returns whether the same request may succeed later. The provider knows best, but a request that is too long
+    /// stays too long.
     pub fn is_transient(&self) -> bool {
         match self.kind {
             FailureKind::ContextTooLong => false,
@@ -247,12 +248,12 @@ impl Failure {
         }
     }
 
-    /// The failure as an error of the tree.
+    /// Converts the failure to an error.
     pub fn to_error(&self) -> Error {
         let mut error = Error::new(self.kind.guilt(), self.kind.name(), self.message.clone());
         let retry_after = self.retry_after.filter(|seconds| seconds.is_finite());
-        let answered = Answered { status: self.status, retry_after, request_id: self.request_id.clone() };
-        error.answered = (answered != Answered::default()).then(|| Box::new(answered));
+        let answered = ProviderReply { status: self.status, retry_after, request_id: self.request_id.clone() };
+        error.answered = (answered != ProviderReply::default()).then(|| Box::new(answered));
         if let Some(hint) = &self.hint {
             return error.hint(hint.clone());
         }

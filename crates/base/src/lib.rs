@@ -1,8 +1,7 @@
-//! What every room of Loopwright speaks of: messages, requests, histories, errors, JSON as it came, and when to stop
-//! asking a provider that fails.
+//! Types of all crates: messages, requests, histories, errors, JSON as it came, and circuit breakers.
 //!
-//! Types without a clock, a socket or a file. They promise to keep what they were given: JSON byte for byte, messages in
-//! their order, errors with a code and a hint.
+//! Types without a clock, a socket or a file. They promise to keep what they were given: JSON byte for byte, messages
+//! in their order, errors with a code and a hint.
 //!
 //! ```
 //! use loopwright_base::message::{Message, Role};

@@ -1,13 +1,13 @@
-//! Lists of words in tables of TOML, which machines and rules look words up in.
+//! Word lists in tables of TOML, in which machines and rules look words up.
 
 use std::collections::{HashMap, HashSet};
 
 use toml::de::{DeTable, DeValue};
 
-/// Lists of words by their names, those of a section as `section.name`.
+/// Word lists by their names, those of a section as `section.name`.
 pub type Lists = HashMap<String, HashSet<String>>;
 
-/// Reads lists of words. A test holds that the tables can be read; of a broken one nothing would be known.
+/// Parses word lists. A test holds that the tables can be parsed; a broken one is empty.
 pub fn lists(table: &str) -> Lists {
     let mut all = Lists::new();
     let Ok(table) = DeTable::parse(table) else { return all };

@@ -1,4 +1,4 @@
-//! What models and people say to each other: messages made of blocks.
+//! Messages between models and people, made of blocks.
 //!
 //! One shape for all providers. Fields and blocks that a codec does not know are kept as they were written, together
 //! with the name of the wire they came from, and go back to that wire alone: nothing is lost and nothing leaks.
@@ -52,7 +52,7 @@ impl Wire {
 /// Fields of one wire that have no place in the common shape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extra {
-    /// The wire they came from, and the only one they go back to.
+    /// The wire that the fields came from, and the only one they go back to.
     pub wire: Wire,
     /// The fields.
     pub fields: Fields,
@@ -70,7 +70,7 @@ impl Extra {
     }
 }
 
-/// Who speaks.
+/// The role of a message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -107,11 +107,11 @@ impl Role {
     }
 }
 
-/// How the content was written where a wire allows a bare string and a list of parts.
+/// The form of the content, where a wire allows a bare string and a list of parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// As the codec likes best.
+    /// The codec's default.
     #[default]
     Auto,
     /// A bare string.
@@ -127,14 +127,14 @@ impl Form {
     }
 }
 
-/// One message: who speaks, and the blocks said.
+/// A message: its author's role, and its blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the author.
     pub role: Role,
-    /// What is said, in order.
+    /// The blocks, in order.
     pub content: Vec<Block>,
-    /// How the content was written.
+    /// The form of the content.
     #[serde(default, skip_serializing_if = "Form::is_auto")]
     pub form: Form,
     /// Fields of one wire.
@@ -191,10 +191,10 @@ impl Message {
     }
 }
 
-/// A piece of a message.
+/// A block of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// Prose.
+    /// A text block.
     Text(Text),
     /// A picture.
     Image(Media),
@@ -202,15 +202,15 @@ pub enum Block {
     Document(Media),
     /// Reasoning, with the signature that lets the provider accept it back.
     Thinking(Thinking),
-    /// The model asks for a tool of ours.
+    /// A call of a client-side tool.
     ToolUse(ToolUse),
-    /// What a tool of ours gave.
+    /// The result of a client-side tool.
     ToolResult(ToolResult),
-    /// A block that only its provider understands: provider-side tools, and what we do not know yet.
+    /// A block that only its provider understands: provider-side tools, and types that are not known yet.
     Provider(ProviderBlock),
 }
 
-/// Prose.
+/// A text block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text {
     /// The text.
@@ -220,10 +220,10 @@ pub struct Text {
     pub extra: Option<Box<Extra>>,
 }
 
-/// Where the bytes of an image or document are.
+/// The place of an image's or document's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum MediaSource {
     /// Inline, base64.
     Base64 {
         /// The MIME type.
@@ -238,17 +238,17 @@ pub enum Source {
         /// The text.
         data: String,
     },
-    /// At an address which the provider fetches.
+    /// An address which the provider fetches.
     Url(String),
-    /// Uploaded to the provider before.
+    /// The id of a file that was uploaded to the provider before.
     File(String),
 }
 
 /// An image or a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
-    /// Where the bytes are.
-    pub source: Source,
+    /// The place of the bytes.
+    pub source: MediaSource,
     /// The file's name, where one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -260,7 +260,7 @@ pub struct Media {
 /// Reasoning. It goes back only to the wire it came from, and only with its signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thinking {
-    /// What may be read of it; empty when redacted.
+    /// The readable text; empty when redacted.
     pub text: String,
     /// The provider's proof: Anthropic's signature, OpenAI's encrypted content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,7 +273,7 @@ pub struct Thinking {
     pub extra: Option<Box<Extra>>,
 }
 
-/// The model asks for a tool of ours.
+/// A call of a client-side tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
     /// The provider's id, which the result repeats.
@@ -282,7 +282,7 @@ pub struct ToolUse {
     pub name: String,
     /// The arguments, as the model wrote them. Not always an object, and not always JSON: see [`ToolUse::invalid`].
     pub input: Raw,
-    /// What the model wrote instead of JSON; `input` is `{}` then.
+    /// The text that the model wrote instead of JSON; `input` is `{}` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid: Option<String>,
     /// Fields of one wire.
@@ -291,10 +291,10 @@ pub struct ToolUse {
 }
 
 impl ToolUse {
-    /// A tool use whose arguments are `text`: kept as JSON where they are, as [`ToolUse::invalid`] where not; `{}` where
-    /// they [say nothing](says_nothing).
+    /// A tool use whose arguments are `text`: kept as JSON where they are, as [`ToolUse::invalid`] where not; `{}`
+    /// where they [say nothing](is_empty_arguments).
     pub fn from_text(id: impl Into<String>, name: impl Into<String>, text: String) -> Self {
-        let (input, invalid) = if says_nothing(&text) {
+        let (input, invalid) = if is_empty_arguments(&text) {
             (Raw::empty_object(), None)
         } else {
             match Raw::parse(text.trim()) {
@@ -311,25 +311,25 @@ impl ToolUse {
     }
 }
 
-/// Whether the text of a call's arguments is what models write for a tool without parameters: blank, or `null`.
-pub fn says_nothing(arguments: &str) -> bool {
+/// Returns whether the text of a call's arguments is what models write for a tool without parameters: blank, or `null`.
+pub fn is_empty_arguments(arguments: &str) -> bool {
     matches!(arguments.trim(), "" | "null")
 }
 
-/// Why a tool gave no result, in a form that a model can act on.
+/// The failure of a tool, in a form that a model can act on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolFailure {
-    /// What kind of failure: `invalid_arguments`, `unknown_tool`, `denied`, `timeout`, `cancelled`, `exception`,
+    /// The kind of failure: `invalid_arguments`, `unknown_tool`, `denied`, `timeout`, `cancelled`, `exception`,
     /// `unavailable`, `not_serialisable`, `not_run`.
     pub kind: String,
-    /// What happened.
+    /// The description.
     pub message: String,
-    /// What to do about it.
+    /// The hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// What a tool of ours gave.
+/// The result of a client-side tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the tool use.
@@ -340,13 +340,13 @@ pub struct ToolResult {
     /// The result: text, images, documents; never another result.
     #[serde(deserialize_with = "blocks_of_result")]
     pub content: Vec<Block>,
-    /// How the content was written.
+    /// The form of the content.
     #[serde(default, skip_serializing_if = "Form::is_auto")]
     pub form: Form,
-    /// Whether the provider is told that it failed.
+    /// The provider is told that the tool failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Why it failed, where we know; `content` holds the same for the model.
+    /// The failure, where it is known; `content` holds the same for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<ToolFailure>,
     /// Fields of one wire.
@@ -371,10 +371,10 @@ impl ToolResult {
     /// A failure; the model reads it as `{"error": {"kind", "message", "hint"}}`.
     pub fn failed(id: impl Into<String>, name: impl Into<String>, failure: ToolFailure) -> Self {
         #[derive(Serialize)]
-        struct Shown<'a> {
+        struct FailureJson<'a> {
             error: &'a ToolFailure,
         }
-        let text = Raw::of(&Shown { error: &failure }).text().to_owned();
+        let text = Raw::of(&FailureJson { error: &failure }).text().to_owned();
         Self { is_error: true, failure: Some(failure), ..Self::text(id, name, text) }
     }
 
@@ -390,8 +390,8 @@ impl ToolResult {
     }
 }
 
-/// Results do not nest, and no provider takes them nested; what is nested is left out. A deep nest would be read by a
-/// recursion as deep.
+/// Reads the blocks of a result, without results in it: results do not nest, no provider takes them nested, and a deep
+/// nest would be read by a recursion as deep.
 fn blocks_of_result<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Block>, D::Error> {
     #[derive(Deserialize)]
     struct Tag {
@@ -411,7 +411,7 @@ fn blocks_of_result<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
 /// A block kept as its wire wrote it, and sent back to that wire alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderBlock {
-    /// The wire it came from.
+    /// The wire that the block came from.
     pub wire: Wire,
     /// The block.
     pub raw: Raw,
@@ -428,12 +428,12 @@ impl ProviderBlock {
         Fields::parse(self.raw.text()).ok().and_then(|fields| fields.get_str(key))
     }
 
-    /// Whether the provider runs a tool here: a search, a fetch, code, an MCP call.
+    /// Returns whether the provider runs a tool in this block: a search, a fetch, code, an MCP call.
     pub fn is_tool_use(&self) -> bool {
         Self::runs_tool(&self.kind())
     }
 
-    /// The same of the type of a block.
+    /// Returns whether the provider runs a tool in blocks of this type.
     pub fn runs_tool(kind: &str) -> bool {
         kind.ends_with("_tool_use") || kind.ends_with("_call")
     }
@@ -481,37 +481,37 @@ impl Serialize for Block {
 }
 
 /// A short text, borrowed where that can be.
-struct Word<'de>(Cow<'de, str>);
+struct ShortText<'de>(Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Word<'de> {
+impl<'de> Deserialize<'de> for ShortText<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
+        struct WordVisitor;
 
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Word<'de>;
+        impl<'de> de::Visitor<'de> for WordVisitor {
+            type Value = ShortText<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Word<'de>, E> {
-                Ok(Word(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<ShortText<'de>, E> {
+                Ok(ShortText(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Word<'de>, E> {
-                Ok(Word(Cow::Owned(text.to_owned())))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ShortText<'de>, E> {
+                Ok(ShortText(Cow::Owned(text.to_owned())))
             }
         }
 
-        deserializer.deserialize_str(Visitor)
+        deserializer.deserialize_str(WordVisitor)
     }
 }
 
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
+        struct BlockVisitor;
 
-        impl<'de> de::Visitor<'de> for Visitor {
+        impl<'de> de::Visitor<'de> for BlockVisitor {
             type Value = Block;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -519,12 +519,12 @@ impl<'de> Deserialize<'de> for Block {
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Block, A::Error> {
-                let Some(first) = map.next_key::<Word<'de>>()? else {
+                let Some(first) = map.next_key::<ShortText<'de>>()? else {
                     return Err(A::Error::missing_field("type"));
                 };
                 if first.0 == "type" {
                     // As we write it: what follows is read where it stands.
-                    let tag: Word<'de> = map.next_value()?;
+                    let tag: ShortText<'de> = map.next_value()?;
                     return body(&tag.0, MapAccessDeserializer::new(map));
                 }
                 let mut members = vec![(first.0.into_owned(), map.next_value::<Raw>()?)];
@@ -553,17 +553,17 @@ impl<'de> Deserialize<'de> for Block {
             }
         }
 
-        deserializer.deserialize_map(Visitor)
+        deserializer.deserialize_map(BlockVisitor)
     }
 }
 
-/// Why the model stopped, in one vocabulary for all providers.
+/// The reason why the model stopped, in one vocabulary for all providers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It had said all.
+    /// The model ended its turn.
     EndTurn,
-    /// It waits for tools.
+    /// The model waits for tools.
     ToolUse,
     /// The output limit was reached.
     MaxTokens,
@@ -577,7 +577,7 @@ pub enum StopReason {
     ContentFilter,
     /// The context window was full.
     ContextWindow,
-    /// A reason we do not know, as the provider wrote it.
+    /// A reason that is not known, as the provider wrote it.
     Other(String),
 }
 
@@ -588,22 +588,22 @@ pub struct Usage {
     pub input: u64,
     /// Tokens written by the model, reasoning included.
     pub output: u64,
-    /// Of `input`: read from the provider's cache.
+    /// Tokens of `input` that were read from the provider's cache.
     #[serde(default)]
     pub cache_read: u64,
-    /// Of `input`: written to the provider's cache.
+    /// Tokens of `input` that were written to the provider's cache.
     #[serde(default)]
     pub cache_write: u64,
-    /// Of `output`: reasoning.
+    /// Tokens of `output` that are reasoning.
     #[serde(default)]
     pub reasoning: u64,
-    /// Searches and the like which the provider ran.
+    /// Searches and other tools that the provider ran.
     #[serde(default)]
     pub provider_tool_uses: u64,
 }
 
 impl Usage {
-    /// All tokens.
+    /// The number of all tokens.
     pub const fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -664,7 +664,7 @@ mod tests {
                     raw: Raw::parse(r#"{"type":"future","x": [1.50]}"#).unwrap(),
                 }),
                 Block::Image(Media {
-                    source: Source::Url("https://example.org/a.png".into()),
+                    source: MediaSource::Url("https://example.org/a.png".into()),
                     name: None,
                     extra: None,
                 }),

@@ -1,7 +1,7 @@
-//! What is asked of a model, in one shape for all providers, and what it answered.
+//! Requests to models and their answers, in one shape for all providers.
 //!
-//! A history is a list of shared messages that each remember their own wire form, so that the cost of a request is
-//! the cost of what is new plus one copy of bytes.
+//! A history is a list of shared messages that each remember their own wire form, so that the cost of a request is the
+//! cost of what is new plus one copy of bytes.
 
 use std::{
     borrow::Cow,
@@ -23,10 +23,10 @@ use super::{
 #[derive(Debug, Default)]
 pub struct Entry {
     message: OnceLock<Arc<Message>>,
-    /// Its JSON, where it comes from what was saved.
+    /// The JSON of a message that comes from a snapshot.
     saved: Option<SavedText>,
     written: OnceLock<(Wire, Box<str>)>,
-    /// The same message as a model of a dialect is given it, once it was wanted.
+    /// The message as a model of a dialect is given it, once it was needed.
     spoken: OnceLock<(&'static str, Arc<Entry>)>,
 }
 
@@ -56,7 +56,7 @@ impl Entry {
         entry
     }
 
-    /// The message; one that was saved is read when it is first wanted.
+    /// The message; one from a snapshot is parsed when it is first needed.
     pub fn message(&self) -> &Arc<Message> {
         self.message.get_or_init(|| {
             let text = self.saved.as_ref().map(SavedText::text).unwrap_or_default();
@@ -85,7 +85,7 @@ impl PartialEq for Entry {
 /// Messages in order; cloning copies pointers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// Shared by all who have the same history: a copy costs nothing until one of them goes on.
+    /// The entries, shared by all who have the same history: a copy costs nothing until one of them goes on.
     entries: Arc<Vec<Arc<Entry>>>,
     /// Running hash over the messages' JSON, so that a journal can name a history without holding it.
     digest: u64,
@@ -101,35 +101,35 @@ impl History {
 
     /// Adds a message at the end.
     pub fn push(&mut self, message: impl Into<Arc<Message>>) {
-        self.share(Arc::new(Entry::new(message)));
+        self.push_entry(Arc::new(Entry::new(message)));
     }
 
     /// Adds an entry of another history at the end, with the wire form that it has.
-    pub fn share(&mut self, entry: Arc<Entry>) {
+    pub fn push_entry(&mut self, entry: Arc<Entry>) {
         if let Some(saved) = &entry.saved {
-            self.note(saved.text().as_bytes());
+            self.hash_in(saved.text().as_bytes());
         } else {
             let mut json = Vec::with_capacity(256);
             // Writing our own types into memory does not fail.
             let _ = push_json(&mut json, entry.message());
-            self.note(&json);
+            self.hash_in(&json);
         }
         Arc::make_mut(&mut self.entries).push(entry);
     }
 
-    fn note(&mut self, json: &[u8]) {
+    fn hash_in(&mut self, json: &[u8]) {
         self.digest = xxh3_64_with_seed(json, self.digest);
         self.bytes += json.len();
     }
 
-    /// Adds messages whose JSON, as [`History::json_of`] gave it, stands at these places of a text. They are read when
-    /// they are first wanted.
+    /// Adds messages whose JSON, as [`History::json_of`] gave it, stands at these places of a text. They are parsed
+    /// when they are first needed.
     pub fn push_saved(&mut self, all: &Arc<String>, places: impl IntoIterator<Item = Range<usize>>) {
         let mut entries = std::mem::take(&mut self.entries);
         let list = Arc::make_mut(&mut entries);
         for range in places {
             let saved = SavedText { all: Arc::clone(all), range };
-            self.note(saved.text().as_bytes());
+            self.hash_in(saved.text().as_bytes());
             list.push(Arc::new(Entry { saved: Some(saved), ..Entry::default() }));
         }
         self.entries = entries;
@@ -144,10 +144,10 @@ impl History {
         })
     }
 
-    /// The same history as a model of `dialect` is given it; each message is rewritten by `speak` the first time and kept.
+    /// The history as a model of `dialect` is given it; each message is rewritten by `speak` the first time and kept.
     /// It is made to be sent: it has no digest.
     #[must_use]
-    pub fn spoken(&self, dialect: &'static str, speak: impl Fn(&Message) -> Message) -> Self {
+    pub fn in_dialect(&self, dialect: &'static str, speak: impl Fn(&Message) -> Message) -> Self {
         let entries = self.entries.iter().map(|entry| {
             let (kept, spoken) = entry.spoken.get_or_init(|| (dialect, Arc::new(Entry::new(speak(entry.message())))));
             if *kept == dialect { Arc::clone(spoken) } else { Arc::new(Entry::new(speak(entry.message()))) }
@@ -165,12 +165,12 @@ impl History {
         self.digest
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no messages.
+    /// Returns whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -220,30 +220,30 @@ impl<'de> Deserialize<'de> for History {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tool {
-    /// A tool of ours.
+    /// A client-side tool.
     Function(FunctionTool),
     /// Web search run by the provider, in the provider's own form.
     WebSearch(WebSearch),
     /// A tool of the provider, as its wire writes it.
     Provider {
-        /// The wire that knows it.
+        /// The wire that knows the tool.
         wire: Wire,
         /// The tool.
         raw: Raw,
     },
 }
 
-/// A tool of ours, as the model sees it.
+/// A client-side tool, as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionTool {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it does, for the model.
+    /// The description, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON schema of the arguments.
     pub schema: Raw,
-    /// Whether the provider must hold the model to the schema.
+    /// The provider must hold the model to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Fields of one wire.
@@ -255,7 +255,7 @@ pub struct FunctionTool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WebSearch {
-    /// At most this many searches in one request.
+    /// Searches in one request at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_uses: Option<u32>,
     /// Only these domains.
@@ -266,29 +266,29 @@ pub struct WebSearch {
     pub blocked_domains: Vec<String>,
 }
 
-/// Which tools the model must or may use.
+/// The choice among the tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model chooses.
     Auto,
-    /// None.
+    /// No tool.
     None,
-    /// At least one.
+    /// At least one tool.
     Any,
-    /// This one.
+    /// This tool.
     Tool(String),
 }
 
-/// How hard the model shall think.
+/// The effort of reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// A little.
+    /// Little effort.
     Low,
-    /// The usual.
+    /// The usual effort.
     Medium,
-    /// As hard as it can.
+    /// The highest effort.
     High,
 }
 
@@ -303,22 +303,22 @@ impl Effort {
     }
 }
 
-/// The answer must be JSON of this schema.
+/// The schema of an answer in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputSchema {
     /// The schema's name.
     pub name: String,
     /// JSON schema.
     pub schema: Raw,
-    /// Whether the provider must hold the model to it.
+    /// The provider must hold the model to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// What it is, for the model.
+    /// The description, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// What is asked of a model.
+/// A request to a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
@@ -335,16 +335,16 @@ pub struct Request {
     /// The dialect in which the model writes calls of our tools as text; `None` for the wire's own tool calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_format: Option<String>,
-    /// Whether calls that stand in the text as markup are taken for calls.
+    /// Calls that stand in the text as markup are read as calls.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_markup: bool,
-    /// Which tools must or may be used.
+    /// The choice among the tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether several tools may be used in one answer.
+    /// Several tools may be used in one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
-    /// At most this many tokens of output.
+    /// Tokens of output at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Sampling temperature.
@@ -356,16 +356,16 @@ pub struct Request {
     /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// How hard to think.
+    /// The effort of reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
     /// The schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputSchema>,
-    /// Whether the provider may cache the prompt's prefix, where that must be asked for.
+    /// The provider may cache the prompt's prefix, where that must be asked for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,
-    /// Whether the answer shall be streamed; `None` leaves the field out.
+    /// The answer is streamed; `None` leaves the field out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// Fields of one wire.
@@ -383,7 +383,7 @@ impl Request {
     }
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// The provider's id of the answer.
@@ -392,9 +392,9 @@ pub struct Response {
     /// The model that answered, as the provider names it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// What it said.
+    /// The message.
     pub message: Message,
-    /// Why it stopped.
+    /// The reason why it stopped.
     pub stop: StopReason,
     /// Tokens used.
     pub usage: Usage,
@@ -411,14 +411,14 @@ pub enum Delta {
     Text {
         /// The block's place.
         block: usize,
-        /// What is new.
+        /// The new text.
         text: String,
     },
     /// Reasoning.
     Reasoning {
         /// The block's place.
         block: usize,
-        /// What is new.
+        /// The new text.
         text: String,
     },
     /// A tool use begins.
@@ -434,10 +434,10 @@ pub enum Delta {
     Arguments {
         /// The block's place.
         block: usize,
-        /// What is new.
+        /// The new text.
         text: String,
     },
-    /// The provider runs a tool of its own, or shows what it gave.
+    /// The provider runs a tool of its own, or shows its result.
     Provider {
         /// The block's place.
         block: usize,
@@ -450,24 +450,24 @@ pub enum Delta {
     Search(ProviderSearch),
 }
 
-/// What an answer says of a search of the provider's: that it was begun, what came of it, or both.
+/// A search of the provider in an answer: its beginning, its result, or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderSearch {
     /// The provider's id of the search.
     pub id: String,
-    /// What is asked, empty where that is not known; `None` where the result alone is told.
+    /// The query, empty where it is not known; `None` where only the result is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// How it ended, once it has.
+    /// The end of the search, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<SearchEnd>,
 }
 
-/// How a search of the provider's ended.
+/// The end of a provider's search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchEnd {
-    /// How many results came, where the provider says so.
+    /// The number of results, where the provider states it.
     pub results: Option<u64>,
-    /// The provider's word for what went wrong.
+    /// The provider's word for the error.
     pub error: Option<String>,
 }

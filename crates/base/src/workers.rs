@@ -1,24 +1,24 @@
-//! Threads that whoever calls has to give: `core` has none of its own.
+//! Worker threads, which the caller provides: this crate has none of its own.
 //!
-//! What can be done in any order and at the same time is laid out here as one piece of work that each worker takes its
-//! share of; what comes out must not hang on how many there are.
+//! Work that can be done in any order and at the same time is one function that each worker takes its share of; the
+//! result must not depend on the number of workers.
 
-/// Whoever works at the same time.
+/// A pool of workers.
 pub trait Workers: Sync {
-    /// How many there are, the one that calls included.
-    fn many(&self) -> usize;
+    /// The number of workers, the calling thread included.
+    fn count(&self) -> usize;
 
-    /// Calls `work` on as many as there are, and at least on the one that calls, each with a number of its own below
-    /// [`Self::many`]; comes back when all are done.
+    /// Calls `work` on all workers, and at least on the calling thread, each with a number of its own below
+    /// [`Self::many`]; returns when all are done.
     fn run(&self, work: &(dyn Fn(usize) + Sync));
 }
 
-/// Nobody but the one that calls.
+/// A pool of the calling thread alone.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct SingleThread;
 
-impl Workers for Alone {
-    fn many(&self) -> usize {
+impl Workers for SingleThread {
+    fn count(&self) -> usize {
         1
     }
 

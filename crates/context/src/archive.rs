@@ -18,7 +18,7 @@ use super::{
 use loopwright_base::{
     error::{Error, Result},
     json::Raw,
-    message::{Block, Media, Message, Source},
+    message::{Block, Media, MediaSource, Message},
 };
 
 /// Messages by handle. A copy is one pointer, until the one or the other changes.
@@ -125,7 +125,7 @@ impl Archive {
         let handle = plain(handle);
         let message = self.get(handle).ok_or_else(|| {
             Error::new(
-                loopwright_base::error::Guilt::Tool,
+                loopwright_base::error::Fault::Tool,
                 "unknown_handle",
                 format!("nothing is kept under {handle:?}"),
             )
@@ -435,10 +435,10 @@ fn show(out: &mut String, block: &Block) {
 
 fn described(media: &Media) -> String {
     match &media.source {
-        Source::Base64 { media_type, data } => format!("{media_type}, {} characters of base64", data.len()),
-        Source::Text { data, .. } => data.clone(),
-        Source::Url(url) => url.clone(),
-        Source::File(id) => id.clone(),
+        MediaSource::Base64 { media_type, data } => format!("{media_type}, {} characters of base64", data.len()),
+        MediaSource::Text { data, .. } => data.clone(),
+        MediaSource::Url(url) => url.clone(),
+        MediaSource::File(id) => id.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use loopwright_base::{
     error::{Error, Result},
     message::{Block, Message},
-    workers::{Alone, Workers},
+    workers::{SingleThread, Workers},
 };
 
 use super::{
@@ -52,7 +52,7 @@ pub fn compress(
     count: &mut dyn Count,
     archive: &mut Archive,
 ) -> Result<Compressed> {
-    compress_with(messages, counts, budget, policy, count, archive, &Alone)
+    compress_with(messages, counts, budget, policy, count, archive, &SingleThread)
 }
 
 /// The same, where there are `workers` to share what can be: the same comes out.

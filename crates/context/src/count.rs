@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use loopwright_base::message::{Block, Media, Message, Source};
-use loopwright_tokens::{Learned, TokenCounter};
+use loopwright_base::message::{Block, Media, MediaSource, Message};
+use loopwright_tokens::{LearnedRatios, TokenCounter};
 
 /// Tokens of texts and messages.
 pub trait Count {
@@ -50,12 +50,12 @@ pub trait Count {
     fn join(&mut self) {}
 
     /// What was learned, to be saved.
-    fn learned(&self) -> Option<Learned> {
+    fn learned(&self) -> Option<LearnedRatios> {
         None
     }
 
     /// Goes on from what was learned before.
-    fn set_learned(&mut self, _learned: Option<Learned>) {}
+    fn set_learned(&mut self, _learned: Option<LearnedRatios>) {}
 }
 
 /// Exactly where the model's vocabulary is public, otherwise by the upper bound: what fits by these counts fits.
@@ -99,11 +99,11 @@ impl Count for TokenCounter {
         Self::join(self);
     }
 
-    fn learned(&self) -> Option<Learned> {
+    fn learned(&self) -> Option<LearnedRatios> {
         Self::learned(self).cloned()
     }
 
-    fn set_learned(&mut self, learned: Option<Learned>) {
+    fn set_learned(&mut self, learned: Option<LearnedRatios>) {
         Self::set_learned(self, learned);
     }
 }
@@ -163,9 +163,9 @@ fn block_tokens(block: &Block, text: &mut dyn FnMut(&str) -> usize) -> usize {
 
 fn document_tokens(media: &Media, text: &mut dyn FnMut(&str) -> usize) -> usize {
     match &media.source {
-        Source::Text { data, .. } => text(data),
-        Source::Base64 { data, .. } => IMAGE_TOKENS.max(data.len() / 16),
-        Source::Url(_) | Source::File(_) => IMAGE_TOKENS,
+        MediaSource::Text { data, .. } => text(data),
+        MediaSource::Base64 { data, .. } => IMAGE_TOKENS.max(data.len() / 16),
+        MediaSource::Url(_) | MediaSource::File(_) => IMAGE_TOKENS,
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) fn look(
     workers: &dyn Workers,
 ) -> Looked {
     let looking = Looking::new(messages.len(), policy);
-    let many = workers.many().min(messages.len());
+    let many = workers.count().min(messages.len());
     if many > 1 && is_worth_it(messages) {
         match &mut count {
             None => {

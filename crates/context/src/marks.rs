@@ -8,7 +8,7 @@ use super::{
     plan::{Aim, Whole},
     window::is_zero,
 };
-use loopwright_tokens::Learned;
+use loopwright_tokens::LearnedRatios;
 
 /// What a window knows beside its history: with the same history, the same view can be made from it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Marks {
     pub(super) reported: usize,
     /// What was learned from reports about each kind of text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) learned: Option<Learned>,
+    pub(super) learned: Option<LearnedRatios>,
     /// The compaction that is prepared: of the history as it was then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ahead: Option<Point>,

@@ -242,7 +242,7 @@ fn speed_from_nothing() {
 struct Always(usize);
 
 impl Workers for Always {
-    fn many(&self) -> usize {
+    fn count(&self) -> usize {
         self.0
     }
 

@@ -1,12 +1,12 @@
-//! Which addresses of the internet are anybody's to ask, by the registries of special purposes that IANA keeps.
+//! Addresses of the internet that may be asked, by the registries of special purposes that IANA keeps.
 //!
 //! Of IPv4 all blocks are refused that are not globally reachable; of IPv6 only what is handed out to the world is
 //! taken, and what wraps an IPv4 address is judged by that. Ports that speak other protocols are known, too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is of this machine, of a private or link-local network, of some special purpose, or of no single
-/// host at all.
+/// Returns whether an address belongs to this machine, to a private or link-local network, to a special purpose, or to
+/// no single host.
 pub fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -45,16 +45,16 @@ const SPECIAL_V4: [([u8; 4], u32); 17] = [
     ([100, 100, 100, 200], 32),
 ];
 
-/// Of these, where machines tell their own secrets to whoever asks: link-local, and the metadata and platform services
-/// of clouds.
-const TELLING_V4: [([u8; 4], u32); 4] =
+/// Blocks where machines tell their own secrets to whoever asks: link-local, and the metadata and platform services of
+/// clouds.
+const METADATA_V4: [([u8; 4], u32); 4] =
     [([169, 254, 0, 0], 16), ([168, 63, 129, 16], 32), ([100, 100, 100, 200], 32), ([192, 0, 0, 192], 32)];
 
-/// Whether an address is one that no page is ever asked from, private ones allowed or not: link-local, or that of a
-/// metadata service.
-pub(super) fn is_telling(address: IpAddr) -> bool {
+/// Returns whether an address is refused even where private ones are allowed: link-local, or that of a metadata
+/// service.
+pub(super) fn is_metadata_address(address: IpAddr) -> bool {
     let v6 = match address {
-        IpAddr::V4(address) => return is_one_of(&TELLING_V4, address),
+        IpAddr::V4(address) => return is_one_of(&METADATA_V4, address),
         IpAddr::V6(address) => address,
     };
     match v6.segments() {
@@ -66,7 +66,7 @@ pub(super) fn is_telling(address: IpAddr) -> bool {
         | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, .., high, low]
         | [0x2002, high, low, ..]
-        | [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => is_one_of(&TELLING_V4, within(high, low)),
+        | [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => is_one_of(&METADATA_V4, within(high, low)),
         _ => false,
     }
 }
@@ -115,8 +115,8 @@ const OTHER_PROTOCOLS: [u16; 83] = [
     6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
 
-/// Whether something else than the web listens on a port.
-pub(super) fn is_of_another_protocol(port: u16) -> bool {
+/// Returns whether a port belongs to another protocol than the web's.
+pub(super) fn is_other_protocol_port(port: u16) -> bool {
     OTHER_PROTOCOLS.binary_search(&port).is_ok()
 }
 
@@ -157,20 +157,20 @@ mod tests {
             .split(' ')
         {
             let address = address.parse().unwrap();
-            assert!(is_telling(address) && is_private(address), "{address}");
+            assert!(is_metadata_address(address) && is_private(address), "{address}");
         }
         for address in "127.0.0.1 10.0.0.1 192.168.1.1 100.64.0.1 100.100.100.201 ::1 fd12::1 fec0::1 8.8.8.8 \
              ::ffff:127.0.0.1 2606:4700::1111"
             .split(' ')
         {
-            assert!(!is_telling(address.parse().unwrap()), "{address}");
+            assert!(!is_metadata_address(address.parse().unwrap()), "{address}");
         }
     }
 
     #[test]
     fn ports_of_other_protocols_are_known() {
         assert!(OTHER_PROTOCOLS.windows(2).all(|pair| pair[0] < pair[1]), "they are looked up by halves");
-        assert!([0, 22, 25, 6667, 10080].into_iter().all(is_of_another_protocol));
-        assert!(![80, 443, 3000, 5000, 8000, 8080, 8443, 8888, 9200].into_iter().any(is_of_another_protocol));
+        assert!([0, 22, 25, 6667, 10080].into_iter().all(is_other_protocol_port));
+        assert!(![80, 443, 3000, 5000, 8000, 8080, 8443, 8888, 9200].into_iter().any(is_other_protocol_port));
     }
 }

@@ -1,17 +1,16 @@
-//! What an HTTP answer's status and headers say beside the body: how long to wait, what the request was called, and
-//! what kind of body follows.
+//! Status and headers of an HTTP answer: how long to wait, the request's id, and the kind of body that follows.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use reqwest::header::{self, HeaderMap};
 
-/// What kind of body the headers promise.
+/// The kind of body that the headers promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKind {
     Events,
     Json,
     Html,
-    /// The headers do not say; the first byte must.
+    /// The headers do not say; the first byte decides.
     Unknown,
 }
 
@@ -54,10 +53,10 @@ pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
         .map(|id| id.chars().take(200).collect())
 }
 
-/// Whether the provider says that the same request may succeed later.
+/// Returns whether the provider says that the same request may succeed later.
 pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let said = headers.get("x-should-retry")?.to_str().ok()?.trim();
-    [(true, "true"), (false, "false")].into_iter().find(|(_, word)| said.eq_ignore_ascii_case(word)).map(|(is, _)| is)
+    let value = headers.get("x-should-retry")?.to_str().ok()?.trim();
+    [(true, "true"), (false, "false")].into_iter().find(|(_, word)| value.eq_ignore_ascii_case(word)).map(|(is, _)| is)
 }
 
 /// Seconds that the provider asks us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date, which is

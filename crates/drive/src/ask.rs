@@ -2,10 +2,10 @@
 
 use super::{
     endpoint::Endpoint,
-    fits::{check_blocks, fitted, in_order},
     http::{CallFailure, Client, Timeouts},
-    under_way::Watch,
-    written::Written,
+    in_flight::Watch,
+    provider_limits::{adapt_history, adapt_request, check_blocks},
+    text_call_stream::TextCallStream,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -24,9 +24,9 @@ pub async fn ask(
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
     check_blocks(&endpoint.name, request)?;
-    let fitted = fitted(&endpoint.name, request);
+    let fitted = adapt_request(&endpoint.name, request);
     let request = fitted.as_ref().unwrap_or(request);
-    let ordered = in_order(&endpoint.host, endpoint.wire, request);
+    let ordered = adapt_history(&endpoint.host, endpoint.wire, request);
     let request = ordered.as_ref().unwrap_or(request);
     if endpoint.wire == Wire::Offline {
         let response = wire::offline::answer(request);
@@ -40,24 +40,24 @@ pub async fn ask(
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
     let stream = request.stream.unwrap_or(false);
-    let Some(written) = Written::new(request).filter(|_| stream) else {
+    let Some(written) = TextCallStream::new(request).filter(|_| stream) else {
         return client.call(endpoint, body, stream, attempt, timeouts, watch).await;
     };
-    let mut reader = Reader { written, watch };
+    let mut reader = TextCallWatcher { calls: written, watch };
     // Apart, so that calls without it need not have the room.
     let answer = Box::pin(client.call(endpoint, body, stream, attempt, timeouts, &mut reader)).await;
-    let held = reader.written.finish();
+    let held = reader.calls.finish();
     reader.show(held);
     answer
 }
 
 /// Reads calls out of the text before anybody sees it.
-struct Reader<'a, W> {
-    written: Written<'a>,
+struct TextCallWatcher<'a, W> {
+    calls: TextCallStream<'a>,
     watch: W,
 }
 
-impl<W: Watch> Reader<'_, W> {
+impl<W: Watch> TextCallWatcher<'_, W> {
     fn show(&mut self, deltas: Vec<Delta>) {
         if !deltas.is_empty() {
             self.watch.deltas(deltas);
@@ -65,9 +65,9 @@ impl<W: Watch> Reader<'_, W> {
     }
 }
 
-impl<W: Watch> Watch for &mut Reader<'_, W> {
+impl<W: Watch> Watch for &mut TextCallWatcher<'_, W> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
-        let shown = self.written.read(deltas);
+        let shown = self.calls.read(deltas);
         self.show(shown);
     }
 

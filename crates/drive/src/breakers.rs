@@ -16,37 +16,37 @@ use loopwright_base::{
     error::{Failure, FailureKind},
 };
 
-/// More in trouble than this, and the first closed one is forgotten.
-const MOST: usize = 1024;
+/// Models with failures that are remembered at most; beyond that the first closed breaker is forgotten.
+const MAX_MODELS: usize = 1024;
 
 #[derive(Debug)]
-struct Known {
+struct ModelBreaker {
     breaker: Breaker,
-    /// Open, and nobody who was under way then has tried again yet.
-    spare: bool,
+    /// The breaker is open, and no call that was in flight when it opened has been tried again yet.
+    early_probe_left: bool,
 }
 
-impl Known {
+impl ModelBreaker {
     fn check(&mut self, attempt: u32, now: f64) -> Verdict {
         let verdict = self.breaker.check(now);
-        let early = matches!(verdict, Verdict::Open { .. }) && attempt > 1 && self.spare;
+        let early = matches!(verdict, Verdict::Open { .. }) && attempt > 1 && self.early_probe_left;
         if early && self.breaker.probe_early() {
-            self.spare = false;
+            self.early_probe_left = false;
             return Verdict::Probe;
         }
         verdict
     }
 
-    fn failed(&mut self, now: f64) {
+    fn record_failure(&mut self, now: f64) {
         let was_closed = self.breaker.is_closed();
         self.breaker.failure(now);
-        self.spare = was_closed && !self.breaker.is_closed();
+        self.early_probe_left = was_closed && !self.breaker.is_closed();
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Breakers {
-    known: Mutex<HashMap<Arc<str>, Known>>,
+    known: Mutex<HashMap<Arc<str>, ModelBreaker>>,
     epoch: Instant,
     threshold: u32,
     cooldown: f64,
@@ -62,8 +62,9 @@ impl Breakers {
         }
     }
 
-    /// Leave to call `whom` for the `attempt`-th time with the same request, or why not.
-    pub(super) fn enter<'a>(&'a self, whom: &'a Arc<str>, attempt: u32) -> Result<Permit<'a>, Failure> {
+    /// Returns a permit to call `model` for the `attempt`-th time with the same request, or the failure that says why
+    /// not.
+    pub(super) fn permit<'a>(&'a self, whom: &'a Arc<str>, attempt: u32) -> Result<Permit<'a>, Failure> {
         let verdict =
             self.with(|known| known.get_mut(whom).map_or(Verdict::Closed, |known| known.check(attempt, self.now())));
         match verdict {
@@ -93,12 +94,12 @@ impl Breakers {
         self.epoch.elapsed().as_secs_f64()
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Arc<str>, Known>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Arc<str>, ModelBreaker>) -> T) -> T {
         act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Leave to make one call.
+/// A permit to make one call.
 pub(super) struct Permit<'a> {
     breakers: &'a Breakers,
     whom: &'a Arc<str>,
@@ -107,11 +108,11 @@ pub(super) struct Permit<'a> {
 }
 
 impl Permit<'_> {
-    /// An answer came, be it that it declined.
-    pub(super) fn answered(mut self) {
+    /// Records an answer, also one that declined the request.
+    pub(super) fn record_answer(mut self) {
         self.open = false;
         self.breakers.with(|known| {
-            if let Some(Known { breaker, .. }) = known.get_mut(self.whom)
+            if let Some(ModelBreaker { breaker, .. }) = known.get_mut(self.whom)
                 && (self.probe || breaker.is_closed())
             {
                 breaker.success();
@@ -122,34 +123,34 @@ impl Permit<'_> {
         });
     }
 
-    /// The call failed: counts, if the failure says something about the health of who was called.
-    pub(super) fn failed(mut self, failure: &Failure) {
+    /// Records a failed call; it counts if the failure says something about the health of the model.
+    pub(super) fn record_failure(mut self, failure: &Failure) {
         use FailureKind as Kind;
         let declined = failure.status.is_some_and(|status| (300..500).contains(&status));
         match failure.kind {
-            _ if declined => self.answered(),
+            _ if declined => self.record_answer(),
             Kind::Connect | Kind::Timeout | Kind::Server | Kind::Overloaded | Kind::Cut => {
                 self.open = false;
                 let now = self.breakers.now();
                 self.breakers.with(|known| {
-                    if known.len() >= MOST
+                    if known.len() >= MAX_MODELS
                         && !known.contains_key(self.whom)
                         && let Some(old) =
                             known.iter().find(|(_, old)| old.breaker.is_closed()).map(|(whom, _)| whom.clone())
                     {
                         known.remove(&old);
                     }
-                    let whom = known.entry(self.whom.clone()).or_insert_with(|| Known {
+                    let model = known.entry(self.whom.clone()).or_insert_with(|| ModelBreaker {
                         breaker: Breaker::new(self.breakers.threshold, self.breakers.cooldown),
-                        spare: false,
+                        early_probe_left: false,
                     });
                     // A straggler from before the breaker opened must not pass for the probe.
-                    if self.probe || whom.breaker.is_closed() {
-                        whom.failed(now);
+                    if self.probe || model.breaker.is_closed() {
+                        model.record_failure(now);
                     }
                 });
             }
-            Kind::RateLimited | Kind::BadRequest | Kind::Auth | Kind::Quota => self.answered(),
+            Kind::RateLimited | Kind::BadRequest | Kind::Auth | Kind::Quota => self.record_answer(),
             // Says nothing about its health; dropping the permit frees the slot.
             _ => {}
         }
@@ -160,7 +161,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.open && self.probe {
             self.breakers.with(|known| {
-                if let Some(Known { breaker, .. }) = known.get_mut(self.whom) {
+                if let Some(ModelBreaker { breaker, .. }) = known.get_mut(self.whom) {
                     breaker.cancelled();
                 }
             });

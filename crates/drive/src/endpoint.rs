@@ -1,4 +1,4 @@
-//! Where a model lives: from a name such as `anthropic:claude-sonnet-4-5` to an address, headers and a wire.
+//! Endpoints: from a model's name such as `anthropic:claude-sonnet-4-5` to an address, headers and a wire.
 //!
 //! All that can be wrong with a name, a key or an address is said here, before anything is sent. Keys are held in a
 //! type that never prints itself.
@@ -38,7 +38,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What a caller may set beside the model's name.
+/// Options that a caller may set beside the model's name.
 #[derive(Clone, Default)]
 pub struct EndpointOptions {
     /// Another server than the provider's own: with or without a slash at the end, with or without `/v1`.
@@ -68,7 +68,7 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// Where a model lives and how to speak to it. Parsed once, used for every call.
+/// The address of a model and the protocol to speak with it. Parsed once, used for every call.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The protocol.
@@ -79,14 +79,14 @@ pub struct Endpoint {
     pub url: Option<Url>,
     /// `host:port`.
     pub host: Arc<str>,
-    /// `model at host:port`: what circuit breakers are kept by. One model of a gateway may be down while others answer.
+    /// The key of the circuit breaker, `model at host:port`: one model of a gateway may be down while others answer.
     pub breaker: Arc<str>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
 
-/// This many bytes of a key's beginning are taken for the key.
-const TELLING: usize = 12;
+/// Bytes at the beginning of a key that are treated as the key itself when text is scrubbed.
+const SECRET_PREFIX: usize = 12;
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,7 +100,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// What the circuit breaker of a model at a host is kept by.
+/// The key of the circuit breaker of a model at a host.
 fn breaker_of(model: &str, host: &str) -> Arc<str> {
     format!("{model} at {host}").into()
 }
@@ -180,7 +180,7 @@ impl Endpoint {
         Self::resolve(model, options, |name| std::env::var(name).ok())
     }
 
-    /// The same place for another model.
+    /// Returns this endpoint for another model.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
         Self { breaker: breaker_of(model, &self.host), ..self.clone() }
@@ -213,7 +213,7 @@ impl Endpoint {
                 continue;
             }
             // A text that quotes another may have cut the key short.
-            let head = secret.get(..TELLING).unwrap_or(secret);
+            let head = secret.get(..SECRET_PREFIX).unwrap_or(secret);
             if !text.contains(head) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Finds files by their names and lines by what they say, as tools of a model do: over the walk that gathering makes,
-//! with patterns whose time is bounded by the lengths of pattern and text.
+//! Search for files by name and for lines by pattern, as tools of a model do: over the walk that gathering makes, in
+//! time that is bounded by the lengths of pattern and text.
 
 use std::{
     ffi::OsString,
@@ -10,32 +10,32 @@ use globset::GlobBuilder;
 use ignore::Walk;
 use regex::{Regex, RegexBuilder};
 
-use super::gather::{Strange, entries_of};
-use loopwright_base::error::{Error, Guilt, Result};
+use super::gather::{UnreadableRules, entries_of};
+use loopwright_base::error::{Error, Fault, Result};
 use loopwright_retrieve::plain::decoded;
 
-/// Longer patterns of paths, in characters, are none.
+/// The length of the longest pattern of paths that is accepted, in characters.
 const LONGEST_GLOB: usize = 500;
-/// Longer expressions, in characters, are none.
+/// The length of the longest expression that is accepted, in characters.
 const LONGEST_EXPRESSION: usize = 1_000;
-/// What an expression may take in memory, in bytes; the time that a text takes grows with it.
+/// The memory that an expression may take, in bytes; the time that a text takes grows with it.
 const LARGEST_EXPRESSION: usize = 10 << 20;
-/// So much of a line is searched, in bytes, before time is looked at.
+/// Bytes of a line that are searched before the clock is read.
 const FIRST_PIECE: usize = 512;
-/// Of a line that is found, so many characters are shown.
+/// Characters of a matching line that are shown.
 const SHOWN: usize = 300;
 /// The longest character, in bytes.
 const CHARACTER: usize = 4;
 
 fn invalid(message: String, hint: &str) -> Error {
-    Error::new(Guilt::Tool, "invalid_pattern", message).hint(hint)
+    Error::new(Fault::Tool, "invalid_pattern", message).hint(hint)
 }
 
 /// A pattern of paths: `*` and `?` and `[...]` stay within a name, `**` goes over folders, `{a,b}` is either, and `\`
 /// takes the meaning off what follows.
 struct Glob {
     expression: Regex,
-    /// Whether it may fit the name alone, in any folder.
+    /// The pattern may match the name alone, in any folder.
     anywhere: bool,
 }
 
@@ -67,7 +67,7 @@ impl Glob {
     }
 }
 
-/// The expression of a glob, which is about bytes, as one about characters: `?` is one, of however many bytes.
+/// A glob's expression, which is about bytes, as one about characters: `?` is one, of however many bytes.
 fn in_characters(expression: &str) -> String {
     let mut bytes = Vec::with_capacity(expression.len());
     let mut rest = expression.strip_prefix("(?-u)").unwrap_or(expression).as_bytes();
@@ -86,7 +86,7 @@ fn in_characters(expression: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Why an expression is none, in a line.
+/// The reason why an expression is invalid, in a line.
 fn reason(error: &regex::Error) -> String {
     match error {
         regex::Error::Syntax(text) => text.rsplit("error: ").next().unwrap_or(text).trim().to_owned(),
@@ -104,11 +104,11 @@ pub struct FolderWalk {
 }
 
 impl FolderWalk {
-    /// Looks `depth` folders deep, at `most` entries at most. With `glob` only what fits and is no folder is there;
-    /// with `anywhere` it is enough that the name alone fits. Error `invalid_pattern`: the glob is none.
+    /// Walks `depth` folders deep, over `most` entries at most. With `glob` only matching paths that are no folders are
+    /// yielded; with `anywhere` it is enough that the name alone matches. Error `invalid_pattern`: the glob is invalid.
     pub fn new(root: PathBuf, depth: usize, most: usize, glob: Option<&str>, anywhere: bool) -> Result<Self> {
         let glob = glob.map(|glob| Glob::new(glob, anywhere)).transpose()?;
-        let walk = entries_of(&root, depth, true, &Strange::default());
+        let walk = entries_of(&root, depth, true, &UnreadableRules::default());
         Ok(Self { root, walk, glob, left: most })
     }
 }
@@ -135,21 +135,21 @@ impl Iterator for FolderWalk {
 /// what it says, only for how long it is.
 pub struct LinePattern(Regex);
 
-/// Why a search did not go through to the end of a text.
+/// The reason why a search stopped before the end of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// There are more lines that fit.
+pub enum SearchStop {
+    /// More lines match than were asked for.
     More,
-    /// It was over.
+    /// The time limit passed.
     Over,
 }
 
-/// Lines that fit, each with its number, counted from 1.
+/// Matching lines, each with its number, counted from 1.
 pub type Lines = Vec<(usize, String)>;
 
 impl LinePattern {
-    /// An expression in the syntax of the crate `regex`. Error `invalid_pattern`: it is none, or asks for what there is
-    /// not.
+    /// Compiles an expression in the syntax of the crate `regex`. Error `invalid_pattern`: it is invalid, or uses a
+    /// feature that the crate does not have.
     pub fn new(text: &str, ignore_case: bool) -> Result<Self> {
         if text.is_empty() || text.chars().count() > LONGEST_EXPRESSION || text.contains('\0') {
             return Err(invalid(format!("a pattern has 1 to {LONGEST_EXPRESSION} characters"), "shorten it"));
@@ -165,24 +165,24 @@ impl LinePattern {
         })
     }
 
-    /// The first `most` lines of a file that fit, and why there are no others; `None` if the file is no text. Before
+    /// The first `most` matching lines of a file, and why there are no others; `None` if the file is no text. Before
     /// each line, and within long ones, `is_over` says whether to stop there.
     pub fn lines(
         &self,
         bytes: &[u8],
         most: usize,
         is_over: &mut dyn FnMut() -> bool,
-    ) -> Option<(Lines, Option<Ended>)> {
+    ) -> Option<(Lines, Option<SearchStop>)> {
         let (text, _) = decoded(bytes)?;
         let mut found = Lines::new();
         for (at, line) in text.split_inclusive('\n').enumerate() {
             if is_over() {
-                return Some((found, Some(Ended::Over)));
+                return Some((found, Some(SearchStop::Over)));
             }
             let line = line.trim_end_matches(['\r', '\n']);
             match self.place(line, is_over) {
                 Ok(None) => {}
-                Ok(Some(_)) if found.len() >= most => return Some((found, Some(Ended::More))),
+                Ok(Some(_)) if found.len() >= most => return Some((found, Some(SearchStop::More))),
                 Ok(Some(place)) => found.push((at + 1, around(line, place))),
                 Err(ended) => return Some((found, Some(ended))),
             }
@@ -190,9 +190,9 @@ impl LinePattern {
         Some((found, None))
     }
 
-    /// Where the expression fits a line, in bytes. Of a long line first a piece is searched, then one of twice the
-    /// length: the time that a piece takes is known before the next one is begun.
-    fn place(&self, line: &str, is_over: &mut dyn FnMut() -> bool) -> Result<Option<usize>, Ended> {
+    /// The place where the expression matches a line, in bytes. Of a long line first a piece is searched, then one of
+    /// twice the length: the time that a piece takes is known before the next one is begun.
+    fn place(&self, line: &str, is_over: &mut dyn FnMut() -> bool) -> Result<Option<usize>, SearchStop> {
         let mut length = FIRST_PIECE;
         loop {
             let piece = start(line, length);
@@ -203,7 +203,7 @@ impl LinePattern {
                 return Ok(fits.map(|fits| fits.start()));
             }
             if is_over() {
-                return Err(Ended::Over);
+                return Err(SearchStop::Over);
             }
             length = length.saturating_mul(2);
         }
@@ -215,7 +215,7 @@ fn start(text: &str, most: usize) -> &str {
     (most.saturating_sub(CHARACTER - 1)..=most).rev().find_map(|at| text.get(..at)).unwrap_or(text)
 }
 
-/// A line as it is shown: what stands around this place.
+/// A matching line as it is shown: the text around the match.
 fn around(line: &str, place: usize) -> String {
     let before = line.get(..place).unwrap_or_default().chars().count();
     let skipped = if line.len() <= SHOWN { 0 } else { before.saturating_sub(SHOWN / 3) };

@@ -1,7 +1,8 @@
 //! Gathers from a folder: walks it, reads its text files, and hands them to the ranking.
 //!
 //! `.gitignore` is honoured, hidden files and symbolic links are left out, and the order is that of names, so the same
-//! folder always gives the same sources; files whose names speak of the question come first. What can't be read is reported, never fatal.
+//! folder always gives the same sources; files whose names speak of the question come first. What can't be read is
+//! reported, never fatal.
 
 use std::{
     collections::HashSet,
@@ -21,25 +22,25 @@ use loopwright_retrieve::{
     plain::{decoded, notebook_cells, plain_text},
 };
 
-/// Of files that are passed over, so many are named.
-const NAMED: usize = 5;
-/// More problems than this are only counted.
+/// Files passed over that are named in a problem.
+const MAX_NAMED: usize = 5;
+/// Problems that are kept; more are only counted.
 const MAX_PROBLEMS: usize = 50;
 
 /// Endings of files that hold no text; they are not even opened.
-const NO_TEXT: [&str; 43] = [
+const BINARY_ENDINGS: [&str; 43] = [
     "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "zip", "gz", "bz2", "xz", "zst", "7z", "tar",
     "jar", "whl", "so", "dll", "dylib", "a", "o", "rlib", "exe", "bin", "class", "pyc", "woff", "woff2", "ttf", "otf",
     "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
 ];
 
-/// Files of rules about what to leave out.
-const RULES: [&str; 2] = [".gitignore", ".ignore"];
-/// Rules longer than this are none.
+/// Names of files of ignore rules.
+const RULE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+/// The size of the longest file of ignore rules that is read.
 const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// Folders of what others made, or programs did: left out even where no `.gitignore` says so.
-const NO_FOLDERS: [&str; 16] = [
+/// Names of folders of dependencies and build output: left out even where no `.gitignore` says so.
+const SKIPPED_FOLDERS: [&str; 16] = [
     "node_modules",
     "__pycache__",
     "target",
@@ -58,8 +59,8 @@ const NO_FOLDERS: [&str; 16] = [
     ".idea",
 ];
 
-/// Finds what bears on `question` in the files under `root` and in the messages of `thread`, oldest first. `root` may be
-/// a single file. Fails with guilt `usage` and code `folder_not_found` if there is nothing at `root`.
+/// Finds passages about `question` in the files under `root` and in the messages of `thread`, oldest first. `root` may
+/// be a single file. Fails with guilt `usage` and code `folder_not_found` if there is nothing at `root`.
 pub fn gather_folder(root: &Path, question: &str, thread: &[String], limits: &GatherLimits) -> Result<Gathered> {
     gather_folders(&[root], question, thread, limits)
 }
@@ -99,7 +100,7 @@ pub fn gather_all<P: AsRef<Path>>(
     let asked: HashSet<String> = terms(question).into_iter().collect();
     let mut waiting = [true, false].into_iter().flat_map(|speaks| folders.iter().map(move |folder| (speaks, folder)));
     let mut walk: Option<(bool, Folder<'_>, Walk)> = None;
-    let (strange, known) = (Strange::default(), Strange::default());
+    let (strange, known) = (UnreadableRules::default(), UnreadableRules::default());
     let mut ready = std::collections::VecDeque::from(others);
     let documents = std::iter::from_fn(|| {
         loop {
@@ -108,19 +109,19 @@ pub fn gather_all<P: AsRef<Path>>(
             }
             let Some((first, folder, entries)) = &mut walk else {
                 let (first, (root, prefix)) = waiting.next()?;
-                let told = if first { &known } else { &strange };
-                walk = Some((first, Folder { root, prefix }, entries_of(root, limits.max_depth, false, told)));
+                let unreadable = if first { &known } else { &strange };
+                walk = Some((first, Folder { root, prefix }, entries_of(root, limits.max_depth, false, unreadable)));
                 continue;
             };
             match entries.next() {
-                Some(Ok(entry)) if folder.speaks_of(&asked, entry.path()) != *first => {}
+                Some(Ok(entry)) if folder.is_about(&asked, entry.path()) != *first => {}
                 Some(Ok(entry)) => match folder.read(&entry, &mut tally) {
-                    Taken::Text(parts) => {
+                    FileOutcome::Text(parts) => {
                         let document = |(reference, text)| Document { reference, text, ..Document::default() };
                         ready.extend(parts.into_iter().map(document));
                     }
-                    Taken::Skip => {}
-                    Taken::Stop => return None,
+                    FileOutcome::Skip => {}
+                    FileOutcome::Stop => return None,
                 },
                 Some(Err(error)) if !*first => tally.problems.add(error.to_string()),
                 Some(Err(_)) => {}
@@ -139,7 +140,7 @@ pub type FileText = (String, String);
 /// The text of all files under `roots` that gathering would read, each with its reference, and what could not be read.
 pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Result<(Vec<FileText>, Vec<String>)> {
     let mut tally = Tally::new(limits);
-    let strange = Strange::default();
+    let strange = UnreadableRules::default();
     let (mut names, mut all) = (HashSet::new(), Vec::new());
     'folders: for root in roots {
         let root = root.as_ref();
@@ -151,9 +152,9 @@ pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Resul
         let folder = Folder { root: &place, prefix: &prefix };
         for entry in entries_of(&place, limits.max_depth, false, &strange) {
             match entry.map(|entry| folder.read(&entry, &mut tally)) {
-                Ok(Taken::Text(texts)) => all.extend(texts),
-                Ok(Taken::Skip) => {}
-                Ok(Taken::Stop) => break 'folders,
+                Ok(FileOutcome::Text(texts)) => all.extend(texts),
+                Ok(FileOutcome::Skip) => {}
+                Ok(FileOutcome::Stop) => break 'folders,
                 Err(error) => tally.problems.add(error.to_string()),
             }
         }
@@ -161,14 +162,15 @@ pub fn read_folders<P: AsRef<Path>>(roots: &[P], limits: &GatherLimits) -> Resul
     Ok((all, tally.finish(&strange)))
 }
 
-/// Rules that can't be read, met by a walk.
+/// Files of ignore rules that can't be read, collected during a walk.
 #[derive(Clone, Default)]
-pub(super) struct Strange(Arc<Mutex<Vec<String>>>);
+pub(super) struct UnreadableRules(Arc<Mutex<Vec<String>>>);
 
-impl Strange {
-    /// Whether the rules in `folder` can be read: a pipe or a device in their place would hold up the walk for ever.
-    fn lets_in(&self, folder: &Path) -> bool {
-        let strange = RULES.iter().map(|name| folder.join(name)).find(|path| {
+impl UnreadableRules {
+    /// Returns whether the rules in `folder` can be read: a pipe or a device in their place would hold up the walk for
+    /// ever.
+    fn can_read_rules(&self, folder: &Path) -> bool {
+        let strange = RULE_FILES.iter().map(|name| folder.join(name)).find(|path| {
             path.metadata().is_ok_and(|rules| !(rules.is_dir() || rules.is_file() && rules.len() <= MAX_RULES_BYTES))
         });
         let Some(path) = strange else { return true };
@@ -184,11 +186,11 @@ impl Strange {
     }
 }
 
-/// What lies in `root`, `depth` folders deep, but for what is ignored. With `hidden` hidden files are there, too, and
-/// folders that nobody looks into are named. What is named itself, as `root`, is looked into whatever it is.
-pub(super) fn entries_of(root: &Path, depth: usize, hidden: bool, strange: &Strange) -> Walk {
+/// The entries of `root`, `depth` folders deep, without ignored ones. With `hidden` hidden files are there, too, and
+/// folders that nobody looks into are named. `root` itself is walked whatever it is.
+pub(super) fn entries_of(root: &Path, depth: usize, hidden: bool, strange: &UnreadableRules) -> Walk {
     // The walk reads the rules of the folders around it, too. Without them it goes on; folders below are left out.
-    let rules = root.ancestors().all(|folder| strange.lets_in(folder));
+    let rules = root.ancestors().all(|folder| strange.can_read_rules(folder));
     // Rules of a repository hold in it, and none from around it do; elsewhere rules hold without one.
     let is_repository = root.ancestors().any(|folder| folder.join(".git").exists());
     let below = strange.clone();
@@ -207,8 +209,8 @@ pub(super) fn entries_of(root: &Path, depth: usize, hidden: bool, strange: &Stra
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let around = entry.path().parent().filter(|_| entry.depth() > 1).and_then(Path::file_name);
             let closed = if hidden { around } else { Some(entry.file_name()).filter(|_| is_folder) };
-            !NO_FOLDERS.iter().any(|name| closed.is_some_and(|closed| closed == *name))
-                && (!is_folder || below.lets_in(entry.path()))
+            !SKIPPED_FOLDERS.iter().any(|name| closed.is_some_and(|closed| closed == *name))
+                && (!is_folder || below.can_read_rules(entry.path()))
         })
         .build()
 }
@@ -227,7 +229,7 @@ fn prefix_of(root: &Path, names: &mut HashSet<String>) -> String {
     prefix
 }
 
-enum Taken {
+enum FileOutcome {
     /// Names and texts: one, or one for each page or cell.
     Text(Vec<(String, String)>),
     Skip,
@@ -257,15 +259,15 @@ impl Problems {
     }
 }
 
-/// What has been read of all folders.
+/// Counts and problems of all files that were read.
 struct Tally<'a> {
     limits: &'a GatherLimits,
     files: usize,
     bytes: u64,
-    /// Whether there are folders that were not looked into.
+    /// There are folders deeper than the limit.
     deeper: bool,
     /// Files that hold no text, or are not of the kinds that were asked for; the first few by name.
-    passed: usize,
+    skipped: usize,
     passed_names: Vec<String>,
     problems: Problems,
 }
@@ -277,39 +279,40 @@ impl<'a> Tally<'a> {
             files: 0,
             bytes: 0,
             deeper: false,
-            passed: 0,
+            skipped: 0,
             passed_names: Vec::new(),
             problems: Problems::default(),
         }
     }
 
-    fn pass(&mut self, name: String) -> Taken {
-        self.passed += 1;
-        if self.passed_names.len() < NAMED {
+    fn skip(&mut self, name: String) -> FileOutcome {
+        self.skipped += 1;
+        if self.passed_names.len() < MAX_NAMED {
             self.passed_names.push(name);
         }
-        Taken::Skip
+        FileOutcome::Skip
     }
 
-    /// Beside files that were read, pictures and programs are nothing to speak of; where nothing was, they are why.
-    fn nothing_read(&mut self) {
-        if self.files > 0 || self.passed == 0 {
+    /// Reports the files without text, if nothing was read: beside files that were read, pictures and programs are
+    /// nothing to speak of.
+    fn report_skipped(&mut self) {
+        if self.files > 0 || self.skipped == 0 {
             return;
         }
         let mut names = self.passed_names.join(", ");
-        if self.passed > self.passed_names.len() {
+        if self.skipped > self.passed_names.len() {
             names.push_str(", …");
         }
         let kinds = &self.limits.extensions;
         let why = if kinds.is_empty() { "holds no text".to_owned() } else { format!("is not {}", kinds.join(", ")) };
-        self.problems.add(match self.passed {
+        self.problems.add(match self.skipped {
             1 => format!("{names}: {why}, so nothing was read"),
             many => format!("none of {many} files was read, each {why}: {names}"),
         });
     }
 
-    fn finish(mut self, strange: &Strange) -> Vec<String> {
-        self.nothing_read();
+    fn finish(mut self, strange: &UnreadableRules) -> Vec<String> {
+        self.report_skipped();
         strange.take().into_iter().for_each(|problem| self.problems.add(problem));
         if self.deeper {
             self.problems.add(format!("folders more than {} deep were not read", self.limits.max_depth));
@@ -324,19 +327,19 @@ struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// Whether the name of a file or of a folder that holds it has a word of what is asked.
-    fn speaks_of(&self, asked: &HashSet<String>, path: &Path) -> bool {
+    /// Returns whether the name of a file, or of a folder that holds it, has a word of the question.
+    fn is_about(&self, asked: &HashSet<String>, path: &Path) -> bool {
         let relative = path.strip_prefix(self.root).unwrap_or(path);
         terms(&relative.to_string_lossy()).iter().any(|term| asked.contains(term))
     }
 
-    fn read(&self, entry: &DirEntry, tally: &mut Tally<'_>) -> Taken {
+    fn read(&self, entry: &DirEntry, tally: &mut Tally<'_>) -> FileOutcome {
         let path = entry.path();
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             if entry.file_type().is_some_and(|kind| kind.is_dir()) && entry.depth() >= tally.limits.max_depth {
                 tally.deeper = true;
             }
-            return Taken::Skip;
+            return FileOutcome::Skip;
         }
         let relative = path.strip_prefix(self.root).unwrap_or(path);
         let mut name =
@@ -348,37 +351,37 @@ impl Folder<'_> {
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
         let wanted = if tally.limits.extensions.is_empty() {
-            !NO_TEXT.contains(&extension.as_str())
+            !BINARY_ENDINGS.contains(&extension.as_str())
         } else {
             tally.limits.extensions.iter().any(|one| one.trim_start_matches('.').eq_ignore_ascii_case(&extension))
         };
         if !wanted {
-            return tally.pass(name);
+            return tally.skip(name);
         }
         if tally.files >= tally.limits.max_files {
             tally.problems.add(format!("only the first {} files were read", tally.limits.max_files));
-            return Taken::Stop;
+            return FileOutcome::Stop;
         }
         if tally.bytes >= tally.limits.max_total_bytes {
             tally.problems.add(format!("only the first {} bytes were read", tally.limits.max_total_bytes));
-            return Taken::Stop;
+            return FileOutcome::Stop;
         }
         let is_pdf = extension == "pdf";
         let most = if is_pdf { tally.limits.max_pdf_bytes } else { tally.limits.max_file_bytes };
         if entry.metadata().is_ok_and(|file| file.len() > most) {
             tally.problems.add(format!("{name}: larger than {most} bytes"));
-            return Taken::Skip;
+            return FileOutcome::Skip;
         }
         let mut bytes = Vec::new();
         // A file may grow while it is read: what counts is what was read.
         let outcome = File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
         if let Err(error) = outcome {
             tally.problems.add(format!("{name}: {error}"));
-            return Taken::Skip;
+            return FileOutcome::Skip;
         }
         if bytes.len() as u64 > most {
             tally.problems.add(format!("{name}: larger than {most} bytes"));
-            return Taken::Skip;
+            return FileOutcome::Skip;
         }
         let part = |kind: &str, at: usize| format!("{name}#{kind}={}", at + 1);
         let parts = if is_pdf {
@@ -386,17 +389,17 @@ impl Folder<'_> {
                 Ok(pages) => pages.into_iter().enumerate().map(|(at, page)| (part("page", at), page)).collect(),
                 Err(why) => {
                     tally.problems.add(format!("{name}: {why}"));
-                    return Taken::Skip;
+                    return FileOutcome::Skip;
                 }
             }
         } else if extension == "ipynb" {
             let Some(cells) = decoded(&bytes).and_then(|(text, _)| notebook_cells(&text)) else {
                 tally.problems.add(format!("{name}: a broken notebook"));
-                return Taken::Skip;
+                return FileOutcome::Skip;
             };
             cells.into_iter().enumerate().map(|(at, cell)| (part("cell", at), cell)).collect()
         } else {
-            let Some(text) = plain_text(&name, &bytes) else { return tally.pass(name) };
+            let Some(text) = plain_text(&name, &bytes) else { return tally.skip(name) };
             let is_page = matches!(extension.as_str(), "html" | "htm" | "xhtml");
             let text = if is_page { visible_lines(&text) } else { text };
             if decoded(&bytes).is_some_and(|(_, exact)| !exact) {
@@ -407,7 +410,7 @@ impl Folder<'_> {
         let read: usize = parts.iter().map(|(_, text)| text.len()).sum();
         tally.bytes = tally.bytes.saturating_add(read as u64);
         tally.files += 1;
-        Taken::Text(parts)
+        FileOutcome::Text(parts)
     }
 }
 
@@ -531,7 +534,7 @@ mod tests {
         let folder = Scratch::new("empty", &[]);
         assert_eq!(folder.ask(&GatherLimits::default()), Gathered::default());
         let missing = gather_folder(&folder.0.join("none"), "cache", &[], &GatherLimits::default()).unwrap_err();
-        assert_eq!((missing.code.as_ref(), missing.guilt), ("folder_not_found", loopwright_base::error::Guilt::Usage));
+        assert_eq!((missing.code.as_ref(), missing.guilt), ("folder_not_found", loopwright_base::error::Fault::Usage));
     }
 
     #[test]

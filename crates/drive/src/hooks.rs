@@ -1,14 +1,14 @@
-//! Hooks of Rust users: async functions, run in order, each with a time limit; one that fails is skipped or stops the run,
-//! as it says itself.
+//! Hooks of Rust users: async functions, run in order, each with a time limit; one that fails is skipped or stops the
+//! run, as it says itself.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use super::under_way::caught;
+use super::in_flight::catch_panic;
 use loopwright_machine::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
 
 type HookFn = Arc<dyn Fn(HookSubject) -> Pin<Box<dyn Future<Output = HookAnswer> + Send>> + Send + Sync>;
 
-/// A hook: a name, a stage, what it does, and what becomes of the run when it fails.
+/// A hook: a name, a stage, a function, and whether its failure stops the run.
 #[derive(Clone)]
 pub struct Hook {
     name: String,
@@ -29,21 +29,21 @@ impl Hook {
         Self { name: name.into(), stage, timeout: 5.0, stops: false, run }
     }
 
-    /// Seconds that it may take.
+    /// Sets the seconds that the hook may take.
     #[must_use]
     pub const fn timeout(mut self, seconds: f64) -> Self {
         self.timeout = seconds;
         self
     }
 
-    /// Whether the run stops if it fails or is late.
+    /// Sets whether a failure or a timeout of the hook stops the run.
     #[must_use]
     pub const fn stops_on_error(mut self, stops: bool) -> Self {
         self.stops = stops;
         self
     }
 
-    /// Where it runs.
+    /// The stage at which the hook runs.
     pub const fn stage(&self) -> HookStage {
         self.stage
     }
@@ -53,7 +53,8 @@ impl Hook {
         let run = Arc::clone(&self.run);
         let shown = subject.clone();
         let seconds = if self.timeout.is_finite() { self.timeout.clamp(0.0, 1e9) } else { 1e9 };
-        let answer = tokio::time::timeout(Duration::from_secs_f64(seconds), caught(async move { run(shown).await }));
+        let answer =
+            tokio::time::timeout(Duration::from_secs_f64(seconds), catch_panic(async move { run(shown).await }));
         let answer = match answer.await {
             Err(_) => return failed(format!("it gave no answer within {seconds} s")),
             Ok(Err(words)) => return failed(format!("it broke down: {words}")),

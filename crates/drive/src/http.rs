@@ -22,15 +22,15 @@ use tokio::time::Sleep;
 pub use super::options::{ClientOptions, RootSource, Timeouts};
 use super::{
     answer::{self, BodyKind},
+    body::{ResponseBody, too_long},
     breakers::Breakers,
     endpoint::{Endpoint, without_secrets},
+    error_map,
     fetch::RobotsCache,
-    incoming::{Incoming, too_long},
-    kept,
+    in_flight::Watch,
     options::{Deadlines, limit},
     proxies::Proxies,
-    tls, trouble,
-    under_way::Watch,
+    stale_connection, tls,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -39,31 +39,31 @@ use loopwright_base::{
 };
 use loopwright_wire::{self as wire, stream::Stream};
 
-/// No answer may be longer.
+/// The size of the longest answer that is read, in bytes.
 pub const MAX_BODY_BYTES: usize = 64 << 20;
-/// Of an answer that is no success, this much is read.
+/// Bytes that are read of an answer that is no success.
 const MAX_ERROR_BYTES: usize = 64 << 10;
-/// And awaited this long.
+/// Time that is spent on the body of an answer that is no success.
 const ERROR_PATIENCE: Duration = Duration::from_secs(2);
-/// This much of a wrong body is quoted.
+/// Characters of an invalid body that are quoted in a failure.
 const QUOTED_CHARS: usize = 200;
-/// At most this many pieces of a stream are taken before their deltas are handed out.
+/// Pieces of a stream that are taken at most before their deltas are handed out.
 const MAX_BATCH: usize = 64;
-/// After a stream's last event, the end of the body is awaited this long, so that the connection can be used again.
+/// Time that the end of the body is awaited after a stream's last event, so that the connection can be used again.
 const END_PATIENCE: Duration = Duration::from_millis(20);
 
-/// After the end of an answer was said, what may still come (its usage, the mark that the stream is over) is awaited this
-/// long. It comes with the next packet, or not at all.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Time that the rest of an answer (its usage, the mark that the stream is over) is awaited after its end was said. It
+/// comes with the next packet, or not at all.
+const USAGE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A call that failed.
 #[derive(Clone, Debug)]
 pub struct CallFailure {
-    /// What went wrong.
+    /// The failure.
     pub failure: Failure,
-    /// Whether text, reasoning or a tool use was handed out before: a repetition would be seen.
+    /// Text, reasoning or a tool use was handed out before the failure: a repetition would be seen.
     pub visible: bool,
-    /// What had come until then and can stand in a history.
+    /// The part of the answer that came before the failure and can stand in a history.
     pub partial: Option<Response>,
 }
 
@@ -90,8 +90,8 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     options: ClientOptions,
     breakers: Breakers,
-    /// Built when first needed, one for each connect limit in use, with and without TLS.
-    clients: Mutex<Vec<(Flavour, reqwest::Client)>>,
+    /// Clients built when first needed, one for each connect limit in use, with and without TLS.
+    clients: Mutex<Vec<(ClientKey, reqwest::Client)>>,
     robots: RobotsCache,
 }
 
@@ -108,12 +108,12 @@ enum Purpose {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Flavour {
+struct ClientKey {
     purpose: Purpose,
     connect: Duration,
 }
 
-/// More connect limits in one process than this share one client.
+/// Connect limits in one process that have a client of their own; more share one.
 const MAX_CLIENTS: usize = 16;
 
 impl fmt::Debug for Client {
@@ -175,14 +175,14 @@ impl Client {
         }
     }
 
-    /// What it was built with.
+    /// The options that the client was built with.
     pub fn options(&self) -> &ClientOptions {
         &self.0.options
     }
 
-    /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as the
-    /// server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; a server that answers whole where a
-    /// stream was asked for gives no deltas, only the response.
+    /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as
+    /// the server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; a server
+    /// that answers whole where a stream was asked for gives no deltas, only the response.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
@@ -192,20 +192,20 @@ impl Client {
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let permit = self.0.breakers.enter(&endpoint.breaker, attempt)?;
-        let mut call = Call { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
+        let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
+        let mut call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
         match call.run(self, body.into()).await {
             Ok(response) => {
-                permit.answered();
+                permit.record_answer();
                 Ok(response)
             }
             Err((mut failure, partial)) => {
                 if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
-                    failure = trouble::behind_proxy(failure, variable, &proxy);
+                    failure = error_map::proxy_failure(failure, variable, &proxy);
                 }
                 failure.message = endpoint.scrub(failure.message);
                 failure.request_id = failure.request_id.map(|id| endpoint.scrub(id));
-                permit.failed(&failure);
+                permit.record_failure(&failure);
                 Err(CallFailure { failure, visible: call.visible, partial })
             }
         }
@@ -222,10 +222,10 @@ impl Client {
         // A proxy may itself be reached by TLS.
         let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
         let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
-        self.built(Flavour { purpose, connect }, |builder| builder)
+        self.client_for(ClientKey { purpose, connect }, |builder| builder)
     }
 
-    /// What sites said may be fetched.
+    /// The rules of sites that were fetched.
     pub(super) fn robots(&self) -> &RobotsCache {
         &self.0.robots
     }
@@ -238,12 +238,12 @@ impl Client {
         finish: impl FnOnce(reqwest::ClientBuilder, &ClientOptions) -> reqwest::ClientBuilder,
     ) -> Result<reqwest::Client, Failure> {
         let purpose = if allow_private { Purpose::AllPages } else { Purpose::Pages };
-        self.built(Flavour { purpose, connect }, |builder| finish(builder, &self.0.options))
+        self.client_for(ClientKey { purpose, connect }, |builder| finish(builder, &self.0.options))
     }
 
-    fn built(
+    fn client_for(
         &self,
-        flavour: Flavour,
+        flavour: ClientKey,
         finish: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
     ) -> Result<reqwest::Client, Failure> {
         let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,8 +274,8 @@ fn shared() -> MutexGuard<'static, Option<(u32, Client)>> {
 /// A reqwest client with our trust, proxies and pool.
 fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
-        Purpose::Plain => tls::trusting_nobody()?,
-        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::trusting(options)?,
+        Purpose::Plain => tls::tls_config_without_roots()?,
+        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::tls_config(options)?,
     };
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -286,7 +286,7 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
         // A connection that died unseen is found while an answer is awaited, not after it failed to come.
         .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_keep_alive_timeout(Duration::from_secs(20))
-        .connector_layer(kept::Noting)
+        .connector_layer(stale_connection::RecordConnections)
         .no_proxy();
     let proxies = Proxies::new(options)?;
     if !proxies.is_empty() {
@@ -295,8 +295,8 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
     Ok(builder)
 }
 
-/// A call under way.
-struct Call<'a, W> {
+/// A call in flight.
+struct ActiveCall<'a, W> {
     endpoint: &'a Endpoint,
     stream: bool,
     deadlines: Deadlines,
@@ -304,10 +304,10 @@ struct Call<'a, W> {
     visible: bool,
 }
 
-type Broken = (Failure, Option<Response>);
+type BrokenBody = (Failure, Option<Response>);
 
-impl<W: Watch> Call<'_, W> {
-    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, Broken> {
+impl<W: Watch> ActiveCall<'_, W> {
+    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, BrokenBody> {
         let Some(url) = &self.endpoint.url else {
             let message = "the offline model needs no network: answer its requests without a call";
             return Err((Failure::new(FailureKind::Usage, message), None));
@@ -326,12 +326,12 @@ impl<W: Watch> Call<'_, W> {
         tokio::pin!(sleep);
         let sent = tokio::select! {
             biased;
-            sent = kept::execute(&connections, request(), || Some(request())) => {
-                sent.map_err(|error| whole(trouble::sending(&error, &self.endpoint.host, &self.deadlines.limits)))?
+            sent = stale_connection::execute(&connections, request(), || Some(request())) => {
+                sent.map_err(|error| whole(error_map::send_failure(&error, &self.endpoint.host, &self.deadlines.limits)))?
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
-        self.deadlines.came();
+        self.deadlines.record_piece();
         // From here on limits only move away, so that the timer need not follow each piece.
         sleep.as_mut().reset(self.deadlines.next().into());
         if !sent.status().is_success() {
@@ -344,11 +344,11 @@ impl<W: Watch> Call<'_, W> {
         })
     }
 
-    async fn read(&mut self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, Broken> {
+    async fn read(&mut self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Result<Response, BrokenBody> {
         let whole = |failure: Failure| (failure, None);
         let mut first = None;
         let mut kind = answer::body_kind(sent.headers());
-        let mut sent = Incoming::new(sent, MAX_BODY_BYTES, &self.endpoint.host).map_err(whole)?;
+        let mut sent = ResponseBody::new(sent, MAX_BODY_BYTES, &self.endpoint.host).map_err(whole)?;
         // The headers may be wrong: gateways call streams JSON, and whole answers streams.
         if kind != BodyKind::Html {
             // An empty piece says nothing about what follows; but it counts.
@@ -375,10 +375,10 @@ impl<W: Watch> Call<'_, W> {
 
     async fn read_stream(
         &mut self,
-        mut sent: Incoming,
+        mut sent: ResponseBody,
         mut sleep: Pin<&mut Sleep>,
         mut first: Option<Bytes>,
-    ) -> Result<Response, Broken> {
+    ) -> Result<Response, BrokenBody> {
         let mut stream = Stream::new(self.endpoint.wire);
         let mut read = 0_usize;
         // Until when something may still come of an answer that has ended.
@@ -426,7 +426,7 @@ impl<W: Watch> Call<'_, W> {
                 }
             };
             if stream.is_ended() && (last_words.is_none() || !deltas.is_empty()) {
-                last_words = Some(tokio::time::Instant::now() + LAST_WORDS);
+                last_words = Some(tokio::time::Instant::now() + USAGE_PATIENCE);
             }
             self.hand_out(deltas);
             if let Some(usage) = stream.reported() {
@@ -456,7 +456,7 @@ impl<W: Watch> Call<'_, W> {
 
     async fn read_whole(
         &mut self,
-        mut sent: Incoming,
+        mut sent: ResponseBody,
         sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
         html: bool,
@@ -501,7 +501,7 @@ impl<W: Watch> Call<'_, W> {
         })
     }
 
-    /// An answer that is no success, as a failure.
+    /// The failure for an answer that is no success.
     async fn refused(&self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
         let (status, code) = (sent.status(), sent.status().as_u16());
         let headers: HeaderMap = sent.headers().clone();
@@ -511,7 +511,7 @@ impl<W: Watch> Call<'_, W> {
         let words = async {
             let mut deadlines = self.deadlines;
             // What is packed in a way that nobody knows stays unread.
-            let Ok(mut sent) = Incoming::new(sent, MAX_ERROR_BYTES, &self.endpoint.host) else { return };
+            let Ok(mut sent) = ResponseBody::new(sent, MAX_ERROR_BYTES, &self.endpoint.host) else { return };
             while body.len() < MAX_ERROR_BYTES
                 && let Ok(Some(piece)) = next_piece(&mut sent, sleep.as_mut(), &mut deadlines, self.endpoint).await
             {
@@ -538,11 +538,11 @@ impl<W: Watch> Call<'_, W> {
         failure
     }
 
-    /// The body, and what broke it off; a little more than the most that is allowed, if it is longer. A whole answer is
-    /// not kept waiting for long by a connection that stays open.
+    /// Reads the whole body, with the failure that broke it off; a little more than the limit, if it is longer. A whole
+    /// answer is not kept waiting for long by a connection that stays open.
     async fn collect(
         &self,
-        sent: &mut Incoming,
+        sent: &mut ResponseBody,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
     ) -> (Bytes, Option<Failure>) {
@@ -553,7 +553,7 @@ impl<W: Watch> Call<'_, W> {
         while body.len() <= MAX_BODY_BYTES {
             let next = {
                 let mut next = pin!(next_piece(sent, sleep.as_mut(), &mut deadlines, self.endpoint));
-                match tokio::time::timeout(LAST_WORDS, next.as_mut()).await {
+                match tokio::time::timeout(USAGE_PATIENCE, next.as_mut()).await {
                     Ok(next) => next,
                     Err(_) if is_whole(held.as_deref().unwrap_or(&body)) => break,
                     Err(_) => next.await,
@@ -585,7 +585,7 @@ impl<W: Watch> Call<'_, W> {
         (held.unwrap_or_else(|| body.into()), broken)
     }
 
-    async fn piece(&mut self, sent: &mut Incoming, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
+    async fn piece(&mut self, sent: &mut ResponseBody, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
         next_piece(sent, sleep, &mut self.deadlines, self.endpoint).await
     }
 
@@ -607,7 +607,7 @@ impl<W: Watch> Call<'_, W> {
     }
 }
 
-/// Whether a body is one whole object of JSON.
+/// Returns whether a body is one whole object of JSON.
 fn is_whole(body: &[u8]) -> bool {
     let body = body.trim_ascii();
     body.starts_with(b"{") && body.ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
@@ -615,7 +615,7 @@ fn is_whole(body: &[u8]) -> bool {
 
 /// The next piece of the body; `None` at its end.
 async fn next_piece(
-    sent: &mut Incoming,
+    sent: &mut ResponseBody,
     mut sleep: Pin<&mut Sleep>,
     deadlines: &mut Deadlines,
     endpoint: &Endpoint,
@@ -624,7 +624,7 @@ async fn next_piece(
         tokio::select! {
             biased;
             piece = sent.chunk(&endpoint.host) => {
-                return match (deadlines.came(), piece) {
+                return match (deadlines.record_piece(), piece) {
                     (_, Err(failure)) => Err(failure),
                     (Some(what), Ok(Some(_))) => Err(Failure::new(FailureKind::Timeout, what)),
                     (_, Ok(piece)) => Ok(piece),

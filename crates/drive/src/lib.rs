@@ -23,21 +23,21 @@
 pub mod address;
 mod answer;
 pub mod ask;
+mod body;
 mod breakers;
 pub mod endpoint;
 pub mod fetch;
 pub mod find;
-mod fits;
 pub mod gather;
 pub mod hooks;
 pub mod http;
-mod incoming;
-mod kept;
 pub mod native;
 mod options;
 pub mod page;
 #[cfg(feature = "pdf")]
 mod pdf;
+mod provider_limits;
+mod stale_connection;
 #[cfg(not(feature = "pdf"))]
 mod pdf {
     //! Stands where PDF files are not read.
@@ -45,20 +45,20 @@ mod pdf {
         Err("not read: this build has no PDF reader, which the feature `pdf` brings".to_owned())
     }
 }
+mod error_map;
+pub mod in_flight;
 mod provider;
 mod proxies;
 pub mod queue;
 pub mod repeats;
 pub mod sim;
+mod text_call_stream;
 pub mod threads;
 mod tls;
-mod trouble;
-pub mod under_way;
 pub mod web_call;
 pub mod wire_server;
-mod written;
 
-/// What the queue is made of; a model checker puts its own in its place.
+/// The parts of the queue; a model checker puts its own in their place.
 mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 }

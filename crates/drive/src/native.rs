@@ -23,8 +23,8 @@ use super::{
     gather,
     hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
+    in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
     repeats::ask_until_repeated,
-    under_way::{Shown, Watch, answered, broken_search, caught, caught_now, hand_out},
 };
 use loopwright_base::{
     error::{Error, Failure, FailureKind, Result},
@@ -46,28 +46,28 @@ type ChooseFn = Arc<dyn Fn(Message) -> Boxed<Option<ModelChoice>> + Send + Sync>
 type MemoryFn = Arc<dyn Fn(&str, usize, usize) -> Result<Recollection> + Send + Sync>;
 type ApproveFn = Arc<dyn Fn(ToolUse, RiskLevel) -> Boxed<ApprovalDecision> + Send + Sync>;
 
-/// Whoever chooses the model has this long.
+/// Time limit of the function that chooses a model.
 const CHOICE: Duration = Duration::from_secs(5);
 
-/// What happens while a run goes on.
+/// An update about a run that goes on.
 #[derive(Clone, Debug)]
-pub enum Told {
-    /// New pieces of an answer of the run's own.
+pub enum Update {
+    /// New pieces of the run's own answer.
     Deltas(Vec<Delta>),
-    /// New pieces of what a sub-agent says.
+    /// New pieces of a sub-agent's answer.
     Child {
-        /// Which of the run's children: `explore`, `explore#2`, `lead/explore`.
+        /// The path of the sub-agent: `explore`, `explore#2`, `lead/explore`.
         path: String,
         /// The pieces.
         deltas: Vec<Delta>,
     },
-    /// What the machine tells.
+    /// A notice of the machine.
     Notice(Notice),
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct RunResult {
     /// The outcome.
     pub outcome: Outcome,
     /// The history, fit to go on with.
@@ -76,7 +76,7 @@ pub struct Ended {
     pub journal: Vec<u8>,
 }
 
-/// Ends a run from outside.
+/// A handle that pauses, resumes or ends a run from outside.
 #[derive(Clone, Debug)]
 pub struct Stopper(mpsc::UnboundedSender<EventKind>);
 
@@ -86,23 +86,23 @@ impl Stopper {
         self.0.send(EventKind::Interrupt { how, partial: None }).is_ok()
     }
 
-    /// Lets nothing new start after what is under way; false if the run has already ended.
+    /// Pauses the run: nothing new starts after what is in flight; false if the run has already ended.
     pub fn pause(&self) -> bool {
         self.0.send(EventKind::Pause).is_ok()
     }
 
-    /// Lets a run that was paused go on; false if it has already ended.
+    /// Resumes a paused run; false if it has already ended.
     pub fn resume(&self) -> bool {
         self.0.send(EventKind::Resume).is_ok()
     }
 }
 
-/// What runs need: a model, tools, somebody to ask.
+/// A driver: the model, the tools and the functions that answer a machine's commands.
 #[derive(Clone)]
 pub struct Driver {
     client: Client,
     endpoint: Arc<Endpoint>,
-    /// The models of roles, and those that take over; the first of the executor's is `endpoint`.
+    /// Endpoints of roles and of fallbacks; the first of the executor's is `endpoint`.
     chains: BTreeMap<Purpose, Vec<Arc<Endpoint>>>,
     timeouts: Timeouts,
     tools: BTreeMap<String, ToolFn>,
@@ -134,15 +134,16 @@ impl Driver {
         }
     }
 
-    /// Sets where the model of a sub-agent lives: `explore`, or `lead/explore` for one of a sub-agent's own. The others
-    /// use the driver's.
+    /// Sets the endpoint of a sub-agent: `explore`, or `lead/explore` for one of a sub-agent's own. The others use the
+    /// driver's.
     #[must_use]
     pub fn agent(mut self, kind: &str, endpoint: Endpoint) -> Self {
         self.agents.insert(kind.to_owned(), Arc::new(endpoint));
         self
     }
 
-    /// Adds a model to the chain of a role, in the order of its configuration. Of the executor's chain it is a fallback.
+    /// Adds a model to the chain of a role, in the order of its configuration. Of the executor's chain it is a
+    /// fallback.
     #[must_use]
     pub fn role(mut self, purpose: Purpose, endpoint: Endpoint) -> Self {
         self.chains.entry(purpose).or_default().push(Arc::new(endpoint));
@@ -174,8 +175,9 @@ impl Driver {
         self
     }
 
-    /// Sets what is asked before the first request of a turn whose configuration has `recall`: the prompt, how many
-    /// memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a function.
+    /// Sets the function that is asked before the first request of a turn whose configuration has `recall`: the prompt,
+    /// how many memories, and how many characters of each. With the feature `store`, `Memory::recollect` is such a
+    /// function.
     #[must_use]
     pub fn memory<F>(mut self, ask: F) -> Self
     where
@@ -185,7 +187,7 @@ impl Driver {
         self
     }
 
-    /// Adds a tool. The machine's configuration says what the model is told of it.
+    /// Adds a tool. The machine's configuration holds the description that the model sees.
     #[must_use]
     pub fn tool<F, R>(mut self, name: &str, run: F) -> Self
     where
@@ -210,7 +212,7 @@ impl Driver {
         self
     }
 
-    /// Sets who chooses the model of a run, before its first request.
+    /// Sets the function that chooses the model of a run, before its first request.
     #[must_use]
     pub fn choose<F, R>(mut self, choose: F) -> Self
     where
@@ -221,7 +223,7 @@ impl Driver {
         self
     }
 
-    /// Sets who is asked before a call at or above `confirm` runs; without anybody the answer is no.
+    /// Sets the function that approves a call at or above `confirm` before it runs; without one the answer is no.
     #[must_use]
     pub fn approve<F, R>(mut self, ask: F) -> Self
     where
@@ -232,18 +234,19 @@ impl Driver {
         self
     }
 
-    /// Runs a machine to its end. `begun` gets what stops the run; `told` gets what happens, and streams of answers.
+    /// Runs a machine to its end. `on_start` gets the handle that stops the run; `on_update` gets its updates, streams
+    /// of answers among them.
     pub async fn run(
         &self,
         mut config: MachineConfig,
         messages: Vec<Message>,
-        begun: impl FnOnce(Stopper),
-        mut told: impl FnMut(Told) + Send,
-    ) -> Result<Ended> {
+        on_start: impl FnOnce(Stopper),
+        mut on_update: impl FnMut(Update) + Send,
+    ) -> Result<RunResult> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        begun(Stopper(sender.clone()));
+        on_start(Stopper(sender.clone()));
         let (shown, mut pieces) = mpsc::unbounded_channel();
-        let mut work = Work {
+        let mut work = RunningTasks {
             driver: self,
             sender,
             shown,
@@ -251,7 +254,7 @@ impl Driver {
             handles: BTreeMap::new(),
             answers: BTreeMap::new(),
             has_children: config.has_agents(),
-            asides: BTreeSet::new(),
+            role_calls: BTreeSet::new(),
             started: Instant::now(),
             repeats: config.repeats(),
         };
@@ -268,22 +271,22 @@ impl Driver {
                 tokio::select! {
                     biased;
                     Some(piece) = pieces.recv() => {
-                        hear(piece, &mut run, work.now(), &mut told);
+                        forward_piece(piece, &mut run, work.now(), &mut on_update);
                         continue;
                     }
                     Some(kind) = receiver.recv() => kind,
                     Some(_) = work.tasks.join_next() => continue,
                 }
             };
-            let (partials, kind) = work.with_partial(kind);
+            let (partials, kind) = work.with_partial_answers(kind);
             if let EventKind::Generated { id, .. } | EventKind::Failed { id, .. } = &kind
-                && !work.asides.remove(id)
+                && !work.role_calls.remove(id)
             {
                 work.answers.remove(id);
             }
             // What is kept has been told.
             while let Ok(piece) = pieces.try_recv() {
-                hear(piece, &mut run, work.now(), &mut told);
+                forward_piece(piece, &mut run, work.now(), &mut on_update);
             }
             let at = work.now();
             if let Some(kind) = partials {
@@ -295,9 +298,9 @@ impl Driver {
                 match command {
                     Command::Finish { outcome } => {
                         work.tasks.abort_all();
-                        return Ok(Ended { outcome: *outcome, messages: run.tree().history(), journal });
+                        return Ok(RunResult { outcome: *outcome, messages: run.tree().history(), journal });
                     }
-                    Command::Emit { notice } => told(Told::Notice(notice)),
+                    Command::Emit { notice } => on_update(Update::Notice(notice)),
                     Command::Refuse { error } => return Err(error),
                     other => {
                         let agent = other.id().and_then(|id| run.tree().agent_of(id));
@@ -309,51 +312,51 @@ impl Driver {
     }
 }
 
-/// What is heard of an answer that streams.
-enum Heard {
-    Told(Told),
-    /// Of a search of the provider's, by the command.
+/// A piece of a streamed answer.
+enum StreamPiece {
+    Told(Update),
+    /// A delta of a provider's search, with its command.
     Search(Id, Delta),
 }
 
-/// Passes on what is heard of an answer; what is heard of a search the machine tells.
-fn hear(heard: Heard, run: &mut Run, at: Time, told: &mut impl FnMut(Told)) {
+/// Passes a piece on to the listener; a delta of a search becomes an event of the machine, which tells it.
+fn forward_piece(heard: StreamPiece, run: &mut Run, at: Time, told: &mut impl FnMut(Update)) {
     match heard {
-        Heard::Told(piece) => told(piece),
-        Heard::Search(id, delta) => {
+        StreamPiece::Told(piece) => told(piece),
+        StreamPiece::Search(id, delta) => {
             for command in run.step(Event { at, kind: EventKind::Delta { id, delta } }) {
                 if let Command::Emit { notice } = command {
-                    told(Told::Notice(notice));
+                    told(Update::Notice(notice));
                 }
             }
         }
     }
 }
 
-/// What is under way for a run. Dropping it ends all tasks.
-struct Work<'a> {
+/// The tasks of a run that are in flight. Dropping it ends all of them.
+struct RunningTasks<'a> {
     driver: &'a Driver,
     sender: mpsc::UnboundedSender<EventKind>,
-    shown: mpsc::UnboundedSender<Heard>,
+    shown: mpsc::UnboundedSender<StreamPiece>,
     tasks: JoinSet<()>,
     handles: BTreeMap<Id, Vec<AbortHandle>>,
-    /// What has been shown of the answers that are under way.
-    answers: BTreeMap<Id, Shown>,
-    /// Several answers may be under way at once.
+    /// The parts of answers that have been shown, by command.
+    answers: BTreeMap<Id, PartialReply>,
+    /// The run has sub-agents, so several answers may be in flight at once.
     has_children: bool,
     /// Calls of roles, which nobody watches.
-    asides: BTreeSet<Id>,
+    role_calls: BTreeSet<Id>,
     started: Instant,
-    /// So often an answer may say the same before it is cut.
+    /// Repetitions of the same text after which an answer is cut.
     repeats: Option<u32>,
 }
 
-/// Keeps what an answer has shown, and passes it on.
+/// A watcher that keeps what an answer has shown, and passes it on.
 struct Watcher {
     id: Id,
-    answer: Shown,
-    shown: mpsc::UnboundedSender<Heard>,
-    /// The sub-agent that speaks.
+    answer: PartialReply,
+    shown: mpsc::UnboundedSender<StreamPiece>,
+    /// The path of the sub-agent that speaks.
     path: Option<String>,
 }
 
@@ -363,12 +366,12 @@ impl Watch for Watcher {
         // A run that has ended hears nothing any more.
         let send = |heard| drop(self.shown.send(heard));
         let pieces = |deltas| {
-            send(Heard::Told(match &self.path {
-                Some(path) => Told::Child { path: path.clone(), deltas },
-                None => Told::Deltas(deltas),
+            send(StreamPiece::Told(match &self.path {
+                Some(path) => Update::Child { path: path.clone(), deltas },
+                None => Update::Deltas(deltas),
             }));
         };
-        hand_out(deltas, pieces, |delta| send(Heard::Search(self.id, delta)));
+        hand_out(deltas, pieces, |delta| send(StreamPiece::Search(self.id, delta)));
     }
 
     fn used(&mut self, usage: Usage) {
@@ -376,13 +379,14 @@ impl Watch for Watcher {
     }
 }
 
-impl Work<'_> {
+impl RunningTasks<'_> {
     fn now(&self) -> Time {
         Time::from_seconds(self.started.elapsed().as_secs_f64())
     }
 
-    /// A run that ends while answers stream keeps what had come of them: in the event that ends it, or in one before.
-    fn with_partial(&self, kind: EventKind) -> (Option<EventKind>, EventKind) {
+    /// Returns the event with the parts of answers that streamed when the run ended, in the event itself or in one
+    /// before.
+    fn with_partial_answers(&self, kind: EventKind) -> (Option<EventKind>, EventKind) {
         let ends = matches!(
             kind,
             EventKind::Fired { partial: None, .. } | EventKind::Interrupt { how: Interrupt::Cancel, partial: None }
@@ -397,10 +401,10 @@ impl Work<'_> {
                 _ => 0,
             };
             let same = self.answers.iter().find(|(id, _)| **id >> 32 == own).and_then(|(_, shown)| shown.partial());
-            return (Some(EventKind::Partials { answers }), with(kind, same));
+            return (Some(EventKind::Partials { answers }), with_partial_answer(kind, same));
         }
-        let shown = self.answers.values().next_back().and_then(Shown::partial);
-        (None, with(kind, shown))
+        let shown = self.answers.values().next_back().and_then(PartialReply::partial);
+        (None, with_partial_answer(kind, shown))
     }
 
     fn start(&mut self, id: Id, work: impl Future<Output = EventKind> + Send + 'static) {
@@ -433,15 +437,15 @@ impl Work<'_> {
                 let (shown, answer) = if purpose == Purpose::Executor {
                     (self.shown.clone(), self.answers.entry(id).or_default().clone())
                 } else {
-                    self.asides.insert(id);
-                    (mpsc::unbounded_channel().0, Shown::default())
+                    self.role_calls.insert(id);
+                    (mpsc::unbounded_channel().0, PartialReply::default())
                 };
                 let path = agent.map(|place| place.path.clone());
                 let repeats = self.repeats.filter(|_| purpose == Purpose::Executor);
                 self.start(id, async move {
                     let watch = Watcher { id, answer, shown, path };
                     let answer = ask_until_repeated(&client, &endpoint, &timeouts, &request, attempt, watch, repeats);
-                    match answered(caught(answer).await) {
+                    match model_outcome(catch_panic(answer).await) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                         Err(CallFailure { failure, visible, partial }) => {
                             EventKind::Failed { id, failure, visible, partial: partial.map(Box::new) }
@@ -464,7 +468,7 @@ impl Work<'_> {
                     let decision = match approve {
                         // Whoever breaks down has not agreed.
                         Some(approve) => {
-                            caught(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
+                            catch_panic(async move { approve(call, risk).await }).await.unwrap_or_else(|words| {
                                 ApprovalDecision::Deny { reason: format!("the question broke down: {words}") }
                             })
                         }
@@ -480,9 +484,9 @@ impl Work<'_> {
                         Some(folder) => gather::gather_folder(&folder, &question, &thread, &limits),
                         None => Ok(retrieve::gather::gather(&question, std::iter::empty(), &thread, &limits)),
                     };
-                    let found = tokio::task::spawn_blocking(|| caught_now(search)).await;
+                    let found = tokio::task::spawn_blocking(|| catch_panic_now(search)).await;
                     let found = found.unwrap_or_else(|error| Err(error.to_string()));
-                    EventKind::Found { id, found: found.unwrap_or_else(|words| Err(broken_search(&words))) }
+                    EventKind::Found { id, found: found.unwrap_or_else(|words| Err(search_panicked(&words))) }
                 });
             }
             Command::Recall { id, query, hits, characters } => {
@@ -494,7 +498,7 @@ impl Work<'_> {
                             None => Err(Error::usage("no_memory", "the driver has no memory")
                                 .hint("give it one: Driver::memory")),
                         };
-                    let found = tokio::task::spawn_blocking(|| caught_now(ask)).await;
+                    let found = tokio::task::spawn_blocking(|| catch_panic_now(ask)).await;
                     let found = found.unwrap_or_else(|error| Err(error.to_string()));
                     let found = found.unwrap_or_else(|words| Err(Error::internal("memory_failed", words)));
                     EventKind::Recalled { id, found }
@@ -516,19 +520,20 @@ impl Work<'_> {
             // Drivers in Rust have neither searches nor embedders of their own yet; without them words are hashed.
             Command::Query { id, .. } => {
                 self.start(id, async move {
-                    EventKind::Hits { id, hits: Err(nothing_there("search")), problems: Vec::new() }
+                    EventKind::Hits { id, hits: Err(unavailable("search")), problems: Vec::new() }
                 });
             }
             Command::Fetch { id, .. } => {
-                self.start(id, async move { EventKind::Fetched { id, page: Err(nothing_there("pages")) } });
+                self.start(id, async move { EventKind::Fetched { id, page: Err(unavailable("pages")) } });
             }
             Command::Embed { id, .. } => {
-                self.start(id, async move { EventKind::Embedded { id, vectors: Err(nothing_there("an embedder")) } });
+                self.start(id, async move { EventKind::Embedded { id, vectors: Err(unavailable("an embedder")) } });
             }
             Command::Consult { id, .. } => {
-                self.start(id, async move {
-                    EventKind::Consulted { id, answer: Err(nothing_there("a part of one's own")) }
-                });
+                self.start(
+                    id,
+                    async move { EventKind::Consulted { id, answer: Err(unavailable("a part of one's own")) } },
+                );
             }
             Command::Hook { id, stage, subject, .. } => {
                 let hooks = self.driver.hooks.iter().filter(|hook| hook.stage() == stage).cloned().collect();
@@ -538,7 +543,7 @@ impl Work<'_> {
                 let choose = self.driver.choose.clone();
                 self.start(id, async move {
                     let Some(choose) = choose else { return EventKind::Chosen { id, choice: None, error: None } };
-                    let asked = tokio::time::timeout(CHOICE, caught(async move { choose(*prompt).await })).await;
+                    let asked = tokio::time::timeout(CHOICE, catch_panic(async move { choose(*prompt).await })).await;
                     let (choice, error) = match asked {
                         Ok(Ok(choice)) => (choice, None),
                         Ok(Err(words)) => (None, Some(format!("whoever chooses broke down: {words}"))),
@@ -557,8 +562,8 @@ impl Work<'_> {
     }
 }
 
-/// The event with what had come of an answer.
-fn with(kind: EventKind, partial: Option<Box<Response>>) -> EventKind {
+/// Returns the event with the part of the answer that came.
+fn with_partial_answer(kind: EventKind, partial: Option<Box<Response>>) -> EventKind {
     match kind {
         EventKind::Fired { id, .. } => EventKind::Fired { id, partial },
         EventKind::Interrupt { how, .. } => EventKind::Interrupt { how, partial },
@@ -588,7 +593,7 @@ async fn call(tool: Option<ToolFn>, tool_use: ToolUse, timeout: Option<f64>) -> 
     }
 }
 
-fn nothing_there(what: &str) -> Error {
+fn unavailable(what: &str) -> Error {
     Error::usage("unavailable", format!("this driver has not {what}")).hint("drive the machine from a host that has")
 }
 

@@ -1,4 +1,4 @@
-//! What a client is built with: trusted roots, proxies, the breaker's numbers, and time limits for a call.
+//! Options of a client: trusted roots, proxies, the breaker's numbers, and time limits for a call.
 //!
 //! The usual variables of the environment are read in one place, here.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::endpoint::without_secrets;
 
-/// Where extra trusted roots are.
+/// The place of extra trusted roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RootSource {
     /// A file of certificates in PEM form.
@@ -21,7 +21,7 @@ pub enum RootSource {
     Directory(PathBuf),
 }
 
-/// What a client is built with. `Default` takes nothing from the environment.
+/// Options of a client. `Default` takes nothing from the environment.
 #[derive(Clone)]
 pub struct ClientOptions {
     /// Roots to trust besides the built-in ones, each with the name of the variable or argument it came from.
@@ -34,9 +34,9 @@ pub struct ClientOptions {
     pub all_proxy: Option<String>,
     /// Hosts that are reached without a proxy, separated by commas.
     pub no_proxy: Option<String>,
-    /// A host is left alone after this many failures in a row.
+    /// Failures in a row after which a host is left alone.
     pub breaker_threshold: u32,
-    /// For this many seconds.
+    /// Seconds for which a host is left alone.
     pub breaker_cooldown: f64,
 }
 
@@ -70,8 +70,8 @@ impl fmt::Debug for ClientOptions {
 }
 
 impl ClientOptions {
-    /// What `env` says: `SSL_CERT_FILE`, `SSL_CERT_DIR`, `REQUESTS_CA_BUNDLE`, `CURL_CA_BUNDLE`, `HTTP_PROXY`,
-    /// `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` (the last four in lower case too, which wins).
+    /// Reads `SSL_CERT_FILE`, `SSL_CERT_DIR`, `REQUESTS_CA_BUNDLE`, `CURL_CA_BUNDLE`, `HTTP_PROXY`, `HTTPS_PROXY`,
+    /// `ALL_PROXY`, `NO_PROXY` from `env` (the last four in lower case too, which wins).
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
         let env = |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let mut roots = Vec::new();
@@ -117,13 +117,13 @@ impl ClientOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeouts {
-    /// Until the connection stands, TLS included.
+    /// Seconds until the connection stands, TLS included.
     pub connect: f64,
-    /// Until the answer begins.
+    /// Seconds until the answer begins.
     pub first_byte: f64,
-    /// Between two pieces of the answer.
+    /// Seconds between two pieces of the answer.
     pub idle: f64,
-    /// For all of it.
+    /// Seconds for the whole call.
     pub total: f64,
 }
 
@@ -134,20 +134,24 @@ impl Default for Timeouts {
 }
 
 /// No limit, in practice: the runtime's timers end here.
-const FAR: Duration = Duration::from_secs(86400 * 365);
+const NO_LIMIT: Duration = Duration::from_secs(86400 * 365);
 
 /// A limit as a duration.
 pub(super) fn limit(seconds: f64) -> Duration {
-    if seconds > 0.0 { Duration::try_from_secs_f64(seconds).map_or(FAR, |limit| limit.min(FAR)) } else { FAR }
+    if seconds > 0.0 {
+        Duration::try_from_secs_f64(seconds).map_or(NO_LIMIT, |limit| limit.min(NO_LIMIT))
+    } else {
+        NO_LIMIT
+    }
 }
 
-/// Which limits hold from when on: what passed when a timer fires.
+/// The limits of a call and the times at which they pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     pub(super) limits: Timeouts,
-    /// When the whole call must be over.
+    /// The time at which the whole call must be over.
     total: Instant,
-    /// When the answer must have begun; after that, when the next piece must have come.
+    /// The time at which the answer must have begun; after that, at which the next piece must have come.
     next: Instant,
     begun: bool,
 }
@@ -158,16 +162,16 @@ impl Deadlines {
         Self { limits, total: now + limit(limits.total), next: now + limit(limits.first_byte), begun: false }
     }
 
-    /// A piece of the answer has come. Gives the limit that has passed all the same: a server that sends all the
-    /// time is not idle, but may take too long.
-    pub(super) fn came(&mut self) -> Option<String> {
+    /// Records a piece of the answer. Returns the limit that has passed all the same: a server that sends all the time
+    /// is not idle, but may take too long.
+    pub(super) fn record_piece(&mut self) -> Option<String> {
         let now = Instant::now();
         self.begun = true;
         self.next = now + limit(self.limits.idle);
         self.passed_at(now)
     }
 
-    /// When the next limit passes.
+    /// The time at which the next limit passes.
     pub(super) fn next(&self) -> Instant {
         self.total.min(self.next)
     }
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn limits_that_do_not_limit() {
         for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
-            assert_eq!(limit(seconds), FAR, "{seconds}");
+            assert_eq!(limit(seconds), NO_LIMIT, "{seconds}");
         }
         assert_eq!(limit(0.5), Duration::from_millis(500));
         let some: Timeouts = serde_json::from_str(r#"{"idle": 1}"#).unwrap();

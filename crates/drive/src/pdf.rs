@@ -1,7 +1,7 @@
 //! The text of PDF files, page by page.
 //!
 //! A PDF is a program that others wrote: it is read in a thread of its own, with a limit on time, and only after its
-//! compressed streams were seen to stay below a limit. Whatever breaks in there is a warning about one file.
+//! compressed streams were seen to stay below a limit. A failure in there is a warning about one file.
 
 use std::{
     io::Read,
@@ -16,21 +16,21 @@ use flate2::read::ZlibDecoder;
 
 /// Bytes that all streams of a file may hold, unpacked.
 const MAX_UNPACKED: u64 = 64 << 20;
-/// Seconds that one file may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit of one file.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of text that a file gives.
 const MAX_TEXT: usize = 4 << 20;
 /// The stack of the reading thread: broken files nest deeply.
 const STACK: usize = 16 << 20;
-/// Threads that went on beyond their time; more are not started.
-const MOST_STUCK: usize = 4;
+/// Threads that overran their time after which no more are started.
+const MAX_STUCK: usize = 4;
 
 static STUCK: AtomicUsize = AtomicUsize::new(0);
 
-/// The text of each page, or why there is none.
+/// The text of each page, or the reason why there is none.
 pub(super) fn pages(bytes: Vec<u8>) -> Result<Vec<String>, String> {
     check(&bytes)?;
-    if STUCK.load(Ordering::Relaxed) >= MOST_STUCK {
+    if STUCK.load(Ordering::Relaxed) >= MAX_STUCK {
         return Err("not read: earlier PDF files have not come to an end".to_owned());
     }
     // Whose text nobody sees without a password. The dictionary that says so is never packed.
@@ -52,9 +52,9 @@ pub(super) fn pages(bytes: Vec<u8>) -> Result<Vec<String>, String> {
         STUCK.fetch_sub(1, Ordering::Relaxed);
         return Err("no thread could be started to read it".to_owned());
     }
-    let mut pages = match receiver.recv_timeout(PATIENCE) {
+    let mut pages = match receiver.recv_timeout(TIME_LIMIT) {
         Ok(read) => read?,
-        Err(_) => return Err(format!("a PDF that takes longer than {} s", PATIENCE.as_secs())),
+        Err(_) => return Err(format!("a PDF that takes longer than {} s", TIME_LIMIT.as_secs())),
     };
     let mut left = MAX_TEXT;
     for page in &mut pages {
@@ -74,7 +74,7 @@ pub(super) fn pages(bytes: Vec<u8>) -> Result<Vec<String>, String> {
     Ok(pages)
 }
 
-/// Refuses what is no PDF, and one whose streams unpack to more than the limit.
+/// Refuses files that are no PDF, and those whose streams unpack to more than the limit.
 fn check(bytes: &[u8]) -> Result<(), String> {
     let head = bytes.get(..bytes.len().min(1_024)).unwrap_or_default();
     if memchr::memmem::find(head, b"%PDF-").is_none() {

@@ -1,4 +1,4 @@
-//! The providers we know by name: where they live, what they speak, which variables set them.
+//! Providers that are known by name: their addresses, wires and variables.
 //!
 //! One table; adding a provider that speaks a known protocol is one row.
 
@@ -6,12 +6,12 @@ use reqwest::Url;
 
 use loopwright_base::message::Wire;
 
-/// Whether a key must be there.
+/// The rule for a provider's key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KeyRule {
-    /// In this variable, if not given otherwise.
+    /// The key is needed, from this variable if not given otherwise.
     Needed(&'static str),
-    /// Sent only if given by hand.
+    /// The key is sent only if given by hand.
     NotNeeded,
 }
 
@@ -95,7 +95,7 @@ fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// `OLLAMA_HOST` as a URL: Ollama takes a host, a port, both, or a URL, and 0.0.0.0 is where it listens.
+/// `OLLAMA_HOST` as a URL: Ollama takes a host, a port, both, or a URL, and 0.0.0.0 is the address it listens on.
 pub(super) fn ollama_host(text: &str) -> String {
     let text = text.trim();
     if text.contains("://") {
@@ -147,7 +147,7 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     })
 }
 
-/// How many letters must change, come or go.
+/// The edit distance of two names.
 fn edits(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.chars().count()).collect();
     for (above, a) in left.chars().enumerate() {

@@ -1,6 +1,6 @@
-//! Which proxy a request goes through, by the usual variables.
+//! The proxy of a request, by the usual variables.
 //!
-//! Hosts and domains, addresses, networks and `host:port` may be excepted. What is no address of a proxy is an error
+//! Hosts and domains, addresses, networks and `host:port` may be excepted. An invalid address of a proxy is an error
 //! that names the variable.
 
 use std::net::IpAddr;
@@ -10,21 +10,21 @@ use reqwest::Url;
 use super::{endpoint::without_secrets, options::ClientOptions};
 use loopwright_base::error::{Failure, FailureKind};
 
-/// The proxies of a client, and what is reached without one.
+/// The proxies of a client, and the exceptions from them.
 #[derive(Clone)]
 pub(super) struct Proxies {
-    /// Each with the variable that it comes from.
+    /// Proxies, each with the variable that it comes from.
     known: Vec<(&'static str, Url)>,
-    except: Vec<Except>,
+    except: Vec<ProxyException>,
 }
 
-/// What is reached without a proxy.
+/// A host that is reached without a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Except {
+enum ProxyException {
     Everything,
     /// A domain and all below it, at this port or at all.
     Domain(String, Option<u16>),
-    /// Addresses whose first bits are these, at this port or at all.
+    /// Addresses with the same first bits, at this port or at all.
     Network(IpAddr, u32, Option<u16>),
 }
 
@@ -33,7 +33,7 @@ impl Proxies {
         let known: Result<_, Failure> =
             options.proxies().map(|(name, address)| Ok((name, read(name, address)?))).collect();
         let entries = options.no_proxy.as_deref().unwrap_or_default().split([',', ' ', '\t']);
-        Ok(Self { known: known?, except: entries.filter_map(|entry| Except::read(entry.trim())).collect() })
+        Ok(Self { known: known?, except: entries.filter_map(|entry| ProxyException::read(entry.trim())).collect() })
     }
 
     /// The proxy for `url`, with the variable that it comes from.
@@ -65,7 +65,7 @@ fn read(variable: &str, address: &str) -> Result<Url, Failure> {
     })
 }
 
-impl Except {
+impl ProxyException {
     fn read(entry: &str) -> Option<Self> {
         let entry = entry.to_ascii_lowercase();
         if entry == "*" {
@@ -97,14 +97,14 @@ impl Except {
             }
             Self::Network(network, bits, port) => {
                 let address = host.trim_start_matches('[').trim_end_matches(']').parse();
-                address.is_ok_and(|address| same(address, *network, *bits)) && at(port)
+                address.is_ok_and(|address| same_prefix(address, *network, *bits)) && at(port)
             }
         }
     }
 }
 
-/// Whether the first `bits` of two addresses are the same.
-fn same(left: IpAddr, right: IpAddr, bits: u32) -> bool {
+/// Returns whether the first `bits` of two addresses are the same.
+fn same_prefix(left: IpAddr, right: IpAddr, bits: u32) -> bool {
     match (left, right) {
         (IpAddr::V4(left), IpAddr::V4(right)) => {
             (u32::from(left) ^ u32::from(right)).checked_shr(32 - bits).is_none_or(|differs| differs == 0)

@@ -1,14 +1,14 @@
 //! The queue between the threads that do the I/O and the one that steps the machines.
 //!
-//! Any number of producers push plain data; one consumer takes all of it at once. A push wakes the consumer only if
-//! the queue was empty, so that a burst costs one wake-up; no wake-up is ever lost (`crates/drive/tests/queue_loom.rs` shows it for
-//! every interleaving).
+//! Any number of producers push plain data; one consumer takes all of it at once. A push wakes the consumer only if the
+//! queue was empty, so that a burst costs one wake-up; no wake-up is ever lost (`crates/drive/tests/queue_loom.rs`
+//! shows it for every interleaving).
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 
-/// How a consumer that waits elsewhere (in an event loop) is woken. The call is made without any lock held.
+/// The way to wake a consumer that waits elsewhere (in an event loop). The call is made without any lock held.
 pub trait Wake {
-    /// Something came into an empty queue.
+    /// Wakes the consumer: an item came into an empty queue.
     fn wake(&self);
 }
 
@@ -21,17 +21,18 @@ impl Wake for NoWake {
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct QueueState<T> {
     items: Vec<T>,
     closed: bool,
-    /// How many wait in [`Queue::wait`]. Where nobody does, nobody need be told, which is a call of the system each time.
+    /// Consumers that wait in [`Queue::wait`]. Where nobody does, nobody need be woken, which is a call of the system
+    /// each time.
     waiting: usize,
 }
 
-/// Many producers, one consumer, whole batches.
+/// A queue of many producers and one consumer, which takes whole batches.
 #[derive(Debug)]
 pub struct Queue<T, W> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     arrived: Condvar,
     waker: W,
 }
@@ -40,13 +41,13 @@ impl<T, W: Wake> Queue<T, W> {
     /// An empty queue.
     pub fn new(waker: W) -> Self {
         Self {
-            state: Mutex::new(State { items: Vec::new(), closed: false, waiting: 0 }),
+            state: Mutex::new(QueueState { items: Vec::new(), closed: false, waiting: 0 }),
             arrived: Condvar::new(),
             waker,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
         // A producer that panicked left the items whole: pushing is one step.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -75,7 +76,7 @@ impl<T, W: Wake> Queue<T, W> {
         std::mem::take(&mut self.lock().items)
     }
 
-    /// No item is taken any more; those inside are dropped.
+    /// Closes the queue: no item is taken any more; those inside are dropped.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -85,13 +86,13 @@ impl<T, W: Wake> Queue<T, W> {
         self.arrived.notify_one();
     }
 
-    /// What the queue wakes.
+    /// The waker of the queue.
     pub const fn waker(&self) -> &W {
         &self.waker
     }
 
-    /// Blocks until there are items, the queue is closed or the time is over; may also return for no reason, so the
-    /// caller looks for itself.
+    /// Blocks until there are items, the queue is closed or the time is over; may also return early, so the caller
+    /// looks for itself.
     pub fn wait(&self, most: std::time::Duration) {
         let mut state = self.lock();
         if state.items.is_empty() && !state.closed {

@@ -1,6 +1,7 @@
-//! An answer that says the same again and again is cut while it streams: nobody waits, and pays, for the rest of it.
+//! Repeated answers: one that says the same again and again is cut while it streams, so that nobody waits, and pays,
+//! for the rest.
 //!
-//! What had come of it is the answer, and says why it ended; the machine then tells the model once, or ends the run. The
+//! The part that came is the answer, and says why it ended; the machine then tells the model once, or ends the run. The
 //! event that holds it is all that a replay needs.
 
 use std::sync::{
@@ -14,7 +15,7 @@ use super::{
     ask::ask,
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
-    under_way::{Shown, Watch},
+    in_flight::{PartialReply, Watch},
 };
 use loopwright_base::{
     message::{Message, Role, StopReason, Usage},
@@ -22,7 +23,7 @@ use loopwright_base::{
 };
 use loopwright_monitor::stuck::{REPEATED_TEXT, TextLoop};
 
-/// As [`ask`], but an answer that streams is cut as soon as it has said the same `repeats` times.
+/// Calls [`ask`], and cuts a streamed answer as soon as it has said the same `repeats` times.
 pub async fn ask_until_repeated(
     client: &Client,
     endpoint: &Endpoint,
@@ -35,8 +36,8 @@ pub async fn ask_until_repeated(
     let Some(repeats) = repeats.filter(|repeats| *repeats > 0 && request.stream == Some(true)) else {
         return ask(client, endpoint, timeouts, request, attempt, watch).await;
     };
-    let heard = Arc::new(Heard::default());
-    let listener = Listener { watch, text: TextLoop::new(repeats), heard: heard.clone() };
+    let heard = Arc::new(PartialAnswer::default());
+    let listener = RepeatWatcher { watch, text: TextLoop::new(repeats), heard: heard.clone() };
     tokio::select! {
         biased;
         () = heard.cut.notified() => {}
@@ -50,15 +51,15 @@ pub async fn ask_until_repeated(
     Ok(heard.answer())
 }
 
-/// What was heard of an answer, shared with who listens.
+/// The part of an answer that came, shared with the listener.
 #[derive(Default)]
-struct Heard {
-    shown: Shown,
+struct PartialAnswer {
+    shown: PartialReply,
     loops: AtomicBool,
     cut: Notify,
 }
 
-impl Heard {
+impl PartialAnswer {
     fn answer(&self) -> Response {
         let stop = StopReason::Other(REPEATED_TEXT.to_owned());
         match self.shown.partial() {
@@ -75,13 +76,13 @@ impl Heard {
     }
 }
 
-struct Listener<W> {
+struct RepeatWatcher<W> {
     watch: W,
     text: TextLoop,
-    heard: Arc<Heard>,
+    heard: Arc<PartialAnswer>,
 }
 
-impl<W: Watch> Watch for Listener<W> {
+impl<W: Watch> Watch for RepeatWatcher<W> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         // What comes behind the cut is nobody's business any more.
         if self.heard.loops.load(Ordering::Acquire) {

@@ -19,14 +19,14 @@ use loopwright_machine::{
 };
 use loopwright_retrieve::gather::Gathered;
 
-/// What the scripted model does with a request.
+/// The reaction of the scripted model to a request.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// It answers after so many seconds.
+    /// The model answers after so many seconds.
     Answer(f64, Response),
-    /// It fails after so many seconds; `bool`: after a part of the answer was shown.
+    /// The model fails after so many seconds; `bool`: after a part of the answer was shown.
     Fail(f64, Failure, bool, Option<Response>),
-    /// It never answers.
+    /// The model never answers.
     Hang,
 }
 
@@ -60,19 +60,19 @@ pub struct World {
     pub asked: Vec<(Purpose, Request)>,
     /// The requests that the model was sent.
     pub requests: Vec<Request>,
-    /// What was told to listeners.
+    /// The notices that listeners got.
     pub notices: Vec<Notice>,
-    /// Every command that was given.
+    /// Every command of the machine.
     pub commands: Vec<Command>,
     /// The journal.
     pub journal: Vec<u8>,
-    /// Most tool calls that ran at once.
+    /// The most tool calls that ran at once.
     pub most_parallel: usize,
 }
 
-/// How a simulated run ended.
+/// The result of a simulated run.
 #[derive(Debug)]
-pub struct Ended {
+pub struct SimulatedRun {
     /// The outcome.
     pub outcome: Outcome,
     /// The history.
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    /// Adds a tool: gives seconds and the result.
+    /// Adds a tool: a function that returns seconds and the result.
     #[must_use]
     pub fn tool(mut self, name: &str, run: impl FnMut(&ToolUse) -> (f64, ToolResult) + 'static) -> Self {
         self.tools.insert(name.to_owned(), Box::new(run));
@@ -143,21 +143,21 @@ impl World {
         self
     }
 
-    /// Adds what searches find.
+    /// Adds the function that answers searches.
     #[must_use]
     pub fn finds(mut self, search: impl FnMut(&str) -> Result<Gathered, Error> + 'static) -> Self {
         self.search = Box::new(search);
         self
     }
 
-    /// Adds what queries find.
+    /// Adds the function that answers queries.
     #[must_use]
     pub fn hits(mut self, hits: impl FnMut(&str, usize) -> Result<Vec<Hit>, Error> + 'static) -> Self {
         self.hits = Box::new(hits);
         self
     }
 
-    /// Adds what stands at an address.
+    /// Adds the function that answers fetches.
     #[must_use]
     pub fn pages(mut self, page: impl FnMut(&str) -> Result<PageText, Error> + 'static) -> Self {
         self.page = Box::new(page);
@@ -171,7 +171,7 @@ impl World {
         self
     }
 
-    /// Adds hooks: what those of a stage say of a subject, after so many seconds; `None` is silence.
+    /// Adds hooks: the replies of a stage's hooks to a subject, after so many seconds; `None` is silence.
     #[must_use]
     pub fn hooks(
         mut self,
@@ -181,14 +181,14 @@ impl World {
         self
     }
 
-    /// Adds who chooses the model.
+    /// Adds the function that chooses the model.
     #[must_use]
     pub fn chooses(mut self, choose: impl FnMut(&Message) -> Option<ModelChoice> + 'static) -> Self {
         self.choose = Box::new(choose);
         self
     }
 
-    /// Adds what memory knows: seconds, and what; `None` is silence.
+    /// Adds the function that recalls memories: seconds, and the memories; `None` is silence.
     #[must_use]
     pub fn remembers(
         mut self,
@@ -205,7 +205,7 @@ impl World {
         self
     }
 
-    /// Lets something happen at a time: a pause, for instance.
+    /// Adds an event at a time: a pause, for instance.
     #[must_use]
     pub fn happens(mut self, at: f64, what: EventKind) -> Self {
         self.events.push((at, what));
@@ -213,7 +213,7 @@ impl World {
     }
 
     /// Runs a machine to its end; `None` if it waits for something that never comes.
-    pub fn run(&mut self, config: MachineConfig, messages: Vec<Message>) -> Option<Ended> {
+    pub fn run(&mut self, config: MachineConfig, messages: Vec<Message>) -> Option<SimulatedRun> {
         let mut run = Run::new("sim", config, true);
         // Events to come, by time and then by the order in which they were caused.
         let mut agenda: BTreeMap<(Time, u64), EventKind> = BTreeMap::new();
@@ -334,7 +334,7 @@ impl World {
                     }
                     Command::Emit { notice } => self.notices.push(notice),
                     Command::Finish { outcome } => {
-                        return Some(Ended { outcome: *outcome, messages: run.tree().history(), at: now });
+                        return Some(SimulatedRun { outcome: *outcome, messages: run.tree().history(), at: now });
                     }
                     Command::Persist | Command::Refuse { .. } | Command::Spawn { .. } | Command::Interrupt { .. } => {}
                 }

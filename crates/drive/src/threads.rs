@@ -1,20 +1,20 @@
-//! Threads of this machine, for work of `core` that can be done at the same time.
+//! Threads for work of the engine that can be done at the same time.
 
 use std::{num::NonZero, sync::OnceLock, thread};
 
 use loopwright_base::workers::Workers;
 
-/// As many threads as there are processors for, or fewer. They live as long as the work does.
+/// A pool with one thread for each processor, or fewer. The threads live as long as the work does.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads {
     many: usize,
 }
 
-/// With more of them the memory is the bottleneck.
-const MOST: usize = 8;
+/// Threads at most; with more of them the memory is the bottleneck.
+const MAX_THREADS: usize = 8;
 
 impl Threads {
-    /// At most so many.
+    /// Limits the pool to so many threads.
     pub fn at_most(many: usize) -> Self {
         static PROCESSORS: OnceLock<usize> = OnceLock::new();
         let processors = *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
@@ -24,12 +24,12 @@ impl Threads {
 
 impl Default for Threads {
     fn default() -> Self {
-        Self::at_most(MOST)
+        Self::at_most(MAX_THREADS)
     }
 }
 
 impl Workers for Threads {
-    fn many(&self) -> usize {
+    fn count(&self) -> usize {
         self.many
     }
 

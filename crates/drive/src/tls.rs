@@ -1,5 +1,5 @@
-//! Whom we trust: the roots that browsers trust, and the certificates that the usual variables add: whom they sign, and
-//! the servers that show them themselves.
+//! Trust in servers: the roots that browsers trust, and the certificates that the usual variables add, both those of
+//! signers and those of servers themselves.
 //!
 //! Files are read when the first connection needs them, not before; a wrong path is an error that names the path and
 //! the variable it came from.
@@ -21,15 +21,15 @@ use rustls::{
 use super::options::{ClientOptions, RootSource};
 use loopwright_base::error::{Failure, FailureKind, Result};
 
-/// No bundle of roots is longer.
+/// The size of the longest bundle of roots that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-/// No directory of roots has more files.
+/// Files of a directory of roots that are read at most.
 const MAX_FILES: usize = 4096;
 
 /// A TLS configuration that trusts the built-in roots and those of `options`.
-pub(super) fn trusting(options: &ClientOptions) -> Result<ClientConfig, Failure> {
+pub(super) fn tls_config(options: &ClientOptions) -> Result<ClientConfig, Failure> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let mut trusted = Trusted { roots, added: HashSet::new() };
+    let mut trusted = TrustedRoots { roots, added: HashSet::new() };
     let mut read = Vec::new();
     for (variable, source) in &options.roots {
         // Several variables name the same bundle on many systems.
@@ -45,24 +45,24 @@ pub(super) fn trusting(options: &ClientOptions) -> Result<ClientConfig, Failure>
 }
 
 /// A TLS configuration that trusts nobody, for clients that only speak plain HTTP.
-pub(super) fn trusting_nobody() -> Result<ClientConfig, Failure> {
-    Trusted { roots: RootCertStore::empty(), added: HashSet::new() }.config()
+pub(super) fn tls_config_without_roots() -> Result<ClientConfig, Failure> {
+    TrustedRoots { roots: RootCertStore::empty(), added: HashSet::new() }.config()
 }
 
-/// Whether a server shows a certificate that is meant to sign others: those that `openssl req -x509` makes are.
+/// Returns whether a server shows a certificate that is meant to sign others: those that `openssl req -x509` makes are.
 pub(super) fn is_signer(error: &Error) -> bool {
     matches!(error, Error::InvalidCertificate(CertificateError::Other(other))
         if other.to_string() == "CaUsedAsEndEntity")
 }
 
-/// Trusts what the inner verifier trusts, and servers that show a certificate of `added` themselves.
+/// A verifier that also trusts servers that show a certificate of `added` themselves.
 #[derive(Debug)]
-struct Shown {
+struct PinnedVerifier {
     inner: Arc<WebPkiServerVerifier>,
     added: HashSet<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Shown {
+impl ServerCertVerifier for PinnedVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -108,13 +108,13 @@ impl ServerCertVerifier for Shown {
 }
 
 /// Certificates that are trusted.
-struct Trusted {
+struct TrustedRoots {
     roots: RootCertStore,
-    /// Those of the roots that a variable added.
+    /// Certificates of the roots that a variable added.
     added: HashSet<CertificateDer<'static>>,
 }
 
-impl Trusted {
+impl TrustedRoots {
     fn config(self) -> Result<ClientConfig, Failure> {
         let broken = |error: &dyn std::fmt::Display| {
             Failure::new(FailureKind::Internal, format!("TLS can't be set up: {error}"))
@@ -128,14 +128,14 @@ impl Trusted {
         } else {
             let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(self.roots), provider).build();
             let inner = inner.map_err(|error| broken(&error))?;
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Shown { inner, added: self.added }))
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(PinnedVerifier { inner, added: self.added }))
         };
         let mut config = builder.with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
     }
 
-    /// Adds a certificate, if it is one.
+    /// Adds a certificate; false if it is invalid.
     fn add(&mut self, certificate: CertificateDer<'static>) -> bool {
         let is_one = self.roots.add(certificate.clone()).is_ok();
         if is_one {
@@ -192,7 +192,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// `5ed36f99.0`: how OpenSSL names links to certificates.
+/// Returns whether a name is that of an OpenSSL link to a certificate, such as `5ed36f99.0`.
 fn is_hash_link(name: &str) -> bool {
     name.split_once('.').is_some_and(|(hash, number)| {
         hash.len() == 8

@@ -17,15 +17,15 @@ use super::{
     http::Client,
     options::limit,
 };
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 
-/// A request.
+/// A request to a web service.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebCall {
-    /// Where to.
+    /// The address.
     pub url: String,
-    /// Parameters that are added to its query.
+    /// Parameters that are added to the address's query.
     #[serde(default)]
     pub query: Vec<(String, String)>,
     /// Headers, keys among them.
@@ -34,22 +34,22 @@ pub struct WebCall {
     /// The body, as JSON text; with one it is a POST.
     #[serde(default)]
     pub body: Option<String>,
-    /// Seconds for all of it.
-    #[serde(default = "patience")]
+    /// Seconds for the whole call.
+    #[serde(default = "default_timeout")]
     pub timeout: f64,
-    /// At most this much of the answer is read; a longer one is an error.
-    #[serde(default = "enough")]
+    /// Bytes that are read of the answer; a longer one is an error.
+    #[serde(default = "default_max_bytes")]
     pub max_bytes: usize,
-    /// Whether hosts of this machine and of private networks may be asked.
+    /// Hosts of this machine and of private networks may be asked.
     #[serde(default)]
     pub allow_private: bool,
 }
 
-fn patience() -> f64 {
+fn default_timeout() -> f64 {
     20.0
 }
 
-fn enough() -> usize {
+fn default_max_bytes() -> usize {
     4 << 20
 }
 
@@ -60,26 +60,26 @@ impl fmt::Debug for WebCall {
     }
 }
 
-/// What came back.
+/// The answer of a web service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebAnswer {
-    /// The status; not only 200.
+    /// The HTTP status; not only 200.
     pub status: u16,
-    /// Seconds that the service asks us to wait.
+    /// Seconds that the service asks to wait.
     pub retry_after: Option<f64>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-fn wrong(code: &'static str, message: impl Into<String>) -> Error {
-    Error::new(Guilt::Provider, code, message)
+fn call_error(code: &'static str, message: impl Into<String>) -> Error {
+    Error::new(Fault::Provider, code, message)
 }
 
 /// Makes a request.
 pub async fn web_call(client: &Client, call: &WebCall) -> Result<WebAnswer> {
     match tokio::time::timeout(limit(call.timeout), send(client, call)).await {
-        Ok(outcome) => outcome.map_err(|error| Error { guilt: Guilt::Provider, ..error }),
-        Err(_) => Err(wrong("timeout", format!("no answer within {} s", call.timeout))),
+        Ok(outcome) => outcome.map_err(|error| Error { guilt: Fault::Provider, ..error }),
+        Err(_) => Err(call_error("timeout", format!("no answer within {} s", call.timeout))),
     }
 }
 
@@ -112,7 +112,7 @@ async fn send(client: &Client, call: &WebCall) -> Result<WebAnswer> {
     for (name, value) in &call.headers {
         let (Ok(header), Ok(mut value)) = (HeaderName::try_from(name.as_str()), HeaderValue::try_from(value.as_str()))
         else {
-            return Err(wrong("invalid_value", format!("the header {name:?} can't be sent: check the key")));
+            return Err(call_error("invalid_value", format!("the header {name:?} can't be sent: check the key")));
         };
         value.set_sensitive(true);
         headers.insert(header, value);
@@ -124,13 +124,13 @@ async fn send(client: &Client, call: &WebCall) -> Result<WebAnswer> {
     let answer = execute(client, call.allow_private, request).await?;
     let status = answer.status();
     if status.is_redirection() {
-        return Err(wrong("redirected", format!("{host} points elsewhere ({status}); a key is not sent there"))
+        return Err(call_error("redirected", format!("{host} points elsewhere ({status}); a key is not sent there"))
             .hint("give the address that it points to"));
     }
     let retry_after = retry_after(answer.headers()).or_else(|| window_end(answer.headers()));
     let (bytes, truncated) = body(answer, &host, call.max_bytes).await?;
     if truncated {
-        return Err(wrong("too_large", format!("{host} answered with more than {} bytes", call.max_bytes)));
+        return Err(call_error("too_large", format!("{host} answered with more than {} bytes", call.max_bytes)));
     }
     Ok(WebAnswer { status: status.as_u16(), retry_after, body: bytes })
 }

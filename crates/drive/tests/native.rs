@@ -17,7 +17,7 @@ use loopwright_drive::{
     endpoint::{Endpoint, EndpointOptions},
     hooks::Hook,
     http::{Client, ClientOptions},
-    native::{Driver, Told},
+    native::{Driver, Update},
     wire_server::{Answer, Call, Fault, Reply, Script, WireServer},
 };
 use loopwright_machine::{
@@ -72,18 +72,18 @@ async fn tool_rounds_on_every_wire() {
                 vec![Message::user("1+2?")],
                 |_| {},
                 |told| match told {
-                    Told::Deltas(deltas) => {
+                    Update::Deltas(deltas) => {
                         for delta in deltas {
                             if let Delta::Text { text: new, .. } = delta {
                                 text.push_str(&new);
                             }
                         }
                     }
-                    Told::Notice(Notice::Reset { .. }) => {
+                    Update::Notice(Notice::Reset { .. }) => {
                         resets += 1;
                         text.clear();
                     }
-                    Told::Child { .. } | Told::Notice(_) => {}
+                    Update::Child { .. } | Update::Notice(_) => {}
                 },
             )
             .await
@@ -154,8 +154,8 @@ async fn d45_what_has_streamed_is_kept_when_time_or_patience_ends() {
             });
         };
         let mut text = String::new();
-        let told = |told: Told| {
-            let Told::Deltas(deltas) = told else { return };
+        let told = |told: Update| {
+            let Update::Deltas(deltas) = told else { return };
             for delta in deltas {
                 if let Delta::Text { text: new, .. } = delta {
                     text.push_str(&new);
@@ -227,7 +227,7 @@ async fn d03_hooks_and_the_choice_of_the_model_are_carried_out() {
             vec![Message::user("1+2?")],
             |_| {},
             |told| {
-                if let Told::Notice(Notice::HookFailed { name, .. }) = told {
+                if let Update::Notice(Notice::HookFailed { name, .. }) = told {
                     failed.push(name);
                 }
             },
@@ -331,9 +331,9 @@ async fn d43_c31_children_run_at_once_and_what_they_say_is_told_apart() {
                 vec![Message::user("go")],
                 |_| {},
                 |told| match told {
-                    Told::Deltas(deltas) => own.push_str(&text(deltas)),
-                    Told::Child { path, deltas } => said.entry(path).or_default().push_str(&text(deltas)),
-                    Told::Notice(_) => {}
+                    Update::Deltas(deltas) => own.push_str(&text(deltas)),
+                    Update::Child { path, deltas } => said.entry(path).or_default().push_str(&text(deltas)),
+                    Update::Notice(_) => {}
                 },
             )
             .await
@@ -399,14 +399,14 @@ async fn d45_children_pause_and_end_with_their_parent_while_they_speak() {
                     let stop = stop.lock().unwrap();
                     let stop = stop.as_ref().unwrap();
                     match told {
-                        Told::Child { .. } if paused == 0 => {
+                        Update::Child { .. } if paused == 0 => {
                             paused = 1;
                             match how {
                                 Interrupt::Cancel => assert!(stop.stop(how)),
                                 Interrupt::AfterRound => assert!(stop.pause()),
                             }
                         }
-                        Told::Notice(Notice::Paused { .. }) => {
+                        Update::Notice(Notice::Paused { .. }) => {
                             paused = 2;
                             assert!(stop.resume());
                         }

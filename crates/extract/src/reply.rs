@@ -168,7 +168,7 @@ pub fn spoken(request: &Request) -> Option<Request> {
     if !functions.is_empty() {
         spoken.instruct(&tool_instructions(&functions, dialect));
     }
-    spoken.messages = History::spoken(&request.messages, dialect.name, |message| spoken_message(message, dialect));
+    spoken.messages = History::in_dialect(&request.messages, dialect.name, |message| spoken_message(message, dialect));
     Some(spoken)
 }
 

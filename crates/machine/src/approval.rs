@@ -1,4 +1,4 @@
-//! What binds a decision to the very call that was shown.
+//! The hash that binds a decision to the very call that was shown.
 
 use xxhash_rust::xxh3::xxh3_128;
 

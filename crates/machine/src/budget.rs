@@ -1,6 +1,6 @@
-//! One budget for everything that a run may use, and what it has used.
+//! The budget of a run, and its usage.
 //!
-//! The first limit that is reached gives a typed stop reason; what was said until then is kept. Attempts, phases and
+//! The first limit that is reached gives a typed stop reason; the text until then is kept. Attempts, phases and
 //! children share one budget, so that three attempts of ten rounds can never become thirty.
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use loopwright_monitor::intent::IntentSignals;
 /// Tokens of output that must fit into the budget: OpenAI's Responses refuse a smaller limit.
 const LEAST_ANSWER: u64 = 16;
 
-/// How hard a task is; it sets the number of iterations.
+/// The complexity of a task; it sets the number of iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
@@ -38,7 +38,7 @@ impl Complexity {
         }
     }
 
-    /// How hard a request is, by what was seen in its words. What can't be undone in several steps is the hardest; a
+    /// The complexity of a request, by the signals in its words. Several steps that can't be undone are the hardest; a
     /// question that nothing has to be looked up for is simple.
     pub const fn of(signals: &IntentSignals) -> Self {
         let s = signals;
@@ -77,7 +77,7 @@ impl Complexity {
     }
 }
 
-/// What a run may use at most.
+/// The limits of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
@@ -115,9 +115,9 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// What is left after `spent`, for a child that shares it.
+    /// The budget left after `spent`, for a child that shares it.
     #[must_use]
-    pub fn remaining(&self, spent: &Spent, elapsed: f64) -> Self {
+    pub fn remaining(&self, spent: &BudgetUsage, elapsed: f64) -> Self {
         Self {
             tool_rounds: self.tool_rounds.saturating_sub(spent.tool_rounds),
             iterations: self.iterations.saturating_sub(spent.iterations),
@@ -150,7 +150,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The stop reason that tells of it.
+    /// The stop reason of the limit.
     pub const fn stop(self) -> Stop {
         match self {
             Self::Iterations => Stop::MaxIterations,
@@ -163,10 +163,10 @@ impl Limit {
     }
 }
 
-/// What a run has used.
+/// The usage of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Spent {
+pub struct BudgetUsage {
     /// Rounds of tool calls.
     pub tool_rounds: u32,
     /// Requests to the model.
@@ -175,9 +175,9 @@ pub struct Spent {
     pub approvals: u32,
     /// Tokens, failed and cancelled attempts included.
     pub usage: Usage,
-    /// Money, where the model's price is known.
+    /// The cost, where the model's price is known.
     pub cost: Option<f64>,
-    /// Whether `cost` leaves something out: other models answered too, whose prices are not known.
+    /// `cost` leaves something out: other models answered too, whose prices are not known.
     #[serde(skip_serializing_if = "is_false")]
     pub partial: bool,
 }
@@ -187,7 +187,7 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-impl Spent {
+impl BudgetUsage {
     /// Adds the usage of an attempt.
     pub fn add(&mut self, usage: Usage, price: Option<&Price>) {
         self.add_cost(&usage, price.map(|price| price.of(&usage)));
@@ -200,12 +200,12 @@ impl Spent {
         self.add(usage, price);
     }
 
-    /// Money for everything; `None` where the price of a part is not known.
+    /// The cost of everything; `None` where the price of a part is not known.
     pub fn whole_cost(&self) -> Option<f64> {
         self.cost.filter(|_| !self.partial)
     }
 
-    /// Adds what was paid for `usage`, which is not counted yet.
+    /// Adds the cost of `usage`, which is not counted yet.
     fn add_cost(&mut self, usage: &Usage, cost: Option<f64>) {
         let used = |usage: &Usage| *usage != Usage::default();
         match cost {
@@ -217,7 +217,7 @@ impl Spent {
         }
     }
 
-    /// Adds what a child has used.
+    /// Adds the usage of a child.
     pub fn add_child(&mut self, child: &Self) {
         self.tool_rounds += child.tool_rounds;
         self.iterations += child.iterations;
@@ -262,11 +262,11 @@ mod tests {
         let price = Price { input: 1.0, output: 1.0, cache_read: None, cache_write: None };
         let some = Usage { input: 1_000_000, ..Usage::default() };
         let priced = |times: usize| {
-            let mut spent = Spent::default();
+            let mut spent = BudgetUsage::default();
             (0..times).for_each(|_| spent.add(some, Some(&price)));
             spent
         };
-        let mut unpriced = Spent::default();
+        let mut unpriced = BudgetUsage::default();
         unpriced.add(some, None);
         assert_eq!((unpriced.cost, unpriced.partial), (None, false), "nothing is known: there is nothing to doubt");
         assert!(!serde_json::to_string(&unpriced).unwrap().contains("partial"));
@@ -274,12 +274,12 @@ mod tests {
             let mut sum = first.clone();
             sum.add_child(&then);
             assert_eq!((sum.cost, sum.partial, sum.whole_cost()), (Some(1.0), true, None));
-            let mut above = Spent::default();
+            let mut above = BudgetUsage::default();
             above.add_child(&sum);
             assert_eq!(above.whole_cost(), None, "a gap is handed on");
         }
         let mut whole = priced(2);
-        whole.add_child(&Spent::default());
+        whole.add_child(&BudgetUsage::default());
         whole.add(Usage::default(), None);
         assert_eq!(whole.whole_cost(), Some(2.0), "what was not answered costs nothing");
         whole.add_answer(Usage::default(), None);
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn x01_what_is_left_is_shared() {
         let budget = Budget { tokens: Some(100), ..Budget::default() };
-        let mut spent = Spent { tool_rounds: 3, iterations: 4, ..Spent::default() };
+        let mut spent = BudgetUsage { tool_rounds: 3, iterations: 4, ..BudgetUsage::default() };
         spent.add(Usage { input: 60, output: 10, ..Usage::default() }, None);
         let left = budget.remaining(&spent, 100.0);
         assert_eq!((left.tool_rounds, left.iterations, left.tokens), (5, 6, Some(30)));

@@ -1,4 +1,4 @@
-//! Which model a run goes on with: what somebody who was asked said, and what is made of it.
+//! The choice of a run's model: the answer of whoever was asked, and its effect.
 //!
 //! A choice counts by its confidence: from `enforce` up it holds, from `suggest` up it is a suggestion that holds only
 //! where suggestions are taken, below it is a remark.
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use loopwright_base::error::{Error, Result};
 use loopwright_models::price::Price;
 
-/// A model, and how sure whoever chose it is.
+/// A chosen model, with a confidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelChoice {
     /// The model, as the driver knows it.
     pub model: String,
-    /// From 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Money for its tokens, where that is known.
+    /// The price of its tokens, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 
-/// What becomes of a choice.
+/// The effect of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChoiceMode {
-    /// It holds.
+    /// The choice holds.
     Enforce,
-    /// It holds where suggestions are taken.
+    /// The choice holds where suggestions are taken.
     Suggest,
-    /// It is told and does not hold.
+    /// The choice is reported and does not hold.
     Defer,
-    /// Too little succeeded: the stronger model goes on.
+    /// Too few calls succeeded: the stronger model goes on.
     Escalate,
 }
 
@@ -49,22 +49,22 @@ impl ChoiceMode {
     }
 }
 
-/// How the model of a run is chosen.
+/// The rules of choosing a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChoiceConfig {
-    /// Whether somebody is asked before the first request.
+    /// A person or function is asked before the first request.
     pub ask: bool,
-    /// Whether suggestions are taken.
+    /// Suggestions are taken.
     pub suggestions: bool,
-    /// From this confidence up a choice holds.
+    /// The confidence from which a choice holds.
     pub enforce: f64,
-    /// From this confidence up it is a suggestion.
+    /// The confidence from which a choice is a suggestion.
     pub suggest: f64,
-    /// The model that goes on, once, when too little succeeds.
+    /// The model that goes on, once, when too few calls succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_to: Option<String>,
-    /// Money for its tokens, where that is known.
+    /// The price of that model's tokens, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_price: Option<Price>,
 }
@@ -76,12 +76,12 @@ impl Default for ChoiceConfig {
 }
 
 impl ChoiceConfig {
-    /// Whether it is the default, which chooses nothing.
+    /// Returns whether the configuration is the default, which chooses nothing.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What becomes of a choice of that confidence.
+    /// The effect of a choice of that confidence.
     pub fn mode(&self, confidence: f64) -> ChoiceMode {
         if confidence >= self.enforce {
             ChoiceMode::Enforce

@@ -1,8 +1,8 @@
-//! What a machine wants done. Each command carries a number that its answer repeats.
+//! Commands of machines. Each carries a number that its answer repeats.
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookStage, HookSubject, Id, Interrupt, Outcome, Spent, Time, tree::MachineConfig};
+use super::{BudgetUsage, HookStage, HookSubject, Id, Interrupt, Outcome, Time, tree::MachineConfig};
 use crate::role::{SanityResult, Summary};
 use loopwright_base::{
     error::Error,
@@ -13,19 +13,19 @@ use loopwright_base::{
 use loopwright_guard::{Judgement, RiskLevel, policy::Verdict};
 use loopwright_retrieve::gather::GatherLimits;
 
-/// What a model call is for; a driver chooses the model by it.
+/// The purpose of a model call; a driver chooses the model by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// The turn itself.
     Executor,
-    /// Sums up what was said and done, in the background.
+    /// A summary of what was said and done, in the background.
     Summarizer,
-    /// Looks whether the run is still sane, in the background.
+    /// A check of whether the run is still sane, in the background.
     Sanity,
-    /// Decides whether the model may see what is private.
+    /// A decision whether the model may see private results.
     Supervisor,
-    /// Thinks about a turn that is over.
+    /// Reflection on a turn that is over.
     Reflector,
 }
 
@@ -42,7 +42,7 @@ impl Purpose {
     }
 }
 
-/// For fields that are left out where nothing was chosen.
+/// Returns whether a place is 0, for fields that are left out where nothing was chosen.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
 pub(crate) const fn is_first(place: &u32) -> bool {
     *place == 0
@@ -51,43 +51,43 @@ pub(crate) const fn is_first(place: &u32) -> bool {
 /// A call that shall run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// What the model asked for.
+    /// The tool use that the model asked for.
     pub tool_use: ToolUse,
-    /// Seconds it may take.
+    /// Seconds that the call may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
     /// The round it belongs to, from 1.
     pub round: u32,
 }
 
-/// Something a machine wants done.
+/// A command of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Ask a model. Answered by `Generated` or `Failed`.
+    /// Asks a model. Answered by `Generated` or `Failed`.
     Generate {
         /// The number.
         id: Id,
-        /// What for.
+        /// The purpose.
         purpose: Purpose,
-        /// Which model of the role's chain; 0 is the first.
+        /// The place of the model in the role's chain; 0 is the first.
         #[serde(default, skip_serializing_if = "is_first")]
         place: u32,
-        /// Which attempt at the same request, from 1.
+        /// The number of the attempt at the same request, from 1.
         attempt: u32,
         /// The request.
         request: Box<Request>,
     },
-    /// Run tools. Each call is answered by its own `Executed`.
+    /// Runs tools. Each call is answered by its own `Executed`.
     Execute {
         /// The number.
         id: Id,
         /// The calls.
         calls: Vec<Call>,
-        /// Whether they may run at once.
+        /// The calls may run at once.
         parallel: bool,
     },
-    /// Ask a person whether a call may run. Answered by `Decided`.
+    /// Asks a person whether a call may run. Answered by `Decided`.
     Approve {
         /// The number.
         id: Id,
@@ -95,110 +95,110 @@ pub enum Command {
         call: ToolUse,
         /// The hash of name and arguments, which the decision must repeat.
         hash: String,
-        /// How much harm it may do.
+        /// The risk of the call.
         risk: RiskLevel,
-        /// Why it is asked, in words.
+        /// The reason for asking, in words.
         why: String,
-        /// When the question lapses; then the call is denied.
+        /// The time at which the question lapses; then the call is denied.
         expires: Time,
-        /// What the guard saw, where there is one.
+        /// The judgement of the guard, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         judged: Option<Box<Judgement>>,
     },
-    /// Find sources for a question. Answered by `Found`.
+    /// Finds sources for a question. Answered by `GatheredSources`.
     Search {
         /// The number.
         id: Id,
         /// The question.
         question: String,
-        /// What was said before.
+        /// Earlier messages of the conversation.
         thread: Vec<String>,
-        /// How much.
+        /// The limits of the search.
         limits: GatherLimits,
     },
-    /// Start a child machine with these messages. Carried out by the tree, never by a driver.
+    /// Starts a child machine with these messages. Carried out by the tree, never by a driver.
     Spawn {
         /// The number.
         id: Id,
         /// The machine.
         config: Box<MachineConfig>,
-        /// Its history.
+        /// The history of the child.
         messages: loopwright_base::request::History,
     },
-    /// Pass an interrupt on to a child. Carried out by the tree, never by a driver; the child's end comes as `Child`.
+    /// Passes an interrupt on to a child. Carried out by the tree, never by a driver; the child's end comes as `Child`.
     Interrupt {
         /// The command that started the child.
         id: Id,
-        /// How the child shall end.
+        /// The way in which the child shall end.
         how: Interrupt,
-        /// What had come of an answer that was under way.
+        /// The part of an answer in flight that had come.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
-    /// Say `Fired` at this moment.
+    /// Asks for `Fired` at this moment.
     Timer {
         /// The number.
         id: Id,
-        /// When.
+        /// The time.
         at: Time,
     },
-    /// The answer to this command is of no use any more: stop the work.
+    /// Stops the work of a command whose answer is not needed any more.
     Abort {
         /// The command.
         id: Id,
     },
-    /// Tell whoever listens.
+    /// Tells listeners.
     Emit {
-        /// What.
+        /// The notice.
         notice: Notice,
     },
-    /// All events so far must be on disk before the next command is carried out.
+    /// Asks that all events so far are on disk before the next command is carried out.
     Persist,
-    /// The event made no sense here.
+    /// Refuses an event that made no sense.
     Refuse {
-        /// Why.
+        /// The error.
         error: Error,
     },
-    /// Look for something. Answered by `Hits`.
+    /// Searches. Answered by `Hits`.
     Query {
         /// The number.
         id: Id,
-        /// What to look for.
+        /// The query.
         query: String,
         /// Hits at most.
         k: usize,
     },
-    /// Read a page as text. Answered by `Fetched`.
+    /// Reads a page as text. Answered by `Fetched`.
     Fetch {
         /// The number.
         id: Id,
-        /// Its address.
+        /// The address.
         url: String,
         /// Characters at most.
         max_chars: usize,
     },
-    /// Make vectors of texts. Answered by `Embedded`.
+    /// Computes vectors of texts. Answered by `Embedded`.
     Embed {
         /// The number.
         id: Id,
         /// The texts.
         texts: Vec<String>,
     },
-    /// Have a part of one's own plan or analyse. Answered by `Consulted`.
+    /// Has the user's own planner or analyser answer. Answered by `Consulted`.
     Consult {
         /// The number.
         id: Id,
         /// `planner` or `analyser`.
         part: String,
-        /// What it is shown of the research.
+        /// The research's state that is shown.
         state: Box<serde_json::Value>,
     },
-    /// The run has ended.
+    /// Ends the run.
     Finish {
-        /// How.
+        /// The outcome.
         outcome: Box<Outcome>,
     },
-    /// Run the hooks of a stage, in their order. Answered by `Hooked`.
+    /// Runs the hooks of a stage, in their order. Answered by `Hooked`.
     Hook {
         /// The number.
         id: Id,
@@ -206,12 +206,12 @@ pub enum Command {
         stage: HookStage,
         /// The round, from 1; 0 before the first.
         round: u32,
-        /// What they are shown.
+        /// The subject of the hooks.
         subject: Box<HookSubject>,
-        /// What the run has used so far.
-        spent: Box<Spent>,
+        /// The usage of the run so far.
+        spent: Box<BudgetUsage>,
     },
-    /// Ask which model shall be used. Answered by `Chosen`.
+    /// Asks which model shall be used. Answered by `Chosen`.
     Choose {
         /// The number.
         id: Id,
@@ -220,15 +220,15 @@ pub enum Command {
         /// The newest message.
         prompt: Box<Message>,
     },
-    /// Ask memory what it knows of a prompt. Answered by `Recalled`.
+    /// Asks memory about a prompt. Answered by `Recalled`.
     Recall {
         /// The number.
         id: Id,
         /// The prompt.
         query: String,
-        /// At most so many memories.
+        /// Memories at most.
         hits: usize,
-        /// At most so many characters of each.
+        /// Characters of each memory at most.
         characters: usize,
     },
 }
@@ -257,7 +257,7 @@ impl Command {
     }
 }
 
-/// What is worth telling while a run goes on. Deltas of answers do not pass through machines and are not among them.
+/// A notice about a run. Deltas of answers do not pass through machines and are not among them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Notice {
@@ -279,7 +279,7 @@ pub enum Notice {
         /// Searches and the like that the provider ran in it.
         provider_tool_uses: u64,
     },
-    /// The same request will be sent again.
+    /// The failed request will be sent again.
     Retry {
         /// The request's number.
         round: u32,
@@ -287,10 +287,10 @@ pub enum Notice {
         attempt: u32,
         /// Seconds until the next.
         delay: f64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// What was shown of this answer is void: it comes again from its beginning.
+    /// The part of this answer that was shown is void: it comes again from its beginning.
     Reset {
         /// The request's number.
         round: u32,
@@ -314,15 +314,15 @@ pub enum Notice {
         name: String,
         /// The round.
         round: u32,
-        /// Whether it failed.
+        /// The call failed.
         is_error: bool,
-        /// Its text, shortened.
+        /// The text of the result, shortened.
         excerpt: String,
         /// Seconds it took.
         duration: f64,
     },
-    /// A search begins: a tool of ours with `search` in its name, or the provider's own; of that it is told while the answer
-    /// streams, or behind an answer that does not stream.
+    /// A search begins: a tool of ours with `search` in its name, or the provider's own; of that it is told while the
+    /// answer streams, or behind an answer that does not stream.
     SearchStarted {
         /// The id of the call, ours or the provider's.
         id: String,
@@ -330,7 +330,7 @@ pub enum Notice {
         round: u32,
         /// The query, empty where the provider tells it only with the end of the search, or not at all.
         query: String,
-        /// When, in seconds since the run began.
+        /// The time, in seconds since the run began.
         at: f64,
     },
     /// A search is done: a tool of ours with `search` in its name, or the provider's own.
@@ -344,13 +344,13 @@ pub enum Notice {
         query: String,
         /// Searches in this run so far.
         count: u64,
-        /// What went wrong, if something did.
+        /// The error, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// How many results came, where the provider says so.
+        /// The number of results, where the provider states it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         results: Option<u64>,
-        /// When, in seconds since the run began; not told in a research.
+        /// The time, in seconds since the run began; not told in a research.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<f64>,
     },
@@ -360,7 +360,7 @@ pub enum Notice {
         id: String,
         /// The tool.
         name: String,
-        /// What it saw, and which rule decided.
+        /// The judgement, and the rule that decided.
         #[serde(flatten)]
         judged: Judgement,
     },
@@ -370,21 +370,21 @@ pub enum Notice {
         id: String,
         /// The tool.
         name: String,
-        /// How much harm it may do.
+        /// The risk of the call.
         risk: RiskLevel,
-        /// When the question lapses.
+        /// The time at which the question lapses.
         expires: Time,
     },
     /// A person, or the clock, has decided.
     ApprovalDecided {
         /// The call's id.
         id: String,
-        /// Whether it may run.
+        /// The call may run.
         allowed: bool,
         /// Why, in words.
         reason: String,
     },
-    /// The history no longer fitted into the model's window: the request is made of less. Nothing of the history is lost.
+    /// The request holds less than the history, which no longer fitted into the model's window and stays whole.
     Compacted {
         /// The number of the request that is made of less.
         round: u32,
@@ -394,7 +394,7 @@ pub enum Notice {
         before: usize,
         /// Tokens of the request now.
         after: usize,
-        /// Tokens that it may have.
+        /// Tokens that the request may have.
         budget: usize,
         /// Messages that stand as they were.
         kept: Tally,
@@ -406,49 +406,49 @@ pub enum Notice {
         summarised: Tally,
         /// Messages that left.
         dropped: Tally,
-        /// What had to be put right for the provider.
+        /// The number of repairs for the provider.
         repaired: usize,
-        /// The first message of the request that is no longer as it was.
+        /// The first message of the request that changed.
         first_changed: Option<usize>,
     },
-    /// What was decided about a reply or a round, by which rule, and what it saw.
+    /// A decision about a reply or a round, with its rule and evidence.
     Assessed {
         /// The round.
         round: u32,
-        /// `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit`, `stuck`; `tell` where
-        /// the model is told what it does, `slow` where momentum is slow.
+        /// `continue`, `complete`, `pause_for_input`, `pause_for_confirm`, `pause_check`, `limit`, `stuck`; `tell`
+        /// where the model is told what it does, `slow` where momentum is slow.
         decision: String,
         /// The rule that decided.
         rule: String,
-        /// What it saw, in words.
+        /// The evidence, in words.
         saw: String,
     },
-    /// How the request is best taken up, by its words: advice, which stops nothing.
+    /// Advice on how the request is best answered, by its words; it stops nothing.
     IntentAssessed {
         /// `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`.
         decision: String,
-        /// How likely that is right, from 0 to 1.
+        /// The probability that it is right, from 0 to 1.
         confidence: f32,
         /// The signals that hold.
         signals: Vec<String>,
         /// Signals and the words that gave them.
         evidence: Vec<(String, String)>,
-        /// What to ask the person, where something should be asked.
+        /// The question to the person, where something should be asked.
         question: Option<String>,
-        /// It would have been done directly, were that not so unsure.
+        /// It would have been `direct`, were that not so unsure.
         escalated: bool,
         /// A plan should be noted down first.
         plan: bool,
         /// The sub-agents that fit, of those that there are.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sub_agents: Vec<String>,
-        /// The calls that it names were held against the policy.
+        /// The calls that it names were checked against the policy.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         policy_checked: bool,
-        /// The calls that it names, as the policy sees them.
+        /// The calls that it names, as the policy judges them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<PlannedCall>,
-        /// What the model is told of it, where the run acts on it.
+        /// The instruction to the model, where the run acts on it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instruction: Option<String>,
     },
@@ -456,43 +456,43 @@ pub enum Notice {
     GoalDrifted {
         /// `drifted` or `on_goal`.
         state: String,
-        /// How far the newest message is from the one before, from 0 to 1.
+        /// The distance of the newest message from the one before, from 0 to 1.
         step: f32,
-        /// How far it is from the goal.
+        /// The distance of the newest message from the goal.
         anchor: f32,
         /// The goal, shortened.
         goal: String,
     },
-    /// Something that the caller should know.
+    /// A warning to the caller.
     Warning {
         /// A stable name.
         code: String,
-        /// In words.
+        /// The warning, in words.
         message: String,
     },
     /// A phase begins.
     PhaseStarted {
         /// `gather`, `act` or `verify`.
         phase: String,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
     },
     /// A phase is done.
     PhaseFinished {
         /// `gather`, `act` or `verify`.
         phase: String,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// Seconds it took.
         duration: f64,
-        /// What came of it: counts, issues.
+        /// The result of the phase: counts, issues.
         output: serde_json::Value,
     },
     /// A whole answer that has not been verified.
     Draft {
         /// The answer.
         text: String,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// Always false: drafts are not verified.
         verified: bool,
@@ -503,33 +503,33 @@ pub enum Notice {
         role: String,
         /// The model.
         model: String,
-        /// Requests it took, of all models.
+        /// The number of requests, of all models.
         attempts: u32,
         /// Seconds since the first.
         duration: f64,
         /// Tokens of the last.
         usage: Usage,
     },
-    /// A model of a role failed, or gave what can't be used.
+    /// A model of a role failed, or gave an answer that can't be used.
     RoleFailed {
         /// The role, `executor` too.
         role: String,
         /// The model.
         model: String,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What is next: `repair`, another model's name, `rules`, or `person`.
+        /// The next step: `repair`, another model's name, `rules`, or `person`.
         next: String,
     },
-    /// Somebody looked whether the run is still sane.
+    /// A check whether the run is still sane.
     SanityChecked {
-        /// The round after which it was asked for.
+        /// The round after which the check was asked for.
         round: u32,
-        /// Why then.
+        /// The triggers of the check.
         triggers: Vec<String>,
         /// `rules`, or the model.
         by: String,
-        /// What came of it.
+        /// The result.
         #[serde(flatten)]
         result: SanityResult,
     },
@@ -539,31 +539,31 @@ pub enum Notice {
         round: u32,
         /// `rules`, or the model.
         by: String,
-        /// What is worth keeping of it.
+        /// The summary.
         summary: Summary,
     },
-    /// It was decided whether the model may see a result.
+    /// A decision whether the model may see a result.
     Supervised {
         /// The call's id.
         id: String,
         /// The tool.
         name: String,
-        /// What the result is: `sensitive` or `secret`.
+        /// The level of the result: `sensitive` or `secret`.
         level: String,
         /// `rules`, the model, `person`, `kept` or `run`.
         by: String,
-        /// Whether it may.
+        /// The model may see it.
         allowed: bool,
-        /// How sure that is, from 0 to 1.
+        /// The confidence, from 0 to 1.
         confidence: f64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// What a research does just now, in a sentence or two for whoever waits.
+    /// The present step of a research, in a sentence or two for whoever waits.
     Status {
         /// The cycle, from 1.
         cycle: u32,
-        /// In words.
+        /// The step, in words.
         text: String,
     },
     /// A hook has answered.
@@ -588,12 +588,12 @@ pub enum Notice {
         name: String,
         /// The round, from 1; 0 before the first.
         round: u32,
-        /// What went wrong.
+        /// The error.
         error: String,
-        /// Whether the run stops for it.
+        /// The run stops for it.
         stop: bool,
     },
-    /// Somebody has chosen a model, or the run goes on with a stronger one.
+    /// A model was chosen, or the run goes on with a stronger one.
     ModelChosen {
         /// The round from which it holds.
         round: u32,
@@ -601,22 +601,22 @@ pub enum Notice {
         model: String,
         /// The model until then.
         instead_of: String,
-        /// How sure whoever chose it is.
+        /// The confidence of the choice.
         confidence: f64,
         /// `enforce`, `suggest`, `defer` or `escalate`.
         mode: String,
-        /// Whether it holds.
+        /// The choice holds.
         used: bool,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Memory has said what it knows of the prompt.
+    /// Memory has recalled entries for the prompt.
     MemoryRecalled {
         /// Memories that stand before the history.
         hits: usize,
-        /// How many of them are trusted.
+        /// The number of trusted ones among them.
         trusted: usize,
-        /// Their numbers in the store.
+        /// The numbers of the memories in the store.
         ids: Vec<i64>,
         /// Characters of their text, labels included.
         characters: usize,
@@ -627,11 +627,11 @@ pub enum Notice {
     ChildStarted {
         /// The id of the call that started it.
         id: String,
-        /// Which child of the run: `explore`, `explore#2`, `lead/explore`.
+        /// The path of the child: `explore`, `explore#2`, `lead/explore`.
         child: String,
         /// The sub-agent's name.
         name: String,
-        /// What it shall do, shortened.
+        /// The task, shortened.
         task: String,
         /// The model.
         model: String,
@@ -640,13 +640,13 @@ pub enum Notice {
     ChildFinished {
         /// The id of the call that started it.
         id: String,
-        /// Which child of the run.
+        /// The path of the child.
         child: String,
         /// The sub-agent's name.
         name: String,
-        /// Why it ended.
+        /// The reason for its end.
         stop: String,
-        /// Whether it did not reach what it was for.
+        /// The sub-agent did not reach its goal.
         is_error: bool,
         /// Tokens, those of its own children included.
         usage: Usage,
@@ -656,32 +656,32 @@ pub enum Notice {
         requests: u32,
         /// Seconds it took.
         duration: f64,
-        /// What it said, shortened.
+        /// Its answer, shortened.
         excerpt: String,
     },
-    /// What a sub-agent tells.
+    /// A notice of a sub-agent.
     Child {
         /// The sub-agent's name.
         agent: String,
-        /// Which child of the run.
+        /// The path of the child.
         path: String,
-        /// What it tells.
+        /// The notice.
         told: Box<Notice>,
     },
-    /// Nothing is under way any more, and nothing starts until somebody resumes.
+    /// The run is paused: nothing is in flight any more, and nothing starts until somebody resumes.
     Paused {
-        /// What the run waits for beside that, in words.
+        /// The other things that the run waits for, in words.
         waiting: Vec<String>,
     },
-    /// The run goes on.
+    /// The run is resumed.
     Resumed {
-        /// Seconds that it stood still; they do not count.
+        /// Seconds of the pause; they do not count.
         after: f64,
     },
 }
 
 impl Notice {
-    /// What is told, whoever tells it.
+    /// The innermost notice, whoever tells it.
     pub fn own(&self) -> &Self {
         let mut notice = self;
         while let Self::Child { told, .. } = notice {
@@ -691,22 +691,22 @@ impl Notice {
     }
 }
 
-/// A call that a plan names, and what the guard says of it.
+/// A call that a plan names, with the guard's judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCall {
     /// The tool.
     pub tool: String,
     /// The arguments, as JSON text.
     pub input: String,
-    /// What may be done with it.
+    /// The verdict of the policy.
     pub verdict: Verdict,
-    /// How much harm it may do.
+    /// The risk of the call.
     pub risk: RiskLevel,
     /// The rules that decided.
     pub rules: Vec<String>,
 }
 
-/// How many messages, and their tokens.
+/// A number of messages, and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Messages.
@@ -807,7 +807,7 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
     }
 }
 
-/// What stands in a message about arguments: shortened on a character boundary.
+/// The text of an argument in a message: shortened on a character boundary.
 pub(crate) fn shorten(text: &str, chars: usize) -> String {
     let mut short: String = text.chars().take(chars).collect();
     if short.len() < text.len() {

@@ -1,16 +1,16 @@
-//! What to tell people of how a run ended: what happened, why, and what to do next.
+//! Messages to people about the end of a run: what happened, why, and what to do next.
 //!
 //! The words are made from the outcome alone when somebody asks, in every language binding and on the command line
 //! alike; journals do not hold them.
 
 use super::{Outcome, Stop, command::shorten};
 
-/// The longest piece of an error or a call that is repeated.
+/// The length of the longest quoted piece of an error or a call, in characters.
 const SHOWN: usize = 300;
 
 impl Outcome {
-    /// What happened, why, and what to do next, for people. It is never empty: where a machine or a hook left a
-    /// message of its own, that is it.
+    /// The message to people: what happened, why, and what to do next. It is never empty: where a machine or a hook
+    /// left a message of its own, that is it.
     pub fn words(&self) -> String {
         if let Some(said) = self.message.as_deref().filter(|said| !said.trim().is_empty()) {
             return said.to_owned();
@@ -93,7 +93,7 @@ impl Outcome {
         }
     }
 
-    /// The error, with what to do about it.
+    /// The error, with its hint.
     fn why(&self) -> String {
         let Some(error) = &self.error else { return String::new() };
         let said = error.message.trim().trim_end_matches('.');
@@ -101,7 +101,7 @@ impl Outcome {
         format!(": {}{hint}", shorten(said, SHOWN))
     }
 
-    /// What the last check of the run's sanity found.
+    /// The finding of the last check of the run's sanity.
     fn sanity(&self, otherwise: &str) -> String {
         let found = self.roles.sanity.last().and_then(|check| check.result.concerns.first());
         let said = found.map_or(otherwise, |concern| concern.text.as_str());
@@ -120,7 +120,7 @@ fn counted(count: u64, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
 
-/// The tool that was called last, with what went wrong.
+/// The last tool that was called, with its error.
 fn last_call(outcome: &Outcome) -> String {
     let Some(call) = outcome.tool_calls.last() else { return "what was under way".to_owned() };
     let failed = call.failure.as_deref().map_or_else(String::new, |kind| format!(" ({kind})"));

@@ -1,4 +1,4 @@
-//! What happened: the only way into a machine.
+//! Events: the only way into a machine.
 //!
 //! Every event carries the time at which the driver saw it, and every answer the number of the command it answers.
 
@@ -23,38 +23,38 @@ use loopwright_retrieve::gather::Gathered;
 pub struct Time(pub u64);
 
 impl Time {
-    /// From seconds; negative and not-a-number become zero.
+    /// The moment of a number of seconds; negative and not-a-number become zero.
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds.max(0.0) * 1e6).round() as u64)
     }
 
-    /// In seconds.
+    /// The number of seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// Seconds from `earlier` to here; never negative.
+    /// Seconds from `earlier` to this moment; never negative.
     pub fn since(self, earlier: Self) -> f64 {
         Self(self.0.saturating_sub(earlier.0)).seconds()
     }
 
-    /// This moment and `seconds` more.
+    /// The moment `seconds` after this one.
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         Self(self.0.saturating_add(Self::from_seconds(seconds).0))
     }
 }
 
-/// Something that happened, and when.
+/// An event and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When the driver saw it.
+    /// The time at which the driver saw it.
     pub at: Time,
-    /// What it was.
+    /// The event.
     pub kind: EventKind,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -81,12 +81,12 @@ pub enum EventKind {
     Failed {
         /// The command.
         id: Id,
-        /// Why.
+        /// The failure.
         failure: Failure,
-        /// Whether a part of the answer was shown to somebody.
+        /// A part of the answer was shown to somebody.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         visible: bool,
-        /// What had come before it failed.
+        /// The part of the answer that had come before it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
@@ -104,13 +104,13 @@ pub enum EventKind {
         /// The hash of the arguments that were shown; an allow without the right one is a deny.
         hash: String,
         /// The decision.
-        decision: Decision,
+        decision: ApprovalDecision,
     },
     /// A search gave its sources.
     Found {
         /// The command.
         id: Id,
-        /// The sources, or why there are none.
+        /// The sources, or the error.
         found: Result<Gathered, Error>,
     },
     /// A search gave its hits.
@@ -119,7 +119,7 @@ pub enum EventKind {
         id: Id,
         /// The hits, or why there are none.
         hits: Result<Vec<Hit>, Error>,
-        /// What could not be asked or read, where something else could.
+        /// The places that could not be searched or read, where others could.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
     },
@@ -134,82 +134,82 @@ pub enum EventKind {
     Embedded {
         /// The command.
         id: Id,
-        /// The vectors, or why there are none.
+        /// The vectors, or the error.
         vectors: Result<Vec<Vector>, Error>,
     },
-    /// A part of one's own has planned or analysed.
+    /// The user's own planner or analyser has answered.
     Consulted {
         /// The command.
         id: Id,
-        /// Its answer, as JSON, or why there is none.
+        /// Its answer, as JSON, or the error.
         answer: Result<String, Error>,
     },
     /// A child machine finished. Made by the tree, never by a driver.
     Child {
         /// The command that started it.
         id: Id,
-        /// How it ended.
+        /// The child's outcome.
         outcome: Box<Outcome>,
-        /// Its history.
+        /// The history of the child.
         messages: loopwright_base::request::History,
     },
     /// A timer fired.
     Fired {
         /// The command.
         id: Id,
-        /// What had come of an answer that was under way: where the timer ends the run, it is kept.
+        /// The part of an answer in flight that had come: where the timer ends the run, it is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
-    /// Memory said what it knows.
+    /// Memory answered.
     Recalled {
         /// The command.
         id: Id,
-        /// What it knows, or why it could not be asked.
+        /// The memories, or the error.
         found: Result<Recollection, Error>,
     },
-    /// Somebody wants the run to end.
+    /// An interrupt of the run.
     Interrupt {
-        /// How.
+        /// The way in which the run shall end.
         how: Interrupt,
-        /// What had come of an answer that was under way.
+        /// The part of an answer in flight that had come.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial: Option<Box<Response>>,
     },
-    /// What had come of answers under way, by their commands: for the machines that the next event ends.
+    /// The parts of answers in flight, by their commands: for the machines that the next event ends.
     Partials {
         /// The answers.
         answers: Vec<(Id, Response)>,
     },
-    /// Somebody wants the run to stand still when what is under way has ended.
+    /// A request to pause when the work in flight has ended.
     Pause,
-    /// Somebody wants a run that was paused to go on.
+    /// A request to resume a paused run.
     Resume,
     /// The hooks of a stage have answered.
     Hooked {
         /// The command.
         id: Id,
-        /// What they said, in their order.
+        /// Their answers, in their order.
         replies: Vec<HookReply>,
     },
-    /// Whoever was asked which model shall be used has answered.
+    /// The model was chosen.
     Chosen {
         /// The command.
         id: Id,
         /// The model, if one was named.
         choice: Option<ModelChoice>,
-        /// What went wrong while asking.
+        /// The error of asking.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
     /// A question to a person waits behind another, or has been put now: the time to answer begins with that. Optional:
-    /// a question of which nothing is said is put at once.
+    /// a question without this event is put at once.
     Asked {
         /// The command.
         id: Id,
-        /// Whether the person sees it.
+        /// The person sees the question.
         put: bool,
-        /// Whether it is told once more, with the time at which it lapses now.
+        /// The question is told once more, with the time at which it lapses now.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         tell: bool,
     },
@@ -271,30 +271,30 @@ impl EventKind {
     }
 }
 
-/// How a run shall end.
+/// The way in which a run shall end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Interrupt {
-    /// At once: what is under way is aborted.
+    /// The run ends at once: work in flight is aborted.
     Cancel,
-    /// When the tools that are running are done.
+    /// The run ends when the tools that are running are done.
     AfterRound,
 }
 
-/// What somebody decided.
+/// A decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// The call may run.
     Allow,
     /// The call may run, because of a decision that was kept from before: nobody was asked, and nothing is spent.
     Remembered {
-        /// What was kept, in words.
+        /// The stored decision, in words.
         what: String,
     },
     /// The call may not run; the model is told why.
     Deny {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The call may not run, and the run ends.

@@ -1,7 +1,7 @@
-//! Hooks: where somebody else may look at a run and have a say, and what can be said there.
+//! Hooks: functions of the user that see a run and may change it.
 //!
-//! A machine knows only which stages have hooks; who they are, their order and their time limits are the driver's. Their
-//! answers come back as one event, so that a replay needs none of them.
+//! A machine knows only which stages have hooks; who they are, their order and their time limits are the driver's.
+//! Their answers come back as one event, so that a replay needs none of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,21 +15,21 @@ use loopwright_base::{
     request::{Effort, Request, Response},
 };
 
-/// Where hooks run: before and after each of six things.
+/// A stage at which hooks run: before and after each of six things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookStage {
-    /// Before the prompt is taken up.
+    /// Before the prompt is assessed.
     PreAssess,
     /// After its intent was assessed.
     PostAssess,
     /// Before a round begins.
     PreReason,
-    /// After it was decided what to do with the reply.
+    /// After the decision about the reply.
     PostReason,
     /// Before each request to the model.
     PreLlm,
-    /// After each answer of the model, before anything is made of it.
+    /// After each answer of the model, before it is read.
     PostLlm,
     /// Before a call runs, and before a person is asked about it.
     PreTool,
@@ -41,7 +41,7 @@ pub enum HookStage {
     PostReflect,
     /// Before the answer is given.
     PreOutput,
-    /// When the answer is fixed, by the hooks before it.
+    /// After the hooks before it have fixed the answer.
     PostOutput,
 }
 
@@ -85,7 +85,7 @@ impl HookStage {
         Self::ALL.into_iter().find(|stage| stage.name() == name)
     }
 
-    /// Whether hooks may put something else in the place of what they are shown.
+    /// Returns whether hooks may replace the subject.
     pub const fn replaces(self) -> bool {
         matches!(
             self,
@@ -99,38 +99,38 @@ impl HookStage {
         )
     }
 
-    /// Whether hooks may say no.
+    /// Returns whether hooks may veto.
     pub const fn vetoes(self) -> bool {
         !matches!(self, Self::PostReflect)
     }
 
-    /// Whether hooks may add words for the model.
+    /// Returns whether hooks may add words for the model.
     pub const fn adds(self) -> bool {
         !matches!(self, Self::PreOutput | Self::PostOutput | Self::PreReflect | Self::PostReflect)
     }
 }
 
-/// What the hooks of a stage are shown.
+/// The subject of a stage's hooks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookSubject {
     /// The newest message.
     Prompt {
-        /// It.
+        /// The message.
         message: Message,
     },
-    /// What the words of the prompt say of its intent.
+    /// The assessment of the prompt's intent.
     Assessment {
         /// `ask_first`, `plan_with_rollback`, `parallelize`, `delegate` or `direct`.
         decision: String,
-        /// How likely that is right, from 0 to 1.
+        /// The probability that it is right, from 0 to 1.
         confidence: f32,
         /// The signals that hold.
         signals: Vec<String>,
         /// Signals and the words that gave them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<(String, String)>,
-        /// What to ask the person, where something should be asked.
+        /// The question to the person, where something should be asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<String>,
         /// The sub-agents that fit, of those that there are.
@@ -144,7 +144,7 @@ pub enum HookSubject {
         /// Messages so far.
         messages: usize,
     },
-    /// What was decided about a reply.
+    /// The decision about a reply.
     Decision {
         /// `continue`, `complete` and the like.
         decision: String,
@@ -157,36 +157,36 @@ pub enum HookSubject {
     },
     /// A request to the model.
     Request {
-        /// It.
+        /// The request.
         request: Box<Request>,
     },
     /// An answer of the model.
     Response {
-        /// It.
+        /// The response.
         response: Box<Response>,
     },
     /// A call that is to run.
     Call {
-        /// It.
+        /// The call.
         call: ToolUse,
     },
-    /// What a call gave.
+    /// The result of a call.
     Result {
         /// The call.
         call: ToolUse,
-        /// What it gave.
+        /// The result.
         result: ToolResult,
     },
     /// The answer of the run, or the draft that it leaves.
     Answer {
-        /// It.
+        /// The text.
         text: String,
-        /// Why the run ends.
+        /// The reason for the end.
         stop: Stop,
     },
 }
 
-/// What a hook may put in the place of parts of a request. What is not named stays.
+/// A change of a request: members that are not named stay.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct RequestChange {
@@ -200,7 +200,7 @@ struct RequestChange {
 }
 
 impl HookSubject {
-    /// Its kind, in words.
+    /// The kind of the subject, in words.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Prompt { .. } => "prompt",
@@ -215,8 +215,8 @@ impl HookSubject {
         }
     }
 
-    /// Puts `value` in its place: text or a message for a prompt and an answer of the model, members of a request, the
-    /// arguments of a call, text or blocks or a result for a result, text for the answer of the run.
+    /// Replaces the subject by `value`: text or a message for a prompt and an answer of the model, members of a
+    /// request, the arguments of a call, text or blocks or a result for a result, text for the answer of the run.
     pub fn replace(&mut self, value: &Raw) -> Result<()> {
         let kind = self.name();
         let wrong = |wanted: &str| {
@@ -301,12 +301,12 @@ impl RequestChange {
     }
 }
 
-/// Calls and results have their place; a prompt holds neither.
+/// Returns whether a message holds neither calls nor results; a prompt holds none.
 fn is_plain(message: &Message) -> bool {
     !message.content.iter().any(|block| matches!(block, Block::ToolUse(_) | Block::ToolResult(_)))
 }
 
-/// The message with another text: it stands where the first one stood, all else stays.
+/// The message with another text, which stands where the first one stood; all else stays.
 fn reworded(message: &Message, text: &str) -> Message {
     let mut new = message.clone();
     new.extra = None;
@@ -337,41 +337,41 @@ fn result_of(result: &ToolResult, value: &Raw) -> Option<ToolResult> {
     Some(ToolResult { content, is_error, ..ToolResult::text(id, name, "") })
 }
 
-/// What one hook answered.
+/// The answer of one hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookReply {
     /// The hook.
     pub name: String,
-    /// What it said.
+    /// The answer.
     pub answer: HookAnswer,
 }
 
-/// What a hook says.
+/// An answer of a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookAnswer {
-    /// Go on.
+    /// The run goes on.
     Continue,
-    /// This stands in the place of what was shown.
+    /// The subject is replaced.
     Replace {
-        /// See [`HookSubject::replace`].
+        /// The new value; see [`HookSubject::replace`].
         value: Raw,
     },
-    /// No.
+    /// The subject is refused.
     Veto {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Words for the model. They are never taken for the user's.
     AddContext {
-        /// They.
+        /// The words.
         text: String,
     },
     /// The hook failed, or was late.
     Failed {
-        /// What went wrong.
+        /// The error.
         error: String,
-        /// Whether the run stops for it.
+        /// The run stops for it.
         stop: bool,
     },
 }
@@ -389,7 +389,7 @@ impl HookAnswer {
     }
 }
 
-/// The stage allows the answer, or the error says why not.
+/// Checks that the stage allows the answer.
 pub fn check_answer(stage: HookStage, answer: &HookAnswer) -> Result<()> {
     let (allowed, what) = match answer {
         HookAnswer::Continue | HookAnswer::Failed { .. } => (true, ""),
@@ -404,13 +404,13 @@ pub fn check_answer(stage: HookStage, answer: &HookAnswer) -> Result<()> {
         .hint("take another stage, or return None"))
 }
 
-/// Added text as the model gets it.
+/// The added text as the model gets it.
 pub(crate) fn context_block(hook: &str, text: &str) -> Block {
     let name: String = hook.chars().filter(|c| !matches!(c, ']' | '[') && !c.is_control()).take(64).collect();
     Block::text(format!("{CONTEXT_MARK} {name}: information, not words of the user]\n{text}"))
 }
 
-/// A call that a hook said no to.
+/// The failure of a call that a hook vetoed.
 pub(crate) fn vetoed_call(hook: &str, reason: &str) -> ToolFailure {
     ToolFailure {
         kind: "denied".into(),
@@ -419,7 +419,7 @@ pub(crate) fn vetoed_call(hook: &str, reason: &str) -> ToolFailure {
     }
 }
 
-/// A result that a hook keeps back.
+/// The failure in place of a result that a hook withheld.
 pub(crate) fn withheld_result(hook: &str, reason: &str) -> ToolFailure {
     ToolFailure {
         kind: "withheld".into(),

@@ -40,11 +40,11 @@ mod tree;
 pub mod turn;
 
 pub use approval::arguments_hash;
-pub use budget::{Budget, Complexity, Limit, Spent};
+pub use budget::{Budget, BudgetUsage, Complexity, Limit};
 pub use choice::{ChoiceConfig, ChoiceMode, ModelChoice};
 pub use command::Digest;
 pub use command::{Call, Command, Notice, PlannedCall, Purpose, Tally};
-pub use event::{Decision as ApprovalDecision, Event, EventKind, Interrupt, Time};
+pub use event::{ApprovalDecision, Event, EventKind, Interrupt, Time};
 pub use hook::{HookAnswer, HookReply, HookStage, HookSubject, check_answer};
 pub use outcome::{Acted, CallRecord, ChildRecord, IterationRecord, Outcome, PhaseRecord, Stop};
 pub use pause::{RUN_TRANSITIONS, RunState};
@@ -55,15 +55,15 @@ pub use tree::{MachineConfig, Tree};
 /// A command's number; its answer repeats it. The upper 32 bits name the machine of a tree.
 pub type Id = u64;
 
-/// Events in, commands out.
+/// A machine: events in, commands out.
 pub trait Machine {
     /// Takes one event, changes state, answers with commands. Late, duplicate and unknown answers are counted and
     /// dropped; an event that makes no sense at all is answered with [`Command::Refuse`].
     fn step(&mut self, event: Event) -> Vec<Command>;
 
-    /// What the machine waits for, in words; empty only before its start and after its end.
+    /// The things that the machine waits for, in words; empty only before its start and after its end.
     fn waiting(&self) -> Vec<String>;
 
-    /// Whether it has finished.
+    /// Returns whether the machine has finished.
     fn is_finished(&self) -> bool;
 }

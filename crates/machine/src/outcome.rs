@@ -1,12 +1,12 @@
-//! How a run ended, and what can be kept of it.
+//! The outcome of a run.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Spent, research::Researched, turn::RolesReport};
+use super::{BudgetUsage, research::ResearchResult, turn::RolesReport};
 use loopwright_base::{error::Error, json::Raw, request::History, sources::Source};
 use loopwright_monitor::breakpoint::Breakpoint;
 
-/// Why a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -22,9 +22,9 @@ pub enum Stop {
     Abstained,
     /// The model needs to know something.
     NeedsUserInput,
-    /// What is asked can be read in more than one way; the model asks which.
+    /// The request can be read in more than one way; the model asks which.
     Ambiguous,
-    /// It paused for a check-in, as configured.
+    /// The run paused for a check-in, as configured.
     CheckIn,
     /// Somebody stopped it between two rounds.
     UserInterrupt,
@@ -44,11 +44,11 @@ pub enum Stop {
     Cost,
     /// The answer was cut at the model's output limit.
     OutputLimit,
-    /// The same thing again and again.
+    /// The run repeated itself.
     NoProgress,
-    /// Too little succeeded.
+    /// Too few calls succeeded.
     LowMomentum,
-    /// The same error again and again.
+    /// The same error repeated.
     RepeatedFailures,
     /// The model refused.
     Refusal,
@@ -56,15 +56,15 @@ pub enum Stop {
     ContentFilter,
     /// The context window was full.
     ContextWindow,
-    /// An error; it says which.
+    /// An error, which the outcome holds.
     Error,
     /// No more questions to a person.
     Approvals,
-    /// A check of its sanity says that somebody should look.
+    /// A check of the run's sanity asks for a person.
     SanityPause,
-    /// A check of its sanity says that it should end.
+    /// A check of the run's sanity asks for the end.
     SanityAbort,
-    /// A hook said no; the outcome's message says why.
+    /// A hook vetoed; the outcome's message says why.
     HookVeto,
     /// A hook failed that must not fail; the error says how.
     HookFailed,
@@ -106,7 +106,7 @@ impl Stop {
         }
     }
 
-    /// Whether the run reached what it was for.
+    /// Returns whether the run reached its goal.
     pub const fn is_success(self) -> bool {
         matches!(
             self,
@@ -114,7 +114,7 @@ impl Stop {
         )
     }
 
-    /// The breakpoint that it is, if it is one.
+    /// The breakpoint of the reason, if it is one.
     pub const fn breakpoint(self) -> Option<Breakpoint> {
         Some(match self {
             Self::UserInterrupt | Self::Cancelled => Breakpoint::UserInterrupt,
@@ -145,7 +145,7 @@ impl Stop {
         })
     }
 
-    /// Whether a limit of the budget ended the run.
+    /// Returns whether a limit of the budget ended the run.
     pub const fn is_limit(self) -> bool {
         matches!(
             self,
@@ -185,10 +185,10 @@ pub struct IterationRecord {
     pub attempts: u32,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Why it ended.
+    /// The reason for the end.
     pub stop: Stop,
     /// The answer, if there is one; verified where the machine verifies.
     pub r#final: Option<String>,
@@ -196,44 +196,44 @@ pub struct Outcome {
     pub transcript: String,
     /// The best answer so far where `final` is missing.
     pub best_draft: Option<String>,
-    /// What to tell people where there is no answer.
+    /// The message to people where there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether `final` passed verification; `None` where the machine does not verify.
+    /// The verdict on `final`; `None` where the machine does not verify.
     pub verified: Option<bool>,
     /// Attempts at a verified answer.
     pub attempts: u32,
-    /// What the answer may rest on.
+    /// The sources that the answer may rest on.
     pub sources: Vec<Source>,
-    /// What it used.
-    pub spent: Spent,
-    /// Its tool calls.
+    /// The usage.
+    pub spent: BudgetUsage,
+    /// The tool calls.
     pub tool_calls: Vec<CallRecord>,
-    /// Its requests to the model.
+    /// The requests to the model.
     pub iterations: Vec<IterationRecord>,
     /// Searches, ours and the provider's.
     pub searches: u64,
-    /// What the caller should know.
+    /// Warnings to the caller.
     pub warnings: Vec<String>,
-    /// The error that ended it.
+    /// The error that ended the run.
     pub error: Option<Error>,
     /// Seconds from start to end.
     pub duration: f64,
     /// Answers that came late, twice or unasked, and were dropped.
     pub dropped: u64,
-    /// What its roles found.
+    /// The reports of its roles.
     #[serde(default, skip_serializing_if = "RolesReport::is_empty")]
     pub roles: Box<RolesReport>,
     /// Report and state of a research.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub research: Option<Box<Researched>>,
-    /// Its sub-agents, in the order in which they ended.
+    pub research: Option<Box<ResearchResult>>,
+    /// The sub-agents, in the order in which they ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildRecord>,
     /// The phases it went through, where the machine has phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
-    /// Who acted at the end, where that is not the model that was named at first.
+    /// The model that acted at the end, where that is not the one that was named at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<Acted>,
 }
@@ -241,26 +241,26 @@ pub struct Outcome {
 /// A model that took over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acted {
-    /// Its place in the chain of models that take over, from 1; 0 where it was chosen instead of the first.
+    /// The place in the chain of models that take over, from 1; 0 where it was chosen instead of the first.
     pub place: u32,
-    /// Its name, as requests hold it.
+    /// The name, as requests hold it.
     pub model: String,
 }
 
 /// A sub-agent that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRecord {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Which child of the run: `explore`, `explore#2`, `lead/explore`.
+    /// The path of the child: `explore`, `explore#2`, `lead/explore`.
     pub path: String,
     /// The id of the call that started it.
     pub call: String,
-    /// What it was to do.
+    /// The task.
     pub task: String,
-    /// Its messages.
+    /// The messages.
     pub messages: History,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Box<Outcome>,
 }
 
@@ -269,15 +269,15 @@ pub struct ChildRecord {
 pub struct PhaseRecord {
     /// `gather`, `act`, `verify` or `judge`.
     pub phase: String,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// Seconds from the run's start to the phase's.
     pub at: f64,
     /// Seconds it took.
     pub duration: f64,
-    /// What it was given: counts, the feedback.
+    /// The input: counts, the feedback.
     pub input: serde_json::Value,
-    /// What came of it: counts, issues.
+    /// The output: counts, issues.
     pub output: serde_json::Value,
 }
 
@@ -293,7 +293,7 @@ impl Outcome {
             verified: None,
             attempts: 0,
             sources: Vec::new(),
-            spent: Spent::default(),
+            spent: BudgetUsage::default(),
             tool_calls: Vec::new(),
             iterations: Vec::new(),
             searches: 0,
@@ -309,7 +309,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a limit of the budget was hit.
+    /// Returns whether a limit of the budget was hit.
     pub const fn hit_ceiling(&self) -> bool {
         self.stop.is_limit()
     }

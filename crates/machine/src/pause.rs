@@ -1,7 +1,7 @@
-//! Pausing: nothing new starts after what is under way, and the clock of the run stands still.
+//! Pausing: nothing new starts after the work in flight, and the clock of the run stands still.
 //!
-//! A tree of machines knows nothing of it. Commands that would start something are held back here until somebody
-//! resumes; while nothing is under way, no time passes for the machines, so that neither the run's time nor a person's
+//! A tree of machines knows nothing of it. Commands that would start something are held back here until the run is
+//! resumed; while nothing is in flight, no time passes for the machines, so that neither the run's time nor a person's
 //! to answer runs out. A run that was never paused is not changed by any of this.
 
 use std::collections::BTreeMap;
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, Event, EventKind, Id, Notice, Time};
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It goes on.
+    /// The run goes on.
     #[default]
     Running,
-    /// Somebody wants it to pause; what is under way is waited for.
+    /// A pause was requested; work in flight is awaited.
     Pausing,
-    /// Nothing is under way, and nothing starts.
+    /// Nothing is in flight, and nothing starts.
     Paused,
-    /// It has ended.
+    /// The run has ended.
     Done,
 }
 
@@ -37,8 +37,7 @@ impl RunState {
     }
 }
 
-/// The states of a run as a whole: from where, at which event, to where. `answer` is what ends the last of what is
-/// under way.
+/// The transitions of a run as a whole: state, event, next state. `answer` ends the last of the work in flight.
 pub const RUN_TRANSITIONS: &[(&str, &str, &str)] = &[
     ("running", "pause", "pausing"),
     ("running", "pause", "paused"),
@@ -52,10 +51,10 @@ pub const RUN_TRANSITIONS: &[(&str, &str, &str)] = &[
     ("paused", "interrupt", "done"),
 ];
 
-/// What is under way for a command.
+/// The work in flight for a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Work {
+enum InFlight {
     /// The ids of tool calls.
     Calls(Vec<String>),
     /// One answer.
@@ -67,23 +66,23 @@ enum Work {
 #[serde(default)]
 pub(super) struct Pause {
     state: RunState,
-    /// When the clock stopped.
+    /// The time at which the clock stopped.
     since: Time,
     /// Microseconds that the clock stood still, over all pauses.
     lost: u64,
-    under_way: BTreeMap<Id, Work>,
-    /// When timers are due, by the clock of the machines.
+    under_way: BTreeMap<Id, InFlight>,
+    /// The times at which timers are due, by the clock of the machines.
     timers: BTreeMap<Id, Time>,
     /// Timers that fired while the clock stood still.
     overdue: Vec<Id>,
     held: Vec<Command>,
 }
 
-/// What becomes of an event.
-pub(super) enum Incoming {
-    /// It goes to the machines.
+/// The fate of an event.
+pub(super) enum GateResult {
+    /// The event goes to the machines.
     Deliver(Event),
-    /// It does not, and these commands are given.
+    /// The event is kept back, and these commands are given.
     Keep(Vec<Command>),
 }
 
@@ -106,7 +105,7 @@ impl Pause {
         Time(at.0.saturating_add(self.lost))
     }
 
-    /// Somebody wants a pause; false if there is nothing to pause.
+    /// Requests a pause; false if there is nothing to pause.
     pub(super) fn pause(&mut self) -> bool {
         let running = self.state == RunState::Running;
         if running {
@@ -115,7 +114,7 @@ impl Pause {
         running
     }
 
-    /// Once nothing is under way the clock stops: true at that moment.
+    /// Stops the clock once nothing is in flight; true at that moment.
     pub(super) fn settle(&mut self, at: Time) -> bool {
         if self.state != RunState::Pausing || !self.under_way.is_empty() {
             return false;
@@ -125,7 +124,7 @@ impl Pause {
         true
     }
 
-    /// Somebody resumes: what was held back goes out. `None` if nothing was paused.
+    /// Resumes: returns the commands that were held back. `None` if nothing was paused.
     pub(super) fn resume(&mut self, at: Time) -> Option<Vec<Command>> {
         let mut out = Vec::new();
         match self.state {
@@ -148,13 +147,13 @@ impl Pause {
         Some(out)
     }
 
-    /// The run has ended.
+    /// Ends the run.
     pub(super) fn end(&mut self) {
         *self = Self { state: RunState::Done, lost: self.lost, ..Self::default() };
     }
 
-    /// An event comes from outside.
-    pub(super) fn incoming(&mut self, mut event: Event) -> Incoming {
+    /// Takes an event from outside.
+    pub(super) fn incoming(&mut self, mut event: Event) -> GateResult {
         match &event.kind {
             EventKind::Fired { id, .. } => {
                 if let Some(due) = self.timers.get(id).copied() {
@@ -162,22 +161,22 @@ impl Pause {
                         if !self.overdue.contains(id) {
                             self.overdue.push(*id);
                         }
-                        return Incoming::Keep(Vec::new());
+                        return GateResult::Keep(Vec::new());
                     }
                     if self.lost > 0 && self.own(event.at) < due {
                         // It was set before a pause.
-                        return Incoming::Keep(vec![Command::Timer { id: *id, at: self.real(due) }]);
+                        return GateResult::Keep(vec![Command::Timer { id: *id, at: self.real(due) }]);
                     }
                     self.timers.remove(id);
                 }
             }
             EventKind::Executed { id, result } => {
                 let done = match self.under_way.get_mut(id) {
-                    Some(Work::Calls(open)) => {
+                    Some(InFlight::Calls(open)) => {
                         open.retain(|call| *call != result.id);
                         open.is_empty()
                     }
-                    Some(Work::One(())) => true,
+                    Some(InFlight::One(())) => true,
                     None => false,
                 };
                 if done {
@@ -191,10 +190,10 @@ impl Pause {
             }
         }
         event.at = self.own(event.at);
-        Incoming::Deliver(event)
+        GateResult::Deliver(event)
     }
 
-    /// Commands go out; those that would start something wait while the run is paused.
+    /// Lets commands out; those that would start something wait while the run is paused.
     pub(super) fn pass(&mut self, commands: Vec<Command>, out: &mut Vec<Command>) {
         for command in commands {
             let holds = matches!(self.state, RunState::Pausing | RunState::Paused);
@@ -228,9 +227,9 @@ impl Pause {
                     if let Some(id) = command.id() {
                         let work = match &command {
                             Command::Execute { calls, .. } => {
-                                Work::Calls(calls.iter().map(|call| call.tool_use.id.clone()).collect())
+                                InFlight::Calls(calls.iter().map(|call| call.tool_use.id.clone()).collect())
                             }
-                            _ => Work::One(()),
+                            _ => InFlight::One(()),
                         };
                         self.under_way.insert(id, work);
                     }
@@ -240,7 +239,7 @@ impl Pause {
         }
     }
 
-    /// Whether what a notice tells of has not happened yet.
+    /// Returns whether a notice tells of something that has not happened yet.
     fn waits(&self, notice: &Notice) -> bool {
         match notice {
             Notice::RoundStarted { .. } | Notice::ToolStarted { .. } | Notice::ApprovalAsked { .. } => true,

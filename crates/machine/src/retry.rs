@@ -1,4 +1,4 @@
-//! When a model call that failed is tried again.
+//! Retries of failed model calls.
 //!
 //! The provider's `retry-after` is honoured; otherwise the wait doubles and is spread at random ("full jitter",
 //! <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>), from a seed, so that a replay waits
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use loopwright_base::error::Failure;
 
-/// When and how often to try again.
+/// The policy of retries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryPolicy {
@@ -16,11 +16,11 @@ pub struct RetryPolicy {
     pub attempts: u32,
     /// Seconds before the second attempt, at most; it doubles from there.
     pub base: f64,
-    /// No wait of our own is longer than this.
+    /// Seconds of the longest wait of our own.
     pub cap: f64,
-    /// A `retry-after` beyond this is not waited for: the failure stands.
+    /// Seconds of the longest `retry-after` that is waited for; beyond it the failure stands.
     pub longest_retry_after: f64,
-    /// Whether a request is repeated after a part of its answer was shown; consumers see a reset first.
+    /// A request is repeated after a part of its answer was shown; consumers see a reset first.
     pub after_output: bool,
 }
 
@@ -31,7 +31,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Seconds to wait before the next attempt, or `None` if there shall be none.
+    /// Seconds until the next attempt, or `None` if there shall be none.
     pub fn delay(&self, failure: &Failure, attempt: u32, visible: bool, seed: u64) -> Option<f64> {
         if !failure.is_transient() || attempt >= self.attempts || (visible && !self.after_output) {
             return None;

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Machine, Notice, Outcome, Spent, Stop, Time,
+    BudgetUsage, CallRecord, Command, Event, EventKind, Id, Interrupt, IterationRecord, Machine, Notice, Outcome, Stop,
+    Time,
     grounded::{GroundedConfig, GroundedMachine},
-    pause::{Incoming, Pause, RunState},
+    pause::{GateResult, Pause, RunState},
     research::{ResearchConfig, ResearchMachine},
     turn::{AgentPlace, TurnConfig, TurnMachine},
 };
@@ -20,7 +21,7 @@ use loopwright_base::{
     request::{History, Response},
 };
 
-/// Which machine, and what it is made of.
+/// The configuration of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "there is one for each machine, and it is boxed where it travels")]
@@ -44,7 +45,7 @@ impl MachineConfig {
         turn.guard.as_ref().map(|guard| guard.policy.digest())
     }
 
-    /// Which sub-agent it is, if it is one, and its model.
+    /// The place of the sub-agent and its model, if the machine is one.
     pub fn agent(&self) -> Option<(&AgentPlace, &str)> {
         match self {
             Self::Turn(turn) => turn.agent.as_ref().map(|place| (place, turn.model.as_str())),
@@ -52,7 +53,7 @@ impl MachineConfig {
         }
     }
 
-    /// Whether it may have sub-agents.
+    /// Returns whether the machine may have sub-agents.
     pub const fn has_agents(&self) -> bool {
         let turn = match self {
             Self::Turn(turn) => turn,
@@ -62,7 +63,7 @@ impl MachineConfig {
         !turn.children.agents.is_empty()
     }
 
-    /// So often an answer that streams may say the same before it is cut; `None` for any number.
+    /// Repetitions of the same text after which a streamed answer is cut; `None` for any number.
     pub fn repeats(&self) -> Option<u32> {
         let turn = match self {
             Self::Turn(turn) => turn,
@@ -72,7 +73,7 @@ impl MachineConfig {
         turn.stuck.as_ref().map(|policy| policy.text).filter(|rounds| *rounds > 0)
     }
 
-    /// What its turns are made of.
+    /// The configuration of its turns.
     pub const fn turn_mut(&mut self) -> &mut TurnConfig {
         match self {
             Self::Turn(turn) => turn,
@@ -123,7 +124,7 @@ impl Node {
         }
     }
 
-    fn spent(&self) -> &Spent {
+    fn spent(&self) -> &BudgetUsage {
         match self {
             Self::Turn(machine) => machine.spent(),
             Self::Grounded(machine) => machine.spent(),
@@ -131,7 +132,7 @@ impl Node {
         }
     }
 
-    /// Which sub-agent it is, if it is one.
+    /// The place of the sub-agent, if the machine is one.
     fn agent(&self) -> Option<&AgentPlace> {
         match self {
             Self::Turn(machine) => machine.agent().map(|(place, _)| place),
@@ -156,21 +157,21 @@ pub struct Tree {
     dropped: u64,
     #[serde(default, skip_serializing_if = "Pause::is_default")]
     pause: Pause,
-    /// What had come of answers that the next event may end, by machine.
+    /// The parts of answers that the next event may end, by machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     partials: BTreeMap<u32, Response>,
-    /// What was told of plans and of drift.
+    /// The notices about plans and drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     noted: Vec<Notice>,
-    /// It stood still when somebody wanted it to end after its round.
+    /// An end after the round was requested while the run was paused.
     #[serde(skip)]
     soft: bool,
 }
 
 const SHIFT: u32 = 32;
-/// Bytes of a history that take a while to look through.
+/// The size from which a history takes a while to look through, in bytes.
 pub(super) const LONG: usize = 256 * 1024;
-/// Plans and drifts that are kept.
+/// Notices about plans and drift that are kept.
 const MOST_NOTED: usize = 1_000;
 
 impl Tree {
@@ -189,7 +190,7 @@ impl Tree {
         }
     }
 
-    /// How the run ended, once it has.
+    /// The outcome of the run, once it has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_deref()
     }
@@ -203,7 +204,7 @@ impl Tree {
         }
     }
 
-    /// How often a long history was compacted: what is made of all of it is worth to be saved.
+    /// The number of compactions of long histories, whose results are worth saving.
     pub fn long_compactions(&self) -> usize {
         let turns = self.members.iter().flatten().filter_map(|member| match &member.node {
             Node::Turn(machine) if machine.history().bytes() > LONG => Some(machine.compactions()),
@@ -212,9 +213,9 @@ impl Tree {
         turns.sum()
     }
 
-    /// Takes out the longest history that a turn has, and gives the turn's place. Until it is given back, nothing may be
+    /// Takes out the longest history of a turn, and returns the turn's place. Until it is given back, nothing may be
     /// stepped.
-    pub(crate) fn lend_history(&mut self) -> Option<(usize, History)> {
+    pub(crate) fn take_history(&mut self) -> Option<(usize, History)> {
         let turns = self.members.iter().enumerate().filter_map(|(at, member)| match member.as_ref().map(|m| &m.node) {
             Some(Node::Turn(machine)) => Some((machine.history().bytes(), at)),
             _ => None,
@@ -226,7 +227,7 @@ impl Tree {
         Some((at, history))
     }
 
-    /// Gives a turn the history that was taken from it; false if there is no such turn.
+    /// Gives a turn its history back; false if there is no such turn.
     pub(crate) fn give_back_history(&mut self, at: usize, history: History) -> bool {
         let Some(machine) = self.turn_at(at) else { return false };
         machine.change_history(history);
@@ -234,7 +235,7 @@ impl Tree {
         true
     }
 
-    /// Puts a turn's records of its calls and requests in the place of others; false if there is no such turn.
+    /// Swaps a turn's records of its calls and requests with others; false if there is no such turn.
     pub(crate) fn swap_records(
         &mut self,
         at: usize,
@@ -253,7 +254,7 @@ impl Tree {
         }
     }
 
-    /// Whether the next step may take longer than a millisecond: a long history is counted or compacted in it.
+    /// Returns whether the next step may take longer than a millisecond: a long history is counted or compacted in it.
     pub fn may_take_long(&self) -> bool {
         self.members.iter().flatten().any(|member| match &member.node {
             Node::Turn(machine) => machine.may_compact(),
@@ -261,22 +262,22 @@ impl Tree {
         })
     }
 
-    /// Answers that came for nobody.
+    /// The number of answers that came for nobody.
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Where the run stands as a whole.
+    /// The state of the run as a whole.
     pub const fn state(&self) -> RunState {
         if self.outcome.is_some() { RunState::Done } else { self.pause.state() }
     }
 
-    /// What was told of plans (`intent_assessed`) and of drift (`goal_drifted`), in order.
+    /// The notices about plans (`intent_assessed`) and drift (`goal_drifted`), in order.
     pub fn noted(&self) -> &[Notice] {
         &self.noted
     }
 
-    /// Which sub-agent gave the command of that number; `None` where the run's own machine did.
+    /// The sub-agent that gave the command of that number; `None` where the run's own machine did.
     pub fn agent_of(&self, command: Id) -> Option<&AgentPlace> {
         let mut at = (command >> SHIFT) as u32;
         loop {
@@ -289,7 +290,7 @@ impl Tree {
         }
     }
 
-    /// Whether a turn waits for the answer of its model to the command of that number.
+    /// Returns whether a turn waits for the answer of its model to the command of that number.
     pub fn asks(&self, command: Id) -> bool {
         let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);
         matches!(member, Some(Member { node: Node::Turn(turn), .. }) if turn.asks(command))
@@ -352,8 +353,8 @@ impl Tree {
         }
     }
 
-    /// Adds what the other machines that are alive have used.
-    fn add_others(&self, at: u32, spent: &mut Spent) {
+    /// Adds the usage of the other machines that are alive.
+    fn add_others(&self, at: u32, spent: &mut BudgetUsage) {
         for (place, member) in self.members.iter().enumerate() {
             if let Some(member) = member.as_ref().filter(|_| place != at as usize) {
                 spent.add_child(member.node.spent());
@@ -361,7 +362,7 @@ impl Tree {
         }
     }
 
-    /// Tells the turns that the run pauses or goes on: they lay aside what they do in the background, and take it up.
+    /// Tells the turns that the run pauses or goes on: they suspend their work in the background, and resume it.
     fn tell_turns(&mut self, kind: &EventKind, at: Time, out: &mut Vec<Command>) {
         let at = self.pause.own(at);
         let turns = self.members.iter().enumerate();
@@ -385,7 +386,7 @@ impl Tree {
         self.pause.pass(commands, out);
     }
 
-    /// After a pause was asked for or something has ended: the moment from which on nothing is under way.
+    /// Settles the pause after a request or an end: the moment from which on nothing is in flight.
     fn settle(&mut self, at: Time, out: &mut Vec<Command>) {
         if self.outcome.is_some() {
             if self.pause.state() != RunState::Done {
@@ -397,7 +398,7 @@ impl Tree {
         }
     }
 
-    /// Somebody wants the run to end after its round. One that stands still is between two rounds.
+    /// Handles a request to end after the round. A paused run is between two rounds.
     fn end_paused(&mut self, event: Event, out: &mut Vec<Command>) {
         let at = event.at;
         self.soft = true;
@@ -473,14 +474,14 @@ impl Machine for Tree {
             },
             EventKind::Pause | EventKind::Resume => self.dropped += 1,
             kind => match self.pause.incoming(Event { at, kind }) {
-                Incoming::Keep(commands) => out = commands,
-                Incoming::Deliver(event)
+                GateResult::Keep(commands) => out = commands,
+                GateResult::Deliver(event)
                     if self.pause.state() == RunState::Paused
                         && matches!(event.kind, EventKind::Interrupt { how: Interrupt::AfterRound, .. }) =>
                 {
                     self.end_paused(event, &mut out);
                 }
-                Incoming::Deliver(event) => self.deliver(event, &mut out),
+                GateResult::Deliver(event) => self.deliver(event, &mut out),
             },
         }
         self.partials.clear();

@@ -12,7 +12,7 @@ use loopwright_base::{
     request::{Request, Response},
     sources::parse_prompt,
 };
-use loopwright_drive::sim::{Ended, Step, World};
+use loopwright_drive::sim::{SimulatedRun, Step, World};
 use loopwright_machine::{
     Budget, Command, Event, EventKind, Interrupt, Machine, MachineConfig, Notice, Outcome, Stop, Time,
     grounded::{GroundedConfig, GroundedMachine, JudgeConfig, Profile, diagram, transitions},
@@ -70,11 +70,11 @@ fn world(script: impl IntoIterator<Item = Step>) -> World {
     World::scripted(script).finds(|question| Ok(found(question)))
 }
 
-fn run(world: &mut World, config: GroundedConfig) -> Ended {
+fn run(world: &mut World, config: GroundedConfig) -> SimulatedRun {
     ask(world, config, QUESTION)
 }
 
-fn ask(world: &mut World, config: GroundedConfig, question: &str) -> Ended {
+fn ask(world: &mut World, config: GroundedConfig, question: &str) -> SimulatedRun {
     let config = MachineConfig::Grounded(config);
     let ended = world.run(config, vec![Message::user(question)]).expect("the run ends");
     let journal = String::from_utf8(world.journal.clone()).unwrap();
@@ -674,7 +674,7 @@ fn the_table_and_the_machine_hold_each_other() {
 }
 
 /// The offline model on the handbook.
-fn handbook(question: &str, config: GroundedConfig) -> Ended {
+fn handbook(question: &str, config: GroundedConfig) -> SimulatedRun {
     let folder = loopwright_testing::data::file("tests/data/handbook");
     let mut files: Vec<(String, String)> = std::fs::read_dir(folder)
         .unwrap()

@@ -6,9 +6,9 @@
 mod turn_support;
 
 use loopwright_base::{
-    error::{Failure, FailureKind, Guilt},
+    error::{Failure, FailureKind, Fault},
     json::Raw,
-    message::{Block, Media, Message, ProviderBlock, Role, Source, StopReason, ToolFailure, ToolResult, Usage, Wire},
+    message::{self, Block, Media, Message, ProviderBlock, Role, StopReason, ToolFailure, ToolResult, Usage, Wire},
     request::{Delta, History, ToolChoice, WebSearch},
 };
 use loopwright_drive::sim::{Step, World};
@@ -772,7 +772,7 @@ fn retries_are_bounded_and_same_seeds_wait_the_same() {
         let error = ended.outcome.error.unwrap();
         assert_eq!(
             (ended.outcome.stop, error.guilt, error.code.as_ref()),
-            (Stop::Error, Guilt::Provider, "overloaded")
+            (Stop::Error, Fault::Provider, "overloaded")
         );
         assert!(error.message.contains("4 attempts"));
         assert_eq!(ended.outcome.spent.iterations, 1, "attempts are not iterations");
@@ -1043,7 +1043,7 @@ fn x01_tokens_and_cost() {
 
 #[test]
 fn x01_a_picture_is_not_counted_by_its_bytes() {
-    let source = Source::Base64 { media_type: "image/png".into(), data: "x".repeat(2_000_000) };
+    let source = message::MediaSource::Base64 { media_type: "image/png".into(), data: "x".repeat(2_000_000) };
     let picture = Block::Image(Media { source, name: None, extra: None });
     let messages = vec![Message::new(Role::User, vec![Block::text("What is this?"), picture])];
     let mut world = World::scripted([answer(say("A crab."))]);
@@ -1256,7 +1256,7 @@ fn configurations_that_make_no_sense_are_typed_errors() {
         let mut config = config();
         change(&mut config);
         let error = config.check().unwrap_err();
-        assert_eq!((error.code.as_ref(), error.guilt), (code, Guilt::Usage));
+        assert_eq!((error.code.as_ref(), error.guilt), (code, Fault::Usage));
         assert!(error.message.len() < 1_000);
         let mut turn = TurnMachine::new(config, 0);
         let commands = turn.step(at(0, start_with("go")));

@@ -1,6 +1,6 @@
-//! What is known of models by their names: how large their windows are, and what their tokens cost.
+//! Data about models by their names: context windows and prices.
 //!
-//! Tables, so that a new model is a new line. What is unknown is said to be unknown: no price is made up.
+//! Tables, so that a new model is a new line. Unknown values are `None`: no price is made up.
 //!
 //! ```
 //! use loopwright_models::window::window_of;

@@ -1,4 +1,4 @@
-//! Prices of models, to tell what a run cost. A price that is not known gives no cost, never a guess.
+//! Prices of models, from which the cost of a run is computed. A price that is not known gives no cost, never a guess.
 //!
 //! The table is data: `crates/models/src/prices.toml`, over which tables of the caller's may be laid.
 
@@ -12,27 +12,27 @@ use loopwright_base::{
     message::Usage,
 };
 
-/// Money for a million tokens.
+/// The price of a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of the prompt, not cached.
+    /// The price of the prompt, not cached.
     pub input: f64,
-    /// Of the answer.
+    /// The price of the answer.
     pub output: f64,
-    /// Of the prompt, read from the cache.
+    /// The price of the prompt, read from the cache.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Of the prompt, written to the cache.
+    /// The price of the prompt, written to the cache.
     #[serde(default)]
     pub cache_write: Option<f64>,
 }
 
 impl Price {
-    /// Of models that run at home.
+    /// The price of local models.
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
 
-    /// What `usage` costs.
+    /// The cost of `usage`.
     pub fn of(&self, usage: &Usage) -> f64 {
         let plain = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);
         let million = 1e-6;
@@ -47,11 +47,11 @@ impl Price {
 /// The table that comes with the engine.
 const BUILT_IN: &str = include_str!("prices.toml");
 /// Bytes of a table at most.
-const MOST: usize = 4 * 1024 * 1024;
-/// The key that says of which day a table is.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The key of a table's date.
 const AS_OF: &str = "as_of";
 /// Money for a million tokens at most.
-const MOST_MONEY: f64 = 1e9;
+const MAX_PRICE: f64 = 1e9;
 
 /// Prices by provider and model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,15 +67,16 @@ impl Prices {
         Self::parse(BUILT_IN).unwrap_or_default()
     }
 
-    /// A table in TOML: for each provider a section, in which names stand for prices. `as_of` may say of which day.
+    /// Parses a table in TOML: a section for each provider, in which names stand for prices. `as_of` may state the
+    /// date.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |what: String| {
             Error::usage("invalid_prices", format!("the price table can't be read: {what}")).hint(
                 "write [provider] sections with \"model\" = { input = 1.0, output = 2.0 } in dollars for a million tokens",
             )
         };
-        if text.len() > MOST {
-            return Err(wrong(format!("it has more than {MOST} bytes")));
+        if text.len() > MAX_BYTES {
+            return Err(wrong(format!("it has more than {MAX_BYTES} bytes")));
         }
         let table = DeTable::parse(text).map_err(|error| wrong(error.message().to_owned()))?;
         let mut prices = Self::default();
@@ -92,7 +93,7 @@ impl Prices {
                 let price = price_of(price.get_ref()).map_err(|what| wrong(format!("{:?} {what}", model.get_ref())))?;
                 prices
                     .providers
-                    .entry(home(provider).to_owned())
+                    .entry(price_provider(provider).to_owned())
                     .or_default()
                     .insert(model.get_ref().to_string(), price);
             }
@@ -100,8 +101,8 @@ impl Prices {
         Ok(prices)
     }
 
-    /// Lays another table over this one.
-    pub fn lay(&mut self, other: Self) {
+    /// Overlays another table.
+    pub fn overlay(&mut self, other: Self) {
         for (provider, models) in other.providers {
             self.providers.entry(provider).or_default().extend(models);
         }
@@ -130,19 +131,19 @@ impl Prices {
         let Some((provider, model)) = name.split_once(':') else {
             return ["anthropic", "openai"].iter().find_map(|provider| self.at(provider, name));
         };
-        let provider = home(provider);
+        let provider = price_provider(provider);
         if let Some(price) = self.at(provider, model) {
             return Some(price);
         }
         match provider {
             "ollama" | "vllm" | "llamacpp" | "offline" => Some(Price::FREE),
-            "openrouter" => self.routed(model),
+            "openrouter" => self.openrouter_price(model),
             _ => None,
         }
     }
 
-    /// A model at OpenRouter, by its price at home.
-    fn routed(&self, model: &str) -> Option<Price> {
+    /// The price of a model at OpenRouter, by its price at its own provider.
+    fn openrouter_price(&self, model: &str) -> Option<Price> {
         let (model, way) = model.split_once(':').map_or((model, ""), |(model, way)| (model, way));
         match way {
             "free" => return Some(Price::FREE),
@@ -164,7 +165,7 @@ impl Prices {
     fn at(&self, provider: &str, model: &str) -> Option<Price> {
         let models = self.providers.get(provider)?;
         let exact = models.get(model);
-        exact.or_else(|| models.get(undated(model)?)).copied()
+        exact.or_else(|| models.get(without_date(model)?)).copied()
     }
 }
 
@@ -180,7 +181,7 @@ fn price_of(value: &DeValue<'_>) -> std::result::Result<Price, String> {
             _ => return Err(format!("has a {name} that is no number")),
         };
         let number: f64 = text.parse().map_err(|_| format!("has a {name} that is no number"))?;
-        if !(0.0..=MOST_MONEY).contains(&number) {
+        if !(0.0..=MAX_PRICE).contains(&number) {
             return Err(format!("has a {name} that is no amount of money"));
         }
         if !matches!(name, "input" | "output" | "cache_read" | "cache_write") {
@@ -195,16 +196,16 @@ fn price_of(value: &DeValue<'_>) -> std::result::Result<Price, String> {
     Ok(Price { input, output, cache_read: part("cache_read"), cache_write: part("cache_write") })
 }
 
-/// The provider whose prices hold.
-fn home(provider: &str) -> &str {
+/// The provider whose prices apply.
+fn price_provider(provider: &str) -> &str {
     match provider {
         "openai-chat" | "openai-responses" => "openai",
         other => other,
     }
 }
 
-/// A name without the date at its end, if it has one: `-20250929`, `-2024-11-20`, `-0613`, `-latest`.
-fn undated(name: &str) -> Option<&str> {
+/// The name without the date at its end, if it has one: `-20250929`, `-2024-11-20`, `-0613`, `-latest`.
+fn without_date(name: &str) -> Option<&str> {
     if let Some(stem) = name.strip_suffix("-latest") {
         return Some(stem);
     }
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn x01_tables_are_laid_over_each_other() {
         let mut prices = Prices::built_in();
-        prices.lay(
+        prices.overlay(
             Prices::parse("[openai-chat]\n\"gpt-4o\" = {input=1, output=2}\n[own]\nm = {input=0.5, output=1.5}")
                 .unwrap(),
         );

@@ -1,9 +1,9 @@
-//! How large the windows of models are, by the beginnings of their names.
+//! Context windows of models, by prefixes of their names.
 //!
 //! A table, so that a new model is a new line. Where a provider takes fewer tokens of input than its window has, that
-//! number stands here. Of two beginnings that fit, the longer one counts.
+//! number stands here. Of two matching prefixes the longer one counts.
 
-/// The beginning of a model's name, and the tokens of its window.
+/// Prefixes of models' names, and the tokens of their windows.
 pub const WINDOWS: &[(&str, usize)] = &[
     // Anthropic: a million from the generation of 4.6 on (Haiku apart).
     ("claude-", 200_000),
@@ -68,7 +68,7 @@ pub const WINDOWS: &[(&str, usize)] = &[
     ("command-a", 262_144),
 ];
 
-/// What a window of a model that is not known is taken for.
+/// The window that is assumed for an unknown model.
 pub const UNKNOWN_WINDOW: usize = 32_768;
 
 /// The tokens of a model's window, by its name with or without what stands before it (`openai:`,

@@ -1,8 +1,9 @@
 //! Whether passages hold an answer: one rule, for an index, for what was gathered and for a list of sources.
 //!
 //! Support is the share of the question, each word weighted by its rarity among all passages, that one of the best
-//! passages holds; less where that are fewer than three words with a meaning of their own. Names weigh more, and
-//! words that only shape a question less. The constants and [`ANSWERABLE`] were measured, see `docs/retrieval.md`.
+//! passages holds; less where that are fewer than three words with a meaning of their own. Names weigh more, and words
+//! that only shape a question less. The constants and [`ANSWERABLE`] were measured, see
+//! `docs/measurements/retrieval.md`.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
-//! What happened, for who has to answer for it: typed events in a table that only grows.
+//! The audit: typed events of what happened, in a table that only grows.
 //!
-//! An event says when, in which session and turn, for whom, and of which type; its details are JSON without secrets.
-//! The table itself refuses to change or drop a row. What is erased leaves the details, and the names of sessions and
-//! users: that something happened, when and of which type stays.
+//! An event holds its time, session, turn, user and type; its details are JSON without secrets. The table itself
+//! refuses to change or drop a row. Erasing leaves the time and the type, and takes the details and the names of
+//! sessions and users.
 
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
@@ -32,15 +32,15 @@ CREATE TRIGGER audit_is_not_dropped BEFORE DELETE ON audit BEGIN SELECT RAISE(AB
 /// The trigger that keeps rows as they are.
 const UNCHANGED: &str = "CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit \
                          BEGIN SELECT RAISE(ABORT, 'the audit only grows'); END";
-/// What stands in the place of details that were erased.
+/// The details of an event that were erased.
 const ERASED: &str = "{\"erased\":true}";
 
-/// No details are longer, in bytes.
-const MOST_DETAIL: usize = 4_096;
-/// No answer holds more events.
-const MOST_EVENTS: usize = 100_000;
+/// The length of the longest details, in bytes.
+const MAX_DETAIL: usize = 4_096;
+/// Events of one answer at most.
+const MAX_EVENTS: usize = 100_000;
 
-/// The types of events, and what each says.
+/// The types of events, with a description of each.
 pub const TYPES: [(&str, &str); 45] = [
     ("run_finished", "a run has ended: why, tokens, cost, seconds, tools"),
     ("run_failed", "a run has ended with an error: its code"),
@@ -89,26 +89,26 @@ pub const TYPES: [(&str, &str); 45] = [
     ("other", "an event whose type has no legal name: its details hold it"),
 ];
 
-/// Whether a type may have this name. Types that are not listed are kept too: who tells of something new is not lost.
+/// Returns whether a type may have this name. Types that are not listed are kept too, so that no news is lost.
 fn is_legal(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-/// An event to keep.
+/// An event to record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: f64,
-    /// One of [`TYPES`].
+    /// The type, one of [`TYPES`].
     #[serde(rename = "type")]
     pub kind: String,
     /// Details as JSON text.
     pub detail: String,
 }
 
-/// Whose events they are.
+/// The session, run and user of an event.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Whose<'a> {
+pub struct EventScope<'a> {
     /// The session.
     pub session: &'a str,
     /// The run.
@@ -117,12 +117,12 @@ pub struct Whose<'a> {
     pub user: Option<&'a str>,
 }
 
-/// An event that was kept.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Kept {
-    /// Its number; later ones have larger ones.
+pub struct RecordedEvent {
+    /// The number; later events have larger ones.
     pub id: i64,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: f64,
     /// The session.
     pub session: String,
@@ -130,41 +130,41 @@ pub struct Kept {
     pub turn: Option<String>,
     /// The user.
     pub user: Option<String>,
-    /// One of [`TYPES`].
+    /// The type, one of [`TYPES`].
     #[serde(rename = "type")]
     pub kind: String,
     /// Details as JSON text.
     pub detail: String,
 }
 
-/// Which events are wanted.
+/// A filter of events.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Wanted {
-    /// Of this session alone.
+pub struct EventFilter {
+    /// Events of this session alone.
     pub session: Option<String>,
-    /// Of this run alone.
+    /// Events of this run alone.
     pub turn: Option<String>,
-    /// Of this user alone.
+    /// Events of this user alone.
     pub user: Option<String>,
-    /// Of this type alone.
+    /// Events of this type alone.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Not from before then.
+    /// Events from this time on.
     pub since: Option<f64>,
-    /// Not from after then.
+    /// Events up to this time.
     pub until: Option<f64>,
-    /// Only those with a larger number.
+    /// Events with a larger number.
     pub after: Option<i64>,
-    /// The newest so many; all, if not given.
+    /// The number of events, the newest ones; all, if not given.
     pub limit: Option<usize>,
 }
 
-/// Keeps an event. What is too long is left out, and said to be.
-pub(super) fn write(connection: &Connection, whose: &Whose<'_>, event: &Event) -> rusqlite::Result<()> {
+/// Records an event. Details that are too long are left out, with a note that says so.
+pub(super) fn write(connection: &Connection, whose: &EventScope<'_>, event: &Event) -> rusqlite::Result<()> {
     let kind = Some(event.kind.as_str()).filter(|kind| is_legal(kind));
     let mut detail = redact_json(&event.detail);
-    if detail.len() > MOST_DETAIL {
+    if detail.len() > MAX_DETAIL {
         detail = format!("{{\"left_out\":{}}}", detail.len());
     }
     if kind.is_none() {
@@ -177,11 +177,11 @@ pub(super) fn write(connection: &Connection, whose: &Whose<'_>, event: &Event) -
     Ok(())
 }
 
-/// The events that are wanted, oldest first.
-pub(super) fn read(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<Kept>> {
-    let limit = i64::try_from(wanted.limit.unwrap_or(MOST_EVENTS).min(MOST_EVENTS)).unwrap_or(i64::MAX);
+/// The events that match a filter, oldest first.
+pub(super) fn read(connection: &Connection, wanted: &EventFilter) -> rusqlite::Result<Vec<RecordedEvent>> {
+    let limit = i64::try_from(wanted.limit.unwrap_or(MAX_EVENTS).min(MAX_EVENTS)).unwrap_or(i64::MAX);
     let kept = |row: &Row<'_>| {
-        Ok(Kept {
+        Ok(RecordedEvent {
             id: row.get(0)?,
             at: row.get(1)?,
             session: row.get(2)?,
@@ -197,28 +197,28 @@ pub(super) fn read(connection: &Connection, wanted: &Wanted) -> rusqlite::Result
          AND (?4 IS NULL OR type = ?4) AND (?5 IS NULL OR at >= ?5) AND (?6 IS NULL OR at <= ?6) \
          AND (?7 IS NULL OR id > ?7) ORDER BY id DESC LIMIT ?8",
     )?;
-    let Wanted { session, turn, user, kind, since, until, after, .. } = wanted;
+    let EventFilter { session, turn, user, kind, since, until, after, .. } = wanted;
     let rows = statement.query_map((session, turn, user, kind, since, until, after, limit), kept)?;
     let mut all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     all.reverse();
     Ok(all)
 }
 
-/// Takes what was erased out of details, and out of the names of sessions.
+/// Removes erased words from details, and from the names of sessions.
 pub(super) fn erase_words(connection: &Connection, traces: &Traces) -> rusqlite::Result<()> {
-    let told: Vec<i64> = {
+    let ids: Vec<i64> = {
         let mut statement = connection.prepare_cached("SELECT id, detail FROM audit")?;
         let mut rows = statement.query([])?;
-        let mut told = Vec::new();
+        let mut ids = Vec::new();
         while let Some(row) = rows.next()? {
             if traces.are_named_in(row.get_ref(1)?.as_str()?) {
-                told.push(row.get(0)?);
+                ids.push(row.get(0)?);
             }
         }
-        told
+        ids
     };
     changing(connection, || {
-        for id in told {
+        for id in ids {
             connection.prepare_cached("UPDATE audit SET detail = ?2 WHERE id = ?1")?.execute((id, ERASED))?;
         }
         for session in &traces.sessions {
@@ -235,7 +235,8 @@ pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<V
     statement.query_map([user], |row| row.get(0))?.collect()
 }
 
-/// Takes a user out of the audit: the name, the runs, the sessions and all details. Gives how many records there were.
+/// Removes a user from the audit: the name, the runs, the sessions and all details. Returns the number of events
+/// changed.
 pub(super) fn erase_user(connection: &Connection, user: &str, traces: &Traces) -> rusqlite::Result<usize> {
     let blank = "session = '', turn = NULL, user = NULL, detail = ?2";
     changing(connection, || {
@@ -249,7 +250,7 @@ pub(super) fn erase_user(connection: &Connection, user: &str, traces: &Traces) -
     })
 }
 
-/// Changes rows of the audit, as part of a transaction: erasing alone may.
+/// Changes rows of the audit, as part of a transaction: only erasing may.
 fn changing<T>(connection: &Connection, change: impl FnOnce() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     connection.execute_batch("DROP TRIGGER IF EXISTS audit_is_not_changed")?;
     let changed = change()?;

@@ -6,7 +6,7 @@
 
 use rusqlite::Connection;
 
-use super::open::trouble;
+use super::open::store_error;
 use loopwright_base::error::{Error, Result};
 
 /// Writes a file anew without what was deleted before, and empties its log.
@@ -24,11 +24,11 @@ pub(super) fn compact(connection: &Connection, name: &str) -> Result<()> {
     match written() {
         Ok(true) => Ok(()),
         Ok(false) => Err(unfinished(name, "another connection still reads what the file was before")),
-        Err(error) => Err(unfinished(name, &trouble(&error, name).message)),
+        Err(error) => Err(unfinished(name, &store_error(&error, name).message)),
     }
 }
 
-/// What was erased is out of the tables, but not yet out of the bytes.
+/// The error of words that are out of the tables, but not yet out of the bytes.
 fn unfinished(name: &str, why: &str) -> Error {
     let message = format!(
         "what was erased is gone from the tables of {name}, but copies may stand in the free pages of the file and in \

@@ -1,4 +1,4 @@
-//! What outlives a process, in one SQLite file for each project: memory, and whatever else has to be kept.
+//! Storage beyond a process, in one SQLite file for each project: memory, journals, work and the audit.
 //!
 //! A room of the file brings its tables as numbered migrations and leaves opening, waiting and the naming of troubles
 //! to [`open`]. A file that is damaged, foreign or newer than this program is refused with a typed error and is never

@@ -1,8 +1,9 @@
-//! Opening the file that everything is kept in, whoever else has it open.
+//! Opening of the store's file, whoever else has it open.
 //!
 //! A file is ours if it is empty or carries our application id; each room's tables are brought up to date by migrations
-//! that run once, in one transaction. Who only reads finds a room that the file does not have yet empty. Troubles are typed: `not_a_store`, `foreign_store`, `damaged_store`,
-//! `newer_store`, `read_only_store`, `store_full`, `store_busy`, `store_unavailable`. No file is ever overwritten.
+//! that run once, in one transaction. Who only reads finds a room that the file does not have yet empty. Troubles are
+//! typed: `not_a_store`, `foreign_store`, `damaged_store`, `newer_store`, `read_only_store`, `store_full`,
+//! `store_busy`, `store_unavailable`. No file is ever overwritten.
 
 use std::{
     fs::File,
@@ -15,41 +16,41 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, ffi};
 
 use loopwright_base::error::{Error, Result};
 
-/// What marks a file as ours: `LpWr`.
+/// The application id that marks a file as ours: `LpWr`.
 const APPLICATION_ID: i32 = 0x4C70_5772;
-/// How a file of SQLite begins.
+/// The first bytes of a file of SQLite.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// How long a writer waits for another one, unless told otherwise.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The time that a writer waits for another one, by default.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The tables of one room of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// The room's name, which its version stands under.
+    /// The room's name, under which its version is stored.
     pub room: &'static str,
-    /// What brings the tables from each version to the next: the first makes them. Only ever append.
+    /// Migrations from each version to the next: the first makes the tables. Only ever append.
     pub migrations: &'static [&'static str],
-    /// The oldest version that whoever only reads can do with.
+    /// The oldest version that a reader accepts.
     pub reads_from: usize,
 }
 
-/// How to open a file.
+/// Options of opening a file.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it is.
+    /// The place of the file.
     pub path: Place,
-    /// Whether nothing may be written.
+    /// Nothing may be written.
     pub read_only: bool,
-    /// How long to wait for another writer.
+    /// The time to wait for another writer.
     pub patience: Duration,
 }
 
-/// Where a store is.
+/// The place of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a file.
     File(PathBuf),
-    /// In this process, gone with it.
+    /// In the memory of this process, gone with it.
     Nowhere,
 }
 
@@ -58,12 +59,12 @@ impl Options {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let path = if path.as_os_str() == ":memory:" { Place::Nowhere } else { Place::File(path) };
-        Self { path, read_only: false, patience: PATIENCE }
+        Self { path, read_only: false, patience: DEFAULT_PATIENCE }
     }
 }
 
 impl Place {
-    /// For messages.
+    /// The name of the place, for messages.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -86,11 +87,11 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
     };
-    let mut connection = connection.map_err(|error| unopened(&error, options))?;
+    let mut connection = connection.map_err(|error| open_error(&error, options))?;
     let failed = match prepare(&mut connection, options, tables) {
         Ok(()) => return Ok(connection),
-        Err(Fault::Ours(error)) => return Err(error),
-        Err(Fault::Sqlite(error)) => error,
+        Err(OpenFailure::Ours(error)) => return Err(error),
+        Err(OpenFailure::Sqlite(error)) => error,
     };
     drop(connection);
     if failed.sqlite_error_code() == Some(ErrorCode::NotADatabase)
@@ -98,25 +99,26 @@ pub fn open(options: &Options, tables: &[Tables]) -> Result<Connection> {
     {
         check_head(path)?;
     }
-    Err(unopened(&failed, options))
+    Err(open_error(&failed, options))
 }
 
-/// Why a file can't be opened: SQLite does not tell a place that may not be written to from one that is not there.
-fn unopened(error: &rusqlite::Error, options: &Options) -> Error {
+/// The error of a file that can't be opened: SQLite does not tell a place that may not be written to from one that is
+/// not there.
+fn open_error(error: &rusqlite::Error, options: &Options) -> Error {
     let name = options.path.name();
     if let Place::File(path) = &options.path
         && !options.read_only
         && matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure))
-        && may_not_write_beside(path)
+        && folder_is_read_only(path)
     {
         return read_only(&name, error);
     }
-    trouble(error, &name)
+    store_error(error, &name)
 }
 
-/// Whether the folder of a file takes no new files. The file itself is left alone: closing it would end the locks that
-/// others of this process have on it.
-fn may_not_write_beside(path: &Path) -> bool {
+/// Returns whether the folder of a file takes no new files. The file itself is left alone: closing it would end the
+/// locks that others of this process have on it.
+fn folder_is_read_only(path: &Path) -> bool {
     let mut name = path.as_os_str().to_owned();
     name.push(format!("-may-{}", std::process::id()));
     let probe = PathBuf::from(name);
@@ -136,13 +138,13 @@ fn read_only(name: &str, error: &dyn std::fmt::Display) -> Error {
         .hint("check who may write the file and its folder; nothing was changed")
 }
 
-/// What opening can stumble over.
-enum Fault {
+/// A failure of opening.
+enum OpenFailure {
     Sqlite(rusqlite::Error),
     Ours(Error),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for OpenFailure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
@@ -172,7 +174,7 @@ fn check_head(path: &Path) -> Result<()> {
         .hint("it was left as it is; give another path, or put it away"))
 }
 
-fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) -> Result<(), Fault> {
+fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) -> Result<(), OpenFailure> {
     let name = options.path.name();
     connection.busy_timeout(options.patience)?;
     // What other programs may have put into a file of theirs runs nothing here.
@@ -187,7 +189,7 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
         (id, objects)
     };
     if id != APPLICATION_ID && objects > 0 {
-        return Err(Fault::Ours(
+        return Err(OpenFailure::Ours(
             Error::usage("foreign_store", format!("{name} is a database of another program"))
                 .hint("it was left as it is; give another path"),
         ));
@@ -200,7 +202,7 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
             match version {
                 0 => unmade.push(*table),
                 found if found < table.reads_from => {
-                    return Err(Fault::Ours(
+                    return Err(OpenFailure::Ours(
                         Error::usage("read_only_store", format!("{name} was written by an older version"))
                             .hint("open it once for writing, which brings it up to date"),
                     ));
@@ -208,7 +210,7 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
                 _ => {}
             }
         }
-        return Ok(stand_in(connection, &unmade)?);
+        return Ok(make_empty_rooms(connection, &unmade)?);
     }
     // Versions first: a file of a newer program is not even given another journal mode.
     if objects > 0 {
@@ -237,12 +239,12 @@ fn prepare(connection: &mut Connection, options: &Options, tables: &[Tables]) ->
     migrate(connection, &name, tables)
 }
 
-/// Whether rooms stand in for some that the file of a connection did not have.
+/// Returns whether rooms that the file of a connection did not have are replaced by empty ones.
 pub fn lacks_rooms(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) > 0 FROM pragma_database_list WHERE name = 'unmade'", [], |row| row.get(0))
 }
 
-/// Looks whether somebody has made the rooms since; whether they are there now.
+/// Looks whether another process has made the rooms since; returns whether they are there now.
 pub fn look_again(connection: &Connection, tables: &[Tables]) -> rusqlite::Result<bool> {
     for table in tables {
         if version_of(connection, table)? < table.migrations.len() {
@@ -254,9 +256,9 @@ pub fn look_again(connection: &Connection, tables: &[Tables]) -> rusqlite::Resul
     Ok(true)
 }
 
-/// Empty tables for rooms that a file does not have, beside those it has: whoever reads finds nothing there, until
-/// somebody makes the rooms and [`look_again`] finds them.
-fn stand_in(connection: &mut Connection, rooms: &[Tables]) -> Result<(), rusqlite::Error> {
+/// Makes empty tables for rooms that a file does not have, beside those it has: readers find nothing there, until
+/// another process makes the rooms and [`look_again`] finds them.
+fn make_empty_rooms(connection: &mut Connection, rooms: &[Tables]) -> Result<(), rusqlite::Error> {
     if rooms.is_empty() {
         return Ok(());
     }
@@ -288,23 +290,23 @@ fn version_of(connection: &Connection, tables: &Tables) -> Result<usize, rusqlit
     }
 }
 
-fn check_version(connection: &Connection, name: &str, tables: &Tables, version: usize) -> Result<(), Fault> {
+fn check_version(connection: &Connection, name: &str, tables: &Tables, version: usize) -> Result<(), OpenFailure> {
     if version <= tables.migrations.len() {
         return Ok(());
     }
     // What stands in the place of a version in a file that is damaged is none.
     if let Some(error) = damage_of(connection, name) {
-        return Err(Fault::Ours(error));
+        return Err(OpenFailure::Ours(error));
     }
     let message = format!(
         "{name} was written by a newer version: its {} is of version {version}, this program knows {}",
         tables.room,
         tables.migrations.len()
     );
-    Err(Fault::Ours(Error::usage("newer_store", message).hint("it was left as it is; upgrade loopwright")))
+    Err(OpenFailure::Ours(Error::usage("newer_store", message).hint("it was left as it is; upgrade loopwright")))
 }
 
-fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result<(), Fault> {
+fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result<(), OpenFailure> {
     let behind = |connection: &Connection| -> Result<bool, rusqlite::Error> {
         for table in tables {
             if version_of(connection, table)? < table.migrations.len() {
@@ -326,7 +328,7 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
         let version = version_of(&transaction, table)?;
         check_version(&transaction, name, table, version)?;
         for migration in table.migrations.iter().skip(version) {
-            transaction.execute_batch(migration).map_err(|error| unmigrated(error, name))?;
+            transaction.execute_batch(migration).map_err(|error| migration_failure(error, name))?;
         }
         transaction.execute(
             "INSERT INTO loopwright_rooms VALUES (?1, ?2) ON CONFLICT (room) DO UPDATE SET version = excluded.version",
@@ -337,22 +339,22 @@ fn migrate(connection: &mut Connection, name: &str, tables: &[Tables]) -> Result
     Ok(())
 }
 
-/// A migration that does not fit what is there: tables that its version does not know of come from damage; all else that
-/// is wrong with its words is our fault.
-fn unmigrated(error: rusqlite::Error, name: &str) -> Fault {
-    let told = match &error {
+/// The failure of a migration: tables that its version does not know of come from damage; any other error of its
+/// statements is our fault.
+fn migration_failure(error: rusqlite::Error, name: &str) -> OpenFailure {
+    let text = match &error {
         rusqlite::Error::SqlInputError { msg, .. } => Some(msg),
         rusqlite::Error::SqliteFailure(failure, told) if failure.code == ErrorCode::Unknown => told.as_ref(),
         _ => None,
     };
-    if told.is_some_and(|told| !told.contains("already exists")) {
-        return Fault::Ours(Error::internal("store_failed", format!("{name}: {error}")));
+    if text.is_some_and(|told| !told.contains("already exists")) {
+        return OpenFailure::Ours(Error::internal("store_failed", format!("{name}: {error}")));
     }
-    Fault::Sqlite(error)
+    OpenFailure::Sqlite(error)
 }
 
-/// An error of SQLite in `name` as one of ours.
-pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
+/// Maps an error of SQLite in the store `name` to a typed one.
+pub fn store_error(error: &rusqlite::Error, name: &str) -> Error {
     // All statements are ours, and fit the tables that were made.
     let misfit = |message: &str| damaged(name, &format!("its tables are not as they were made: {message}"));
     let rusqlite::Error::SqliteFailure(failure, told) = error else {
@@ -401,16 +403,16 @@ pub fn trouble(error: &rusqlite::Error, name: &str) -> Error {
     }
 }
 
-/// What is wrong with how a file is laid out, if anything is. Reads all of it.
+/// The damage of a file's layout, if there is any. Reads all of it.
 pub fn damage_of(connection: &Connection, name: &str) -> Option<Error> {
     match connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
         Ok(found) if found == "ok" => None,
         Ok(found) => Some(damaged(name, &found)),
-        Err(error) => Some(trouble(&error, name)),
+        Err(error) => Some(store_error(&error, name)),
     }
 }
 
-/// A store is not as it was written.
+/// The error of a store that is not as it was written.
 fn damaged(name: &str, what: &str) -> Error {
     Error::usage("damaged_store", format!("{name} is damaged: {what}"))
         .hint("it was left as it is; bring back a copy, or save what can be read with the sqlite3 shell's .recover")
@@ -492,7 +494,7 @@ mod tests {
         kept("UPDATE a SET y = 'x'").unwrap();
         other.execute_batch("ALTER TABLE a RENAME COLUMN y TO z").unwrap();
         for sql in ["UPDATE a SET y = 'x'", "DELETE FROM a WHERE y = 'z'", "DELETE FROM b"] {
-            let error = trouble(&kept(sql).unwrap_err(), "s.db");
+            let error = store_error(&kept(sql).unwrap_err(), "s.db");
             assert_eq!((error.code.as_ref(), error.hint.is_some()), ("damaged_store", true), "{sql}: {error}");
         }
     }
@@ -559,7 +561,7 @@ mod tests {
         let error = connection
             .execute("WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 9999) INSERT INTO b SELECT x FROM n", [])
             .unwrap_err();
-        let error = trouble(&error, "s.db");
+        let error = store_error(&error, "s.db");
         assert_eq!(error.code, "store_full");
         assert!(error.hint.is_some());
         let rows: i64 = connection.query_row("SELECT count(*) FROM b", [], |row| row.get(0)).unwrap();

@@ -1,7 +1,7 @@
-//! Work that is to be done later: kept in the store before it starts, done once, whoever does it.
+//! The queue of work: stored before it starts, done once, whichever process does it.
 //!
-//! One process at a time holds a piece of work, by a lease. Who holds it no longer can't finish it, so what comes of it
-//! is kept once. The queue is bounded; what fails is tried again a few times, and then stays in sight.
+//! One process at a time holds a piece of work, by a lease. A process that lost its lease can't finish the work, so its
+//! results are stored once. The queue is bounded; failed work is retried a few times, and then stays visible.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use loopwright_guard::sensitivity::redact;
 /// The table of work.
 pub const TABLES: Tables = Tables { room: "work", migrations: &[FIRST, SECOND], reads_from: 2 };
 
-/// `state`: 0 queued, 1 running, 2 done, 3 failed. What is done has no payload any more.
+/// `state`: 0 queued, 1 running, 2 done, 3 failed. Done work has no payload any more.
 const FIRST: &str = "
 CREATE TABLE work (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,7 +33,7 @@ CREATE TABLE work (
 CREATE INDEX work_by_state ON work (state, due_at);
 ";
 
-/// Runs whose turns are to be queued when they end, and where their journals are: should a process die in between,
+/// Runs whose turns are to be queued when they end, and the places of their journals: should a process die in between,
 /// another one finds there what is missing.
 const SECOND: &str = "
 CREATE TABLE work_turns (
@@ -45,78 +45,78 @@ CREATE TABLE work_turns (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// So much may wait; more is not taken.
-pub const MOST_QUEUED: usize = 1_000;
-/// So much that is done, and that failed, is kept in sight.
-const MOST_ENDED: i64 = 200;
-/// So often it is tried.
-pub const MOST_ATTEMPTS: u32 = 3;
-/// Seconds until the second, third, … try.
+/// Pieces of work that may wait; more are refused.
+pub const MAX_QUEUED: usize = 1_000;
+/// Pieces of done work, and of failed work, that stay visible.
+const MAX_ENDED: i64 = 200;
+/// Attempts at a piece of work.
+pub const MAX_ATTEMPTS: u32 = 3;
+/// Seconds until the second, third, … attempt.
 const PAUSES: [f64; 2] = [1.0, 5.0];
 
-/// Where a piece of work stands.
+/// The state of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It waits.
+pub enum WorkState {
+    /// The work waits.
     Queued,
-    /// A process is at it.
+    /// A process does the work.
     Running,
-    /// It is done.
+    /// The work is done.
     Done,
-    /// It was tried often enough.
+    /// The work failed too often.
     Failed,
 }
 
-impl State {
+impl WorkState {
     const ALL: [Self; 4] = [Self::Queued, Self::Running, Self::Done, Self::Failed];
 }
 
-/// A piece of work, for who looks.
+/// A piece of work in a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Item {
-    /// Its number.
+pub struct WorkItem {
+    /// The number.
     pub id: i64,
-    /// What sort of work.
+    /// The kind of work.
     pub kind: String,
-    /// What it is about: a run.
+    /// The subject: a run.
     pub name: String,
-    /// Where it stands.
-    pub state: State,
-    /// When it was queued, in seconds since 1970.
+    /// The state.
+    pub state: WorkState,
+    /// The time at which it was queued, in seconds since 1970.
     pub queued_at: f64,
-    /// Not before then is it tried.
+    /// The time before which it is not tried.
     pub due_at: f64,
-    /// When it was last begun.
+    /// The time at which it was last begun.
     pub started_at: Option<f64>,
-    /// When it was done, or failed.
+    /// The time at which it was done, or failed.
     pub ended_at: Option<f64>,
-    /// How often it was begun.
+    /// The number of attempts.
     pub attempts: u32,
-    /// What went wrong last.
+    /// The error of the last attempt.
     pub error: Option<String>,
-    /// Whether it is this process that is at it.
+    /// This process does the work.
     pub own: bool,
 }
 
-/// A piece of work, for who does it.
+/// A piece of work that was claimed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its number.
+    /// The number.
     pub id: i64,
-    /// What sort of work.
+    /// The kind of work.
     pub kind: String,
-    /// What it is about.
+    /// The subject.
     pub name: String,
-    /// All it needs.
+    /// The data that the work needs.
     pub payload: String,
-    /// Which try this is, from 1.
+    /// The number of this attempt, from 1.
     pub attempts: u32,
-    /// Another process had begun it.
+    /// Another process had begun the work.
     pub resumed: bool,
 }
 
-/// This process, in a form that says whether it still lives: boot and namespace, number, start.
+/// The name of this process, in a form that says whether it still lives: boot and namespace, number, start.
 pub(super) fn owner() -> String {
     let pid = std::process::id();
     format!("{} {pid} {}", host(), started(pid).unwrap_or_default())
@@ -128,7 +128,7 @@ fn host() -> String {
     format!("{}/{}", boot.trim(), space.display()).replace(' ', "_")
 }
 
-/// When a process began, in ticks of its machine.
+/// The time at which a process began, in ticks of its machine.
 fn started(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of a program may hold anything, but its last bracket closes it.
@@ -136,7 +136,7 @@ fn started(pid: u32) -> Option<String> {
     rest.split_whitespace().nth(19).map(str::to_owned)
 }
 
-/// Whether the process of that name is surely gone: of others than this machine's nobody can say.
+/// Returns whether the process of that name is surely gone; of processes of other machines nobody can say.
 fn is_gone(owner: &str) -> bool {
     let mut parts = owner.split(' ');
     let (Some(place), Some(pid), Some(start)) = (parts.next(), parts.next(), parts.next()) else { return false };
@@ -147,10 +147,10 @@ fn is_gone(owner: &str) -> bool {
     started(pid).is_none_or(|now| now != start)
 }
 
-/// What became of work that was to be queued.
+/// The result of queueing work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It waits under this number, or did already.
+pub enum Enqueued {
+    /// The work waits under this number, or did already.
     Queued(i64),
     /// The queue is full.
     Full,
@@ -163,44 +163,44 @@ pub(super) fn queue(
     name: &str,
     payload: &str,
     now: f64,
-) -> rusqlite::Result<Taken> {
+) -> rusqlite::Result<Enqueued> {
     let known = connection
         .prepare_cached("SELECT id FROM work WHERE kind = ?1 AND name = ?2")?
         .query_row((kind, name), |row| row.get(0))
         .optional()?;
     if let Some(id) = known {
-        return Ok(Taken::Queued(id));
+        return Ok(Enqueued::Queued(id));
     }
     let open: usize = connection
         .prepare_cached("SELECT count(*) FROM work WHERE state IN (0, 1)")?
         .query_row([], |row| row.get(0))?;
-    if open >= MOST_QUEUED {
-        return Ok(Taken::Full);
+    if open >= MAX_QUEUED {
+        return Ok(Enqueued::Full);
     }
     connection
         .prepare_cached("INSERT INTO work (kind, name, payload, queued_at, due_at) VALUES (?1, ?2, ?3, ?4, ?4)")?
         .execute((kind, name, payload, now))?;
-    Ok(Taken::Queued(connection.last_insert_rowid()))
+    Ok(Enqueued::Queued(connection.last_insert_rowid()))
 }
 
-/// A run that nobody is at any more, and whose turn was not queued.
+/// A run that no process writes any more, and whose turn was not queued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lost {
-    /// Its name.
+pub struct LostRun {
+    /// The run's name.
     pub run: String,
-    /// Where its journal is.
+    /// The place of the run's journal.
     pub journal: String,
-    /// What whoever began it noted down.
+    /// Notes of the process that began the run.
     pub about: String,
-    /// Who that was.
+    /// The name of that process.
     pub owner: String,
 }
 
-/// Seconds after which a run that broke off and that nobody took up again is forgotten here.
-const FORGOTTEN: f64 = 30.0 * 86_400.0;
+/// Seconds after which a lost run that no process resumed is forgotten.
+const LOST_RUN_AGE: f64 = 30.0 * 86_400.0;
 
-/// Notes down that a run begins, in place of another one if that was an attempt at the same.
-pub(super) fn expect(
+/// Records that a run begins, in place of another one if that was an attempt at the same.
+pub(super) fn record_run(
     connection: &Connection,
     (run, instead): (&str, Option<&str>),
     journal: &str,
@@ -208,7 +208,7 @@ pub(super) fn expect(
     now: f64,
 ) -> rusqlite::Result<()> {
     if let Some(instead) = instead {
-        settled(connection, instead, None)?;
+        settle(connection, instead, None)?;
     }
     connection
         .prepare_cached(
@@ -218,19 +218,20 @@ pub(super) fn expect(
     Ok(())
 }
 
-/// The turn of a run is queued, or there is none: whether it was still missing. With `owner`, only if it is that one's.
-pub(super) fn settled(connection: &Connection, run: &str, owner: Option<&str>) -> rusqlite::Result<bool> {
+/// Removes the record of a run whose turn is queued, or needs no work; returns whether there was one. With `owner`,
+/// only if it is that process's.
+pub(super) fn settle(connection: &Connection, run: &str, owner: Option<&str>) -> rusqlite::Result<bool> {
     let mut delete =
         connection.prepare_cached("DELETE FROM work_turns WHERE run = ?1 AND (?2 IS NULL OR owner = ?2)")?;
     Ok(delete.execute((run, owner))? > 0)
 }
 
 /// The runs of processes that are gone whose turns are missing, oldest first.
-pub(super) fn lost(connection: &Connection, now: f64) -> rusqlite::Result<Vec<Lost>> {
+pub(super) fn lost_runs(connection: &Connection, now: f64) -> rusqlite::Result<Vec<LostRun>> {
     let mut select = connection
         .prepare_cached("SELECT run, journal, about, owner FROM work_turns WHERE begun_at > ?1 ORDER BY begun_at")?;
-    let rows = select.query_map([now - FORGOTTEN], |row| {
-        Ok(Lost { run: row.get(0)?, journal: row.get(1)?, about: row.get(2)?, owner: row.get(3)? })
+    let rows = select.query_map([now - LOST_RUN_AGE], |row| {
+        Ok(LostRun { run: row.get(0)?, journal: row.get(1)?, about: row.get(2)?, owner: row.get(3)? })
     })?;
     let mut found = Vec::new();
     for row in rows {
@@ -243,12 +244,12 @@ pub(super) fn lost(connection: &Connection, now: f64) -> rusqlite::Result<Vec<Lo
 }
 
 /// Forgets runs that broke off long ago.
-pub(super) fn let_go(connection: &Connection, now: f64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM work_turns WHERE begun_at <= ?1")?.execute([now - FORGOTTEN])?;
+pub(super) fn forget_old_runs(connection: &Connection, now: f64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM work_turns WHERE begun_at <= ?1")?.execute([now - LOST_RUN_AGE])?;
     Ok(())
 }
 
-/// Takes the next piece of work that is due, or that nobody is at any more, for so many seconds.
+/// Claims the next piece of work that is due, or whose lease has ended, for so many seconds.
 pub(super) fn claim(connection: &Connection, seconds: f64, now: f64) -> rusqlite::Result<Option<Job>> {
     let mut candidates = connection.prepare_cached(
         "SELECT id, kind, name, payload, attempts, state, owner, lease FROM work \
@@ -269,7 +270,7 @@ pub(super) fn claim(connection: &Connection, seconds: f64, now: f64) -> rusqlite
         let attempts: u32 = row.get::<_, u32>(4)?.saturating_add(1);
         let payload: Option<String> = row.get(3)?;
         // One that was begun and not ended too often takes processes down with it.
-        if running && attempts > MOST_ATTEMPTS + 2 {
+        if running && attempts > MAX_ATTEMPTS + 2 {
             connection
                 .prepare_cached("UPDATE work SET state = 3, ended_at = ?2, error = ?3, owner = NULL WHERE id = ?1")?
                 .execute((id, now, "every process that began it came to an end"))?;
@@ -293,7 +294,7 @@ pub(super) fn claim(connection: &Connection, seconds: f64, now: f64) -> rusqlite
 }
 
 /// Marks work as done, if this process still holds it.
-pub(super) fn done(connection: &Connection, id: i64, attempt: u32, now: f64) -> rusqlite::Result<bool> {
+pub(super) fn mark_done(connection: &Connection, id: i64, attempt: u32, now: f64) -> rusqlite::Result<bool> {
     let changed = connection
         .prepare_cached(
             "UPDATE work SET state = 2, ended_at = ?2, payload = NULL, owner = NULL, lease = NULL, error = NULL \
@@ -304,15 +305,16 @@ pub(super) fn done(connection: &Connection, id: i64, attempt: u32, now: f64) -> 
     Ok(changed > 0)
 }
 
-/// Work failed: it waits for another try, or stays as failed. Gives where it stands then, if this process held it.
-pub(super) fn failed(
+/// Marks an attempt as failed: the work waits for another one, or stays as failed. Returns the new state, if this
+/// process held it.
+pub(super) fn mark_failed(
     connection: &Connection,
     id: i64,
     attempt: u32,
     error: &str,
     for_good: bool,
     now: f64,
-) -> rusqlite::Result<Option<State>> {
+) -> rusqlite::Result<Option<WorkState>> {
     let held = connection
         .prepare_cached("SELECT 1 FROM work WHERE id = ?1 AND state = 1 AND owner = ?2 AND attempts = ?3")?
         .exists((id, owner(), attempt))?;
@@ -322,37 +324,37 @@ pub(super) fn failed(
     let attempts = attempt;
     let error: String = redact(error).chars().take(2_000).collect();
     let pause = PAUSES.get(attempts.saturating_sub(1) as usize).copied().unwrap_or(5.0);
-    let state = if for_good || attempts >= MOST_ATTEMPTS { State::Failed } else { State::Queued };
+    let state = if for_good || attempts >= MAX_ATTEMPTS { WorkState::Failed } else { WorkState::Queued };
     connection
         .prepare_cached(
             "UPDATE work SET state = ?2, due_at = ?3, ended_at = ?4, error = ?5, owner = NULL, lease = NULL WHERE id = ?1",
         )?
-        .execute((id, state as i64, now + pause, (state == State::Failed).then_some(now), error))?;
+        .execute((id, state as i64, now + pause, (state == WorkState::Failed).then_some(now), error))?;
     prune(connection)?;
     Ok(Some(state))
 }
 
-/// What ended long ago is forgotten.
+/// Removes the oldest ended work.
 fn prune(connection: &Connection) -> rusqlite::Result<()> {
-    for state in [State::Done, State::Failed] {
+    for state in [WorkState::Done, WorkState::Failed] {
         connection
             .prepare_cached(
                 "DELETE FROM work WHERE state = ?1 AND id <= \
                  (SELECT id FROM work WHERE state = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
             )?
-            .execute((state as i64, MOST_ENDED))?;
+            .execute((state as i64, MAX_ENDED))?;
     }
     Ok(())
 }
 
-/// Takes what was erased out of work that waits, is under way or failed: such work is over. Whoever is at it can't end
-/// it any more.
+/// Ends work that holds erased words, whether it waits, runs or failed. The process that does it can't finish it any
+/// more.
 pub(super) fn erase(connection: &Connection, traces: &Traces) -> rusqlite::Result<()> {
-    let mut told = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(
         "SELECT id, kind, name, coalesce(payload, ''), coalesce(error, '') FROM work \
          WHERE payload IS NOT NULL OR error IS NOT NULL",
     )?;
-    let mut rows = told.query([])?;
+    let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, name) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
         let (payload, error) = (row.get_ref(3)?.as_str()?, row.get_ref(4)?.as_str()?);
@@ -374,7 +376,8 @@ pub(super) fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<V
     statement.query_map([user], |row| row.get(0))?.collect()
 }
 
-/// Ends the work of a user, of whatever kind, and forgets that turns of that one were begun. Gives how many there were.
+/// Ends the work of a user, of whatever kind, and forgets that turns of that one were begun. Returns the number of
+/// pieces.
 pub(super) fn erase_user(connection: &Connection, user: &str) -> rusqlite::Result<usize> {
     let mut own = connection
         .prepare_cached("SELECT id FROM work WHERE json_valid(payload) AND json_extract(payload, '$.user') = ?1")?;
@@ -386,7 +389,7 @@ pub(super) fn erase_user(connection: &Connection, user: &str) -> rusqlite::Resul
     Ok(ids.len() + begun)
 }
 
-/// Work whose words were erased is over.
+/// Ends a piece of work whose words were erased.
 fn end_erased(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -398,15 +401,15 @@ fn end_erased(connection: &Connection, id: i64) -> rusqlite::Result<()> {
 }
 
 /// The work that is known, oldest first.
-pub(super) fn list(connection: &Connection, state: Option<State>) -> rusqlite::Result<Vec<Item>> {
+pub(super) fn list(connection: &Connection, state: Option<WorkState>) -> rusqlite::Result<Vec<WorkItem>> {
     let own = owner();
     let item = |row: &Row<'_>| {
-        Ok(Item {
+        Ok(WorkItem {
             own: row.get_ref(10)?.as_str_or_null()? == Some(own.as_str()),
             id: row.get(0)?,
             kind: row.get(1)?,
             name: row.get(2)?,
-            state: State::ALL.get(row.get::<_, usize>(3)?).copied().unwrap_or(State::Failed),
+            state: WorkState::ALL.get(row.get::<_, usize>(3)?).copied().unwrap_or(WorkState::Failed),
             queued_at: row.get(4)?,
             due_at: row.get(5)?,
             started_at: row.get(6)?,
@@ -422,7 +425,7 @@ pub(super) fn list(connection: &Connection, state: Option<State>) -> rusqlite::R
     statement.query_map([state.map(|state| state as i64)], item)?.collect()
 }
 
-/// When the next piece of work is due that this process could do: now, later, or never. Work that others are at counts
+/// The time at which the next piece of work is due for this process: now, later, or never. Work that others do counts
 /// as due when their lease ends.
 pub(super) fn next_due(connection: &Connection, now: f64) -> rusqlite::Result<Option<f64>> {
     let mut rows = connection.prepare_cached("SELECT state, due_at, owner, lease FROM work WHERE state IN (0, 1)")?;
@@ -451,27 +454,27 @@ mod tests {
         connection
     }
 
-    fn state_of(connection: &Connection, id: i64) -> State {
+    fn state_of(connection: &Connection, id: i64) -> WorkState {
         list(connection, None).unwrap().into_iter().find(|item| item.id == id).unwrap().state
     }
 
     #[test]
     fn x18_work_is_taken_by_one_and_ended_once() {
         let connection = empty();
-        let Taken::Queued(id) = queue(&connection, "turn", "a", "{}", 0.0).unwrap() else { panic!("not taken") };
-        assert_eq!(queue(&connection, "turn", "a", "{}", 1.0).unwrap(), Taken::Queued(id), "the same once");
+        let Enqueued::Queued(id) = queue(&connection, "turn", "a", "{}", 0.0).unwrap() else { panic!("not taken") };
+        assert_eq!(queue(&connection, "turn", "a", "{}", 1.0).unwrap(), Enqueued::Queued(id), "the same once");
         let job = claim(&connection, 10.0, 1.0).unwrap().unwrap();
         assert_eq!((job.id, job.attempts, job.resumed), (id, 1, false));
         assert_eq!(claim(&connection, 10.0, 2.0).unwrap(), None, "somebody is at it");
         // The lease runs out: somebody else takes it, and the first one can't end it any more.
         let again = claim(&connection, 10.0, 12.0).unwrap().unwrap();
         assert_eq!((again.attempts, again.resumed), (2, true));
-        assert!(!done(&connection, id, job.attempts, 13.0).unwrap());
-        assert_eq!(failed(&connection, id, job.attempts, "late", false, 13.0).unwrap(), None);
-        assert!(done(&connection, id, again.attempts, 13.0).unwrap());
-        assert!(!done(&connection, id, again.attempts, 14.0).unwrap(), "once");
-        assert_eq!(state_of(&connection, id), State::Done);
-        assert_eq!(queue(&connection, "turn", "a", "{}", 15.0).unwrap(), Taken::Queued(id), "done is done");
+        assert!(!mark_done(&connection, id, job.attempts, 13.0).unwrap());
+        assert_eq!(mark_failed(&connection, id, job.attempts, "late", false, 13.0).unwrap(), None);
+        assert!(mark_done(&connection, id, again.attempts, 13.0).unwrap());
+        assert!(!mark_done(&connection, id, again.attempts, 14.0).unwrap(), "once");
+        assert_eq!(state_of(&connection, id), WorkState::Done);
+        assert_eq!(queue(&connection, "turn", "a", "{}", 15.0).unwrap(), Enqueued::Queued(id), "done is done");
         assert_eq!(next_due(&connection, 15.0).unwrap(), None);
     }
 
@@ -494,40 +497,40 @@ mod tests {
     #[test]
     fn x18_what_fails_is_tried_a_few_times_and_what_kills_is_left() {
         let connection = empty();
-        let Taken::Queued(id) = queue(&connection, "turn", "a", "{}", 0.0).unwrap() else { panic!("not taken") };
+        let Enqueued::Queued(id) = queue(&connection, "turn", "a", "{}", 0.0).unwrap() else { panic!("not taken") };
         let mut now = 0.0;
-        for attempt in 1..=MOST_ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let job = claim(&connection, 10.0, now).unwrap().unwrap();
             assert_eq!(job.attempts, attempt);
-            let state = failed(&connection, id, attempt, "no", false, now).unwrap().unwrap();
-            assert_eq!(state, if attempt == MOST_ATTEMPTS { State::Failed } else { State::Queued });
+            let state = mark_failed(&connection, id, attempt, "no", false, now).unwrap().unwrap();
+            assert_eq!(state, if attempt == MAX_ATTEMPTS { WorkState::Failed } else { WorkState::Queued });
             assert_eq!(claim(&connection, 10.0, now + 0.5).unwrap(), None, "not at once");
             now += 10.0;
         }
         assert_eq!(claim(&connection, 10.0, now).unwrap(), None);
-        assert_eq!(list(&connection, Some(State::Failed)).unwrap()[0].error.as_deref(), Some("no"));
+        assert_eq!(list(&connection, Some(WorkState::Failed)).unwrap()[0].error.as_deref(), Some("no"));
         // Never ended by those who began it.
-        let Taken::Queued(id) = queue(&connection, "turn", "b", "{}", now).unwrap() else { panic!("not taken") };
+        let Enqueued::Queued(id) = queue(&connection, "turn", "b", "{}", now).unwrap() else { panic!("not taken") };
         let mut begun = 0;
         while claim(&connection, 1.0, now).unwrap().is_some() {
             begun += 1;
             now += 2.0;
             assert!(begun < 20);
         }
-        assert_eq!((begun, state_of(&connection, id)), (MOST_ATTEMPTS + 2, State::Failed));
+        assert_eq!((begun, state_of(&connection, id)), (MAX_ATTEMPTS + 2, WorkState::Failed));
     }
 
     #[test]
     fn x18_the_queue_is_bounded_and_so_is_what_it_remembers() {
         let connection = empty();
-        for at in 0..MOST_QUEUED {
-            assert!(matches!(queue(&connection, "turn", &at.to_string(), "{}", 0.0).unwrap(), Taken::Queued(_)));
+        for at in 0..MAX_QUEUED {
+            assert!(matches!(queue(&connection, "turn", &at.to_string(), "{}", 0.0).unwrap(), Enqueued::Queued(_)));
         }
-        assert_eq!(queue(&connection, "turn", "more", "{}", 0.0).unwrap(), Taken::Full);
+        assert_eq!(queue(&connection, "turn", "more", "{}", 0.0).unwrap(), Enqueued::Full);
         while let Some(job) = claim(&connection, 10.0, 1.0).unwrap() {
-            assert!(done(&connection, job.id, job.attempts, 1.0).unwrap());
+            assert!(mark_done(&connection, job.id, job.attempts, 1.0).unwrap());
         }
-        assert_eq!(i64::try_from(list(&connection, None).unwrap().len()), Ok(MOST_ENDED));
+        assert_eq!(i64::try_from(list(&connection, None).unwrap().len()), Ok(MAX_ENDED));
         let kept: i64 =
             connection.query_row("SELECT count(*) FROM work WHERE payload IS NOT NULL", [], |row| row.get(0)).unwrap();
         assert_eq!(kept, 0);

@@ -11,9 +11,9 @@ use std::{
     time::Duration,
 };
 
-use loopwright_base::error::Guilt;
+use loopwright_base::error::Fault;
 use loopwright_store::{
-    memory::{Kind, Memory, Note, Query, RELATIONS, Relation, Rules, Shape, Trust, hashed},
+    memory::{InjectionLimits, Kind, Memory, Note, Query, RELATIONS, Relation, Rules, Trust, hashed},
     open::Options,
 };
 use proptest::prelude::*;
@@ -219,7 +219,7 @@ fn d05_injection_is_fenced_and_says_where_it_comes_from() {
     };
     memory.remember(&note).unwrap();
     memory.remember(&fact(&format!("meeting {}", "long words go on ".repeat(100)))).unwrap();
-    let injection = memory.inject(&Query::new("meeting"), Shape::default()).unwrap();
+    let injection = memory.inject(&Query::new("meeting"), InjectionLimits::default()).unwrap();
     let text = &injection.text;
     assert_eq!(text.matches("</memories>").count(), 1);
     assert!(text.ends_with("</memories>") && text.starts_with("<memories "));
@@ -238,7 +238,7 @@ fn d05_injection_is_fenced_and_says_where_it_comes_from() {
     assert!(!text.contains(['\u{200b}', '\u{202e}', '\u{e0041}']));
     let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(longest < 400 + 300, "{longest}");
-    assert!(memory.inject(&Query::new("zebra"), Shape::default()).unwrap().text.is_empty());
+    assert!(memory.inject(&Query::new("zebra"), InjectionLimits::default()).unwrap().text.is_empty());
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn d05_injection_holds_five_hits_of_four_hundred_characters_without_duplicates()
         memory.remember(&Note { trust: Trust::Untrusted, ..Note::new("Turbines need oil, always.") }).unwrap();
         memory.remember(&Note { trust: Trust::User, ..Note::new("turbines need oil - always") }).unwrap();
     }
-    let injection = memory.inject(&Query::new("turbines oil"), Shape::default()).unwrap();
+    let injection = memory.inject(&Query::new("turbines oil"), InjectionLimits::default()).unwrap();
     assert!(injection.hits.len() <= 5);
     let oil: Vec<_> = injection.hits.iter().filter(|hit| hit.record.text.contains("oil -")).collect();
     assert_eq!(oil.len(), 1);
@@ -257,7 +257,7 @@ fn d05_injection_holds_five_hits_of_four_hundred_characters_without_duplicates()
     assert_eq!((oil[0].record.trust, oil[0].record.text.as_str()), (Trust::User, "turbines need oil - always"));
     assert!(oil[0].record.seen > 1);
     let long = memory.remember(&fact(&"abcdefghi ".repeat(200))).unwrap();
-    let injection = memory.inject(&Query::new("abcdefghi"), Shape { hits: 1, characters: 400 }).unwrap();
+    let injection = memory.inject(&Query::new("abcdefghi"), InjectionLimits { hits: 1, characters: 400 }).unwrap();
     assert_eq!(injection.hits[0].record.id, long);
     let inside = injection.text.split_once("age=\"now\">").unwrap().1.split_once("</memory>").unwrap().0;
     assert!(inside.chars().count() <= 400 && inside.chars().count() > 380 && inside.ends_with('…'));
@@ -580,7 +580,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_stored() {
         (Note { importance: Some(1.5), ..Note::new("x") }, "invalid_value"),
     ] {
         let error = memory.remember_many(&[Note::new("good"), note]).unwrap_err();
-        assert_eq!((error.code.as_ref(), error.guilt), (code, Guilt::Usage));
+        assert_eq!((error.code.as_ref(), error.guilt), (code, Fault::Usage));
         assert!(error.message.starts_with("note 1: ") && error.hint.is_some(), "{error}");
     }
     assert_eq!(memory.stats().unwrap().live, 0, "all or nothing");
@@ -652,7 +652,7 @@ fn a_writer_that_waits_too_long_is_told_so() {
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = hasty.remember(&Note::new("x")).unwrap_err();
-    assert_eq!((error.code.as_ref(), error.guilt), ("store_busy", Guilt::Usage));
+    assert_eq!((error.code.as_ref(), error.guilt), ("store_busy", Fault::Usage));
     assert_eq!(texts(&hasty, "apples"), ["apples"], "readers wait for nobody");
     other.execute_batch("COMMIT").unwrap();
     hasty.remember(&Note::new("pears")).unwrap();
@@ -715,7 +715,7 @@ proptest! {
         let memory = Memory::nowhere().unwrap();
         let stored = memory.remember(&Note::new(text.clone()));
         memory.recall(&Query::new(query.clone())).unwrap();
-        let injection = memory.inject(&Query::new(text.clone()), Shape::default()).unwrap();
+        let injection = memory.inject(&Query::new(text.clone()), InjectionLimits::default()).unwrap();
         prop_assert!(injection.text.matches("</memories>").count() <= 1);
         if let Ok(id) = stored {
             prop_assert_eq!(memory.get(id).unwrap().unwrap().text, text.trim_end());
@@ -738,7 +738,7 @@ proptest! {
         let text = format!("anchor {}", parts.concat());
         let category = Some(parts.concat());
         memory.remember(&Note { category: category.clone(), source: category, ..fact(&text) }).unwrap();
-        let injection = memory.inject(&Query::new("anchor"), Shape::default()).unwrap();
+        let injection = memory.inject(&Query::new("anchor"), InjectionLimits::default()).unwrap();
         prop_assert_eq!(injection.text.matches('<').count(), 4);
         prop_assert_eq!(injection.text.matches('>').count(), 4);
         prop_assert_eq!(injection.text.matches("</memories>").count(), 1);

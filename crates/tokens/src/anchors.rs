@@ -1,4 +1,4 @@
-//! What the provider said that requests were: counts go on from there.
+//! Reports of the provider on the size of requests, from which counts go on.
 //!
 //! A report anchors the messages that it was about. A request that begins with them counts as what was reported, and
 //! what is new is counted; what the two reports of a growing history differ by is learned from.
@@ -16,10 +16,10 @@ use super::{
     json::{Json, Members},
 };
 
-/// How many reports are kept; the oldest goes.
-const KEPT: usize = 1_024;
+/// Reports that are kept; the oldest is dropped.
+const MAX_REPORTS: usize = 1_024;
 
-/// Reports, by a hash over what they were about.
+/// Reports, by a hash of the messages they are about.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Anchors {
     reported: HashMap<u128, usize>,
@@ -32,15 +32,14 @@ impl Anchors {
             return;
         }
         self.order.push_back(hash);
-        if self.order.len() > KEPT
+        if self.order.len() > MAX_REPORTS
             && let Some(oldest) = self.order.pop_front()
         {
             self.reported.remove(&oldest);
         }
     }
 
-    /// The last report about a beginning of a request of which `hashes` says how far it is the same: the number of
-    /// messages, and the tokens.
+    /// The last report about a prefix of a request with these hashes: the number of messages, and the tokens.
     fn last(&self, hashes: &[u128]) -> Option<(usize, usize)> {
         let found = |(at, hash): (usize, &u128)| self.reported.get(hash).map(|tokens| (at, *tokens));
         hashes.iter().enumerate().rev().find_map(found)
@@ -48,7 +47,7 @@ impl Anchors {
 }
 
 /// The messages of a request or of a list, and a hash for each number of them from none on.
-fn beginnings(value: &Json) -> Option<(&[Json], Vec<u128>)> {
+fn prefixes(value: &Json) -> Option<(&[Json], Vec<u128>)> {
     let (messages, head) = match value {
         Json::List(messages) => (messages.as_slice(), None),
         Json::Object(request) => {
@@ -71,12 +70,12 @@ fn beginnings(value: &Json) -> Option<(&[Json], Vec<u128>)> {
     }
     let mut hashes = Vec::with_capacity(messages.len() + 1);
     hashes.push(add("messages"));
-    hashes.extend(messages.iter().map(|message| add(&unmarked(message).sorted())));
+    hashes.extend(messages.iter().map(|message| add(&without_cache_markers(message).sorted())));
     Some((messages, hashes))
 }
 
-/// A message without marks for a cache, which move on from request to request.
-fn unmarked(message: &Json) -> Cow<'_, Json> {
+/// A message without cache markers, which move on from request to request.
+fn without_cache_markers(message: &Json) -> Cow<'_, Json> {
     const MARK: &str = "cache_control";
     let marked = |part: &Json| part.get(MARK).is_some();
     let parts = message.get("content").and_then(Json::as_array);
@@ -98,13 +97,13 @@ fn unmarked(message: &Json) -> Cow<'_, Json> {
 }
 
 impl TokenCounter {
-    /// Messages or a request as [`Self::json`] takes them. What begins with something that the provider reported on
-    /// counts as that, and only what is new is counted here.
+    /// Counts messages or a request, as [`Self::json`] does. A prefix that the provider reported on counts as reported,
+    /// and only the rest is counted here.
     pub fn anchored(&mut self, value: &Json) -> Count {
         if self.tokenizer().is_exact() || self.anchors.order.is_empty() {
             return self.json(value);
         }
-        let found = beginnings(value).and_then(|(messages, hashes)| {
+        let found = prefixes(value).and_then(|(messages, hashes)| {
             let (known, tokens) = self.anchors.last(&hashes)?;
             Some((messages.get(known..)?, tokens))
         });
@@ -114,13 +113,13 @@ impl TokenCounter {
         }
     }
 
-    /// The provider reported so many tokens for messages or a request. From now on what begins with them goes by
-    /// that; and the ratios learn from it, where there was a report before, from what was new.
+    /// Records the tokens that the provider reported for messages or a request. From now on requests that begin with
+    /// them count from there; and the ratios learn from it, where there was a report before, from the new messages.
     pub fn reported(&mut self, value: &Json, tokens: usize) {
         if self.tokenizer().is_exact() || tokens == 0 {
             return;
         }
-        let Some((messages, hashes)) = beginnings(value) else {
+        let Some((messages, hashes)) = prefixes(value) else {
             let counted = self.json(value);
             self.learn(counted, tokens);
             return;
@@ -217,11 +216,11 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_hostile_reports_are_survived() {
         let mut counter = TokenCounter::for_model("claude-sonnet-4-5");
-        for n in 0..3 * KEPT {
+        for n in 0..3 * MAX_REPORTS {
             let value = json!([{"role": "user", "content": format!("message {n}")}]);
             counter.reported(&Json::from(&value), if n % 3 == 0 { usize::MAX } else { n });
         }
-        assert!(counter.anchors.order.len() <= KEPT && counter.anchors.reported.len() <= KEPT);
+        assert!(counter.anchors.order.len() <= MAX_REPORTS && counter.anchors.reported.len() <= MAX_REPORTS);
         for value in [json!(null), json!([]), json!({}), json!({"messages": 3}), json!("text"), json!([[[]], 7])] {
             counter.reported(&Json::from(&value), 10);
             assert!(counter.anchored(&Json::from(&value)).tokens < 1_000, "{value}");

@@ -1,4 +1,4 @@
-//! What kind of character each code point is, as the patterns of the encodings see it.
+//! Character classes of code points, as the patterns of the encodings see them.
 //!
 //! The patterns name general categories and white space, nothing else; eight classes say it all. The table is made
 //! once from the Unicode tables of `regex-syntax`, the same that the reference implementation matches with.
@@ -54,7 +54,7 @@ impl Class {
     }
 }
 
-/// Code points below this have a place in the table; above it there are only marks, a few, and nothing.
+/// The code points that have a place in the table; above it there are only marks, a few, and nothing.
 const TABLE: usize = 0x4_0000;
 
 /// The classes of all code points.
@@ -64,7 +64,7 @@ pub(super) struct Classes {
     beyond: Vec<(u32, u32, u8)>,
 }
 
-/// The table; made when first asked for, in about a millisecond.
+/// The table; made when first used, in about a millisecond.
 pub(super) fn classes() -> &'static Classes {
     static CLASSES: OnceLock<Classes> = OnceLock::new();
     CLASSES.get_or_init(Classes::new)

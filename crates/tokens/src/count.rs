@@ -1,4 +1,4 @@
-//! Counting what a request is made of: texts, and messages with all that a provider adds to them.
+//! Counting of texts, and of messages with all that a provider adds to them.
 //!
 //! A [`TokenCounter`] remembers the counts of texts by the hash of their content, so a growing history costs its new
 //! messages. Where a model's tokenizer is not public, a count is an estimate that says how far it may be off; what the
@@ -17,45 +17,45 @@ use super::{
     anchors::Anchors,
     json::Json,
     kinds::{KINDS, Kind, Mix, Shares},
-    learned::{Learned, Rates},
+    learned::{LearnedRatios, Rates},
     model::Tokenizer,
     picture, request,
 };
 use loopwright_base::{
     json::Fields,
-    message::{Block, Media, Message, Source},
+    message::{Block, Media, MediaSource, Message},
 };
 
-/// Texts shorter than this are counted faster than they are looked up.
+/// The length from which texts are cached; shorter ones are counted faster than they are looked up.
 const REMEMBERED_FROM: usize = 192;
-/// How many texts are remembered before the oldest half is let go.
+/// Texts that are cached before the oldest half is dropped.
 const REMEMBERED: usize = 1 << 15;
-/// What comes before the answer.
+/// Tokens before the answer.
 const PRIMING: f64 = 3.0;
-/// A picture of unknown size: one of 1024 by 1024 or a little more.
+/// Tokens of a picture of unknown size: one of 1024 by 1024 or a little more.
 const PICTURE: f64 = 1_100.0;
-/// A document of which only the bytes are known: tokens for each kilobyte of base64, …
+/// Tokens of a document of which only the bytes are known, for each kilobyte of base64.
 const DOCUMENT_PER_KB: f64 = 24.0;
-/// … and what a page costs as text and picture.
+/// Tokens of a page of a document, as text and picture.
 const PAGE: f64 = 2_000.0;
-/// What a few tokens may vary by, however small the share.
-const FEW: f64 = 8.0;
+/// Tokens by which a small count may vary.
+const MIN_MARGIN: f64 = 8.0;
 
 /// Counts by the hash of a text.
-type Remembered = HashMap<u128, Text, BuildHasherDefault<Hashed>>;
+type TextCache = HashMap<u128, CountedText, BuildHasherDefault<IdentityHasher>>;
 
-/// A text's tokens, and what kinds they are of where that matters.
+/// The tokens of a text, and their kinds where those matter.
 #[derive(Clone, Copy, Debug)]
-struct Text {
+struct CountedText {
     tokens: u32,
     shares: Shares,
 }
 
-/// What is a hash already needs no other.
+/// A hasher of keys that are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
-struct Hashed(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -69,33 +69,33 @@ impl Hasher for Hashed {
     }
 }
 
-/// How many tokens something is, and how sure that is.
+/// A count, and its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
     /// The count, or the best estimate of it.
     pub tokens: usize,
-    /// How many tokens it may be off either way, nineteen times of twenty; 0 if it is exact.
+    /// The tokens that it may be off either way, nineteen times of twenty; 0 if it is exact.
     pub margin: usize,
-    /// What it is at most, but for one time in a hundred.
+    /// The upper bound, exceeded one time in a hundred.
     pub upper_bound: usize,
-    /// The encoding's tokens by kind, and what messages cost to be there: what a report is learned from.
+    /// The encoding's tokens by kind, and those of messages' frames, from which a report is learned.
     pub mix: Mix,
-    /// Tokens that are guessed: pictures and documents of unknown size, what a provider writes into requests.
+    /// Tokens that are guessed: pictures and documents of unknown size, texts that a provider writes into requests.
     pub guessed: f64,
 }
 
-/// What has been added up.
+/// A sum of counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sum {
     /// Tokens of the encoding by kind; of no text, tokens of the provider that are known from how requests are made.
     mix: Mix,
     /// Tokens of the provider that are guessed: pictures and documents.
     pub(super) guessed: f64,
-    /// What sources that shall be cited add once.
+    /// Tokens that cited sources add once.
     cited: f64,
     /// Tokens of tools and schemas as they are given, less those of how they are written into a request.
     fewer: f64,
-    /// How far that may be off.
+    /// The margin of those tokens.
     spare: f64,
 }
 
@@ -104,14 +104,14 @@ impl Sum {
         self.mix.add(Kind::Frame, tokens);
     }
 
-    /// Definitions that take `given` tokens as they are given and `written` in the provider's form, which may be off by a
-    /// `share`, the more the less alike the two are.
+    /// Definitions that take `given` tokens as they are given and `written` in the provider's form, which may be off by
+    /// a `share`, the more the less alike the two are.
     pub(super) fn written_as(&mut self, given: f64, written: f64, share: f64) {
         self.fewer += given - written;
         self.unsure(4.0 + share * written + 0.25 * (given - written).abs());
     }
 
-    /// So many tokens may be more than there are.
+    /// Tokens that may be counted too many.
     pub(super) const fn unsure(&mut self, tokens: f64) {
         self.spare += tokens;
     }
@@ -131,32 +131,32 @@ impl std::ops::AddAssign for Sum {
 #[derive(Clone, Debug)]
 pub struct TokenCounter {
     tokenizer: Tokenizer,
-    /// What is known of the model beforehand, …
+    /// The rates before anything is reported.
     prior: Rates,
-    /// … and by now, once something was reported.
-    learned: Option<Learned>,
+    /// The ratios that were learned, once something was reported.
+    learned: Option<LearnedRatios>,
     rates: Rates,
     pub(super) anchors: Anchors,
-    memory: Memory,
-    /// What was remembered before siblings of this one began, which know it, too.
-    shared: Option<Arc<Memory>>,
+    memory: HalvedCache,
+    /// The cache from before siblings of this counter began, which share it.
+    shared: Option<Arc<HalvedCache>>,
     /// Siblings that count beside this one, while they do.
     parts: Vec<Self>,
 }
 
-/// Texts that were counted, in two halves by age.
+/// Counts of texts, in two halves by age.
 #[derive(Clone, Debug, Default)]
-struct Memory {
-    young: Remembered,
-    old: Remembered,
+struct HalvedCache {
+    young: TextCache,
+    old: TextCache,
 }
 
-impl Memory {
-    fn get(&self, hash: u128) -> Option<Text> {
+impl HalvedCache {
+    fn get(&self, hash: u128) -> Option<CountedText> {
         self.young.get(&hash).or_else(|| self.old.get(&hash)).copied()
     }
 
-    fn put(&mut self, hash: u128, text: Text) {
+    fn put(&mut self, hash: u128, text: CountedText) {
         if self.young.len() >= REMEMBERED {
             self.old = std::mem::take(&mut self.young);
         }
@@ -165,7 +165,7 @@ impl Memory {
 }
 
 impl TokenCounter {
-    /// Counts as `tokenizer` says.
+    /// A counter with `tokenizer`.
     pub fn new(tokenizer: Tokenizer) -> Self {
         let prior = tokenizer.prior().rates();
         Self {
@@ -174,34 +174,34 @@ impl TokenCounter {
             learned: None,
             rates: prior,
             anchors: Anchors::default(),
-            memory: Memory::default(),
+            memory: HalvedCache::default(),
             shared: None,
             parts: Vec::new(),
         }
     }
 
-    /// Counts for a model.
+    /// A counter for a model.
     pub fn for_model(model: &str) -> Self {
         Self::new(Tokenizer::for_model(model))
     }
 
-    /// How it counts, before anything is reported.
+    /// The tokenizer, before anything is reported.
     pub const fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
 
-    /// How many texts are remembered.
+    /// The number of cached texts.
     pub fn remembered(&self) -> usize {
-        let own = |memory: &Memory| memory.young.len() + memory.old.len();
+        let own = |memory: &HalvedCache| memory.young.len() + memory.old.len();
         own(&self.memory) + self.shared.as_deref().map_or(0, own)
     }
 
-    /// Counts as `tokenizer` says from now on. What is remembered stays, unless the encoding is another.
+    /// Sets the tokenizer. The cache stays, unless the encoding is another.
     pub fn set_tokenizer(&mut self, tokenizer: Tokenizer) {
         let same = tokenizer.encoding.name() == self.tokenizer.encoding.name();
         // Of a text that was counted exactly nobody asked what kinds it is of.
         if !same || tokenizer.is_exact() != self.tokenizer.is_exact() {
-            (self.memory, self.shared) = (Memory::default(), None);
+            (self.memory, self.shared) = (HalvedCache::default(), None);
         }
         self.tokenizer = tokenizer;
         self.anchors = Anchors::default();
@@ -209,59 +209,59 @@ impl TokenCounter {
         self.set_learned(None);
     }
 
-    /// What was learned from reports, if anything.
-    pub const fn learned(&self) -> Option<&Learned> {
+    /// The ratios that were learned from reports, if there are any.
+    pub const fn learned(&self) -> Option<&LearnedRatios> {
         self.learned.as_ref()
     }
 
-    /// Goes on from what was learned before.
-    pub fn set_learned(&mut self, learned: Option<Learned>) {
-        self.rates = learned.as_ref().map_or(self.prior, Learned::rates);
+    /// Sets the ratios that were learned before.
+    pub fn set_learned(&mut self, learned: Option<LearnedRatios>) {
+        self.rates = learned.as_ref().map_or(self.prior, LearnedRatios::rates);
         self.learned = learned;
     }
 
-    /// Tokens of the model for each token of the encoding, by kind; 1 where it is the model's own.
+    /// Tokens of the model for each token of the encoding, by kind; 1 where the encoding is the model's own.
     pub const fn ratios(&self) -> [f64; KINDS] {
         self.rates.tokens
     }
 
-    /// A text alone.
+    /// Counts a text alone.
     pub fn text(&mut self, text: &str) -> Count {
         let mut sum = Sum::default();
         self.add_text(&mut sum, text);
         self.count(&sum)
     }
 
-    /// A message, with what it costs to be one.
+    /// Counts a message, with its frame.
     pub fn message(&mut self, message: &Message) -> Count {
         let mut sum = Sum::default();
         self.add_message(&mut sum, message);
         self.count(&sum)
     }
 
-    /// Messages of a request, with what comes before the answer.
+    /// Counts messages of a request, with the tokens before the answer.
     pub fn messages<'a>(&mut self, messages: impl IntoIterator<Item = &'a Message>) -> Count {
-        let mut sum = self.begun();
+        let mut sum = self.empty_request();
         for message in messages {
             self.add_message(&mut sum, message);
         }
         self.count(&sum)
     }
 
-    /// Messages as JSON, in the shape of this crate, of Anthropic or of `OpenAI` (Chat Completions and Responses); or a
-    /// whole request body, with its instructions and tools.
+    /// Counts messages as JSON, in the shape of this crate, of Anthropic or of `OpenAI` (Chat Completions and
+    /// Responses); or a whole request body, with its instructions and tools.
     pub fn json(&mut self, value: &Json) -> Count {
         let mut sum = Sum::default();
         match value {
             Json::Text(text) => self.add_text(&mut sum, text),
             Json::List(messages) => {
-                sum = self.begun();
+                sum = self.empty_request();
                 for message in messages {
                     self.add_json_message(&mut sum, message);
                 }
             }
             Json::Object(request) if request.contains_key("messages") || request.contains_key("input") => {
-                sum = self.begun();
+                sum = self.empty_request();
                 for (key, value) in request.iter() {
                     match (key, value) {
                         ("messages" | "input", Json::List(messages)) => {
@@ -277,7 +277,7 @@ impl TokenCounter {
                             self.add_tools(&mut sum, tools, request);
                         }
                         (key, value) => {
-                            sum.guessed += request::option(&self.tokenizer, key, value);
+                            sum.guessed += request::option_tokens(&self.tokenizer, key, value);
                             if let Some(schema) = request::schema(key, value) {
                                 self.add_schema(&mut sum, schema);
                             }
@@ -290,7 +290,7 @@ impl TokenCounter {
         self.count(&sum)
     }
 
-    /// What the next request is: the tokens that the provider reported for the last one, and what is new since.
+    /// Counts the next request: the tokens that the provider reported for the last one, and the new messages.
     pub fn since<'a>(&mut self, reported: usize, new: impl IntoIterator<Item = &'a Message>) -> Count {
         let mut sum = Sum::default();
         for message in new {
@@ -300,8 +300,8 @@ impl TokenCounter {
         Count { tokens: reported + count.tokens, upper_bound: reported + count.upper_bound, ..count }
     }
 
-    /// Learns from what the provider reported for something that was counted here as `counted`: for each kind of text
-    /// as much as there is of it. A count that is exact learns nothing.
+    /// Learns from the tokens that the provider reported for something that was counted here as `counted`: for each
+    /// kind of text as much as there is of it. Exact counts learn nothing.
     pub fn learn(&mut self, counted: Count, reported: usize) {
         if self.tokenizer.is_exact() || counted.tokens == 0 || reported == 0 {
             return;
@@ -311,27 +311,27 @@ impl TokenCounter {
         self.set_learned(Some(learned));
     }
 
-    /// What a text is at most, as a part of something larger, whatever was learned.
+    /// The upper bound of a text, as a part of something larger, whatever was learned.
     pub fn text_at_most(&mut self, text: &str) -> usize {
         let mut sum = Sum::default();
         self.add_text(&mut sum, text);
         Self::at_most(&sum, &self.prior)
     }
 
-    /// What a message is at most, as one of several, whatever was learned: the sum over all of them and what
-    /// [`Self::messages`] gives for none is never below the upper bound of the whole.
+    /// The upper bound of a message, as one of several, whatever was learned: the sum over all of them and the result
+    /// of [`Self::messages`] for none is never below the upper bound of the whole.
     pub fn message_at_most(&mut self, message: &Message) -> usize {
         let sum = self.sum_at_most(message);
         Self::at_most(&sum, &self.prior)
     }
 
-    /// The same by what was learned.
+    /// The upper bound of a message, as one of several, by what was learned.
     pub fn message_at_most_by_now(&mut self, message: &Message) -> usize {
         let sum = self.sum_at_most(message);
         Self::at_most(&sum, &self.rates)
     }
 
-    /// What [`Self::json`] counts, at most, whatever was learned.
+    /// The upper bound of [`Self::json`], whatever was learned.
     pub fn json_at_most(&mut self, value: &Json) -> usize {
         let rates = std::mem::replace(&mut self.rates, self.prior);
         let count = self.json(value);
@@ -339,13 +339,13 @@ impl TokenCounter {
         count.upper_bound
     }
 
-    /// What comes before the answer, at most, whatever was learned.
+    /// The upper bound of the tokens before the answer, whatever was learned.
     pub fn base_at_most(&self) -> usize {
-        self.bounded(&self.begun(), &self.prior).upper_bound
+        self.bounded(&self.empty_request(), &self.prior).upper_bound
     }
 
-    /// A request without messages.
-    fn begun(&self) -> Sum {
+    /// The sum of a request without messages.
+    fn empty_request(&self) -> Sum {
         let mut sum = Sum { guessed: self.tokenizer.opening, ..Sum::default() };
         sum.fixed(PRIMING);
         sum
@@ -399,14 +399,14 @@ impl TokenCounter {
         let (tokens, margin, most) = if self.tokenizer.is_exact() {
             ((tokens - fewer).max(0.0), guessed * 0.5 + spare, most)
         } else {
-            let margin = mix.sum(|at, tokens| tokens * rates.margin[at]) + guessed * 0.5 + FEW;
-            (tokens, margin, most + 2.0 * FEW)
+            let margin = mix.sum(|at, tokens| tokens * rates.margin[at]) + guessed * 0.5 + MIN_MARGIN;
+            (tokens, margin, most + 2.0 * MIN_MARGIN)
         };
         let (tokens, margin) = (tokens.round() as usize, margin.ceil() as usize);
         Count { tokens, margin, upper_bound: (most.ceil() as usize).max(tokens + margin), mix, guessed }
     }
 
-    /// A tool or a schema as it is given: how many tokens that added, and of how many bytes.
+    /// Adds a tool or a schema as it is given; returns the tokens it added, and its bytes.
     pub(super) fn add_given(&mut self, sum: &mut Sum, value: &Json) -> (f64, usize) {
         let (before, text) = (sum.mix.sum(|_, tokens| tokens), as_text(value));
         self.add_text(sum, &text);
@@ -414,7 +414,7 @@ impl TokenCounter {
     }
 
     pub(super) fn add_text(&mut self, sum: &mut Sum, text: &str) {
-        let Text { tokens, shares } = self.remembering(text);
+        let CountedText { tokens, shares } = self.count_cached(text);
         if self.tokenizer.is_exact() {
             sum.mix.add(Kind::Code, f64::from(tokens));
         } else {
@@ -422,33 +422,32 @@ impl TokenCounter {
         }
     }
 
-    /// The encoding's tokens of a text, remembered.
+    /// The encoding's tokens of a text, from the cache if it is there.
     pub fn tokens(&mut self, text: &str) -> usize {
-        self.remembering(text).tokens as usize
+        self.count_cached(text).tokens as usize
     }
 
-    fn look(&self, text: &str) -> Text {
+    fn count_uncached(&self, text: &str) -> CountedText {
         let tokens = u32::try_from(self.tokenizer.encoding.count(text)).unwrap_or(u32::MAX);
         let shares = if self.tokenizer.is_exact() { Shares::default() } else { Shares::of(text) };
-        Text { tokens, shares }
+        CountedText { tokens, shares }
     }
 
-    fn remembering(&mut self, text: &str) -> Text {
+    fn count_cached(&mut self, text: &str) -> CountedText {
         if text.len() < REMEMBERED_FROM {
-            return self.look(text);
+            return self.count_uncached(text);
         }
         let hash = xxh3_128(text.as_bytes());
         if let Some(found) = self.memory.young.get(&hash) {
             return *found;
         }
         let known = self.shared.as_ref().and_then(|shared| shared.get(hash)).or_else(|| self.memory.get(hash));
-        let found = known.unwrap_or_else(|| self.look(text));
+        let found = known.unwrap_or_else(|| self.count_uncached(text));
         self.memory.put(hash, found);
         found
     }
 
-    /// So many counters that count as this one does and know what it remembers, for as many threads; what they come to
-    /// remember goes back with [`Self::absorb`].
+    /// Counters that share this one's cache, for as many threads; their own caches go back with [`Self::absorb`].
     pub fn siblings(&mut self, many: usize) -> Vec<Self> {
         let memory = &mut self.memory;
         let shared = self.shared.get_or_insert_with(|| Arc::new(std::mem::take(memory)));
@@ -458,16 +457,16 @@ impl TokenCounter {
             learned: self.learned.clone(),
             rates: self.rates,
             anchors: Anchors::default(),
-            memory: Memory::default(),
+            memory: HalvedCache::default(),
             shared: Some(shared.clone()),
             parts: Vec::new(),
         };
         (0..many).map(|_| sibling()).collect()
     }
 
-    /// Remembers what siblings of it counted.
+    /// Adds the caches of siblings.
     pub fn absorb(&mut self, siblings: Vec<Self>) {
-        let mut new: Vec<Memory> = siblings.into_iter().map(|sibling| sibling.memory).collect();
+        let mut new: Vec<HalvedCache> = siblings.into_iter().map(|sibling| sibling.memory).collect();
         if let Some(shared) = self.shared.take() {
             new.push(std::mem::replace(&mut self.memory, Arc::unwrap_or_clone(shared)));
         }
@@ -477,14 +476,14 @@ impl TokenCounter {
         }
     }
 
-    /// The same, kept here until [`Self::join`].
+    /// Siblings that are kept here until [`Self::join`].
     pub fn parts(&mut self, many: usize) -> &mut [Self] {
         self.join();
         self.parts = self.siblings(many);
         &mut self.parts
     }
 
-    /// Remembers what its parts counted.
+    /// Adds the caches of the parts.
     pub fn join(&mut self) {
         let parts = std::mem::take(&mut self.parts);
         if !parts.is_empty() {
@@ -534,20 +533,20 @@ impl TokenCounter {
 
     fn add_media(&mut self, sum: &mut Sum, media: &Media, image: bool) {
         if let Some(citations) = media.extra.as_ref().and_then(|extra| extra.fields.get("citations")) {
-            let cited = Json::parse(citations.text()).map_or(0.0, |it| request::cited(&self.tokenizer, &it));
+            let cited = Json::parse(citations.text()).map_or(0.0, |it| request::citation_tokens(&self.tokenizer, &it));
             sum.cited = sum.cited.max(cited);
         }
         match &media.source {
-            Source::Text { data, .. } => {
+            MediaSource::Text { data, .. } => {
                 self.add_text(sum, data);
                 sum.guessed += request::document(&self.tokenizer);
             }
-            Source::Base64 { data, .. } if image => {
+            MediaSource::Base64 { data, .. } if image => {
                 let low = media.extra.as_ref().is_some_and(|extra| is_small(&extra.fields));
                 self.add_picture(sum, data, low);
             }
-            Source::Base64 { data, .. } => sum.guessed += document(data),
-            Source::Url(_) | Source::File(_) => sum.guessed += PICTURE,
+            MediaSource::Base64 { data, .. } => sum.guessed += document(data),
+            MediaSource::Url(_) | MediaSource::File(_) => sum.guessed += PICTURE,
         }
     }
 
@@ -591,7 +590,7 @@ impl TokenCounter {
         }
     }
 
-    /// Text, or a list of parts.
+    /// Adds text, or a list of parts.
     fn add_content(&mut self, sum: &mut Sum, content: &Json) {
         self.add_parts(sum, content, 0);
     }
@@ -688,13 +687,13 @@ impl TokenCounter {
         }
     }
 
-    /// Text as it is, anything else as JSON.
+    /// Adds text as it is, anything else as JSON.
     pub(super) fn add_value(&mut self, sum: &mut Sum, value: &Json) {
         self.add_text(sum, &as_text(value));
     }
 }
 
-/// A value as it counts: nothing for `null`.
+/// The text of a value; empty for `null`.
 fn as_text(value: &Json) -> Cow<'_, str> {
     match value {
         value if value.is_null() => Cow::Borrowed(""),
@@ -703,13 +702,13 @@ fn as_text(value: &Json) -> Cow<'_, str> {
     }
 }
 
-/// Whether a picture is asked to be looked at in low detail, on either wire of `OpenAI`.
+/// Returns whether a picture is requested in low detail, on either wire of `OpenAI`.
 fn is_small(extra: &Fields) -> bool {
     let inner = || extra.get("image_url").and_then(|image| Fields::parse(image.text()).ok())?.get_str("detail");
     extra.get_str("detail").or_else(inner).is_some_and(|detail| detail == "low")
 }
 
-/// Inline bytes of a picture or document in any of the shapes.
+/// The inline bytes of a picture or document in any of the shapes.
 fn base64_in(part: &Json) -> Option<&str> {
     let text = |path: &str| part.pointer(path).and_then(Json::as_str);
     let plain = text("/source/type") == Some("text");
@@ -742,7 +741,7 @@ mod tests {
     fn history() -> Vec<Message> {
         let call = ToolUse::from_text("c", "weather", r#"{"city":"Oslo"}"#.to_owned());
         let result = ToolResult::text("c", "weather", "Sunny, 21 degrees, and a light wind from the west");
-        let picture = Media { source: Source::Url("https://example.org/a.png".into()), name: None, extra: None };
+        let picture = Media { source: MediaSource::Url("https://example.org/a.png".into()), name: None, extra: None };
         vec![
             Message::text(Role::System, "You are terse."),
             Message::new(Role::User, vec![Block::text("What is this, and the weather?"), Block::Image(picture)]),
@@ -769,13 +768,14 @@ mod tests {
     fn c30_what_stands_in_every_request_of_a_model_counts() {
         // As their providers reported them: one line to gpt-oss-120b, and a request with tools to qwen-3-coder-480b.
         let line = Json::from(&json!([{"role": "user", "content": "What is the capital of France?"}]));
-        let told = |model: &str, value: &Json| TokenCounter::for_model(model).json(value);
-        let (plain, found) = (told("gpt-4o", &line), told("gpt-oss-120b", &line));
+        let total = |model: &str, value: &Json| TokenCounter::for_model(model).json(value);
+        let (plain, found) = (total("gpt-4o", &line), total("gpt-oss-120b", &line));
         assert_eq!((plain.margin, found.tokens - plain.tokens), (0, 60));
         assert!(found.margin > 0 && found.upper_bound >= found.tokens + found.margin);
         let request = |tools: Value| Json::from(&json!({"messages": [], "tools": tools}));
         let tool = json!([{"type": "function", "function": {"name": "f", "parameters": {}}}]);
-        let added = |model: &str| told(model, &request(tool.clone())).tokens - told(model, &request(json!([]))).tokens;
+        let added =
+            |model: &str| total(model, &request(tool.clone())).tokens - total(model, &request(json!([]))).tokens;
         assert!(added("qwen-3-coder-480b") > added("gpt-4o") + 100);
         // The parts of a history count for as much.
         let mut counter = TokenCounter::for_model("gpt-oss-120b");

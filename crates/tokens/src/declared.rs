@@ -1,8 +1,8 @@
 //! Tools and schemas as `OpenAI` writes them into a request: tools as declarations in TypeScript, schemas as JSON.
 //!
-//! The form of the declarations is that of its `harmony` format, which is public; what its API reports of older models is the
-//! count of this text, too. It is a guess all the same, so a count says how far it may be off, and what is at most stays
-//! what the definitions take as they are given.
+//! The form of the declarations is that of its `harmony` format, which is public; what its API reports of older models
+//! is the count of this text, too. It is a guess all the same, so a count says how far it may be off, and what is at
+//! most stays what the definitions take as they are given.
 
 use super::{
     Json,
@@ -11,21 +11,21 @@ use super::{
     request,
 };
 
-/// What a tool's definition costs beside its name, description and schema, where nobody knows how it is written.
+/// Tokens of a tool's definition beside its name, description and schema, where nobody knows how it is written.
 const PER_TOOL: f64 = 8.0;
-/// What declarations take in a message of their own, …
+/// Tokens of declarations in a message of their own.
 const ALONE: f64 = 3.0;
-/// … and behind the instructions.
+/// Tokens of declarations behind the instructions.
 const JOINED: f64 = -1.0;
-/// References that lead into one another are followed so far.
+/// The depth to which references that lead into one another are followed.
 const DEPTH: usize = 16;
-/// How many times longer than what is given declarations may be: references can multiply.
+/// The factor by which declarations may be longer than the definitions: references can multiply.
 const LONGER: usize = 8;
-/// As long they may always be.
+/// The length that declarations may always have.
 const SHORT: usize = 1024;
 
 impl TokenCounter {
-    /// The tools of a request.
+    /// Adds the tools of a request.
     pub(super) fn add_tools(&mut self, sum: &mut Sum, tools: &[Json], request: &Members) {
         sum.guessed += request::tools(self.tokenizer(), tools);
         if !self.tokenizer().is_exact() {
@@ -58,7 +58,7 @@ impl TokenCounter {
         }
     }
 
-    /// The schema of an answer, or what stands around one.
+    /// Adds the schema of an answer, or the object around one.
     pub(super) fn add_schema(&mut self, sum: &mut Sum, format: &Json) {
         let (given, _) = self.add_given(sum, format);
         if !self.tokenizer().is_exact() {
@@ -74,7 +74,7 @@ impl TokenCounter {
     }
 }
 
-/// Whether a request has instructions.
+/// Returns whether a request has instructions.
 fn is_instructed(request: &Members) -> bool {
     let own = ["system", "instructions"].iter().any(|key| request.get(key).is_some_and(|given| !given.is_null()));
     let role = |message: &Json| matches!(message.get("role").and_then(Json::as_str), Some("system" | "developer"));
@@ -89,7 +89,7 @@ fn function(tool: &Json) -> Option<&Members> {
     (kind == "function" && function.get("name").and_then(Json::as_str).is_some()).then_some(function)
 }
 
-/// A schema without what says that there is nothing else, which is not sent on.
+/// A schema without the member that forbids additional properties, which is not sent on.
 fn without_closing(schema: &Json) -> Json {
     match schema {
         Json::Object(members) => {
@@ -106,12 +106,12 @@ fn without_closing(schema: &Json) -> Json {
 struct Declarations {
     out: String,
     most: usize,
-    /// References that are being followed: one that leads back to itself is not told again.
+    /// References that are being followed: one that leads back to itself is not written again.
     open: Vec<String>,
 }
 
 impl Declarations {
-    /// With one more, which was given in so many bytes; nothing if that would be too long.
+    /// Adds a function, whose definition has so many bytes; `None` if that would be too long.
     fn with(mut self, function: &Members, bytes: usize) -> Option<Self> {
         self.most += bytes * LONGER;
         if self.out.is_empty() {
@@ -233,7 +233,7 @@ impl Declarations {
     }
 }
 
-/// What an object is said to hold, if it holds something.
+/// The members that an object is said to hold, if it holds some.
 fn members_of(schema: &Members) -> Option<&Members> {
     schema.get("properties")?.as_object().filter(|members| members.iter().next().is_some())
 }

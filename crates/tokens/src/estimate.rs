@@ -1,8 +1,8 @@
-//! About how many tokens a long text is, without reading all of it closely.
+//! Estimates of the tokens of long texts, without reading all of them closely.
 //!
-//! Every 64 bytes are looked at for what pieces begin in them, which masks tell at the speed of memory. Samples spread evenly
-//! over the text are counted exactly and tell what a piece costs in this text; there are as many of them as it takes until
-//! they agree. Short texts are counted exactly. The answer is the same every time.
+//! Every 64 bytes are looked at for what pieces begin in them, which masks tell at the speed of memory. Samples spread
+//! evenly over the text are counted exactly and tell what a piece costs in this text; there are as many of them as it
+//! takes until they agree. Short texts are counted exactly. The answer is the same every time.
 
 use super::{
     exact::Encoding,
@@ -10,13 +10,13 @@ use super::{
     wide::{self, Task},
 };
 
-/// Up to here a text is counted exactly.
-const EXACT_TO: usize = 2 * 1024;
+/// The length up to which a text is counted exactly.
+const MAX_EXACT: usize = 2 * 1024;
 
-/// How texts of at most so many bytes are sampled: of so many windows in a row, so many are counted. Samples are counted in
-/// rounds, each spread over the whole text and with so many samples or more, until the standard error of what they say
-/// is below so much: two of it stay within what is promised, 10 % for short texts and 5 % from 32 KB on.
-struct Plan {
+/// How texts of at most so many bytes are sampled: of so many windows in a row, so many are counted. Samples are
+/// counted in rounds, each spread over the whole text and with so many samples or more, until the standard error of
+/// what they say is below so much: two of it stay within what is promised, 10 % for short texts and 5 % from 32 KB on.
+struct SamplingPlan {
     up_to: usize,
     every: usize,
     sample: usize,
@@ -24,18 +24,18 @@ struct Plan {
     agree: f64,
 }
 
-const PLANS: [Plan; 3] = [
-    Plan { up_to: 12 * 1024, every: 8, sample: 2, samples: 4, agree: 0.03 },
-    Plan { up_to: 96 * 1024, every: 12, sample: 3, samples: 10, agree: 0.014 },
-    Plan { up_to: usize::MAX, every: 32, sample: 3, samples: 10, agree: 0.015 },
+const PLANS: [SamplingPlan; 3] = [
+    SamplingPlan { up_to: 12 * 1024, every: 8, sample: 2, samples: 4, agree: 0.03 },
+    SamplingPlan { up_to: 96 * 1024, every: 12, sample: 3, samples: 10, agree: 0.014 },
+    SamplingPlan { up_to: usize::MAX, every: 32, sample: 3, samples: 10, agree: 0.015 },
 ];
-/// More rounds than this say no more.
+/// Rounds of sampling at most; more say no more.
 const ROUNDS: usize = 8;
 
 impl Encoding {
-    /// About how many tokens the text is; exact up to 2 KB.
+    /// Estimates the tokens of a text; exact up to 2 KB.
     pub fn estimate(&self, text: &str) -> usize {
-        if text.len() <= EXACT_TO {
+        if text.len() <= MAX_EXACT {
             return self.count(text);
         }
         wide::run(Estimate { encoding: self, text })
@@ -64,10 +64,10 @@ impl Task for Estimate<'_> {
         let mut strata = Vec::with_capacity(windows.len() / every + 1);
         for (n, stratum) in windows.chunks(every).enumerate() {
             // The place of the sample wanders, so that text in columns of a fixed length does not fool it.
-            let place = wander(n) % (every - sample + 1);
+            let place = pseudo_random(n) % (every - sample + 1);
             let mut seen = 0;
             for (at, window) in stratum.iter().enumerate() {
-                let weight = weigh(masks(window));
+                let weight = window_cost(masks(window));
                 all += u64::from(weight);
                 if (place..place + sample).contains(&at) {
                     seen += weight;
@@ -92,17 +92,17 @@ struct Stratum {
 }
 
 /// Tokens for a unit of weight.
-fn ratio(encoding: &Encoding, text: &str, strata: &[Stratum], plan: &Plan) -> f64 {
+fn ratio(encoding: &Encoding, text: &str, strata: &[Stratum], plan: &SamplingPlan) -> f64 {
     let rounds = (strata.len() / plan.samples).clamp(1, ROUNDS);
     let mut counts = Vec::with_capacity(strata.len());
     let (mut tokens, mut weight) = (0.0, 0.0);
     for round in 0..rounds {
         for (n, group) in strata.chunks(rounds).enumerate() {
             // Which of a group wanders too, or a text that repeats at the pace of the groups would hide half of itself.
-            let Some(stratum) = group.get((round + wander(n ^ 1 << 20)) % rounds) else { continue };
+            let Some(stratum) = group.get((round + pseudo_random(n ^ 1 << 20)) % rounds) else { continue };
             let sample = &text[boundary(text, stratum.start)..boundary(text, stratum.end)];
             let count = encoding.count(sample);
-            let count = (count as f64 - cut_through(sample, count)).max(0.0);
+            let count = (count as f64 - excess_of_cuts(sample, count)).max(0.0);
             tokens += count;
             weight += stratum.weight;
             counts.push((count, stratum.weight));
@@ -117,17 +117,17 @@ fn ratio(encoding: &Encoding, text: &str, strata: &[Stratum], plan: &Plan) -> f6
     tokens / weight.max(1.0)
 }
 
-/// How many tokens more a sample is for being cut out: its first and last piece are parts of words where there are words,
-/// and where there are none cuts matter less.
-fn cut_through(sample: &str, count: usize) -> f64 {
+/// The tokens that a sample has too many for being cut out: its first and last piece are parts of words where there are
+/// words, and where there are none cuts matter less.
+fn excess_of_cuts(sample: &str, count: usize) -> f64 {
     let spaces = memchr::memchr_iter(b' ', sample.as_bytes()).count();
     // Scripts without spaces whose words are tokens nevertheless have few of them.
     let words = spaces * 20 >= sample.len() || count * 5 < sample.len();
     if words { 0.9 } else { 0.25 }
 }
 
-/// A number for a number, without pattern, and the same every time: the finalizer of `SplitMix64`.
-fn wander(n: usize) -> usize {
+/// A pseudo-random number for a number, the same every time: the finalizer of `SplitMix64`.
+fn pseudo_random(n: usize) -> usize {
     let n = (n as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let n = (n ^ n >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (n ^ n >> 31) as usize
@@ -141,10 +141,10 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at.min(text.len())
 }
 
-/// What a window may cost, in 64ths of a token: prices from a fit over all classes of text. Only their proportions
-/// matter, and only where a text mixes what they tell apart.
+/// The cost of a window in 64ths of a token: prices from a fit over all classes of text. Only their proportions matter,
+/// and only where a text mixes the classes.
 #[inline(always)]
-fn weigh(masks: Masks) -> u32 {
+fn window_cost(masks: Masks) -> u32 {
     let Masks { letter, upper, digit, white, newline, high, .. } = masks;
     let other = !(letter | digit | white | high);
     let words = letter & !(letter << 1) | upper & !(upper << 1) & (letter << 1);

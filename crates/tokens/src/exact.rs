@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
     class::{Classes, classes},
-    merge::{self, Bench},
+    merge::{self, MergeBuffers},
     scan::{self, Masks, WINDOW},
     split::{self, Pattern},
     vocabulary::{Vocabulary, double_word, middle_key, short_key},
@@ -37,8 +37,8 @@ pub fn cl100k_base() -> &'static Encoding {
     ENCODING.get_or_init(|| Encoding::new("cl100k_base", Pattern::Cl100k, include_bytes!("data/cl100k_base.bin")))
 }
 
-/// What takes the pieces of a text, in order. `start` to `end` lies in `bytes` and is not empty.
-trait Pieces {
+/// A consumer of the pieces of a text, in order. `start` to `end` lies in `bytes` and is not empty.
+trait PieceSink {
     fn piece(&mut self, bytes: &[u8], start: usize, end: usize);
 
     /// The pieces that end at the bits of `cuts`, counted from `at` where the first one starts.
@@ -64,7 +64,7 @@ impl Encoding {
         self.name
     }
 
-    /// How many tokens the vocabulary has, special ones left out.
+    /// The number of tokens in the vocabulary, without special ones.
     pub fn vocabulary_len(&self) -> usize {
         self.vocabulary.len()
     }
@@ -74,37 +74,37 @@ impl Encoding {
         &self.vocabulary
     }
 
-    /// How many tokens the text is. What looks like a special token is plain text.
+    /// Counts the tokens of a text. Text that looks like a special token is plain text.
     pub fn count(&self, text: &str) -> usize {
         thread_local! {
             // A cache changes how fast an answer comes, never the answer.
-            static ROOM: RefCell<[Option<Box<Room>>; 2]> = const { RefCell::new([None, None]) };
+            static CACHE: RefCell<[Option<Box<CountCache>>; 2]> = const { RefCell::new([None, None]) };
         }
-        ROOM.with(|room| match room.try_borrow_mut() {
+        CACHE.with(|room| match room.try_borrow_mut() {
             Ok(mut rooms) => {
                 let [cl100k, o200k] = &mut *rooms;
                 let room = if self.pattern == Pattern::O200k { o200k } else { cl100k };
                 self.count_in(room.get_or_insert_default(), text)
             }
-            Err(_) => self.count_in(&mut Room::default(), text),
+            Err(_) => self.count_in(&mut CountCache::default(), text),
         })
     }
 
-    fn count_in(&self, room: &mut Room, text: &str) -> usize {
-        let mut counting = Counting { vocabulary: &self.vocabulary, room, count: 0 };
+    fn count_in(&self, room: &mut CountCache, text: &str) -> usize {
+        let mut counting = Counter { vocabulary: &self.vocabulary, room, count: 0 };
         self.pieces(text, &mut counting);
         counting.count
     }
 
-    /// The tokens of the text. What looks like a special token is plain text.
+    /// Encodes a text. Text that looks like a special token is plain text.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let ids = Vec::with_capacity(text.len() / 4 + 1);
-        let mut encoding = Encoder { vocabulary: &self.vocabulary, bench: Bench::default(), ids };
+        let mut encoding = Encoder { vocabulary: &self.vocabulary, bench: MergeBuffers::default(), ids };
         self.pieces(text, &mut encoding);
         encoding.ids
     }
 
-    /// The bytes of the tokens, one after another; `None` if there is a number among them that is no token.
+    /// The bytes of the tokens, one after another; `None` if one of the numbers is no token.
     pub fn decode(&self, ids: &[u32]) -> Option<Vec<u8>> {
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         for id in ids {
@@ -118,8 +118,8 @@ impl Encoding {
     }
 
     #[inline]
-    fn pieces(&self, text: &str, sink: &mut impl Pieces) {
-        wide::run(Cutting { encoding: self, bytes: text.as_bytes(), sink });
+    fn pieces(&self, text: &str, sink: &mut impl PieceSink) {
+        wide::run(Cutter { encoding: self, bytes: text.as_bytes(), sink });
     }
 
     #[inline(always)]
@@ -127,7 +127,7 @@ impl Encoding {
         &self,
         pattern: Pattern,
         bytes: &[u8],
-        sink: &mut impl Pieces,
+        sink: &mut impl PieceSink,
         masks: impl Fn(&[u8; WINDOW]) -> Masks,
     ) {
         let mut at = 0;
@@ -165,13 +165,13 @@ impl Encoding {
     }
 }
 
-struct Cutting<'a, P> {
+struct Cutter<'a, P> {
     encoding: &'a Encoding,
     bytes: &'a [u8],
     sink: &'a mut P,
 }
 
-impl<P: Pieces> Task for Cutting<'_, P> {
+impl<P: PieceSink> Task for Cutter<'_, P> {
     type Output = ();
 
     #[inline(always)]
@@ -186,11 +186,11 @@ impl<P: Pieces> Task for Cutting<'_, P> {
 
 struct Encoder<'a> {
     vocabulary: &'a Vocabulary,
-    bench: Bench,
+    bench: MergeBuffers,
     ids: Vec<u32>,
 }
 
-impl Pieces for Encoder<'_> {
+impl PieceSink for Encoder<'_> {
     #[inline]
     fn piece(&mut self, bytes: &[u8], start: usize, end: usize) {
         match self.vocabulary.whole(bytes, start, end) {
@@ -200,36 +200,36 @@ impl Pieces for Encoder<'_> {
     }
 }
 
-/// How many sets of two pieces of up to 15 bytes are remembered.
+/// Sets of two cached pieces of up to 15 bytes.
 const SETS: usize = 1 << 14;
-/// How many pieces of up to [`LONG_CACHED`] bytes, by a hash of 128 bits.
+/// Cached pieces of up to [`LONG_CACHED`] bytes, by a hash of 128 bits.
 const LONG_CACHE: usize = 1 << 11;
 const LONG_CACHED: usize = 256;
-/// How far past a window the words of its pieces reach.
+/// The distance past a window that the words of its pieces reach.
 const REACH: usize = WINDOW + 16;
 
-/// What counting remembers between texts: some 1.1 MB at most, whatever comes.
+/// The cache of counting between texts: some 1.1 MB at most, whatever comes.
 #[derive(Debug)]
-struct Room {
-    bench: Bench,
-    short: Box<[Set]>,
+struct CountCache {
+    bench: MergeBuffers,
+    short: Box<[CacheSet]>,
     long: Box<[(u128, u32)]>,
 }
 
-impl Default for Room {
+impl Default for CountCache {
     fn default() -> Self {
         Self {
-            bench: Bench::default(),
-            short: vec![Set::default(); SETS].into_boxed_slice(),
+            bench: MergeBuffers::default(),
+            short: vec![CacheSet::default(); SETS].into_boxed_slice(),
             long: vec![(0, 0); LONG_CACHE].into_boxed_slice(),
         }
     }
 }
 
-/// Two pieces that are remembered in one place, the newer one first.
+/// Two cached pieces in one place, the newer one first.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
-struct Set([Key; 2]);
+struct CacheSet([Key; 2]);
 
 /// Up to 15 bytes; the length in the low half of the highest byte. The high half is the count where it is remembered,
 /// and 0 where it is looked for.
@@ -239,8 +239,8 @@ struct Key {
     high: u64,
 }
 
-/// For each length what of sixteen bytes belongs to a piece, and its length. Of what is too long nothing belongs, and
-/// the rest is like nothing that is ever remembered.
+/// The mask of a piece for each length of sixteen bytes, and its length. A piece that is too long has no mask, and is
+/// like nothing that is ever cached.
 const SHAPES: [(Key, Key); 64] = {
     let mut shapes = [(Key { low: 0, high: 0 }, Key { low: 1, high: 0 }); 64];
     let mut length = 0;
@@ -261,7 +261,7 @@ impl Key {
         Self { low: word as u64 & mask.low | length.low, high: (word >> 64) as u64 & mask.high | length.high }
     }
 
-    /// The set where it is remembered.
+    /// The number of the piece's set.
     #[inline(always)]
     fn set(self) -> usize {
         let hash = self.low.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.high.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -274,8 +274,8 @@ impl Key {
     }
 }
 
-impl Set {
-    /// The count of a piece; 0 if it is not remembered.
+impl CacheSet {
+    /// The count of a piece; 0 if it is not cached.
     #[inline(always)]
     fn count(&self, key: Key) -> u64 {
         let [first, second] = self.0;
@@ -284,15 +284,15 @@ impl Set {
     }
 }
 
-struct Counting<'a> {
+struct Counter<'a> {
     vocabulary: &'a Vocabulary,
-    room: &'a mut Room,
+    room: &'a mut CountCache,
     count: usize,
 }
 
-impl Pieces for Counting<'_> {
-    /// First what is remembered, without a branch that depends on the text, so that the processor waits for many
-    /// places at a time; then the rest.
+impl PieceSink for Counter<'_> {
+    /// Looks pieces up in the cache first, without a branch that depends on the text, so that the processor waits for
+    /// many places at a time; then counts the rest.
     #[inline(always)]
     fn pieces(&mut self, bytes: &[u8], at: usize, cuts: u64) {
         let (mut left, mut unseen) = (cuts, cuts);
@@ -331,7 +331,7 @@ impl Pieces for Counting<'_> {
     }
 }
 
-impl Counting<'_> {
+impl Counter<'_> {
     #[inline(never)]
     fn short(&mut self, bytes: &[u8], start: usize, length: usize) -> usize {
         let mut known = false;
@@ -382,17 +382,17 @@ impl Counting<'_> {
         count + self.part(bytes, from, end)
     }
 
-    /// The count of a part of a piece: as if it were one, since merging makes every token.
+    /// The count of a part of a piece, as if it were a piece, since merging makes every token.
     fn part(&mut self, bytes: &[u8], start: usize, end: usize) -> usize {
         match end - start {
             0..16 => self.short(bytes, start, end - start),
-            _ => self.remembered(&bytes[start..end]),
+            _ => self.cached_count(&bytes[start..end]),
         }
     }
 
     #[inline(never)]
     fn merged(&mut self, piece: &[u8]) -> usize {
-        merge::few(self.vocabulary, piece).unwrap_or_else(|| self.room.bench.count(self.vocabulary, piece))
+        merge::count_short(self.vocabulary, piece).unwrap_or_else(|| self.room.bench.count(self.vocabulary, piece))
     }
 
     #[inline(never)]
@@ -404,10 +404,10 @@ impl Counting<'_> {
         if piece.first().is_some_and(|byte| byte & 0xf0 == 0xe0) {
             return self.characters(bytes, start, end);
         }
-        self.remembered(piece)
+        self.cached_count(piece)
     }
 
-    fn remembered(&mut self, piece: &[u8]) -> usize {
+    fn cached_count(&mut self, piece: &[u8]) -> usize {
         if piece.len() > LONG_CACHED {
             return self.room.bench.count(self.vocabulary, piece);
         }
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn every_token_is_found_and_made() {
         for encoding in [o200k_base(), cl100k_base()] {
-            let mut bench = Bench::default();
+            let mut bench = MergeBuffers::default();
             for id in 0..encoding.vocabulary_len() as u32 {
                 let token = encoding.vocabulary.token(id);
                 assert_eq!(encoding.vocabulary.whole(token, 0, token.len()), Some(id));

@@ -1,7 +1,7 @@
-//! JSON as counts look at it: members in the order in which they were written, and numbers as they stand there.
+//! JSON for counting: members in the order in which they were written, and numbers as they stand there.
 //!
-//! A tree that sorts members and makes floats of long numbers would count what no provider is sent. Lists and objects that
-//! are nested deeper than any provider's own are kept as text.
+//! A tree that sorts members and makes floats of long numbers would count what no provider is sent. Lists and objects
+//! that are nested deeper than any provider's own are kept as text.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// What is nested deeper is text.
+/// The depth from which values are kept as text.
 pub const DEPTH: usize = 16;
 
 /// A value.
@@ -43,23 +43,23 @@ impl Members {
         self.0.iter().rfind(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Whether there is one of this name.
+    /// Returns whether there is a member of this name.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// All of them.
+    /// All members.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The same without one.
+    /// The members without one.
     #[must_use]
     pub fn without(&self, key: &str) -> Self {
         Self(self.0.iter().filter(|(name, _)| name != key).cloned().collect())
     }
 
-    /// The same with one made anew.
+    /// The members with one replaced.
     #[must_use]
     pub fn with(&self, key: &str, make: impl Fn(&Json) -> Json) -> Self {
         let other =
@@ -85,7 +85,7 @@ impl Json {
                 items.map(Self::List)
             }
             Some(b'{') if depth < DEPTH => {
-                let Written(members) = serde_json::from_str(text)?;
+                let RawMembers(members) = serde_json::from_str(text)?;
                 let read = |(key, value)| Ok((key, Self::read(value, depth + 1)?));
                 let members: Result<Vec<(String, Self)>, _> = members.into_iter().map(read).collect();
                 members.map(|members| Self::Object(Members(members)))
@@ -94,7 +94,7 @@ impl Json {
         }
     }
 
-    /// The member of this name, if it is an object.
+    /// The member of this name, if the value is an object.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
@@ -104,27 +104,27 @@ impl Json {
         path.split('/').skip(1).try_fold(self, |value, key| value.get(key))
     }
 
-    /// The text, if it is one.
+    /// The text, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The items, if it is a list.
+    /// The items, if the value is a list.
     pub fn as_array(&self) -> Option<&[Self]> {
         if let Self::List(items) = self { Some(items) } else { None }
     }
 
-    /// The members, if it is an object.
+    /// The members, if the value is an object.
     pub const fn as_object(&self) -> Option<&Members> {
         if let Self::Object(members) = self { Some(members) } else { None }
     }
 
-    /// Whether it is `null`.
+    /// Returns whether the value is `null`.
     pub fn is_null(&self) -> bool {
         self.is("null")
     }
 
-    /// Whether it is `true`.
+    /// Returns whether the value is `true`.
     pub fn is_true(&self) -> bool {
         self.is("true")
     }
@@ -133,7 +133,7 @@ impl Json {
         matches!(self, Self::Plain(text) if &**text == word)
     }
 
-    /// The JSON text with the members of each object sorted: the same for what means the same.
+    /// The JSON text with the members of each object sorted: the same for equal values.
     pub fn sorted(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, true);
@@ -201,29 +201,29 @@ impl From<&Value> for Json {
 }
 
 /// The members of an object as they are written.
-struct Written<'a>(Vec<(String, &'a RawValue)>);
+struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Written<'de> {
+impl<'de> Deserialize<'de> for RawMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct All;
+        struct RawMembersVisitor;
 
-        impl<'de> Visitor<'de> for All {
-            type Value = Written<'de>;
+        impl<'de> Visitor<'de> for RawMembersVisitor {
+            type Value = RawMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Written<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawMembers<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Written(members))
+                Ok(RawMembers(members))
             }
         }
 
-        deserializer.deserialize_map(All)
+        deserializer.deserialize_map(RawMembersVisitor)
     }
 }
 

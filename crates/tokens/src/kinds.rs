@@ -1,9 +1,9 @@
-//! What kinds of bytes a text is made of, where a model's tokenizer is not public and each kind has a ratio of its own.
+//! Kinds of bytes in a text, for models whose tokenizer is not public and each kind has a ratio of its own.
 //!
 //! One pass over masks of 64 bytes, at the speed of memory. The tokens that were counted are shared out among the kinds
-//! by how many bytes of each there are and what such bytes cost; the shares are what ratios are applied to and learned from.
-//! Within a kind scripts differ more than anything else does, and by as much on every tokenizer that is not made for
-//! them: a token of Thai weighs nearly twice what a token of Chinese does.
+//! by how many bytes of each there are and what such bytes cost; the shares are what ratios are applied to and learned
+//! from. Within a kind scripts differ more than anything else does, and by as much on every tokenizer that is not made
+//! for them: a token of Thai weighs nearly twice what a token of Chinese does.
 
 use super::{
     scan::{Masks, WINDOW},
@@ -24,12 +24,12 @@ pub enum Kind {
     Wide = 3,
     /// Characters of two bytes: Cyrillic, Greek, Arabic, Hebrew, accents.
     Other = 4,
-    /// No text: what messages, calls and results cost to be there.
+    /// The frames of messages, calls and results, without text.
     Frame = 5,
 }
 
 impl Kind {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; KINDS] = [Self::Prose, Self::Code, Self::Dense, Self::Wide, Self::Other, Self::Frame];
 
     /// The name, as in `prose`.
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// How many kinds there are.
+/// The number of kinds.
 pub const KINDS: usize = 6;
 
 /// Tokens of an encoding by kind.
@@ -53,7 +53,7 @@ pub const KINDS: usize = 6;
 pub struct Mix(pub [f64; KINDS]);
 
 impl Mix {
-    /// All of one kind.
+    /// Tokens of one kind.
     #[cfg(test)]
     pub(super) fn of(kind: Kind, tokens: f64) -> Self {
         let mut mix = Self::default();
@@ -67,7 +67,7 @@ impl Mix {
         }
     }
 
-    /// The sum over the kinds of what `each` says of a kind's number and tokens.
+    /// The sum over the kinds of `each` kind's number and tokens.
     pub(super) fn sum(&self, each: impl Fn(usize, f64) -> f64) -> f64 {
         self.0.iter().enumerate().filter(|(_, tokens)| **tokens != 0.0).map(|(at, tokens)| each(at, *tokens)).sum()
     }
@@ -82,10 +82,10 @@ impl std::ops::AddAssign for Mix {
 }
 
 /// Tokens for each byte of a kind, about.
-const PRICES: [f64; KINDS] = [0.22, 0.29, 0.6, 0.23, 0.18, 0.0];
+const TOKENS_PER_BYTE: [f64; KINDS] = [0.22, 0.29, 0.6, 0.23, 0.18, 0.0];
 
-/// What a token of a script weighs among the tokens of its kind, in 64ths, by the first byte of its characters. Of two
-/// bytes: Cyrillic is 64. Of three and four: Chinese characters are. See docs/tokens.md for where these are from.
+/// The weight of a script's token among the tokens of its kind, in 64ths, by the first byte of its characters. Of two
+/// bytes: Cyrillic is 64. Of three and four: Chinese characters are. Their sources are in docs/tokens.md.
 const WEIGHTS: [u8; 256] = {
     let mut weights = [64; 256];
     let mut lead = 0xc2;
@@ -112,24 +112,24 @@ const WEIGHTS: [u8; 256] = {
 const THAI: u8 = 112;
 const KANA: u8 = 54;
 
-/// Latin letters with accents among the bytes of prose, in thousandths, and what its tokens weigh then, in 64ths:
-/// German and Spanish have 15, Turkish 80, Vietnamese 200. English has less than one.
+/// Accents among the bytes of prose, in thousandths, and the weight of its tokens then, in 64ths: German and Spanish
+/// have 15, Turkish 80, Vietnamese 200. English has less than one.
 const ACCENTS: [(f64, f64); 5] = [(3.0, 64.0), (10.0, 76.0), (50.0, 78.0), (85.0, 84.0), (200.0, 108.0)];
 
-/// Which shares of a text's tokens are of which kind, in 255ths; code has the rest.
+/// The shares of a text's tokens by kind, in 255ths; code has the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shares {
     shares: [u8; KINDS],
-    /// What a token of the kind weighs, in 64ths: of prose, of wide and of other characters.
+    /// The weights of a token, in 64ths: of prose, of wide and of other characters.
     weights: [u8; 3],
 }
 
 impl Shares {
     /// The shares of a text.
     pub(super) fn of(text: &str) -> Self {
-        let found = wide::run(Kinds(text.as_bytes()));
+        let found = wide::run(KindCounter(text.as_bytes()));
         let bytes = found.bytes();
-        let prices = bytes.iter().zip(PRICES).map(|(bytes, price)| *bytes as f64 * price);
+        let prices = bytes.iter().zip(TOKENS_PER_BYTE).map(|(bytes, price)| *bytes as f64 * price);
         let sum: f64 = prices.clone().sum();
         let mut shares = Self { shares: [0; KINDS], weights: found.weights() };
         if sum > 0.0 {
@@ -140,7 +140,7 @@ impl Shares {
         shares
     }
 
-    /// So many tokens, shared out.
+    /// The tokens of each kind, of so many in all.
     pub(super) fn mix(self, tokens: usize) -> Mix {
         let mut mix = Mix::default();
         let mut left = tokens as f64;
@@ -163,7 +163,7 @@ impl Shares {
 
 /// The bytes of each kind, and the weights of those that are not ASCII, in 64ths.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
+struct KindBytes {
     ascii: [u64; KINDS],
     wide: u64,
     wide_weight: u64,
@@ -173,7 +173,7 @@ struct Found {
     accents: u64,
 }
 
-impl Found {
+impl KindBytes {
     fn bytes(&self) -> [u64; KINDS] {
         let mut bytes = self.ascii;
         bytes[Kind::Prose as usize] += self.accents;
@@ -203,34 +203,34 @@ impl Found {
 }
 
 /// Counts the bytes of each kind.
-struct Kinds<'a>(&'a [u8]);
+struct KindCounter<'a>(&'a [u8]);
 
-impl Task for Kinds<'_> {
-    type Output = Found;
+impl Task for KindCounter<'_> {
+    type Output = KindBytes;
 
     #[inline(always)]
-    fn run(self, masks: impl Fn(&[u8; WINDOW]) -> Masks + Copy) -> Found {
-        let mut found = Found::default();
+    fn run(self, masks: impl Fn(&[u8; WINDOW]) -> Masks + Copy) -> KindBytes {
+        let mut found = KindBytes::default();
         let (windows, rest) = self.0.as_chunks::<WINDOW>();
         // What a window begins with in the middle of a character is of the kind of the window before.
         let mut before = (0, 64);
         for window in windows {
-            before = tell(&mut found, window, WINDOW, masks(window), before);
+            before = add_window(&mut found, window, WINDOW, masks(window), before);
         }
         if !rest.is_empty() {
             let mut last = [0; WINDOW];
             for (byte, own) in last.iter_mut().zip(rest) {
                 *byte = *own;
             }
-            tell(&mut found, &last, rest.len(), masks(&last), before);
+            add_window(&mut found, &last, rest.len(), masks(&last), before);
         }
         found
     }
 }
 
-/// Adds what a window of `length` bytes holds; gives its last byte that begins a character of several, with its weight.
+/// Adds a window of `length` bytes; returns its last byte that begins a character of several, with its weight.
 #[inline(always)]
-fn tell(found: &mut Found, window: &[u8; WINDOW], length: usize, masks: Masks, before: (u8, u8)) -> (u8, u8) {
+fn add_window(found: &mut KindBytes, window: &[u8; WINDOW], length: usize, masks: Masks, before: (u8, u8)) -> (u8, u8) {
     let within = u64::MAX >> (WINDOW - length.clamp(1, WINDOW));
     let Masks { letter, upper, digit, space, high, .. } = masks;
     let ascii = u64::from((within & !high).count_ones());
@@ -336,7 +336,7 @@ mod tests {
         let text = "a é 中 🦀 Ж ".repeat(40);
         for start in 0..text.len() {
             let Some(text) = text.get(start..) else { continue };
-            let bytes: u64 = wide::run(Kinds(text.as_bytes())).bytes().iter().sum();
+            let bytes: u64 = wide::run(KindCounter(text.as_bytes())).bytes().iter().sum();
             assert_eq!(bytes, text.len() as u64);
         }
         assert_eq!(Shares::of("").mix(0), Mix::default());

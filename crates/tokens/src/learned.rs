@@ -1,6 +1,6 @@
-//! What a model's tokens are for each of an encoding's, by kind of text, and how sure that is.
+//! Ratios of a model's tokens to an encoding's, by kind of text, and their uncertainty.
 //!
-//! It begins with what is known of the model and learns from what its provider reports: a filter of Kalman's over the
+//! They begin with what is known of the model and learn from what its provider reports: a filter of Kalman's over the
 //! kinds, so that a report about code says much about code and little about Chinese. Serialisable, and the same reports
 //! always give the same ratios.
 
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use super::kinds::{KINDS, Kind, Mix};
 
-/// What a report scatters by, as a share of it, …
+/// The scatter of a report, as a share of it.
 const NOISE: f64 = 0.1;
-/// … and in tokens.
+/// The scatter of a report, in tokens.
 const NOISE_TOKENS: f64 = 40.0;
-/// So many reports in a row that are far off the same way mean that it is no accident.
+/// Reports in a row that are far off the same way, from which it is no accident.
 const STREAK: i32 = 3;
-/// How far the errors of two kinds go together before anything is known: a tokenizer is coarser or finer as a whole.
+/// The correlation of the errors of two kinds before anything is known: a tokenizer is coarser or finer as a whole.
 const TOGETHER: f64 = 0.5;
-/// What is nineteen times of twenty within a margin lies within two deviations.
+/// Deviations within which nineteen of twenty values lie.
 const DEVIATIONS: f64 = 2.0;
 /// The margins that stay however much was learned: texts of one kind differ, too.
 const LEAST_MARGIN: f64 = 0.15;
-/// What an upper bound adds, in margins: what one time in a hundred is beyond, texts of more than one kind included.
+/// Margins that an upper bound adds: one time in a hundred is beyond, texts of more than one kind included.
 const BOUND: f64 = 1.65;
 
-/// Tokens of a model for each of the encoding: about, how many they may be off, and at most.
+/// Tokens of a model for each of the encoding: the estimate, its margin, and the upper bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rates {
     pub(super) tokens: [f64; KINDS],
@@ -31,20 +31,20 @@ pub(super) struct Rates {
     pub(super) most: [f64; KINDS],
 }
 
-/// Ratios and how sure they are.
+/// Ratios and their uncertainty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Learned {
+pub struct LearnedRatios {
     ratios: [f64; KINDS],
-    /// How the ratios may be off, each with each.
+    /// The covariance of the ratios.
     spread: [[f64; KINDS]; KINDS],
-    /// The deviations that it began with: more than twice that, nothing becomes.
+    /// The deviations at the beginning: more than twice that, none becomes.
     first: [f64; KINDS],
     reports: u32,
-    /// How many reports in a row were far off, below 0 where they were too low.
+    /// Reports in a row that were far off, below 0 where they were too low.
     streak: i32,
 }
 
-impl Learned {
+impl LearnedRatios {
     /// Begins with ratios and their margins, as shares.
     pub(super) fn new(ratios: [f64; KINDS], margins: [f64; KINDS]) -> Self {
         let mut first = [0.0; KINDS];
@@ -52,11 +52,11 @@ impl Learned {
             *first = ratio * margin / DEVIATIONS;
         }
         let mut made = Self { ratios, spread: [[0.0; KINDS]; KINDS], first, reports: 0, streak: 0 };
-        made.spread = made.beginning();
+        made.spread = made.first_covariance();
         made
     }
 
-    fn beginning(&self) -> [[f64; KINDS]; KINDS] {
+    fn first_covariance(&self) -> [[f64; KINDS]; KINDS] {
         let mut spread = [[0.0; KINDS]; KINDS];
         for (row, (at, one)) in spread.iter_mut().zip(self.first.iter().enumerate()) {
             for (slot, (other, two)) in row.iter_mut().zip(self.first.iter().enumerate()) {
@@ -71,7 +71,7 @@ impl Learned {
         self.ratios
     }
 
-    /// How many reports it learned from.
+    /// The number of reports it learned from.
     pub const fn reports(&self) -> u32 {
         self.reports
     }
@@ -84,7 +84,7 @@ impl Learned {
         (DEVIATIONS * variance.max(0.0).sqrt() / ratio).max(LEAST_MARGIN.min(first))
     }
 
-    /// What follows for counts.
+    /// The rates for counts.
     pub(super) fn rates(&self) -> Rates {
         let mut rates = Rates { tokens: self.ratios, margin: self.ratios, most: self.ratios };
         for at in 0..KINDS {
@@ -97,24 +97,24 @@ impl Learned {
         rates
     }
 
-    /// Which share of an upper bound the truth is at least, for code and its like, nineteen times of twenty.
+    /// The share of an upper bound that the truth is at least, for code and its like, nineteen times of twenty.
     pub(super) fn least(&self) -> f64 {
         (1.0 - self.margin(Kind::Code as usize)) / self.slack()
     }
 
-    /// How many times larger an upper bound is than what it is a bound of, for code and its like.
+    /// The ratio of an upper bound to its count, for code and its like.
     pub(super) fn slack(&self) -> f64 {
         BOUND.mul_add(self.margin(Kind::Code as usize), 1.0)
     }
 
-    /// The provider reported so many tokens for what the mix says; of these, `unsure` were guessed.
+    /// Learns from the tokens that the provider reported for a mix; of these, `unsure` were guessed.
     pub(super) fn learn(&mut self, mix: &Mix, reported: f64, unsure: f64) {
         let counts = mix.0;
         if counts.iter().all(|tokens| *tokens <= 0.0) || !reported.is_finite() || reported <= 0.0 {
             return;
         }
         let mut noise = (NOISE * reported).powi(2) + NOISE_TOKENS.powi(2) + unsure.powi(2);
-        let (mut along, mut own) = self.along(&counts);
+        let (mut along, mut own) = self.covariance_along(&counts);
         let off = reported - mix.sum(|at, tokens| tokens * self.ratios.get(at).copied().unwrap_or(1.0));
         let edge = (own + noise).sqrt();
         if off.abs() > 3.0 * edge {
@@ -130,8 +130,8 @@ impl Learned {
             for slot in self.spread.iter_mut().flatten() {
                 *slot *= 2.0;
             }
-            self.keep_sound();
-            (along, own) = self.along(&counts);
+            self.bound_covariance();
+            (along, own) = self.covariance_along(&counts);
         } else if far > 1.0 {
             // Off once: a program may have added what nobody showed here.
             noise *= 4.0 * far * far;
@@ -147,12 +147,13 @@ impl Learned {
                 }
             }
         }
-        self.keep_sound();
+        self.bound_covariance();
         self.reports = self.reports.saturating_add(1);
     }
 
-    /// No kind is surer than can be nor less sure than twice the beginning, and no two go together more than wholly.
-    fn keep_sound(&mut self) {
+    /// Bounds the covariance: no kind is surer than can be nor less sure than twice the beginning, and no two go
+    /// together more than wholly.
+    fn bound_covariance(&mut self) {
         let mut widths = self.first;
         for (at, width) in widths.iter_mut().enumerate() {
             let own = self.spread.get(at).and_then(|row| row.get(at)).copied().unwrap_or(0.0);
@@ -166,8 +167,8 @@ impl Learned {
         }
     }
 
-    /// The spread along the counts, and how much they may be off by it.
-    fn along(&self, counts: &[f64; KINDS]) -> ([f64; KINDS], f64) {
+    /// The covariance along the counts, and the margin that follows.
+    fn covariance_along(&self, counts: &[f64; KINDS]) -> ([f64; KINDS], f64) {
         let along = self.spread.map(|row| row.iter().zip(counts).map(|(spread, count)| spread * count).sum::<f64>());
         let own = along.iter().zip(counts).map(|(along, count)| along * count).sum::<f64>();
         (along, own.max(0.0))
@@ -178,8 +179,8 @@ impl Learned {
 mod tests {
     use super::*;
 
-    fn claude() -> Learned {
-        Learned::new([1.12, 1.16, 1.25, 1.35, 1.35, 1.0], [0.15, 0.15, 0.25, 0.3, 0.3, 0.15])
+    fn claude() -> LearnedRatios {
+        LearnedRatios::new([1.12, 1.16, 1.25, 1.35, 1.35, 1.0], [0.15, 0.15, 0.25, 0.3, 0.3, 0.15])
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
     fn saved_and_loaded_it_is_the_same() {
         let mut learned = claude();
         learned.learn(&Mix::of(Kind::Code, 1_234.0), 1_700.0, 10.0);
-        let back: Learned = serde_json::from_str(&serde_json::to_string(&learned).unwrap()).unwrap();
+        let back: LearnedRatios = serde_json::from_str(&serde_json::to_string(&learned).unwrap()).unwrap();
         assert_eq!(back, learned);
     }
 }

@@ -1,4 +1,4 @@
-//! Tokens: how many a text is, exactly where a vocabulary is public, with a stated margin where not.
+//! Token counts: exact where a vocabulary is public, with a stated margin where not.
 //!
 //! Vocabularies stand in the binary; nothing is ever fetched. See docs/tokens.md for where they come from, and for
 //! what the numbers mean.
@@ -42,5 +42,5 @@ pub use count::{Count, TokenCounter};
 pub use exact::{Encoding, cl100k_base, o200k_base};
 pub use json::{DEPTH as JSON_DEPTH, Json};
 pub use kinds::{KINDS, Kind, Mix};
-pub use learned::Learned;
+pub use learned::LearnedRatios;
 pub use model::Tokenizer;

@@ -1,4 +1,4 @@
-//! Merging: a piece that is no token becomes the tokens that the ranks of an encoding make of it.
+//! Merging of a piece that is no token into the tokens that the ranks of an encoding make of it.
 //!
 //! Short pieces are merged in place, lowest rank first. Long ones are merged in stretches that are joined where the
 //! seam is proved to hold, so that a megabyte without a cut takes linear time and no memory beyond its tokens.
@@ -9,29 +9,29 @@ use super::{
     wide::{self, Task},
 };
 
-/// How many bytes of a long piece are merged at once.
+/// Bytes of a long piece that are merged at once.
 const STRETCH: usize = 64;
 
-/// Room for merging, used again for each piece.
+/// Buffers for merging, used again for each piece.
 #[derive(Debug, Default)]
-pub(super) struct Bench {
+pub(super) struct MergeBuffers {
     ids: Vec<u32>,
     long: Vec<u32>,
 }
 
-impl Bench {
+impl MergeBuffers {
     /// The tokens of a piece.
     #[inline]
     pub(super) fn merge(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> &[u32] {
         if piece.len() <= STRETCH {
-            self.at_once(vocabulary, piece);
+            self.merge_in_place(vocabulary, piece);
             return &self.ids;
         }
         self.stretches(vocabulary, piece);
         &self.long
     }
 
-    /// How many tokens a piece is.
+    /// The number of tokens of a piece.
     #[inline]
     pub(super) fn count(&mut self, vocabulary: &Vocabulary, piece: &[u8]) -> usize {
         match piece.len() {
@@ -44,14 +44,14 @@ impl Bench {
         }
     }
 
-    fn at_once(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+    fn merge_in_place(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
         self.ids.clear();
         if piece.len() <= 16 {
             self.ids.extend(parts::<16>(vocabulary, piece).tokens());
         } else if piece.len() <= 64 {
             self.ids.extend(parts::<64>(vocabulary, piece).tokens());
         } else {
-            self.queued(vocabulary, piece);
+            self.merge_queued(vocabulary, piece);
         }
     }
 
@@ -64,7 +64,7 @@ impl Bench {
             let rest = &piece[at..];
             let last = rest.len() <= size;
             let stretch = &rest[..size.min(rest.len())];
-            self.at_once(vocabulary, stretch);
+            self.merge_in_place(vocabulary, stretch);
             // Tokens are valid together if each is with its neighbour. So the seam is what there is to prove.
             let holds = match (long.last().copied(), self.ids.first()) {
                 (Some(left), Some(right)) => vocabulary.joins(left, *right),
@@ -94,8 +94,8 @@ impl Bench {
         self.long = long;
     }
 
-    /// Merging with a queue of what could be merged: for stretches too long to look at again and again.
-    fn queued(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+    /// Merges with a queue of candidates: for stretches too long to scan again and again.
+    fn merge_queued(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
         use std::{cmp::Reverse, collections::BinaryHeap};
         let mut next = start(vocabulary, piece, &mut self.ids);
         let ids = &mut self.ids;
@@ -135,8 +135,8 @@ impl Bench {
     }
 }
 
-/// Where what comes next is the last token over and over, as in a long run of spaces, it is taken as often without merging
-/// anything: such a seam is proved once. Gives the bytes that were taken; the end is left for merging.
+/// Appends the last token again as often as it repeats, as in a long run of spaces, without merging: such a seam is
+/// proved once. Returns the bytes that were taken; the end is left for merging.
 fn repeated(vocabulary: &Vocabulary, long: &mut Vec<u32>, rest: &[u8]) -> usize {
     let Some(&last) = long.last() else { return 0 };
     let token = vocabulary.token(last);
@@ -150,12 +150,12 @@ fn repeated(vocabulary: &Vocabulary, long: &mut Vec<u32>, rest: &[u8]) -> usize 
     times * token.len()
 }
 
-/// The tokens that a piece starts as, and what each becomes with the one after it.
+/// The tokens that a piece starts as, and the token that each becomes with the one after it.
 fn start(vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) -> Vec<u32> {
     ids.clear();
     let mut at = 0;
     while let Some(&byte) = piece.get(at) {
-        let id = formed(vocabulary, piece, at);
+        let id = formed_token(vocabulary, piece, at);
         ids.push(if id == NONE { vocabulary.single(byte) } else { id });
         at += if id == NONE { 1 } else { 3 };
     }
@@ -164,7 +164,7 @@ fn start(vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) -> Vec<u32> 
     next
 }
 
-/// Merges with the widest instructions at hand: finding the lowest rank is what takes the time.
+/// Merges with the widest instructions at hand: finding the lowest rank takes the time.
 #[inline]
 fn parts<const N: usize>(vocabulary: &Vocabulary, piece: &[u8]) -> Parts<N> {
     struct Merging<'a, const N: usize>(&'a Vocabulary, &'a [u8]);
@@ -181,14 +181,14 @@ fn parts<const N: usize>(vocabulary: &Vocabulary, piece: &[u8]) -> Parts<N> {
 /// Up to `N` parts of a piece that become its tokens. `N` is a power of two, at most 64.
 struct Parts<const N: usize> {
     ids: [u32; N],
-    /// Which parts have not been merged away.
+    /// The parts that have not been merged away.
     alive: u64,
 }
 
 impl<const N: usize> Parts<N> {
     const BITS: u32 = N.trailing_zeros();
 
-    /// A rank and the place of it in one number: the lowest of these is what to merge first.
+    /// A rank and its place in one number: the lowest of these is merged first.
     #[inline(always)]
     fn ranked(rank: u32, at: usize) -> u32 {
         if rank == NONE { NONE } else { rank << Self::BITS | at as u32 }
@@ -204,7 +204,7 @@ impl<const N: usize> Parts<N> {
             count = 0;
             let mut at = 0;
             while let Some(&byte) = piece.get(at) {
-                let id = formed(vocabulary, piece, at);
+                let id = formed_token(vocabulary, piece, at);
                 ids[count & (N - 1)] = if id == NONE { vocabulary.single(byte) } else { id };
                 at += if id == NONE { 1 } else { 3 };
                 count += 1;
@@ -270,7 +270,7 @@ impl<const N: usize> Parts<N> {
 /// The token of a character of three bytes that may be taken as formed before any merging: no token can tear it
 /// apart on either side.
 #[inline]
-fn formed(vocabulary: &Vocabulary, piece: &[u8], at: usize) -> u32 {
+fn formed_token(vocabulary: &Vocabulary, piece: &[u8], at: usize) -> u32 {
     let Some(&[first @ 0xe0..=0xef, second, third]) = piece.get(at..).and_then(<[u8]>::first_chunk::<3>) else {
         return NONE;
     };
@@ -288,9 +288,9 @@ fn formed(vocabulary: &Vocabulary, piece: &[u8], at: usize) -> u32 {
     vocabulary.char(first, second, third)
 }
 
-/// How many tokens a piece of two to four bytes is that is no token itself. `None` for other lengths.
+/// The number of tokens of a piece of two to four bytes that is no token itself. `None` for other lengths.
 #[inline]
-pub(super) fn few(vocabulary: &Vocabulary, piece: &[u8]) -> Option<usize> {
+pub(super) fn count_short(vocabulary: &Vocabulary, piece: &[u8]) -> Option<usize> {
     let pair = |left: u8, right: u8| vocabulary.pair(left, right);
     match *piece {
         [_, _] => Some(2),
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn seams_hold_where_merging_says_so() {
         let vocabulary = o200k_base().vocabulary();
-        let mut bench = Bench::default();
+        let mut bench = MergeBuffers::default();
         let mut seed = 3_u64;
         let mut held = 0;
         for _ in 0..20_000 {

@@ -1,12 +1,12 @@
-//! Which encoding a model counts with, and what is known where it counts with none that is public.
+//! Tokenizers of models: the encoding, and the ratios where it is not the model's own.
 
 use super::{
     exact::{Encoding, cl100k_base, o200k_base},
     kinds::KINDS,
-    learned::Learned,
+    learned::LearnedRatios,
 };
 
-/// How a model's tokens are counted.
+/// The tokenizer of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Tokenizer {
     /// The encoding: the model's own, or the one to start from.
@@ -21,19 +21,19 @@ pub struct Tokenizer {
     pub per_result: f64,
     /// Tokens that a message costs beside its content.
     pub per_message: f64,
-    /// What the provider writes into a request with tools, and into one in which a tool has to be used.
+    /// Tokens that the provider writes into a request with tools, and into one in which a tool has to be used.
     pub(super) instructions: [f64; 2],
-    /// What stands at the beginning of every request, about.
+    /// Tokens at the beginning of every request, about.
     pub(super) opening: f64,
-    /// How pictures are counted.
-    pub(super) pictures: Pictures,
-    /// Whether requests cost what Anthropic adds to them.
+    /// The rule of pictures.
+    pub(super) pictures: PictureRule,
+    /// Requests cost the tokens that Anthropic adds.
     pub(super) anthropic: bool,
 }
 
-/// How pictures are counted.
+/// The rule by which pictures are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pictures {
+pub(super) enum PictureRule {
     /// Tiles of 512 pixels.
     Tiles,
     /// Pixels by 750.
@@ -52,32 +52,32 @@ impl Tokenizer {
             per_message: 4.0,
             instructions: [0.0; 2],
             opening: 0.0,
-            pictures: Pictures::Tiles,
+            pictures: PictureRule::Tiles,
             anthropic: false,
         }
     }
 
-    /// Whether a count of text is exact.
+    /// Returns whether a count of text is exact.
     pub fn is_exact(&self) -> bool {
         self.margins.iter().all(|margin| *margin == 0.0)
     }
 
-    /// What is known of the model before anything is reported.
-    pub(super) fn prior(&self) -> Learned {
-        Learned::new(self.ratios, self.margins)
+    /// The ratios before anything is reported.
+    pub(super) fn prior(&self) -> LearnedRatios {
+        LearnedRatios::new(self.ratios, self.margins)
     }
 
-    /// How many times larger an upper bound of a text is than its count, about.
+    /// The ratio of an upper bound of a text to its count, about.
     pub fn slack(&self) -> f64 {
         if self.is_exact() { 1.0 } else { self.prior().slack() }
     }
 
-    /// Which share of an upper bound of a text its tokens are at least, nineteen times of twenty.
+    /// The share of an upper bound of a text that its tokens are at least, nineteen times of twenty.
     pub fn least(&self) -> f64 {
         if self.is_exact() { 1.0 } else { self.prior().least() }
     }
 
-    /// For an encoding's name.
+    /// The tokenizer of an encoding's name.
     pub fn named(encoding: &str) -> Option<Self> {
         match encoding {
             "o200k_base" | "o200k_harmony" => Some(Self::of(o200k_base())),
@@ -86,8 +86,8 @@ impl Tokenizer {
         }
     }
 
-    /// For a model's name, with or without what stands before it (`openai:`, `openrouter/anthropic/`). Every name has
-    /// an answer; of a model that nothing is known about, the margin is wide.
+    /// The tokenizer of a model, by its name with or without a prefix (`openai:`, `openrouter/anthropic/`). Every name
+    /// has an answer; of a model that nothing is known about, the margin is wide.
     pub fn for_model(model: &str) -> Self {
         let model = model.to_ascii_lowercase();
         // Tuned models carry the name of what they were made from.
@@ -115,7 +115,8 @@ impl Tokenizer {
         }
         let near = Self::of(o200k_base());
         if model.contains("claude") {
-            // See docs/tokens.md for where these are from. The tokenizer of Opus 4.7 and later makes more of Latin text.
+            // See docs/tokens.md for where these are from. The tokenizer of Opus 4.7 and later makes more of Latin
+            // text.
             let newer = ["opus-4-7", "opus-4.7", "opus-4-8", "opus-4.8", "fable", "mythos"];
             let is_newer = newer.iter().any(|name| model.contains(name)) || generation(model).is_some_and(|n| n >= 5);
             let (ratios, margins) = if is_newer {
@@ -139,7 +140,7 @@ impl Tokenizer {
                 per_call: 28.0,
                 per_result: 26.0,
                 instructions,
-                pictures: Pictures::Area,
+                pictures: PictureRule::Area,
                 anthropic: true,
                 ..near
             };

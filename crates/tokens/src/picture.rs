@@ -1,11 +1,11 @@
-//! What a picture costs: its size, read from the first bytes of the file, and the provider's rule.
+//! Tokens of pictures: their size, read from the first bytes of the file, and the provider's rule.
 //!
 //! Only headers are looked at, a few kilobytes at most, and nothing is decoded.
 
-use super::model::Pictures;
-use loopwright_base::base64::{DOCUMENT, decode_to};
+use super::model::PictureRule;
+use loopwright_base::base64::{MAX_DOCUMENT, decode_to};
 
-/// How much of the file is looked at. The size of a JPEG may come after its metadata.
+/// Bytes of a file that are read. The size of a JPEG may come after its metadata.
 const HEAD: usize = 96 * 1024;
 
 /// Width and height of a PNG, GIF, WebP or JPEG in base64.
@@ -50,12 +50,12 @@ pub(super) fn size(base64: &str) -> Option<(u32, u32)> {
     (found.0 > 0 && found.1 > 0).then_some(found)
 }
 
-/// The pages of a PDF in base64, where it says how many there are.
+/// The number of pages of a PDF in base64, where it is stated.
 pub(super) fn pages(base64: &str) -> Option<usize> {
     if !base64.starts_with("JVBERi") {
         return None;
     }
-    let bytes = decode_to(base64.as_bytes(), DOCUMENT);
+    let bytes = decode_to(base64.as_bytes(), MAX_DOCUMENT);
     // Each page is an object of its own type, …
     let pages = memchr::memmem::find_iter(&bytes, b"/Type")
         .filter(|at| {
@@ -72,17 +72,17 @@ pub(super) fn pages(base64: &str) -> Option<usize> {
     Some(pages.max(counted.max().unwrap_or(0).min(bytes.len() / 64))).filter(|pages| *pages > 0)
 }
 
-/// The head of what base64 holds.
+/// The first bytes of a file in base64.
 fn decode(base64: &[u8]) -> Vec<u8> {
     decode_to(base64, HEAD)
 }
 
 /// The tokens of a picture of that size.
-pub(super) fn tokens(rule: Pictures, width: u32, height: u32, low: bool) -> f64 {
+pub(super) fn tokens(rule: PictureRule, width: u32, height: u32, low: bool) -> f64 {
     let (width, height) = (f64::from(width), f64::from(height));
     match rule {
-        Pictures::Tiles if low => 85.0,
-        Pictures::Tiles => {
+        PictureRule::Tiles if low => 85.0,
+        PictureRule::Tiles => {
             // Fitted into 2048 by 2048, then the short side down to 768, then tiles of 512.
             let fit = (2048.0 / width.max(height)).min(1.0);
             let (width, height) = (width * fit, height * fit);
@@ -90,7 +90,7 @@ pub(super) fn tokens(rule: Pictures, width: u32, height: u32, low: bool) -> f64 
             let tiles = (width * short / 512.0).ceil() * (height * short / 512.0).ceil();
             85.0 + 170.0 * tiles.max(1.0)
         }
-        Pictures::Area => {
+        PictureRule::Area => {
             let fit = (1568.0 / width.max(height)).min(1.0);
             (width * fit * height * fit / 750.0).clamp(1.0, 1_600.0)
         }
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn the_documented_examples() {
-        assert_eq!(tokens(Pictures::Tiles, 1024, 1024, false) as u32, 765);
-        assert_eq!(tokens(Pictures::Tiles, 2048, 4096, false) as u32, 1105);
-        assert_eq!(tokens(Pictures::Tiles, 4096, 8192, true) as u32, 85);
-        assert_eq!(tokens(Pictures::Area, 1092, 1092, false) as u32, 1589);
+        assert_eq!(tokens(PictureRule::Tiles, 1024, 1024, false) as u32, 765);
+        assert_eq!(tokens(PictureRule::Tiles, 2048, 4096, false) as u32, 1105);
+        assert_eq!(tokens(PictureRule::Tiles, 4096, 8192, true) as u32, 85);
+        assert_eq!(tokens(PictureRule::Area, 1092, 1092, false) as u32, 1589);
     }
 }

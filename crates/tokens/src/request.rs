@@ -1,11 +1,12 @@
-//! What a provider writes into a request beside what was given: instructions about tools, about reasoning, about formats.
+//! Texts that a provider writes into a request beside what was given: instructions about tools, about reasoning, about
+//! formats.
 //!
 //! Anthropic publishes some of these numbers and reports the rest with each answer; those here are from recorded
 //! requests. They are guesses, so they widen the margin and count twice in an upper bound.
 
 use super::{json::Json, model::Tokenizer};
 
-/// Tools of the provider's own, by how their types begin: what they add to the instructions.
+/// Tokens that tools of the provider's own add to the instructions, by the prefixes of their types.
 const NATIVE: [(&str, f64); 10] = [
     ("advisor", 2_000.0),
     ("code_execution", 1_900.0),
@@ -19,18 +20,18 @@ const NATIVE: [(&str, f64); 10] = [
     ("mcp_toolset", 2_500.0),
 ];
 const NATIVE_UNKNOWN: f64 = 1_500.0;
-/// What there is to be said of sources that shall be cited.
+/// Tokens of the instructions about citations.
 const CITATIONS: f64 = 600.0;
-/// The tools of a server that only the provider asks.
+/// Tokens of the tools of a server that only the provider asks.
 const SERVER: f64 = 2_500.0;
 
-/// What tools add beside what they say of themselves.
+/// Tokens that tools add beside their own text.
 pub(super) fn tools(tokenizer: &Tokenizer, tools: &[Json]) -> f64 {
     if tools.is_empty() {
         return 0.0;
     }
-    let native = if tokenizer.anthropic { tools.iter().map(native).sum() } else { 0.0 };
-    tokenizer.instructions[0] + native
+    let native_tool_tokens = if tokenizer.anthropic { tools.iter().map(native).sum() } else { 0.0 };
+    tokenizer.instructions[0] + native_tool_tokens
 }
 
 fn native(tool: &Json) -> f64 {
@@ -43,8 +44,8 @@ fn native(tool: &Json) -> f64 {
     NATIVE.iter().find(|(name, _)| kind.starts_with(name)).map_or(NATIVE_UNKNOWN, |(_, tokens)| *tokens)
 }
 
-/// What an option of a request adds.
-pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Json) -> f64 {
+/// Tokens that an option of a request adds.
+pub(super) fn option_tokens(tokenizer: &Tokenizer, key: &str, value: &Json) -> f64 {
     if !tokenizer.anthropic {
         return 0.0;
     }
@@ -66,18 +67,18 @@ pub(super) fn option(tokenizer: &Tokenizer, key: &str, value: &Json) -> f64 {
     }
 }
 
-/// What a document of text costs beside its text.
+/// Tokens of a document of text beside its text.
 pub(super) const fn document(tokenizer: &Tokenizer) -> f64 {
     if tokenizer.anthropic { 32.0 } else { 0.0 }
 }
 
-/// What a document or a result of a search adds that shall be cited; the first of a request adds it.
+/// Tokens that a document or a search result with citations adds; the first of a request adds them.
 pub(super) fn citations(tokenizer: &Tokenizer, part: &Json) -> f64 {
-    part.get("citations").map_or(0.0, |citations| cited(tokenizer, citations))
+    part.get("citations").map_or(0.0, |citations| citation_tokens(tokenizer, citations))
 }
 
-/// The same for what is said of citations.
-pub(super) fn cited(tokenizer: &Tokenizer, citations: &Json) -> f64 {
+/// Tokens that citations add, by the value of `citations`.
+pub(super) fn citation_tokens(tokenizer: &Tokenizer, citations: &Json) -> f64 {
     let asked = citations.get("enabled").is_some_and(Json::is_true);
     if tokenizer.anthropic && asked { CITATIONS } else { 0.0 }
 }

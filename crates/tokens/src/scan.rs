@@ -1,12 +1,12 @@
-//! The ends of many pieces at once: 64 bytes of plain text become masks, and a few operations on the masks give
-//! every cut among them.
+//! Cuts between many pieces at once: 64 bytes of plain text become masks, and a few operations on the masks give every
+//! cut among them.
 //!
 //! It speaks only of ASCII, and only of cuts that nothing outside the 64 bytes can change. Whatever else there is
 //! (other scripts, rare combinations) is left to [`super::split`], which says the same one piece at a time.
 
 use super::split::{Pattern, contraction};
 
-/// How many bytes are looked at together.
+/// Bytes of a window.
 pub(super) const WINDOW: usize = 64;
 
 /// One bit for each byte of the window.
@@ -24,7 +24,7 @@ pub(super) struct Masks {
     pub(super) white: u64,
     /// `\n`, `\r`.
     pub(super) newline: u64,
-    /// What is not ASCII.
+    /// Bytes beyond ASCII.
     pub(super) high: u64,
     /// `/`
     pub(super) slash: u64,

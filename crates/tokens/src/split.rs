@@ -1,4 +1,4 @@
-//! Where a text is cut into pieces before merging, one piece at a time.
+//! Cuts of a text into pieces before merging, one piece at a time.
 //!
 //! This is the pattern of each encoding written out by hand, alternative by alternative, in the order in which a
 //! backtracking matcher would try them. It takes time linear in the text. [`super::scan`] does the same for many
@@ -6,7 +6,7 @@
 
 use super::class::{Class, Classes};
 
-/// Which pattern.
+/// The pattern of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// The pattern of `cl100k_base`.
@@ -32,8 +32,8 @@ pub(super) fn contraction(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Where the piece that starts at `start` ends. `bytes` is valid UTF-8, `start` the start of a character before its
-/// end; the answer is larger than `start`.
+/// The end of the piece that starts at `start`. `bytes` is valid UTF-8, `start` the start of a character before its
+/// end; the end is larger than `start`.
 pub(super) fn piece(pattern: Pattern, classes: &Classes, bytes: &[u8], start: usize) -> usize {
     let end = match pattern {
         Pattern::Cl100k => cl100k(classes, bytes, start),

@@ -6,7 +6,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// No token, no merge.
+/// The number that stands for no token, no merge.
 pub(super) const NONE: u32 = u32::MAX;
 
 const EMPTY: u64 = u64::MAX;
@@ -20,7 +20,7 @@ pub(super) fn short_key(word: u64, length: usize) -> u64 {
     (word & ((1 << (8 * length)) - 1)) | (length as u64) << 56
 }
 
-/// The same for up to 15 bytes.
+/// The bytes of a piece of up to 15 bytes as one number.
 #[inline(always)]
 pub(super) fn middle_key(word: u128, length: usize) -> u128 {
     (word & ((1 << (8 * length)) - 1)) | (length as u128) << 120
@@ -103,10 +103,10 @@ impl<K: Copy + PartialEq> Table<K> {
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     bytes: &'static [u8],
-    /// Where each token starts in `bytes`, and where the last one ends.
+    /// The start of each token in `bytes`, and the end of the last one.
     starts: Box<[u32]>,
     short: Table<u64>,
-    /// One bit for each hash of a short token: of what is no token, most is told from a nearer cache.
+    /// One bit for each hash of a short token: most pieces that are no token are told from a nearer cache.
     short_seen: Box<[u64]>,
     middle: Table<u128>,
     /// Tokens of 16 bytes and more, by a hash of their bytes.
@@ -116,19 +116,19 @@ pub(super) struct Vocabulary {
     merges_shift: u32,
     /// The two tokens that each is made of; twice itself for a byte.
     halves: Box<[(u32, u32)]>,
-    /// One bit for each hash of a merge there is: most of what is asked for is not, and this fits a near cache.
+    /// One bit for each hash of a merge there is: most lookups fail, and this fits a near cache.
     merges_seen: Box<[u64]>,
     /// The merges of two bytes.
     pairs: Box<[u32]>,
     singles: [u32; 256],
     /// Characters of three bytes that are tokens, by their code point.
     chars: Box<[u32]>,
-    /// Where a token may reach over the edge of a character without holding all of it; see [`Self::apart`].
-    torn_before_three: Box<[u64]>,
+    /// Edges where a token may reach over the edge of a character without holding all of it; see [`Self::apart`].
+    split_before_three: Box<[u64]>,
     torn_before_other: Box<[u64]>,
     /// One bit for each hash of two characters of three bytes that stand together in a token.
     together: Box<[u64]>,
-    /// How many tokens three letters, digits, spaces or slashes are, in two bits each; see [`Self::three`].
+    /// The number of tokens of three letters, digits, spaces or slashes, in two bits each; see [`Self::three`].
     threes: Box<[u8]>,
     longest: usize,
 }
@@ -137,8 +137,8 @@ pub(super) struct Vocabulary {
 const ID_BITS: u32 = 18;
 
 impl Vocabulary {
-    /// Takes a packed vocabulary apart. The files are part of the crate and held against the originals by tests; of a
-    /// damaged one, what can be read is there and the rest is missing.
+    /// Unpacks a vocabulary. The files are part of the crate and held against the originals by tests; of a damaged one,
+    /// the readable part is there and the rest is missing.
     pub(super) fn new(packed: &'static [u8]) -> Self {
         let (count, rest) = packed.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
         let count = (u32::from_le_bytes(*count) as usize).min(rest.len() / 2).min((1 << ID_BITS) - 1);
@@ -169,7 +169,7 @@ impl Vocabulary {
             pairs: vec![NONE; 0x1_0000].into_boxed_slice(),
             singles: [NONE; 256],
             chars: vec![NONE; 0x1_0000].into_boxed_slice(),
-            torn_before_three: vec![0; (256 * 16 * 64) / 64].into_boxed_slice(),
+            split_before_three: vec![0; (256 * 16 * 64) / 64].into_boxed_slice(),
             torn_before_other: vec![0; (256 * 256) / 64].into_boxed_slice(),
             together: vec![0; TOGETHER / 64].into_boxed_slice(),
             threes: vec![0; 64 * 64 * 64 / 4].into_boxed_slice(),
@@ -223,8 +223,8 @@ impl Vocabulary {
             }
             _ => {}
         }
-        self.note_torn(token);
-        self.note_together(token);
+        self.note_split_edges(token);
+        self.note_joined(token);
     }
 
     fn insert_merge(&mut self, id: u32, split: usize) {
@@ -245,7 +245,8 @@ impl Vocabulary {
         self.merges_seen[seen >> 6] |= 1 << (seen & 63);
     }
 
-    /// No cache holds all triples of random text (base64, ids), but all of them are few enough to be told beforehand.
+    /// Fills the table of triples. No cache holds all triples of random text (base64, ids), but all of them are few
+    /// enough to be computed beforehand.
     fn fill_threes(&mut self) {
         let singles = (0..=127_u8).filter(|byte| CODES[usize::from(*byte)] < 64);
         let singles: Vec<u8> = singles.collect();
@@ -269,7 +270,7 @@ impl Vocabulary {
         }
     }
 
-    /// How many tokens a piece of these three bytes is; `None` if one is no letter, digit, space or slash.
+    /// The number of tokens of a piece of these three bytes; `None` if one is no letter, digit, space or slash.
     #[inline(always)]
     pub(super) fn three(&self, piece: [u8; 3]) -> Option<usize> {
         let at = three_index(piece)?;
@@ -277,7 +278,7 @@ impl Vocabulary {
     }
 
     /// Notes the characters of three bytes that stand together in a token.
-    fn note_together(&mut self, token: &[u8]) {
+    fn note_joined(&mut self, token: &[u8]) {
         for six in token.windows(6) {
             if let [a @ 0xe0..=0xef, b, c, d @ 0xe0..=0xef, e, f] = *six {
                 let at = together_index([a, b, c], [d, e, f]);
@@ -286,7 +287,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether no token reaches over the edge between these two characters of three bytes, so that what stands on
+    /// Returns whether no token reaches over the edge between these two characters of three bytes, so that the text on
     /// either side is merged alone.
     #[inline(always)]
     pub(super) fn separate(&self, left: [u8; 3], right: [u8; 3]) -> bool {
@@ -295,7 +296,7 @@ impl Vocabulary {
     }
 
     /// Notes the edges between characters inside of a token that ends or begins in the middle of one of the two.
-    fn note_torn(&mut self, token: &[u8]) {
+    fn note_split_edges(&mut self, token: &[u8]) {
         let starts = |byte: u8| byte & 0xc0 != 0x80;
         let mut edges = (1..token.len()).filter(|at| starts(token[*at]));
         let (first, last) = (edges.next(), edges.next_back());
@@ -303,7 +304,7 @@ impl Vocabulary {
         let last = last.unwrap_or(first);
         // The token begins inside of a character: the edge after that one.
         if !starts(token[0]) {
-            self.tear(token[first - 1], token[first], token.get(first + 1).copied());
+            self.mark_split(token[first - 1], token[first], token.get(first + 1).copied());
         }
         let length = match token[last] {
             0xf0.. => 4,
@@ -312,16 +313,16 @@ impl Vocabulary {
             _ => 1,
         };
         if token.len() - last < length {
-            self.tear(token[last - 1], token[last], token.get(last + 1).copied());
+            self.mark_split(token[last - 1], token[last], token.get(last + 1).copied());
         }
     }
 
-    fn tear(&mut self, before: u8, first: u8, second: Option<u8>) {
+    fn mark_split(&mut self, before: u8, first: u8, second: Option<u8>) {
         if first & 0xf0 == 0xe0 {
             let seconds = second.map_or(0x80..=0xbf, |second| second..=second);
             for second in seconds {
-                let at = torn_index(before, first, second);
-                self.torn_before_three[at >> 6] |= 1 << (at & 63);
+                let at = split_index(before, first, second);
+                self.split_before_three[at >> 6] |= 1 << (at & 63);
             }
         } else {
             let at = usize::from(before) << 8 | usize::from(first);
@@ -329,20 +330,20 @@ impl Vocabulary {
         }
     }
 
-    /// Whether no token can reach from the character that ends with `before` into the one that starts with `first`
-    /// and `second` while it holds only a part of either.
+    /// Returns whether no token can reach from the character that ends with `before` into the one that starts with
+    /// `first` and `second` while it holds only a part of either.
     #[inline]
     pub(super) fn apart(&self, before: u8, first: u8, second: u8) -> bool {
         let (map, at) = if first & 0xf0 == 0xe0 {
-            (&self.torn_before_three, torn_index(before, first, second))
+            (&self.split_before_three, split_index(before, first, second))
         } else {
             (&self.torn_before_other, usize::from(before) << 8 | usize::from(first))
         };
         map[at >> 6] >> (at & 63) & 1 == 0
     }
 
-    /// Whether these two, one after the other, are what merging makes of their bytes: no merge across the seam comes
-    /// before those that make the two. Takes them apart again from the seam outwards, last merge first.
+    /// Returns whether these two, one after the other, are what merging makes of their bytes: no merge across the seam
+    /// comes before those that make the two. Takes them apart again from the seam outwards, last merge first.
     pub(super) fn joins(&self, mut left: u32, mut right: u32) -> bool {
         let halves = |id: u32| self.halves.get(id as usize).copied().unwrap_or((id, id));
         // Merges from this rank on come too late to matter.
@@ -370,7 +371,7 @@ impl Vocabulary {
         }
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -390,7 +391,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether the vocabulary holds this key of up to 7 bytes.
+    /// Returns whether the vocabulary holds this key of up to 7 bytes.
     #[inline(always)]
     pub(super) fn has_short(&self, key: u64) -> bool {
         let hash = short_hash(key);
@@ -398,7 +399,7 @@ impl Vocabulary {
         self.short_seen[seen >> 6] >> (seen & 63) & 1 != 0 && self.short.keys[self.short.slot(key, hash, EMPTY)] == key
     }
 
-    /// Whether the vocabulary holds this key of 8 to 15 bytes.
+    /// Returns whether the vocabulary holds this key of 8 to 15 bytes.
     #[inline(always)]
     pub(super) fn has_middle(&self, key: u128) -> bool {
         self.middle.keys[self.middle.slot(key, middle_hash(key), u128::MAX)] == key
@@ -434,7 +435,7 @@ impl Vocabulary {
         self.singles[usize::from(byte)]
     }
 
-    /// What two bytes become, or [`NONE`].
+    /// The token that two bytes become, or [`NONE`].
     #[inline(always)]
     pub(super) fn pair(&self, first: u8, second: u8) -> u32 {
         self.pairs[usize::from(first) << 8 | usize::from(second)]
@@ -446,7 +447,7 @@ impl Vocabulary {
         self.chars[code_point(first, second, third)]
     }
 
-    /// What two tokens become, or [`NONE`].
+    /// The token that two tokens become, or [`NONE`].
     #[inline(always)]
     pub(super) fn merge(&self, left: u32, right: u32) -> u32 {
         let key = u64::from(left) << ID_BITS | u64::from(right);
@@ -470,7 +471,7 @@ impl Vocabulary {
     }
 }
 
-/// How many bits say which merges there are.
+/// Bits of the filter of merges.
 const SEEN: usize = 1 << 21;
 
 #[inline(always)]
@@ -478,10 +479,10 @@ fn seen_index(hash: u64) -> usize {
     (hash >> (64 - SEEN.trailing_zeros())) as usize
 }
 
-/// How many bits say which short tokens there are.
+/// Bits of the filter of short tokens.
 const SHORT_SEEN: usize = 1 << 20;
 
-/// Another part of the hash than the one that the table begins with.
+/// The index of a short key's hash: other bits than those that the table begins with.
 #[inline(always)]
 fn short_index(hash: u64) -> usize {
     (hash >> 20) as usize & (SHORT_SEEN - 1)
@@ -505,7 +506,7 @@ fn three_index(piece: [u8; 3]) -> Option<usize> {
     ((a | b | c) < 64).then_some(a << 12 | b << 6 | c)
 }
 
-/// How many bits say which characters stand together.
+/// Bits of the filter of characters that stand together.
 const TOGETHER: usize = 1 << 19;
 
 #[inline(always)]
@@ -516,7 +517,7 @@ fn together_index(left: [u8; 3], right: [u8; 3]) -> usize {
 }
 
 #[inline(always)]
-fn torn_index(before: u8, first: u8, second: u8) -> usize {
+fn split_index(before: u8, first: u8, second: u8) -> usize {
     usize::from(before) << 10 | usize::from(first & 15) << 6 | usize::from(second & 63)
 }
 

@@ -1,20 +1,20 @@
-//! The masks of a window, with the widest instructions that the processor has.
+//! Masks of a window, with the widest instructions that the processor has.
 //!
 //! Everything else about pieces is ordinary code; only the step from bytes to masks differs, and the tests hold all
 //! ways to the same masks.
 
 use super::scan::{Masks, WINDOW};
 
-/// What needs masks. `run` is compiled once for each kind of processor; it must be `#[inline(always)]`.
+/// A task that needs masks. `run` is compiled once for each kind of processor; it must be `#[inline(always)]`.
 pub(super) trait Task {
-    /// What it gives.
+    /// The result.
     type Output;
 
-    /// Does it.
+    /// Runs the task.
     fn run(self, masks: impl Fn(&[u8; WINDOW]) -> Masks + Copy) -> Self::Output;
 }
 
-/// Does the task with the best masks that this processor can make.
+/// Runs the task with the best masks that this processor can make.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)] // the two calls below, each after asking the processor
 #[inline]
@@ -32,7 +32,7 @@ pub(super) fn run<T: Task>(task: T) -> T::Output {
     task.run(portable)
 }
 
-/// Does the task with the best masks that this processor can make.
+/// Runs the task with the best masks that this processor can make.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(super) fn run<T: Task>(task: T) -> T::Output {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use loopwright_base::{
     error::{Error, Failure, FailureKind, Result},
-    message::{Block, Message, Role, Source as Place, StopReason, Usage},
+    message::{Block, MediaSource as Place, Message, Role, StopReason, Usage},
     request::{Request, Response},
     sources::{Source, SourceKind, parse_feedback, parse_prompt, parse_support},
 };

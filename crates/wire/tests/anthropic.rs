@@ -4,11 +4,11 @@
 #![allow(clippy::needless_pass_by_value)] // `json!` makes values
 
 use loopwright_base::{
-    error::{Failure, FailureKind, Guilt},
+    error::{Failure, FailureKind, Fault},
     json::{Fields, Raw},
     message::{
-        Block, Extra, Form, Media, Message, ProviderBlock, Role, Source, StopReason, Thinking, ToolFailure, ToolResult,
-        ToolUse, Usage, Wire,
+        Block, Extra, Form, Media, MediaSource, Message, ProviderBlock, Role, StopReason, Thinking, ToolFailure,
+        ToolResult, ToolUse, Usage, Wire,
     },
     request::{Delta, Effort, FunctionTool, OutputSchema, Request, Response, Tool, ToolChoice, WebSearch},
 };
@@ -162,10 +162,10 @@ fn every_parameter_has_its_place() {
     assert_eq!(body(&request)["tool_choice"], json!({"type": "auto", "disable_parallel_tool_use": true}));
 
     request.temperature = Some(f64::NAN);
-    assert_eq!(encode_request(WIRE, &request).unwrap_err().guilt, Guilt::Usage);
+    assert_eq!(encode_request(WIRE, &request).unwrap_err().guilt, Fault::Usage);
     request.temperature = None;
     request.model.clear();
-    assert_eq!(encode_request(WIRE, &request).unwrap_err().guilt, Guilt::Usage);
+    assert_eq!(encode_request(WIRE, &request).unwrap_err().guilt, Fault::Usage);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn what_other_wires_wrote_is_left_out() {
             provider(Wire::OpenaiResponses, &json!({"type": "web_search_call"})),
             Block::text(" \n"),
             provider(WIRE, &json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}})),
-            Block::Image(Media { source: Source::Url("https://a.org/x.png".into()), name: None, extra: foreign() }),
+            Block::Image(Media { source: MediaSource::Url("https://a.org/x".into()), name: None, extra: foreign() }),
         ],
     );
     message.extra = foreign();
@@ -192,7 +192,7 @@ fn what_other_wires_wrote_is_left_out() {
         json!({"role": "assistant", "content": [
             {"type": "thinking", "thinking": "hm", "signature": "sig"},
             {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-            {"type": "image", "source": {"type": "url", "url": "https://a.org/x.png"}},
+            {"type": "image", "source": {"type": "url", "url": "https://a.org/x"}},
         ]})
     );
 }
@@ -271,7 +271,7 @@ fn tool_results_stand_first_and_their_ids_are_legal() {
 
 #[test]
 fn documents_of_text_have_the_one_type_that_the_wire_takes() {
-    let source = Source::Text { media_type: "text/markdown".into(), data: "# a".into() };
+    let source = MediaSource::Text { media_type: "text/markdown".into(), data: "# a".into() };
     let message =
         Message::new(Role::User, vec![Block::Document(Media { source, name: Some("a.md".into()), extra: None })]);
     assert_eq!(
@@ -414,7 +414,7 @@ fn bodies_that_are_no_requests_are_refused() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     for text in ["", "[]", "{", "{}", r#"{"model":"m"}"#, r#"{"messages":[]}"#, r#"{"model":"m","messages":{}}"#, &deep]
     {
-        assert_eq!(decode_request(WIRE, text).unwrap_err().guilt, Guilt::Usage);
+        assert_eq!(decode_request(WIRE, text).unwrap_err().guilt, Fault::Usage);
     }
     for message in ["1", "{}", r#"{"role":"tool"}"#, r#"{"role":null}"#] {
         let text = format!(r#"{{"model":"m","messages":[{message}]}}"#);

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._effects import Beside, Raised, attempt, given_of
-from loopwright._foreign import RAISED, stopping
 from loopwright._plan import ASIDES
+from loopwright._user_code import RAISED, stopping
 from loopwright.errors import ModelError, UsageError
 from loopwright.models import ModelFailure, answer_event
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._approval import Approval, decision_of, is_yes
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
-from loopwright._foreign import RAISED, log_raised
 from loopwright._threads import tried
+from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
 
 from ._work import is_async

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright._awaited import OURS, awaited
 from loopwright._effects import Raised, Within
-from loopwright._foreign import closes
 from loopwright._threads import drop
+from loopwright._user_code import closes
 
 from ._work import GRACE, given_up
 

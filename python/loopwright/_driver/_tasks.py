@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright._awaited import OURS, awaited
 from loopwright._effects import Raised
-from loopwright._foreign import closes
+from loopwright._user_code import closes
 
 if TYPE_CHECKING:
     import contextvars

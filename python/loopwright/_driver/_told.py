@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
-from loopwright._numbers import Numbers
+from loopwright._event_ids import EventIds
 from loopwright.events import ArgumentsDelta, ChildText, ReasoningDelta, TextDelta, ToolProgress
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Told:
         self.seq = self.marked = run.seq
         # The number of the step that whoever reads has asked for by asking for anything at all.
         self.first = self.seq + 1
-        self.numbers = Numbers(self.seq)
+        self.numbers = EventIds(self.seq)
         if after is not None:
             self.numbers.follow(after.told.numbers)
 

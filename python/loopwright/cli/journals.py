@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loopwright._places import is_store, located, project_store
+from loopwright._journal_paths import is_store, locate_journal, project_store
 from loopwright._plan import unwritten
 from loopwright.errors import UsageError
 
@@ -14,7 +14,7 @@ from .text import one_line
 
 if TYPE_CHECKING:
     from loopwright import Result
-    from loopwright._places import Place
+    from loopwright._journal_paths import JournalPath
 
     from .screen import Screen
 
@@ -54,14 +54,14 @@ def journal_of(result: Result[Any]) -> str | None:
     return one_line(f"{result.journal}, run {result.run_id}" if is_store(result.journal) else result.journal)
 
 
-def found(named: str, place: str | None) -> Place:
+def found(named: str, place: str | None) -> JournalPath:
     """The journal that is given as a path, or as the name of a run or the beginning of one."""
     if place is None or Path(named).is_file():
-        there = located(named)
+        there = locate_journal(named)
         if there.run is not None or Path(there.path or "").is_file():
             return there
     elif Path(place).exists():
-        return located(place, named)
+        return locate_journal(place, named)
     where = place if place is not None else project_store()
     message = f"there is no journal {named!r}, and no run of that name in {where!r}"
     raise UsageError(message, "journal_not_found", "give the path of a journal, or --journal PLACE")

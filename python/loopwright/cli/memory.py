@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loopwright._places import project_store
+from loopwright._journal_paths import project_store
 from loopwright.errors import UsageError
 from loopwright.guard import redact
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loopwright import Result
-    from loopwright._places import Place
+    from loopwright._journal_paths import JournalPath
 
 __all__ = ["answer", "diff", "fork", "labels", "resume"]
 
@@ -93,7 +93,7 @@ def fork(arguments: argparse.Namespace) -> int:
     return _again(arguments, place, go_on)
 
 
-def _again(arguments: argparse.Namespace, place: Place, go_on: Callable[[Any, Any, Any], Result[Any]]) -> int:
+def _again(arguments: argparse.Namespace, place: JournalPath, go_on: Callable[[Any, Any, Any], Result[Any]]) -> int:
     """Makes the agent that the journal speaks of, and lets it go on."""
     from loopwright import _core
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loopwright._places import is_store, project_store
+from loopwright._journal_paths import is_store, project_store
 from loopwright.errors import UsageError
 from loopwright.guard import redact
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
 from loopwright._approval import Edit, Remembered
-from loopwright._shown import shown_redacted
+from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -317,4 +317,4 @@ def _object(arguments: object) -> dict[str, Any]:
     return arguments
 
 
-shown_redacted(Request, Kept)
+redacted_repr(Request, Kept)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
-from loopwright._shown import shown_redacted
+from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -340,4 +340,4 @@ def _name_and_arguments(call: Any, arguments: Mapping[str, Any] | None) -> tuple
     return name, given
 
 
-shown_redacted(Decision)
+redacted_repr(Decision)

@@ -15,7 +15,7 @@ from functools import total_ordering
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
-from loopwright._shown import shown_redacted
+from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -226,4 +226,4 @@ def _risk(found: _core.AssessedRisk) -> Risk:
     return Risk(found.level, found.rule, found.why, shown, found.loses)
 
 
-shown_redacted(Part, Risk)
+redacted_repr(Part, Risk)

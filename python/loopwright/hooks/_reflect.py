@@ -13,8 +13,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from loopwright._foreign import RAISED
 from loopwright._threads import in_worker
+from loopwright._user_code import RAISED
 from loopwright.errors import UsageError
 
 from ._context import AnswerSubject

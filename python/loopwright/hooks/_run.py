@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._awaited import carried
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
-from loopwright._foreign import RAISED, log_raised
 from loopwright._threads import drop
+from loopwright._user_code import RAISED, log_raised
 from loopwright.errors import UsageError
 
 from ._answers import clean, spoken

@@ -181,7 +181,7 @@ class Web(Search):
         body: str | None = None,
         allow_private: bool = False,
     ) -> bytes:
-        from loopwright._arrive import arrive
+        from loopwright._native_future import native_result
 
         request: dict[str, Any] = {
             "url": url,
@@ -192,7 +192,7 @@ class Web(Search):
         }
         if body is not None:
             request["body"] = body
-        status, retry_after, answer = await arrive(lambda hub, key: hub.request(key, request))
+        status, retry_after, answer = await native_result(lambda hub, key: hub.request(key, request))
         if not 200 <= status < 300:  # noqa: PLR2004 - HTTP
             secrets = [
                 value for name, value in (headers or {}).items() if name.lower() not in ("accept", "content-type")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
-from loopwright._shown import shown_redacted
+from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -312,4 +312,4 @@ def _sorted(value: object) -> str:
         return repr(value)
 
 
-shown_redacted(Member, Verdict)
+redacted_repr(Member, Verdict)

@@ -2,21 +2,21 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-/// More blocks than this are not kept apart.
+/// Blocks of a page that are told apart at most.
 const MAX_BLOCKS: usize = 100_000;
-/// More links than this are not kept.
+/// Links of a page that are kept at most.
 pub(super) const MAX_LINKS: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Paragraph,
     Heading(u8),
-    /// How many lists it is in, and its number in an ordered one.
+    /// An item of a list: the number of lists it is in, and its number in an ordered one.
     Item(usize, Option<u32>),
     /// The second and later paragraphs of an item.
     More(usize),
     Code(String),
-    /// Whether it is the first of its table.
+    /// A row of a table; `true` for the first.
     Row(bool),
     Rule,
 }
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 pub(super) struct Block {
     pub(super) kind: Kind,
     pub(super) text: String,
-    /// Links: places in `text`, and where they lead.
+    /// Links: places in `text`, and their targets.
     pub(super) links: Vec<(Range<usize>, String)>,
     pub(super) quoted: bool,
     pub(super) around: bool,
@@ -37,8 +37,8 @@ impl Block {
         self.links.iter().map(|(place, _)| place.len()).sum()
     }
 
-    /// Short, and little but a link: an entry of a menu.
-    fn is_entry(&self) -> bool {
+    /// Returns whether the block is short, and little but a link: an entry of a menu.
+    fn is_menu_entry(&self) -> bool {
         matches!(self.kind, Kind::Item(..) | Kind::Paragraph | Kind::More(_))
             && self.text.len() < 120
             && self.linked() * 10 > self.text.len() * 8
@@ -53,7 +53,7 @@ pub(super) struct Blocks {
 
 /// Text, and the links in it.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct RenderedText {
     pub(super) text: String,
     pub(super) links: Vec<(Range<usize>, String)>,
 }
@@ -72,7 +72,7 @@ impl Blocks {
         self.all.iter().find(|block| block.kind == Kind::Heading(1)).map(|block| block.text.as_str())
     }
 
-    /// Leaves only what a reader came for; everything if nothing else would be left.
+    /// Drops everything but the content; keeps all if nothing else would be left.
     pub(super) fn keep_content(&mut self) {
         let length = |wanted: &dyn Fn(&Block) -> bool| -> usize {
             self.all.iter().filter(|block| wanted(block)).map(|block| block.text.len()).sum()
@@ -98,7 +98,7 @@ impl Blocks {
         let mut dropped = 0;
         let mut at = 0;
         while at < self.all.len() {
-            let run = self.all.iter().skip(at).take_while(|block| block.is_entry()).count();
+            let run = self.all.iter().skip(at).take_while(|block| block.is_menu_entry()).count();
             if run >= 4 {
                 menu.iter_mut().skip(at).take(run).for_each(|entry| *entry = true);
                 dropped += self.all.iter().skip(at).take(run).map(|block| block.text.len()).sum::<usize>();
@@ -113,8 +113,8 @@ impl Blocks {
     }
 
     /// The text, with links written out if `inline`.
-    pub(super) fn write(&self, inline: bool) -> Written {
-        let mut out = Written::default();
+    pub(super) fn write(&self, inline: bool) -> RenderedText {
+        let mut out = RenderedText::default();
         let mut before: Option<&Block> = None;
         for block in &self.all {
             if let Some(before) = before {
@@ -132,7 +132,7 @@ impl Blocks {
 }
 
 impl Block {
-    fn write(&self, inline: bool, out: &mut Written) {
+    fn write(&self, inline: bool, out: &mut RenderedText) {
         let (mut first, mut later) = (String::new(), String::new());
         if self.quoted {
             first.push_str("> ");
@@ -185,11 +185,11 @@ impl Block {
     }
 
     /// The text with `later` before each line but the first.
-    fn lines(&self, later: &str, inline: bool, out: &mut Written) {
+    fn lines(&self, later: &str, inline: bool, out: &mut RenderedText) {
         let mut links = self.links.iter().filter(|(place, _)| !place.is_empty()).peekable();
         let mut open: Option<(usize, usize, &str)> = None;
         let mut written = 0;
-        let mut copy = |out: &mut Written, to: usize| {
+        let mut copy = |out: &mut RenderedText, to: usize| {
             let part = self.text.get(written..to).unwrap_or_default();
             if later.is_empty() {
                 out.text.push_str(part);

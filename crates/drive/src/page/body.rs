@@ -1,25 +1,25 @@
 //! The body of a page while it comes: unpacked if it was packed, never more of it than wanted.
 //!
-//! What counts is what a body becomes, not what is sent: a small bomb that unpacks to gigabytes is stopped where the
+//! The size of the unpacked body counts, not what is sent: a small bomb that unpacks to gigabytes is stopped where the
 //! limit is reached, with a few kilobytes of memory beyond it.
 
 use std::io::{self, Write};
 
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 
-/// Text is seldom packed better than this.
+/// The ratio above which packed text is suspect; text is seldom packed better.
 const HONEST_RATIO: usize = 200;
 
-/// What is kept of a body.
-struct Kept {
+/// The unpacked bytes of a body, up to a limit.
+struct LimitedBuffer {
     bytes: Vec<u8>,
     most: usize,
     full: bool,
 }
 
-impl Write for Kept {
+impl Write for LimitedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.most.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
@@ -36,16 +36,16 @@ impl Write for Kept {
 }
 
 enum Unpack {
-    Plain(Kept),
-    Gzip(MultiGzDecoder<Kept>),
-    Zlib(ZlibDecoder<Kept>),
-    Raw(DeflateDecoder<Kept>),
-    /// Some servers leave the header of zlib out; its first byte tells.
-    Unknown(Kept),
+    Plain(LimitedBuffer),
+    Gzip(MultiGzDecoder<LimitedBuffer>),
+    Zlib(ZlibDecoder<LimitedBuffer>),
+    Raw(DeflateDecoder<LimitedBuffer>),
+    /// A body of `deflate`: some servers leave the header of zlib out; its first byte tells.
+    Unknown(LimitedBuffer),
 }
 
 impl Unpack {
-    fn kept(&mut self) -> &mut Kept {
+    fn kept(&mut self) -> &mut LimitedBuffer {
         match self {
             Self::Plain(kept) | Self::Unknown(kept) => kept,
             Self::Gzip(inner) => inner.get_mut(),
@@ -92,7 +92,7 @@ pub(crate) struct Body {
 impl Body {
     /// A body in `encoding`, of which at most `most` bytes are kept; `host` is for errors.
     pub(crate) fn new(encoding: Option<&str>, most: usize, host: &str) -> Result<Self> {
-        let kept = Kept { bytes: Vec::new(), most, full: false };
+        let kept = LimitedBuffer { bytes: Vec::new(), most, full: false };
         let encoding = encoding.unwrap_or_default().trim().to_ascii_lowercase();
         let unpack = match encoding.as_str() {
             "" | "identity" | "none" => Unpack::Plain(kept),
@@ -101,19 +101,19 @@ impl Body {
             _ => {
                 let shown: String = encoding.chars().take(60).collect();
                 let message = format!("{host} sent its page packed as {shown:?}, which nobody asked for");
-                return Err(Error::new(Guilt::Tool, "unsupported_encoding", message));
+                return Err(Error::new(Fault::Tool, "unsupported_encoding", message));
             }
         };
         Ok(Self { unpack, received: 0, host: host.to_owned() })
     }
 
-    /// Takes what came; `false` if no more is wanted.
+    /// Takes the next bytes; `false` if no more is wanted.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<bool> {
         let (Some(first), false) = (bytes.first(), self.unpack.kept().full) else {
             return Ok(!self.unpack.kept().full);
         };
         if let Unpack::Unknown(kept) = &mut self.unpack {
-            let kept = Kept { bytes: Vec::new(), most: kept.most, full: false };
+            let kept = LimitedBuffer { bytes: Vec::new(), most: kept.most, full: false };
             self.unpack = if first & 0x0f == 8 && first >> 4 <= 7 {
                 Unpack::Zlib(ZlibDecoder::new(kept))
             } else {
@@ -128,7 +128,7 @@ impl Body {
         }
     }
 
-    /// What has been unpacked since this was last asked; the limit holds for all of it together.
+    /// Returns the bytes unpacked since the last call; the limit holds for all of them together.
     pub(crate) fn drain(&mut self) -> Result<Vec<u8>> {
         if self.received > 0
             && let Err(error) = self.unpack.flush()
@@ -141,12 +141,12 @@ impl Body {
         Ok(std::mem::take(&mut kept.bytes))
     }
 
-    /// Whether it has to be unpacked.
+    /// Returns whether the body has to be unpacked.
     pub(crate) fn is_packed(&self) -> bool {
         !matches!(self.unpack, Unpack::Plain(_))
     }
 
-    /// Nothing more comes: an error, if it does not end as packed bodies do.
+    /// Ends the body: an error, if it does not end as packed bodies do.
     pub(crate) fn finish(&mut self) -> Result<()> {
         if self.received > 0
             && !self.unpack.kept().full
@@ -166,13 +166,13 @@ impl Body {
         let kept = self.unpack.kept();
         if packed && kept.full && kept.bytes.len() / HONEST_RATIO > received {
             let message = format!("{} sent {received} bytes that unpack to more than {}", self.host, kept.most);
-            return Err(Error::new(Guilt::Tool, "compressed_bomb", message).hint("look for another page"));
+            return Err(Error::new(Fault::Tool, "compressed_bomb", message).hint("look for another page"));
         }
         Ok((std::mem::take(&mut kept.bytes), kept.full))
     }
 
     fn broken(&self, error: &io::Error) -> Error {
-        Error::new(Guilt::Tool, "invalid_body", format!("what {} sent can't be unpacked: {error}", self.host))
+        Error::new(Fault::Tool, "invalid_body", format!("what {} sent can't be unpacked: {error}", self.host))
     }
 }
 

@@ -1,21 +1,21 @@
-//! The text of a page's bytes: the encoding that its first bytes, the server, the page itself or a look at it tells.
+//! The text of a page's bytes, in the encoding that its first bytes, the server, the page itself or a guess tells.
 //!
-//! What is declared is often wrong. A declaration that the bytes contradict is not followed: bytes that are valid UTF-8
-//! beyond ASCII are UTF-8, and bytes that are not what they are said to be are looked at.
+//! Declarations are often wrong. One that the bytes contradict is not followed: bytes that are valid UTF-8 beyond ASCII
+//! are UTF-8, and the encoding of others is guessed.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, X_USER_DEFINED};
 
-/// Browsers look no further for a declaration; this is a little more.
+/// Bytes that are searched for a declaration; a little more than browsers search.
 const HEAD: usize = 4096;
 
-/// Text, and how it was read.
+/// Decoded text, with its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decoded {
     pub(crate) text: String,
-    /// The encoding it was read in.
+    /// The encoding of the bytes.
     pub(crate) charset: &'static str,
-    /// Where bytes did not fit, there are replacement characters.
+    /// Some bytes were invalid and became replacement characters.
     pub(crate) broken: bool,
 }
 
@@ -23,34 +23,34 @@ pub(crate) struct Decoded {
 /// language where nothing else does.
 pub(crate) fn decode(bytes: &[u8], content_type: &str, markup: bool, host: &str) -> Decoded {
     if let Some((encoding, length)) = Encoding::for_bom(bytes) {
-        return with(encoding, bytes.get(length..).unwrap_or_default());
+        return decode_with(encoding, bytes.get(length..).unwrap_or_default());
     }
     let declared = from_content_type(content_type).or_else(|| markup.then(|| from_markup(bytes)).flatten());
-    if std::str::from_utf8(trimmed(bytes)).is_ok() && !bytes.is_ascii() {
-        return with(UTF_8, bytes);
+    if std::str::from_utf8(without_cut_character(bytes)).is_ok() && !bytes.is_ascii() {
+        return decode_with(UTF_8, bytes);
     }
     // Two bytes a character without a single zero byte among them would be no markup, and hardly any text.
     let wide = |encoding: &Encoding| encoding == UTF_16LE || encoding == UTF_16BE;
     let declared = declared.filter(|encoding| !(wide(encoding) && bytes.is_ascii() && !bytes.contains(&0)));
     if let Some(encoding) = declared {
-        let read = with(encoding, bytes);
+        let read = decode_with(encoding, bytes);
         if !read.broken {
             return read;
         }
-        let seen = with(look(bytes, host), bytes);
-        return if replaced(&seen.text) * 2 < replaced(&read.text) { seen } else { read };
+        let seen = decode_with(guess(bytes, host), bytes);
+        return if replacement_count(&seen.text) * 2 < replacement_count(&read.text) { seen } else { read };
     }
     let nulls = |from: usize| bytes.iter().skip(from).step_by(2).take(64).filter(|byte| **byte == 0).count();
     let encoding = match (nulls(0), nulls(1)) {
         (0..8, 24..) => UTF_16LE,
         (24.., 0..8) => UTF_16BE,
-        _ => look(bytes, host),
+        _ => guess(bytes, host),
     };
-    with(encoding, bytes)
+    decode_with(encoding, bytes)
 }
 
-/// Without a character that the limit on the size cut through.
-fn trimmed(bytes: &[u8]) -> &[u8] {
+/// The bytes without a character that the limit on the size cut through.
+fn without_cut_character(bytes: &[u8]) -> &[u8] {
     let end = (0..4_usize).find(|cut| {
         let last = bytes.len().checked_sub(cut + 1).and_then(|at| bytes.get(at));
         last.is_none_or(|byte| byte & 0xc0 != 0x80)
@@ -64,16 +64,16 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..bytes.len() - cut).unwrap_or(bytes)
 }
 
-fn replaced(text: &str) -> usize {
+fn replacement_count(text: &str) -> usize {
     text.chars().filter(|c| *c == '\u{fffd}').count()
 }
 
-fn with(encoding: &'static Encoding, bytes: &[u8]) -> Decoded {
+fn decode_with(encoding: &'static Encoding, bytes: &[u8]) -> Decoded {
     let (text, broken) = encoding.decode_without_bom_handling(bytes);
     Decoded { text: text.into_owned(), charset: encoding.name(), broken }
 }
 
-fn look(bytes: &[u8], host: &str) -> &'static Encoding {
+fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     let domain = host.rsplit('.').next().filter(|domain| domain.is_ascii() && !domain.is_empty());
@@ -83,7 +83,7 @@ fn look(bytes: &[u8], host: &str) -> &'static Encoding {
 }
 
 /// An encoding that text can be read in.
-fn known(label: &str) -> Option<&'static Encoding> {
+fn encoding_named(label: &str) -> Option<&'static Encoding> {
     let encoding = Encoding::for_label(label.trim_matches(['"', '\'', ' ']).as_bytes())?;
     // The one is a trap for scripts, the other reads anything.
     (encoding != REPLACEMENT && encoding != X_USER_DEFINED).then_some(encoding)
@@ -92,7 +92,7 @@ fn known(label: &str) -> Option<&'static Encoding> {
 fn from_content_type(content_type: &str) -> Option<&'static Encoding> {
     let lower = content_type.to_ascii_lowercase();
     let label = lower.split(';').skip(1).find_map(|part| part.trim().strip_prefix("charset"))?;
-    known(label.trim_start().strip_prefix('=')?)
+    encoding_named(label.trim_start().strip_prefix('=')?)
 }
 
 /// `<meta charset=…>`, `<meta http-equiv … content="…; charset=…">`, `<?xml … encoding="…"?>`.
@@ -101,7 +101,7 @@ fn from_markup(bytes: &[u8]) -> Option<&'static Encoding> {
     let value = |text: &str, name: &str| {
         let rest = text.get(text.find(name)? + name.len()..)?.trim_start().strip_prefix('=')?.trim_start();
         let rest = rest.trim_start_matches(['"', '\'']);
-        known(rest.split(['"', '\'', '>', ';', '/', ' ', '?']).next()?)
+        encoding_named(rest.split(['"', '\'', '>', ';', '/', ' ', '?']).next()?)
     };
     let metas = head.match_indices("<meta").take(100).find_map(|(at, _)| {
         let tag = head.get(at..)?.split('>').next()?;
@@ -112,7 +112,7 @@ fn from_markup(bytes: &[u8]) -> Option<&'static Encoding> {
     metas.or_else(xml).map(|encoding| if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 
-/// Whether characters of ASCII take two bytes in it.
+/// Returns whether characters of ASCII take two bytes in the encoding.
 pub(crate) fn is_wide(charset: &str) -> bool {
     charset == UTF_16LE.name() || charset == UTF_16BE.name()
 }

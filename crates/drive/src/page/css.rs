@@ -1,8 +1,8 @@
 //! Style sheets as far as hiding needs them: rules with their selectors, declarations with their values.
 //!
-//! Each text is gone over once. What a browser would drop as an error is read as well as it can be.
+//! Each text is gone over once. Errors that a browser would drop are read as well as they can be.
 
-/// How wide and how high the screen is that conditions of sheets are held against, in CSS pixels.
+/// The width and height of the screen that media queries are evaluated for, in CSS pixels.
 const SCREEN: (f64, f64) = (1280.0, 800.0);
 
 /// A style sheet or a style attribute in plain form: small letters, comments and strings gone, escapes undone, white
@@ -72,7 +72,7 @@ pub(super) fn plain(css: &str) -> String {
     out
 }
 
-/// Whether a text comes next, which is passed over.
+/// Consumes `text` if it comes next, and returns whether it did.
 fn follows(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, text: &str) -> bool {
     let mut ahead = chars.clone();
     let is_next = text.chars().all(|c| ahead.next() == Some(c));
@@ -103,17 +103,17 @@ pub(super) fn declarations(block: &str) -> impl Iterator<Item = (&str, &str, boo
     })
 }
 
-/// A block that is open: the selectors of a rule, or a condition.
-struct Block<'a> {
+/// An open block: the selectors of a rule, or a condition.
+struct RuleBlock<'a> {
     selectors: Option<&'a str>,
     applies: bool,
-    /// Where the declarations begin that nobody has been given.
+    /// The place where the declarations begin that have not been emitted.
     begin: usize,
 }
 
-/// Gives the rules of a sheet in plain form that hold on a screen: selectors, and declarations.
-pub(super) fn rules<'a>(sheet: &'a str, mut give: impl FnMut(&'a str, &'a str)) {
-    let mut open: Vec<Block<'a>> = Vec::new();
+/// Calls `emit` with each rule of a sheet in plain form that holds on a screen: selectors, and declarations.
+pub(super) fn rules<'a>(sheet: &'a str, mut emit: impl FnMut(&'a str, &'a str)) {
+    let mut open: Vec<RuleBlock<'a>> = Vec::new();
     let mut start = 0;
     for (at, byte) in sheet.bytes().enumerate() {
         let text = |from: usize| sheet.get(from..at).unwrap_or_default();
@@ -123,8 +123,8 @@ pub(super) fn rules<'a>(sheet: &'a str, mut give: impl FnMut(&'a str, &'a str)) 
                 let prelude = text(start).trim();
                 let applies = open.last().is_none_or(|block| block.applies);
                 let around = open.last().and_then(|block| block.selectors);
-                if let Some(Block { selectors: Some(selectors), applies: true, begin }) = open.last() {
-                    give(selectors, sheet.get(*begin..start).unwrap_or_default());
+                if let Some(RuleBlock { selectors: Some(selectors), applies: true, begin }) = open.last() {
+                    emit(selectors, sheet.get(*begin..start).unwrap_or_default());
                 }
                 let (selectors, applies) = match prelude.strip_prefix('@') {
                     Some(condition) => (around, applies && holds(condition)),
@@ -132,12 +132,12 @@ pub(super) fn rules<'a>(sheet: &'a str, mut give: impl FnMut(&'a str, &'a str)) 
                     // A rule within a rule stands for what is within its elements.
                     None => (Some(if around.is_some() { "" } else { prelude }), applies),
                 };
-                open.push(Block { selectors, applies, begin: at + 1 });
+                open.push(RuleBlock { selectors, applies, begin: at + 1 });
                 start = at + 1;
             }
             b'}' => {
-                if let Some(Block { selectors: Some(selectors), applies: true, begin }) = open.pop() {
-                    give(selectors, text(begin));
+                if let Some(RuleBlock { selectors: Some(selectors), applies: true, begin }) = open.pop() {
+                    emit(selectors, text(begin));
                 }
                 start = at + 1;
                 if let Some(block) = open.last_mut() {
@@ -148,12 +148,12 @@ pub(super) fn rules<'a>(sheet: &'a str, mut give: impl FnMut(&'a str, &'a str)) 
         }
     }
     // A sheet may end in the middle of a rule.
-    if let Some(Block { selectors: Some(selectors), applies: true, begin }) = open.last() {
-        give(selectors, sheet.get(*begin..).unwrap_or_default());
+    if let Some(RuleBlock { selectors: Some(selectors), applies: true, begin }) = open.last() {
+        emit(selectors, sheet.get(*begin..).unwrap_or_default());
     }
 }
 
-/// Whether rules in a block hold: `media screen`, `supports …`, `layer x`.
+/// Returns whether rules in a block hold: `media screen`, `supports …`, `layer x`.
 fn holds(condition: &str) -> bool {
     let (name, query) = condition
         .split_once([' ', '('])
@@ -166,7 +166,7 @@ fn holds(condition: &str) -> bool {
     }
 }
 
-/// Whether a media query holds for a screen. What is not understood holds: it may hide.
+/// Returns whether a media query holds for a screen. Queries that are not understood hold: they may hide.
 pub(super) fn shows(query: &str) -> bool {
     let query = query.trim();
     query.is_empty() || query.split(',').take(64).any(alternative_shows)
@@ -224,7 +224,7 @@ impl<'a> Length<'a> {
         })
     }
 
-    /// About how many pixels; nothing is known of the font.
+    /// The length in pixels, roughly; nothing is known of the font.
     pub(super) fn pixels(self) -> f64 {
         self.number
             * match self.unit {
@@ -239,13 +239,13 @@ impl<'a> Length<'a> {
             }
     }
 
-    /// Whether it is a part of something else: of a window, of what is around.
+    /// Returns whether the length is relative to something else: to a window, to the element around.
     pub(super) fn is_relative(self) -> bool {
         self.unit == "%" || self.unit.len() >= 2 && self.unit.contains('v')
     }
 }
 
-/// Where the parenthesis closes in which a text stands.
+/// The place of the parenthesis that closes the text.
 pub(super) fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     text.bytes().position(|byte| match byte {

@@ -1,4 +1,4 @@
-//! What elements of HTML mean for reading: which part a text into blocks, which hold what nobody came to read.
+//! Elements of HTML: their roles in a text, and which hold content.
 
 use html5ever::{
     Attribute, LocalName,
@@ -7,19 +7,19 @@ use html5ever::{
 
 use super::hidden::Look;
 
-/// Elements within elements; deeper ones are read as if they stood here.
+/// The depth of elements that are told apart; deeper ones are read as if they stood here.
 pub(super) const MAX_DEPTH: usize = 1_000;
-/// An end tag looks this far for its beginning.
+/// Open elements that an end tag is compared with.
 pub(super) const REACH: usize = 200;
 
-/// What an element does to the text in it.
+/// The role of an element in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nothing: a part of the sentence.
+    /// A part of a sentence.
     Inline,
-    /// Stands alone, empty.
+    /// An empty element that stands alone.
     Void,
-    /// Parts the text.
+    /// A block of text.
     Block,
     Heading(u8),
     List {
@@ -37,9 +37,9 @@ pub(super) enum Role {
     },
     Raised,
     Title,
-    /// No text for readers.
+    /// An element without text for readers.
     Skipped,
-    /// Around the content, unless it is within the content.
+    /// A container around the content, unless it is within the content.
     Around,
     /// The content itself.
     Main,
@@ -99,7 +99,7 @@ pub(super) fn role(name: &str) -> Role {
     }
 }
 
-/// Whether pages begin with an element of this name; documents of XML have others around all.
+/// Returns whether pages begin with an element of this name; documents of XML have others around all.
 pub(super) fn is_of_html(name: &str) -> bool {
     let inline =
         || matches!(name, "b" | "i" | "u" | "em" | "strong" | "font" | "span" | "small" | "big" | "label" | "abbr");
@@ -110,8 +110,8 @@ pub(super) fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&
     attributes.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
 }
 
-/// Whether attributes say that browsers do not show it, or that what it shows is no text of the page: numbers of lines,
-/// marks of headings. Styles are read by [`super::hidden`].
+/// Returns whether attributes say that browsers do not show the element, or that it shows no text of the page: numbers
+/// of lines, marks of headings. Styles are read by [`super::hidden`].
 pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let value = &*attribute.value;
@@ -136,7 +136,7 @@ pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether a container is around the content, by its role, class or id.
+/// Returns whether a container is around the content, by its role, class or id.
 pub(super) fn is_around(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let value = &*attribute.value;
@@ -234,7 +234,7 @@ fn words(value: &str) -> impl Iterator<Item = &str> {
     value.split_ascii_whitespace().take(64)
 }
 
-/// Whether a new element of this name ends an open one of the other, as end tags may be left out.
+/// Returns whether a new element of this name ends an open one of the other, as end tags may be left out.
 fn ends(name: &str, new: Role, open: &str) -> bool {
     let section = matches!(name, "thead" | "tbody" | "tfoot");
     match open {
@@ -264,7 +264,7 @@ fn ends(name: &str, new: Role, open: &str) -> bool {
     }
 }
 
-/// Whether an open element keeps a new one of this name from ending what is around it.
+/// Returns whether an open element keeps a new one of this name from ending what is around it.
 fn holds(name: &str, new: Role, open: &str, role: Role) -> bool {
     if role == Role::Table || is_closed(open) {
         return true;
@@ -278,17 +278,17 @@ fn holds(name: &str, new: Role, open: &str, role: Role) -> bool {
     !passes && matches!(role, Role::List { .. } | Role::Quote | Role::Main | Role::Around | Role::Block)
 }
 
-/// Whether no tag ends an element from within it but its own.
+/// Returns whether only its own end tag ends an element.
 fn is_closed(open: &str) -> bool {
     matches!(open, "template" | "noscript" | "select" | "object" | "applet")
 }
 
-/// Whether an element has nothing in it, and no end.
+/// Returns whether an element has no content and no end tag.
 pub(super) fn is_empty(role: Role) -> bool {
     matches!(role, Role::Meta | Role::BaseUrl | Role::LinkTag | Role::Break | Role::Rule | Role::Picture | Role::Void)
 }
 
-/// How the tokenizer reads what stands in an element whose content is no markup; `around` are the open elements.
+/// The tokenizer's state for an element whose content is no markup; `around` are the open elements.
 pub(super) fn raw<'a>(name: &str, mut around: impl Iterator<Item = &'a str>) -> Option<TokenSinkResult<()>> {
     match name {
         "script" => Some(TokenSinkResult::RawData(RawKind::ScriptData)),
@@ -301,13 +301,13 @@ pub(super) fn raw<'a>(name: &str, mut around: impl Iterator<Item = &'a str>) -> 
     }
 }
 
-/// Whether an element is of a picture or a formula, where a slash ends an element.
+/// Returns whether an element is of a picture or a formula, where a slash ends an element.
 pub(super) fn is_foreign<'a>(name: &str, around: impl Iterator<Item = &'a str>) -> bool {
     let foreign = |name: &str| matches!(name, "svg" | "math");
     foreign(name) || around.take(REACH).any(foreign)
 }
 
-/// How many of the open elements, innermost first, a new one ends though no tag says so.
+/// The number of open elements, innermost first, that a new one ends though no tag says so.
 pub(super) fn ended_silently<'a>(name: &str, new: Role, open: impl Iterator<Item = (&'a str, Role)>) -> usize {
     if matches!(new, Role::Inline | Role::Link | Role::Code | Role::Void | Role::Break) {
         return 0;
@@ -323,10 +323,10 @@ pub(super) fn ended_silently<'a>(name: &str, new: Role, open: impl Iterator<Item
     ended
 }
 
-/// Which of the open elements, innermost first, an end tag ends: with it end all that are open in it.
+/// The place of the open element, innermost first, that an end tag ends: with it end all that are open in it.
 ///
-/// A tag in a cell ends nothing outside its table, and none in `<noscript>` or `<template>` ends what is around that. The
-/// page itself does not end: what stands behind `</body>` stands where it would have stood without.
+/// A tag in a cell ends nothing outside its table, and none in `<noscript>` or `<template>` ends what is around that.
+/// The page itself does not end: what stands behind `</body>` stands where it would have stood without.
 pub(super) fn ended_by<'a>(name: &str, open: impl Iterator<Item = (&'a str, Role)>) -> Option<usize> {
     if matches!(name, "html" | "body") {
         return None;
@@ -351,7 +351,7 @@ pub(super) fn ended_by<'a>(name: &str, open: impl Iterator<Item = (&'a str, Role
     None
 }
 
-/// Whether an element is a part of a sentence: its end ends no paragraph that began in it.
+/// Returns whether an element is a part of a sentence: its end ends no paragraph that began in it.
 pub(super) fn is_inline(role: Role) -> bool {
     matches!(role, Role::Inline | Role::Link | Role::Code | Role::Raised)
 }
@@ -366,23 +366,23 @@ pub(super) fn language(attributes: &[Attribute]) -> Option<&str> {
 
 /// An open element.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenElement {
     pub(super) name: LocalName,
     pub(super) role: Role,
-    /// In it nothing is read,
+    /// Nothing in the element is read.
     pub(super) skipped: bool,
-    /// whatever what is in it says of itself.
-    pub(super) gone: bool,
-    /// It is around the content.
+    /// Nothing in the element is read, whatever the elements within say of themselves.
+    pub(super) unread: bool,
+    /// The element is around the content.
     pub(super) around: bool,
-    /// It is the content.
+    /// The element is the content.
     pub(super) main: bool,
     pub(super) literal: bool,
     pub(super) quoted: bool,
-    /// The number of the next item, of an ordered list.
+    /// The number of the next item of an ordered list.
     pub(super) number: Option<u32>,
-    /// How many lists it is in.
+    /// The number of lists that the element is in.
     pub(super) lists: usize,
-    /// How what is in it looks.
+    /// The look of the elements within.
     pub(super) look: Look,
 }

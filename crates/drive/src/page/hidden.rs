@@ -1,8 +1,8 @@
-//! What of a page nobody sees: by attributes, by styles of an element, by the rules of the page's own sheets.
+//! Hidden text of a page: by attributes, by styles of an element, by the rules of the page's own sheets.
 //!
 //! Text that no reader sees is no evidence, and no word to a model. Of all that is declared for an element the last and
-//! strongest of each property holds, as in browsers. Scripts and outer sheets are not read: they neither hide a text nor
-//! bring it to light.
+//! strongest of each property holds, as in browsers. Scripts and outer sheets are not read: they neither hide a text
+//! nor bring it to light.
 
 use std::{
     borrow::Cow,
@@ -16,23 +16,23 @@ use html5ever::Attribute;
 use super::{
     css::{self, Length},
     element::{attribute, is_hidden},
-    sheet::{Declaration, Node, Sheet, declared},
+    sheet::{Declaration, Node, Sheet, hiding_declarations},
 };
 
-/// Two colours that differ by no more than this in each part look the same.
+/// The difference in each part up to which two colours look the same.
 const SAME: u8 = 12;
-/// So often a value refers to others, and so long it is with them, in bytes.
+/// References between values that are followed at most, and the length of a value with them, in bytes.
 const MOST_STEPS: usize = 8;
 const LONGEST: usize = 4_096;
-/// So many declarations of one element are held.
+/// Declarations of one element that are kept at most.
 const MOST_HELD: usize = 256;
 
 /// A colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Color {
-    /// Red, green, blue, and how much of what is behind is covered, each from 0 to 255.
+    /// Red, green, blue and opacity, each from 0 to 255.
     Parts([u8; 4]),
-    /// A name, of which only is known whether it is the same.
+    /// A hash of a colour's name, for names that are only compared.
     Named(u64),
 }
 
@@ -98,45 +98,46 @@ impl Color {
     }
 }
 
-/// What is behind a text.
+/// The background of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Ground {
-    /// Nothing that is known here.
+enum Background {
+    /// No background that is known here.
     #[default]
     Unknown,
     Color(Color),
-    /// A picture, a gradient.
+    /// A picture or a gradient.
     Picture,
 }
 
-/// The colours of a text and of what is behind it, as far as elements say it themselves.
+/// The colours of a text and of its background, as far as elements say it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Paint {
     ink: Option<Color>,
-    ground: Ground,
+    ground: Background,
 }
 
 impl Paint {
-    /// What a declaration of a background makes of it.
-    fn lay(&mut self, value: &str) {
+    /// Applies a declaration of a background.
+    fn apply_background(&mut self, value: &str) {
         if value.contains("url(") || value.contains("gradient(") || value.contains("image") {
-            self.ground = Ground::Picture;
+            self.ground = Background::Picture;
             return;
         }
-        // `no-repeat #fff`: a color among other words, of which each could be a name. Only what covers something counts.
+        // `no-repeat #fff`: a color among other words, of which each could be a name. Only what covers something
+        // counts.
         let function =
             ["rgb", "hsl"].iter().find_map(|name| value.get(value.find(name)?..)?.split_inclusive(')').next());
         let parts = |color: &Color| matches!(color, Color::Parts(_));
         let words = || value.split(' ').filter_map(Color::of);
         let found = function.and_then(Color::of).or_else(|| words().find(parts)).or_else(|| words().next());
-        self.ground = found.filter(|color| !color.is_clear()).map_or(self.ground, Ground::Color);
+        self.ground = found.filter(|color| !color.is_clear()).map_or(self.ground, Background::Color);
     }
 
     fn hides(self) -> bool {
         match (self.ink, self.ground) {
-            (Some(ink), Ground::Color(ground)) => ink.looks_like(ground),
+            (Some(ink), Background::Color(ground)) => ink.looks_like(ground),
             // Most pages are white.
-            (Some(ink), Ground::Unknown) => ink.looks_like(WHITE),
+            (Some(ink), Background::Unknown) => ink.looks_like(WHITE),
             _ => false,
         }
     }
@@ -187,7 +188,7 @@ const OTHERS: [&str; 17] = [
     "-webkit-background-clip",
 ];
 
-/// Whether a property is read here, or is one that others refer to.
+/// Returns whether a property is read here, or is one that others refer to.
 pub(super) fn is_read(name: &str) -> bool {
     LENGTHS.contains(&name)
         || OTHERS.contains(&name)
@@ -195,8 +196,8 @@ pub(super) fn is_read(name: &str) -> bool {
         || name.starts_with("--")
 }
 
-/// Whether a browser takes a value, so that it stands in the place of one before. Words that are not known here are taken
-/// for mistakes: what is hidden is not brought to light by them.
+/// Returns whether a browser takes a value, so that it replaces the one before. Words that are not known here are taken
+/// for mistakes: they do not bring hidden text to light.
 fn is_valid(name: &str, value: &str) -> bool {
     let word = value.split(['(', ' ']).next().unwrap_or_default();
     let wide = matches!(word, "initial" | "inherit" | "unset" | "revert" | "revert-layer" | "auto" | "none" | "normal");
@@ -247,33 +248,33 @@ fn is_valid(name: &str, value: &str) -> bool {
     }
 }
 
-/// What holds for an element: of each property the last valid declaration, in their order. Each says whether a sheet
-/// said so.
+/// The style of an element: of each property the last valid declaration, in their order, and whether a sheet said so.
 #[derive(Default)]
 struct Style {
     held: Vec<(Declaration, bool)>,
 }
 
 impl Style {
-    /// Takes a declaration that is stronger than those before.
-    fn take(&mut self, said: Declaration, by_sheet: bool) {
-        if !is_valid(&said.name, &said.value) || self.held.len() >= MOST_HELD {
+    /// Adds a declaration that is stronger than those before.
+    fn take(&mut self, declaration: Declaration, by_sheet: bool) {
+        if !is_valid(&declaration.name, &declaration.value) || self.held.len() >= MOST_HELD {
             return;
         }
-        if said.name == "all" {
+        if declaration.name == "all" {
             return self.held.retain(|(held, _)| held.name.starts_with("--"));
         }
-        let is_part = |name: &str| name.strip_prefix(said.name.as_str()).is_some_and(|rest| rest.starts_with('-'));
-        let within = |name: &str| said.name == "inset" && matches!(name, "left" | "right" | "top" | "bottom");
+        let is_part =
+            |name: &str| name.strip_prefix(declaration.name.as_str()).is_some_and(|rest| rest.starts_with('-'));
+        let within = |name: &str| declaration.name == "inset" && matches!(name, "left" | "right" | "top" | "bottom");
         // Of a font its size alone is read.
-        let is_whole = |name: &str| said.name == "font-size" && name == "font";
+        let is_whole = |name: &str| declaration.name == "font-size" && name == "font";
         self.held.retain(|(held, _)| {
-            held.name != said.name && !is_whole(&held.name) && !is_part(&held.name) && !within(&held.name)
+            held.name != declaration.name && !is_whole(&held.name) && !is_part(&held.name) && !within(&held.name)
         });
-        self.held.push((said, by_sheet));
+        self.held.push((declaration, by_sheet));
     }
 
-    /// A value with what it refers to in its place: what is said of the element, or of the page.
+    /// A value with its references replaced by the values of the element, or of the page.
     fn resolved<'a>(&self, value: &'a str, page: &HashMap<String, String>) -> Cow<'a, str> {
         let mut value = Cow::Borrowed(value);
         for _ in 0..MOST_STEPS {
@@ -291,8 +292,8 @@ impl Style {
         value
     }
 
-    /// What it makes of the element. `paint` are the colours around.
-    fn hides(&self, paint: Paint, page: &HashMap<String, String>) -> Seen {
+    /// The visibility of the element. `paint` are the colours around.
+    fn hides(&self, paint: Paint, page: &HashMap<String, String>) -> Visibility {
         let resolved: Vec<(&str, Cow<'_, str>, bool)> = self
             .held
             .iter()
@@ -302,17 +303,17 @@ impl Style {
     }
 }
 
-/// What is seen of an element.
-struct Seen {
-    /// Nothing, nor of what is in it.
-    gone: bool,
-    /// Whether it is hidden as long as nothing in it says otherwise, if it says so.
-    veiled: Option<bool>,
+/// The visibility of an element.
+struct Visibility {
+    /// Neither the element nor its content is shown.
+    not_shown: bool,
+    /// The element is hidden as long as nothing in it says otherwise; `None` if its style says nothing about it.
+    hidden_by_default: Option<bool>,
     paint: Paint,
 }
 
-/// What declarations, each for another property, make of an element. `paint` are the colours around.
-fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: Paint) -> Seen {
+/// The visibility of an element, from declarations of one property each. `paint` are the colours around.
+fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: Paint) -> Visibility {
     let mut veiled = None;
     let (mut hidden, mut aside, mut flat, mut cut, mut clear) = (false, false, false, false, false);
     let (mut painted, mut shown_through, mut indented, mut by_sheet) = (false, false, false, false);
@@ -336,7 +337,7 @@ fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: 
             "left" | "right" | "bottom" | "top" | "inset" | "translate" | "text-indent" | "margin" | "margin-left"
             | "margin-top" => {
                 let all = matches!(name, "inset" | "translate" | "margin");
-                aside |= css::lengths(value).take(if all { 4 } else { 1 }).any(|length| is_aside(name, length));
+                aside |= css::lengths(value).take(if all { 4 } else { 1 }).any(|length| is_off_screen(name, length));
                 indented |=
                     name == "text-indent" && length.is_some_and(|length| length.unit == "%" && length.number >= 100.0);
             }
@@ -365,7 +366,7 @@ fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: 
             }
             "background" | "background-color" | "background-image" => {
                 painted = true;
-                paint.lay(value);
+                paint.apply_background(value);
                 shown_through |= value.contains("text");
             }
             // The letters are holes, through which a picture is seen.
@@ -374,13 +375,13 @@ fn hides_by<'a>(all: impl Iterator<Item = (&'a str, &'a str, bool)>, mut paint: 
         }
     }
     // White on something that another rule may say is seen.
-    let assumed = by_sheet && paint.ground == Ground::Unknown;
+    let assumed = by_sheet && paint.ground == Background::Unknown;
     let gone = hidden
         || aside
         || cut && (flat || indented)
         || clear && !shown_through
         || painted && !clear && !shown_through && !assumed && paint.hides();
-    Seen { gone, veiled, paint }
+    Visibility { not_shown: gone, hidden_by_default: veiled, paint }
 }
 
 fn is_too_small(size: Length<'_>) -> bool {
@@ -391,13 +392,13 @@ fn is_too_small(size: Length<'_>) -> bool {
     }
 }
 
-/// `700` of `bold 700 0/0 a`.
+/// Returns whether a number is a weight, such as `700` of `bold 700 0/0 a`.
 fn is_weight(length: Length<'_>) -> bool {
     length.unit.is_empty() && length.number >= 100.0
 }
 
-/// Whether it is put where no screen is.
-fn is_aside(name: &str, length: Length<'_>) -> bool {
+/// Returns whether a property puts an element outside of the screen.
+fn is_off_screen(name: &str, length: Length<'_>) -> bool {
     let of_margins = name.starts_with("margin");
     if length.is_relative() {
         // Margins of `-50vw` and `-100%`, and moves by one's own size, are ways to lay pages out.
@@ -424,7 +425,7 @@ fn transform_hides(value: &str) -> (bool, bool) {
                     .is_some_and(|length| length.unit == "deg" && (length.number.abs() - 90.0).abs() < 0.5);
             }
             "translate" | "translatex" | "translatey" | "translate3d" => {
-                aside |= numbers.take(2).any(|length| is_aside("translate", length));
+                aside |= numbers.take(2).any(|length| is_off_screen("translate", length));
             }
             _ => {}
         }
@@ -432,7 +433,7 @@ fn transform_hides(value: &str) -> (bool, bool) {
     (hidden, aside)
 }
 
-/// `rect(top, right, bottom, left)` with nothing between.
+/// Returns whether a clip hides all: `rect(top, right, bottom, left)` with nothing between.
 fn clip_hides(value: &str) -> bool {
     let Some(inner) = value.strip_prefix("rect(") else { return false };
     let edges: Vec<f64> = css::lengths(inner).take(4).map(Length::pixels).collect();
@@ -456,18 +457,18 @@ fn clip_path_hides(value: &str) -> bool {
     }
 }
 
-/// How an element looks, and what is in it unless that says otherwise.
+/// The look of an element, and of its content unless that says otherwise.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
     paint: Paint,
-    /// It is hidden, and what is in it may be seen.
+    /// The element is hidden, and its content may be seen.
     pub(super) veiled: bool,
     /// The element among those around it, where selectors ask for them.
     node: Option<Rc<Node>>,
 }
 
-/// Whether nothing of an element is shown, by itself or by the page's sheets; and how it looks. `around` is the look of
-/// the element around.
+/// Returns whether nothing of an element is shown, by itself or by the page's sheets; and its look. `around` is the
+/// look of the element around.
 pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around: &Look) -> (bool, Look) {
     let node = sheet.node(name, attributes, around.node.as_ref());
     let mut style = Style::default();
@@ -488,11 +489,11 @@ pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around:
         for one in said.iter().filter(|one| one.important == important) {
             style.take((*one).clone(), true);
         }
-        for one in declared(&own).filter(|one| one.important == important) {
+        for one in hiding_declarations(&own).filter(|one| one.important == important) {
             style.take(one, false);
         }
     }
-    let Seen { gone, veiled, paint } = style.hides(around.paint, sheet.page());
+    let Visibility { not_shown: gone, hidden_by_default: veiled, paint } = style.hides(around.paint, sheet.page());
     // Sheets hide a whole page until a script has come, which is not run here.
     let by_sheet_alone = matches!(name, "html" | "body") && !own_hides(&own, around.paint);
     let veiled = veiled.filter(|_| !by_sheet_alone).unwrap_or(around.veiled);
@@ -500,13 +501,13 @@ pub(super) fn hides(name: &str, attributes: &[Attribute], sheet: &Sheet, around:
     (is_hidden(attributes) || gone && !by_sheet_alone, Look { paint, veiled, node })
 }
 
-/// Whether the declarations of a style attribute in plain form hide their element.
+/// Returns whether the declarations of a style attribute in plain form hide their element.
 fn own_hides(block: &str, around: Paint) -> bool {
     let mut style = Style::default();
-    let (last, first): (Vec<_>, Vec<_>) = declared(block).partition(|one| one.important);
+    let (last, first): (Vec<_>, Vec<_>) = hiding_declarations(block).partition(|one| one.important);
     first.into_iter().chain(last).for_each(|one| style.take(one, false));
     let seen = style.hides(around, &HashMap::new());
-    seen.gone || seen.veiled == Some(true)
+    seen.not_shown || seen.hidden_by_default == Some(true)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! A page of HTML as text: headings, lists, tables, quotes and code as Markdown; menus, banners and what is hidden gone.
+//! A page of HTML as text: headings, lists, tables, quotes and code as Markdown; menus, banners and what is hidden
+//! gone.
 //!
-//! No tree is built: a tree of hostile tags can grow with the square of the page, while this goes over it once. Elements
-//! may be nested as deep as they like, and ended in any order.
+//! No tree is built: a tree of hostile tags can grow with the square of the page, while this goes over it once.
+//! Elements may be nested as deep as they like, and ended in any order.
 
 mod about;
 mod table;
@@ -12,10 +13,10 @@ use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
 use reqwest::Url;
 
 use super::{
-    blocks::{Blocks, Kind, MAX_LINKS, Written},
+    blocks::{Blocks, Kind, MAX_LINKS, RenderedText},
     element::{
-        MAX_DEPTH, Open, REACH, Role, attribute, ended_by, ended_silently, is_around, is_empty, is_foreign, is_inline,
-        language, raw, role,
+        MAX_DEPTH, OpenElement, REACH, Role, attribute, ended_by, ended_silently, is_around, is_empty, is_foreign,
+        is_inline, language, raw, role,
     },
     hidden::{Look, hides},
     sheet::Sheet,
@@ -25,25 +26,25 @@ use loopwright_retrieve::passages::head;
 
 const MAX_TITLE: usize = 500;
 
-/// A place in a text, and where it leads.
+/// A place in a text, and the target of its link.
 type Place = (std::ops::Range<usize>, String);
 
-/// What a page says, and about itself.
+/// A page as text, and its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Its text, as Markdown.
+    /// The text, as Markdown.
     pub text: String,
-    /// Links in the text: their place, and where they lead. Empty where links are written out.
+    /// Links in the text: their place, and their target. Empty where links are written out.
     pub links: Vec<(std::ops::Range<usize>, String)>,
-    /// When it was published, as it says.
+    /// The date of publication that the page states.
     pub published: Option<String>,
-    /// What it says it is about.
+    /// The page's description of itself.
     pub description: Option<String>,
-    /// Its language, as it says.
+    /// The language that the page states.
     pub language: Option<String>,
-    /// The address that it says it should be known by.
+    /// The canonical address that the page states.
     pub canonical: Option<String>,
 }
 
@@ -52,37 +53,37 @@ pub fn read_html(html: &str, url: Option<&str>, inline: bool) -> Document {
     read_as(Syntax::Html, html, url, inline)
 }
 
-/// The same, of a page whose server says in which of the two forms it is.
+/// Reads a page whose server says whether it is HTML or XHTML.
 pub(super) fn read_as(syntax: Syntax, html: &str, url: Option<&str>, inline: bool) -> Document {
     let base = url.and_then(|url| Url::parse(url).ok());
-    tokens::read(syntax, html, Reader::new(base, Sheet::of(syntax, html))).finish(inline)
+    tokens::read(syntax, html, PageReader::new(base, Sheet::of(syntax, html))).finish(inline)
 }
 
 /// The row of a table that is being read.
 #[derive(Default)]
 struct Row {
     cells: Vec<(String, Vec<Place>)>,
-    /// It is there for its looks: its cells are read as they come.
+    /// The table is a layout: its cells are read as they come.
     layout: bool,
 }
 
-struct Reader {
+struct PageReader {
     base: Option<Url>,
-    /// What the page's own style sheets hide.
+    /// The rules of the page's own style sheets.
     sheet: Sheet,
-    stack: Vec<Open>,
+    stack: Vec<OpenElement>,
     blocks: Blocks,
     document: Document,
     /// The text of the block that is being read.
     line: String,
     links: Vec<Place>,
-    /// White space is owed before the next word.
+    /// A space is written before the next word.
     space: bool,
-    /// Links that were made whole; each may be longer than all of its tag.
-    made_whole: usize,
-    /// Where the link that is being read starts, and leads to.
+    /// Bytes of links that were made absolute; each may be longer than all of its tag.
+    absolute_bytes: usize,
+    /// The start and the target of the link that is being read.
     link: Option<(usize, String)>,
-    /// Where a link within the page starts.
+    /// The start of a link within the page.
     anchor: Option<usize>,
     heading: Option<u8>,
     /// The item that begins with the next block.
@@ -92,11 +93,11 @@ struct Reader {
     row: Option<Row>,
     first_row: bool,
     social_title: Option<String>,
-    /// Whether the title has been read.
-    titled: bool,
+    /// The title has been read.
+    has_title: bool,
 }
 
-impl tokens::Reader for Reader {
+impl tokens::TokenHandler for PageReader {
     fn start(&mut self, name: LocalName, attributes: &[Attribute], self_closing: bool) -> TokenSinkResult<()> {
         let role = role(&name);
         let ended = ended_silently(&name, role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
@@ -173,7 +174,7 @@ impl tokens::Reader for Reader {
         let Some(top) = self.stack.last() else { return self.words(text) };
         if top.role == Role::Title && !top.skipped {
             // The first of several is the page's.
-            if self.titled {
+            if self.has_title {
                 return;
             }
             let room = MAX_TITLE.saturating_sub(self.document.title.len());
@@ -188,7 +189,7 @@ impl tokens::Reader for Reader {
     }
 }
 
-impl Reader {
+impl PageReader {
     fn new(base: Option<Url>, sheet: Sheet) -> Self {
         Self {
             base,
@@ -199,7 +200,7 @@ impl Reader {
             line: String::new(),
             links: Vec::new(),
             space: false,
-            made_whole: 0,
+            absolute_bytes: 0,
             link: None,
             anchor: None,
             heading: None,
@@ -209,13 +210,13 @@ impl Reader {
             row: None,
             first_row: false,
             social_title: None,
-            titled: false,
+            has_title: false,
         }
     }
 
-    fn opened(&self, name: LocalName, role: Role, attributes: &[Attribute]) -> Open {
+    fn opened(&self, name: LocalName, role: Role, attributes: &[Attribute]) -> OpenElement {
         let top = self.stack.last();
-        let inherits = |of: fn(&Open) -> bool| top.is_some_and(of);
+        let inherits = |of: fn(&OpenElement) -> bool| top.is_some_and(of);
         let whole = matches!(&*name, "html" | "body" | "main" | "article" | "head");
         let main = inherits(|top| top.main) || role == Role::Main || attribute(attributes, "role") == Some("main");
         let (hidden, mut look) = self.hides(&name, attributes);
@@ -231,7 +232,7 @@ impl Reader {
                     && inherits(|top| top.skipped)
                     && self.stack.iter().rev().take(16).any(|open| open.role == Role::Math))
             }
-            _ => inherits(|top| top.gone) || hidden,
+            _ => inherits(|top| top.unread) || hidden,
         };
         let container = matches!(
             role,
@@ -240,9 +241,9 @@ impl Reader {
         let around =
             inherits(|top| top.around) || role == Role::Around && !main || container && !whole && is_around(attributes);
         let in_lists = top.map_or(0, |top| top.lists);
-        Open {
+        OpenElement {
             skipped: gone || look.veiled,
-            gone,
+            unread: gone,
             around,
             main,
             literal: inherits(|top| top.literal) || role == Role::Literal,
@@ -256,32 +257,32 @@ impl Reader {
         }
     }
 
-    /// Whether nothing of an element is shown, and how it looks.
+    /// Returns whether nothing of an element is shown, and its look.
     fn hides(&self, name: &str, attributes: &[Attribute]) -> (bool, Look) {
         let around = Look::default();
         hides(name, attributes, &self.sheet, self.stack.last().map_or(&around, |top| &top.look))
     }
 
-    /// Whether an element that stands alone is shown.
+    /// Returns whether an element that stands alone is shown.
     fn shows(&self, name: &str, attributes: &[Attribute]) -> bool {
         let (hidden, look) = self.hides(name, attributes);
-        !hidden && !look.veiled && !self.stack.last().is_some_and(|top| top.gone)
+        !hidden && !look.veiled && !self.stack.last().is_some_and(|top| top.unread)
     }
 
-    /// What an element that is read begins with.
-    fn begin(&mut self, opened: &Open, attributes: &[Attribute]) {
+    /// Begins an element that is read.
+    fn begin(&mut self, opened: &OpenElement, attributes: &[Attribute]) {
         if opened.literal && !matches!(opened.role, Role::Literal | Role::Code | Role::Link) {
-            return self.part_lines(opened.role);
+            return self.separate_lines(opened.role);
         }
         match opened.role {
             Role::Heading(level) => {
                 self.flush();
-                self.loosen();
+                self.treat_as_layout();
                 self.heading = Some(level);
             }
             Role::Item => {
                 self.flush();
-                self.loosen();
+                self.treat_as_layout();
                 let list = self.stack.iter_mut().rev().take(REACH).find(|open| matches!(open.role, Role::List { .. }));
                 let number = list.and_then(|list| {
                     let number = list.number;
@@ -292,7 +293,7 @@ impl Reader {
             }
             Role::Literal => {
                 self.flush();
-                self.loosen();
+                self.treat_as_layout();
                 self.code = Some(language(attributes).unwrap_or_default().to_owned());
             }
             Role::Code if opened.literal => {
@@ -302,7 +303,7 @@ impl Reader {
             }
             Role::Table => {
                 self.flush();
-                self.loosen();
+                self.treat_as_layout();
                 self.row = None;
                 self.first_row = true;
             }
@@ -315,7 +316,7 @@ impl Reader {
             Role::Cell { .. } if !self.line.is_empty() => self.end_cell(),
             Role::List { .. } | Role::Quote => {
                 self.flush();
-                self.loosen();
+                self.treat_as_layout();
             }
             Role::Block | Role::Around | Role::Main | Role::Term | Role::Definition => self.flush(),
             Role::Raised => self.raised = true,
@@ -324,10 +325,10 @@ impl Reader {
                 self.end_link();
                 let href = attribute(attributes, "href").unwrap_or_default();
                 self.anchor = href.starts_with('#').then_some(self.line.len());
-                if self.made_whole < MAX_LINKS
-                    && let Some(url) = self.whole(href)
+                if self.absolute_bytes < MAX_LINKS
+                    && let Some(url) = self.absolute_url(href)
                 {
-                    self.made_whole += 1;
+                    self.absolute_bytes += 1;
                     self.link = Some((self.line.len(), url));
                 }
             }
@@ -339,7 +340,7 @@ impl Reader {
         let Some(open) = self.stack.last() else { return };
         let (role, skipped, literal) = (open.role, open.skipped, open.literal);
         if !skipped && literal && !matches!(role, Role::Literal | Role::Link) {
-            self.part_lines(role);
+            self.separate_lines(role);
         } else if !skipped {
             match role {
                 Role::Link => {
@@ -357,7 +358,7 @@ impl Reader {
                     // The rest of a row around it is no data.
                     self.row = None;
                 }
-                Role::Title => self.titled |= !self.document.title.trim().is_empty(),
+                Role::Title => self.has_title |= !self.document.title.trim().is_empty(),
                 Role::Inline => {}
                 _ => self.flush(),
             }
@@ -381,7 +382,7 @@ impl Reader {
             document.title = self.social_title.take().or_else(heading).unwrap_or_default();
         }
         self.blocks.keep_content();
-        let Written { text, links } = self.blocks.write(inline);
+        let RenderedText { text, links } = self.blocks.write(inline);
         document.text = text;
         document.links = links;
         document
@@ -401,15 +402,15 @@ pub(super) fn visible(text: &str) -> String {
     out
 }
 
-/// Whether a character is shown behind another. Joiners and marks of a direction shape letters beyond ASCII, and
-/// sequences of pictures; anywhere else, or one behind the other, they show nothing.
+/// Returns whether a character is shown behind another. Joiners and marks of a direction shape letters beyond ASCII,
+/// and sequences of pictures; anywhere else, or one behind the other, they show nothing.
 fn shows(c: char, before: Option<char>) -> bool {
     let shapes = |c: char| matches!(c, '\u{200c}'..='\u{200f}');
     let has_letter = before.is_some_and(|before| !before.is_ascii() && !shapes(before));
     !is_invisible(c) && (has_letter || !shapes(c))
 }
 
-/// Characters that show nothing, or turn the direction of what others show: text is not hidden in them.
+/// Returns whether a character shows nothing, or turns the direction of others: text is not hidden in such characters.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\0'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}'
         | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'

@@ -15,39 +15,39 @@ use super::{
 };
 use loopwright_base::text::PARAGRAPH;
 
-/// What readers see of `html`, each word in its line.
+/// The visible text of `html`, each word in its line.
 pub fn visible_lines(html: &str) -> String {
     let html = html.replace("\r\n", "\n").replace('\r', " ");
-    let reader = Reader {
+    let reader = LineReader {
         out: String::with_capacity(html.len() / 2),
         sheet: Sheet::of(Syntax::Html, &html),
-        ..Reader::default()
+        ..LineReader::default()
     };
     tokens::read(Syntax::Html, &html, reader).out
 }
 
-struct Open {
+struct LineElement {
     name: LocalName,
     role: Role,
     hidden: bool,
-    /// Whatever what is in it says of itself.
-    gone: bool,
-    /// White space is meant as it is written.
+    /// Nothing in the element is read, whatever the elements within say of themselves.
+    unread: bool,
+    /// White space is kept as it is written.
     literal: bool,
     look: Look,
 }
 
 #[derive(Default)]
-struct Reader {
+struct LineReader {
     out: String,
-    stack: Vec<Open>,
+    stack: Vec<LineElement>,
     sheet: Sheet,
-    /// What the piece shows, and how many line breaks of text were in it.
+    /// The text that the piece shows, and the line breaks of text that were in it.
     shown: String,
     breaks: usize,
 }
 
-impl tokens::Reader for Reader {
+impl tokens::TokenHandler for LineReader {
     fn start(&mut self, name: LocalName, attributes: &[Attribute], self_closing: bool) -> TokenSinkResult<()> {
         let role = role(&name);
         let ended = ended_silently(&name, role, self.stack.iter().rev().map(|open| (&*open.name, open.role)));
@@ -55,7 +55,7 @@ impl tokens::Reader for Reader {
         let around = Look::default();
         let around = self.stack.last().map_or(&around, |top| &top.look);
         let (hidden, look) = hides(&name, attributes, &self.sheet, around);
-        let gone = self.stack.last().is_some_and(|top| top.gone) || role == Role::Skipped || hidden;
+        let gone = self.stack.last().is_some_and(|top| top.unread) || role == Role::Skipped || hidden;
         let hidden = gone || look.veiled;
         if !hidden {
             match role {
@@ -77,7 +77,7 @@ impl tokens::Reader for Reader {
         let hides = hidden && !self.hidden();
         if !is_empty(role) && !foreign && (self.stack.len() < MAX_DEPTH || raw.is_some() || hides) {
             let literal = role == Role::Literal || self.stack.last().is_some_and(|top| top.literal);
-            self.stack.push(Open { name, role, hidden, gone, literal, look });
+            self.stack.push(LineElement { name, role, hidden, unread: gone, literal, look });
             return raw.unwrap_or(TokenSinkResult::Continue);
         }
         TokenSinkResult::Continue
@@ -117,7 +117,7 @@ impl tokens::Reader for Reader {
         }
     }
 
-    /// Hands over what a piece showed, with the line breaks that stood in its tags before it.
+    /// Hands over the text of a piece, with the line breaks that stood in its tags before it.
     fn passed(&mut self, piece: &str) {
         let all = piece.bytes().filter(|byte| *byte == b'\n').count();
         self.out.extend(std::iter::repeat_n('\n', all.saturating_sub(self.breaks)));
@@ -127,12 +127,13 @@ impl tokens::Reader for Reader {
     }
 }
 
-impl Reader {
+impl LineReader {
     fn hidden(&self) -> bool {
         self.stack.last().is_some_and(|top| top.hidden)
     }
 
-    /// Words of two elements are two words, and blocks are paragraphs, though they stand in one line.
+    /// Separates two elements: words of two elements are two words, and blocks are paragraphs, though they stand in one
+    /// line.
     fn part(&mut self, role: Role) {
         match role {
             Role::Inline | Role::Code | Role::Link | Role::Raised => {}

@@ -1,4 +1,4 @@
-//! What a page says: its bytes unpacked and decoded, its markup as text, its text in passages.
+//! Reading of pages: bytes unpacked and decoded, markup as text, text in passages.
 //!
 //! Pages are hostile: reading one takes time and memory in proportion to its bytes, whatever they are, and fails with a
 //! typed error or not at all.
@@ -20,18 +20,18 @@ pub use lines::visible_lines;
 
 use self::tokens::Syntax;
 use super::fetch::Page;
-use loopwright_base::error::{Error, Guilt, Result};
+use loopwright_base::error::{Error, Fault, Result};
 use loopwright_lexicon::lines::Format;
 use loopwright_retrieve::passages::{Passage, SENTENCES, head as start, passages};
 
-/// How a page is read.
+/// Options of reading a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// At most this many characters of its text.
+    /// Characters of the text that are kept at most.
     pub max_chars: usize,
-    /// Sentences in a passage; of 0, none are made.
+    /// Sentences in a passage; with 0, no passages are made.
     pub sentences: usize,
-    /// Whether links are written out in the text.
+    /// Links are written out in the text.
     pub inline_links: bool,
 }
 
@@ -44,19 +44,19 @@ impl Default for ReadOptions {
 /// A page as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageText {
-    /// What it says, and about itself.
+    /// The text and metadata of the page.
     pub document: Document,
-    /// The encoding that it was read in.
+    /// The encoding of the page's bytes.
     pub charset: &'static str,
-    /// Whether bytes did not fit that: there are replacement characters.
+    /// Some bytes were invalid and became replacement characters.
     pub broken: bool,
-    /// Whether there is more than this text.
+    /// There is more text than `max_chars`.
     pub truncated: bool,
     /// The text in passages, with their places in it.
     pub passages: Vec<Passage>,
 }
 
-/// What kind of text a content type names; `None` if it names none.
+/// The kind of text that a content type names; `None` if it names none.
 fn text_kind(content_type: &str) -> Option<&'static str> {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     Some(match kind.as_str() {
@@ -85,7 +85,7 @@ fn text_kind(content_type: &str) -> Option<&'static str> {
 }
 
 fn not_text(url: &str, what: &str) -> Error {
-    Error::new(Guilt::Tool, "not_text", format!("{url} is {what}, not text"))
+    Error::new(Fault::Tool, "not_text", format!("{url} is {what}, not text"))
         .hint("look for a page with the same content")
 }
 
@@ -100,7 +100,7 @@ pub(super) fn check_type(url: &str, content_type: Option<&str>) -> Result<()> {
     Err(not_text(url, &shown))
 }
 
-/// Whether a text begins with an element of HTML, behind comments.
+/// Returns whether a text begins with an element of HTML, behind comments.
 fn begins_with_element(text: &str) -> bool {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     while let Some((_, after)) = rest.strip_prefix("<!--").and_then(|comment| comment.split_once("-->")) {

@@ -1,30 +1,30 @@
-//! `robots.txt`, as RFC 9309 has it: which paths of a site may be fetched.
+//! `robots.txt` as RFC 9309 has it: the paths of a site that may be fetched.
 //!
 //! The file comes from anywhere, so lines, rules and patterns are bounded, and matching takes no more time than the
 //! pattern and the path are long.
 
 use std::fmt::Write as _;
 
-/// Of a file, no more is read than the standard asks for.
+/// Bytes of a file that are read, as many as the standard asks for.
 pub(crate) const MAX_BYTES: usize = 500 << 10;
-/// Rules that are kept for us.
+/// Rules that are kept at most.
 const MAX_RULES: usize = 5_000;
-/// Longer patterns are passed over.
+/// The length of the longest pattern that is kept, in bytes.
 const MAX_PATTERN: usize = 2_000;
 
-/// The rules of a site for one reader.
+/// The rules of a site for one crawler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Robots {
-    /// Everything may be fetched: there is no file, or none for us.
+    /// Everything may be fetched: there is no file, or none for this crawler.
     All,
-    /// Nothing: the site could not say.
+    /// Nothing may be fetched: the site could not say.
     Nothing,
-    /// What the rules say; `true` allows.
+    /// Patterns of paths; `true` allows.
     Rules(Vec<(bool, String)>),
 }
 
 impl Robots {
-    /// The rules of `text` for the reader named `agent`: those of its own groups, or else those for everybody.
+    /// Parses the rules of `text` for the crawler named `agent`: those of its own groups, or else those for everybody.
     pub(crate) fn parse(text: &str, agent: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (mut own, mut common): (Option<Vec<_>>, Option<Vec<_>>) = (None, None);
@@ -71,7 +71,8 @@ impl Robots {
         own.or(common).map_or(Self::All, Self::Rules)
     }
 
-    /// Whether a path with its query may be fetched: the longest rule that matches counts, and of equals the kinder.
+    /// Returns whether a path with its query may be fetched: the longest rule that matches counts, and of equals the
+    /// kinder.
     pub(crate) fn allows(&self, path: &str) -> bool {
         let rules = match self {
             Self::All => return true,
@@ -87,7 +88,7 @@ impl Robots {
     }
 }
 
-/// One spelling of percent-encoding: what needs none is plain, what needs it is in capitals.
+/// The canonical percent-encoding of a path: plain where no escape is needed, capitals where one is.
 fn normal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut bytes = text.as_bytes().iter();
@@ -113,7 +114,7 @@ fn normal(text: &str) -> String {
     out
 }
 
-/// Whether `path` begins with `pattern`, in which `*` stands for anything and `$` at its end for the end.
+/// Returns whether `path` begins with `pattern`, in which `*` stands for anything and `$` at its end for the end.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, to_end) = pattern.strip_suffix('$').map_or((pattern, false), |pattern| (pattern, true));
     let mut parts = pattern.split('*');

@@ -1,8 +1,8 @@
-//! The sheets that stand in a page, as a small cascade: which declarations hold for an element, and in which order.
+//! The sheets of a page as a small cascade: the declarations that hold for an element, in order.
 //!
-//! Selectors of an element and of those around it are read: names, identifiers, classes, attributes, `:is()`, `:where()`
-//! and `:not()`, with blanks and `>` between. Others are not, nor are outer sheets: what they say neither hides a text
-//! nor brings it to light.
+//! Selectors of an element and of those around it are read: names, identifiers, classes, attributes, `:is()`,
+//! `:where()` and `:not()`, with blanks and `>` between. Others are not, nor are outer sheets: they neither hide a text
+//! nor bring it to light.
 
 use std::{cell::Cell, collections::HashMap, rc::Rc};
 
@@ -15,30 +15,30 @@ use super::{
     tokens::{self, Syntax},
 };
 
-/// No selector is longer, in bytes, and none stands deeper in others.
+/// The longest selector that is read, in bytes, and the deepest nesting of selectors.
 const LONGEST: usize = 400;
 const DEEPEST: usize = 4;
-/// So many rules are held against the elements of a page, all in all.
+/// Comparisons of rules with elements of a page, all in all.
 const MOST_WORK: usize = 10_000_000;
-/// So often they are held against elements around; what goes beyond that fits none.
+/// Comparisons of rules with elements around; beyond that none match.
 const MOST_STEPS: usize = 4_000_000;
-/// No selector asks for more elements.
+/// Elements around that a selector may ask for.
 const MOST_AROUND: usize = 8;
 
-/// What one element has to be.
+/// The conditions of a selector on one element.
 #[derive(Debug, Default)]
-struct Compound {
+struct CompoundSelector {
     name: Option<String>,
     ids: Vec<String>,
     classes: Vec<String>,
-    /// Name, operator and value.
+    /// Conditions on attributes: name, operator and value.
     attributes: Vec<(String, char, String)>,
-    /// Of each of these, one.
-    any: Vec<Vec<Compound>>,
-    none: Vec<Compound>,
+    /// Alternatives, of each of which one has to match.
+    any: Vec<Vec<CompoundSelector>>,
+    none: Vec<CompoundSelector>,
 }
 
-/// An element, in small letters and with the marks that selectors have, and the one around it.
+/// An element, in small letters and with the attributes that selectors ask for, and its parent.
 #[derive(Debug)]
 pub(super) struct Node {
     name: String,
@@ -48,17 +48,17 @@ pub(super) struct Node {
     parent: Option<Rc<Node>>,
 }
 
-/// What has to be around an element.
+/// A condition on the elements around.
 #[derive(Debug)]
-pub(super) struct Around {
-    /// It is the next one.
+pub(super) struct Ancestor {
+    /// The condition is on the parent itself.
     next: bool,
-    one: Compound,
+    one: CompoundSelector,
 }
 
-/// Reads a selector in plain form: what the element has to be, what has to be around it, the nearest first, and how
-/// specific that is.
-fn selector(text: &str) -> Option<(Compound, Vec<Around>, u32)> {
+/// Parses a selector in plain form: the condition on the element, those on the elements around, the nearest first, and
+/// the specificity.
+fn selector(text: &str) -> Option<(CompoundSelector, Vec<Ancestor>, u32)> {
     let mut depth = 0_usize;
     let mut compounds: Vec<(&str, bool)> = Vec::new();
     let mut start = 0;
@@ -84,18 +84,18 @@ fn selector(text: &str) -> Option<(Compound, Vec<Around>, u32)> {
     }
     // Each says how it stands to the one before it, which is the one around.
     let (last, mut next) = compounds.pop()?;
-    let (element, mut weight) = Compound::of(last, 0)?;
+    let (element, mut weight) = CompoundSelector::of(last, 0)?;
     let mut around = Vec::new();
     for (compound, its_next) in compounds.into_iter().rev() {
-        let (one, more) = Compound::of(compound, 0)?;
-        around.push(Around { next: std::mem::replace(&mut next, its_next), one });
+        let (one, more) = CompoundSelector::of(compound, 0)?;
+        around.push(Ancestor { next: std::mem::replace(&mut next, its_next), one });
         weight += more;
     }
     (!next).then_some((element, around, weight))
 }
 
-impl Compound {
-    /// Reads a selector of one element in plain form; gives with it how specific it is.
+impl CompoundSelector {
+    /// Parses a selector of one element in plain form, with its specificity.
     fn of(text: &str, depth: usize) -> Option<(Self, u32)> {
         if text.is_empty() || text.len() > LONGEST || depth > DEEPEST {
             return None;
@@ -117,7 +117,7 @@ impl Compound {
                 }
                 '[' => {
                     let (inside, left) = after.split_once(']')?;
-                    found.attributes.push(asked(inside)?);
+                    found.attributes.push(attribute_condition(inside)?);
                     weight += 1 << 8;
                     rest = left;
                 }
@@ -152,16 +152,16 @@ impl Compound {
         Some((found, weight))
     }
 
-    fn fits(&self, element: &Node) -> bool {
+    fn matches(&self, element: &Node) -> bool {
         self.name.as_ref().is_none_or(|name| *name == element.name)
             && self.ids.iter().all(|id| *id == element.id)
             && self.classes.iter().all(|class| element.classes.contains(class))
             && self.attributes.iter().all(|asked| has(&element.attributes, asked))
-            && self.any.iter().all(|any| any.iter().any(|one| one.fits(element)))
-            && !self.none.iter().any(|one| one.fits(element))
+            && self.any.iter().all(|any| any.iter().any(|one| one.matches(element)))
+            && !self.none.iter().any(|one| one.matches(element))
     }
 
-    /// What rules are looked up by: the rarest that an element has to have.
+    /// The key that rules are looked up by: the rarest that an element has to have.
     fn key(&self) -> String {
         let class = || self.classes.first().map(|class| format!(".{class}"));
         let id = self.ids.first().map(|id| format!("#{id}"));
@@ -169,14 +169,14 @@ impl Compound {
     }
 }
 
-/// A name at the beginning of a text, and what follows.
+/// A name at the beginning of a text, and the rest.
 fn word(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '\u{fffd}'))).unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
-/// What stands in brackets: `type=hidden`, `data-x`.
-fn asked(inside: &str) -> Option<(String, char, String)> {
+/// The condition on an attribute in brackets: `type=hidden`, `data-x`.
+fn attribute_condition(inside: &str) -> Option<(String, char, String)> {
     let Some((name, value)) = inside.split_once('=') else {
         return Some((inside.trim().to_owned(), ' ', String::new()));
     };
@@ -216,7 +216,7 @@ fn parts(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A selector without what is around everything: the page itself.
+/// A selector without the page itself around everything.
 fn inner(selector: &str) -> &str {
     let selector = ["html", "body", ":root"].iter().fold(selector, |rest, root| {
         rest.strip_prefix(root).and_then(|rest| rest.strip_prefix([' ', '>'])).map_or(rest, str::trim_start)
@@ -232,8 +232,8 @@ pub(super) struct Declaration {
     pub(super) important: bool,
 }
 
-/// The declarations of a block in plain form that say whether something is seen.
-pub(super) fn declared(block: &str) -> impl Iterator<Item = Declaration> {
+/// The declarations of a block in plain form that can hide an element.
+pub(super) fn hiding_declarations(block: &str) -> impl Iterator<Item = Declaration> {
     css::declarations(block).filter(|(name, ..)| is_read(name)).map(|(name, value, important)| Declaration {
         name: name.to_owned(),
         value: value.to_owned(),
@@ -243,8 +243,8 @@ pub(super) fn declared(block: &str) -> impl Iterator<Item = Declaration> {
 
 #[derive(Debug)]
 struct Rule {
-    selector: Compound,
-    around: Vec<Around>,
+    selector: CompoundSelector,
+    around: Vec<Ancestor>,
     weight: u32,
     block: Vec<Declaration>,
 }
@@ -253,19 +253,19 @@ struct Rule {
 #[derive(Debug, Default)]
 pub(super) struct Sheet {
     rules: Vec<Rule>,
-    /// Rules by what they are looked up by.
+    /// Rules by the key that they are looked up by.
     places: HashMap<String, Vec<usize>>,
-    /// What rules for the page itself say that others refer to, by name.
+    /// Variables of the page itself, by name.
     page: HashMap<String, String>,
-    /// Whether any rule asks for elements around.
+    /// Some rule has conditions on elements around.
     asks_around: bool,
-    /// Rules that were held against elements, and against elements around.
+    /// Comparisons of rules made so far, with elements and with elements around.
     work: Cell<usize>,
     steps: Cell<usize>,
 }
 
 impl Sheet {
-    /// The sheets that stand in a page, wherever: what stands behind an element holds for it, too.
+    /// The sheets of a page, wherever they stand: one behind an element holds for it, too.
     pub(super) fn of(syntax: Syntax, html: &str) -> Self {
         let has_some = html.as_bytes().windows(6).any(|piece| piece.eq_ignore_ascii_case(b"<style"));
         if !has_some {
@@ -283,7 +283,7 @@ impl Sheet {
     pub(super) fn read(&mut self, text: &str) {
         let plain = css::plain(text);
         css::rules(&plain, |selectors, block| {
-            let block: Vec<Declaration> = declared(block).collect();
+            let block: Vec<Declaration> = hiding_declarations(block).collect();
             if block.is_empty() {
                 return;
             }
@@ -301,12 +301,12 @@ impl Sheet {
         });
     }
 
-    /// What rules for the page itself say that others refer to.
+    /// The variables of the page itself.
     pub(super) const fn page(&self) -> &HashMap<String, String> {
         &self.page
     }
 
-    /// Whether any rule asks for elements around.
+    /// Returns whether any rule has conditions on elements around.
     pub(super) const fn asks_around(&self) -> bool {
         self.asks_around
     }
@@ -324,9 +324,9 @@ impl Sheet {
         Some(Rc::new(Node { name: name.to_owned(), id, classes, attributes, parent: parent.cloned() }))
     }
 
-    /// Whether what a rule wants is around an element. As long as nothing has to be next to another, the nearest that
-    /// fits is as good as any.
-    fn stands_in(&self, around: &[Around], node: &Node) -> bool {
+    /// Returns whether the conditions on elements around match. As long as nothing has to be next to another, the
+    /// nearest that matches is as good as any.
+    fn ancestors_match(&self, around: &[Ancestor], node: &Node) -> bool {
         let Some((wanted, rest)) = around.split_first() else { return true };
         let decides = rest.iter().all(|wanted| !wanted.next);
         let mut at = node.parent.as_deref();
@@ -334,8 +334,8 @@ impl Sheet {
             if self.steps.replace(self.steps.get().saturating_add(1)) > MOST_STEPS {
                 return false;
             }
-            if wanted.one.fits(here) {
-                let stands = self.stands_in(rest, here);
+            if wanted.one.matches(here) {
+                let stands = self.ancestors_match(rest, here);
                 if stands || decides {
                     return stands;
                 }
@@ -349,7 +349,7 @@ impl Sheet {
     }
 
     /// The declarations that hold for an element, weakest first; those that are important come last. `None` where a
-    /// page has so many of both that it wants to take long: what it says there is not known.
+    /// page has so many of both that it wants to take long: its declarations are not known.
     pub(super) fn declarations(&self, element: &Node) -> Option<Vec<&Declaration>> {
         let mut keys: Vec<String> = element.classes.iter().map(|class| format!(".{class}")).collect();
         keys.extend([String::new(), element.name.clone(), format!("#{}", element.id)]);
@@ -360,7 +360,7 @@ impl Sheet {
             if self.work.replace(self.work.get().saturating_add(1)) > MOST_WORK {
                 return None;
             }
-            let fits = |rule: &&Rule| rule.selector.fits(element) && self.stands_in(&rule.around, element);
+            let fits = |rule: &&Rule| rule.selector.matches(element) && self.ancestors_match(&rule.around, element);
             if let Some(rule) = self.rules.get(*at).filter(fits) {
                 found.push((rule.weight, *at, rule));
             }
@@ -373,7 +373,7 @@ impl Sheet {
     }
 }
 
-/// Reads the sheets of a page, and nothing else.
+/// A reader of a page's sheets alone.
 #[derive(Default)]
 struct SheetReader {
     sheet: Sheet,
@@ -381,12 +381,12 @@ struct SheetReader {
     text: Option<String>,
     /// The element whose sheets do not hold: `noscript`, `template`.
     inert: Option<LocalName>,
-    /// How deep that stands in others of its name.
+    /// The depth of that element in others of its name.
     depth: usize,
     in_picture: bool,
 }
 
-impl tokens::Reader for SheetReader {
+impl tokens::TokenHandler for SheetReader {
     fn start(&mut self, name: LocalName, attributes: &[Attribute], _self_closing: bool) -> TokenSinkResult<()> {
         match &*name {
             "style" if self.inert.is_none() => {

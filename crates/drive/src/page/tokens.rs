@@ -1,4 +1,4 @@
-//! The tokenizer's way over a page, whatever reads the page: in pieces, so that a tag without an end can't take long.
+//! The tokenizer, for all readers of a page: in pieces, so that a tag without an end can't take long.
 //!
 //! The tokenizer is html5ever's, so that characters, comments and scripts are read as browsers read them. It compares
 //! each attribute of a tag with all others; a tag with too many is passed over.
@@ -14,24 +14,24 @@ use html5ever::{
 use super::element::{is_empty, role};
 use loopwright_retrieve::passages::head;
 
-/// The page is handed to the tokenizer in pieces of this many bytes.
+/// Bytes of the pieces that the tokenizer gets.
 const PIECE: usize = 2 << 10;
-/// A tag with more marks than this between its attributes is no tag: comparing each with all others would take long.
+/// Marks between a tag's attributes above which it is no tag: comparing each with all others would take long.
 const MAX_MARKS: usize = 3_000;
 
-/// What reads a page as it comes.
-pub(super) trait Reader {
-    /// An element begins; says how what stands in it is to be read.
+/// A handler of a page's tokens.
+pub(super) trait TokenHandler {
+    /// Begins an element; returns how its content is read.
     fn start(&mut self, name: LocalName, attributes: &[Attribute], self_closing: bool) -> TokenSinkResult<()>;
-    /// An element ends.
+    /// Ends an element.
     fn end(&mut self, name: &str);
-    /// Text that stands in the element that began last.
+    /// Takes text of the element that began last.
     fn text(&mut self, text: &str);
-    /// A piece of the page has been read, or passed over.
+    /// Ends a piece of the page, read or passed over.
     fn passed(&mut self, _piece: &str) {}
 }
 
-/// In which form a page is written.
+/// The form of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
     Html,
@@ -40,14 +40,14 @@ pub(super) enum Syntax {
 }
 
 /// Reads all of `html`.
-pub(super) fn read<R: Reader>(syntax: Syntax, html: &str, reader: R) -> R {
+pub(super) fn read<R: TokenHandler>(syntax: Syntax, html: &str, reader: R) -> R {
     let begin = |reader| {
         let sink = Sink { syntax, reader: RefCell::new(reader), seen: Cell::default() };
         Tokenizer::new(sink, TokenizerOpts::default())
     };
     let mut tokenizer = begin(reader);
     let mut rest = html;
-    let mut open = Unfinished::Nothing;
+    let mut open = OpenConstruct::Nothing;
     while !rest.is_empty() {
         // Up to the next '<': then what is unfinished began where a piece begins.
         let next = rest.bytes().skip(1).take(PIECE).position(|byte| byte == b'<').map_or(PIECE, |at| at + 1);
@@ -62,20 +62,20 @@ pub(super) fn read<R: Reader>(syntax: Syntax, html: &str, reader: R) -> R {
         let seen = tokenizer.sink.seen.get();
         tokenizer.sink.reader.borrow_mut().passed(piece);
         open = match open {
-            _ if seen.markup > before.markup => Unfinished::Nothing,
-            Unfinished::Nothing if seen.tokens > before.tokens => Unfinished::Nothing,
-            Unfinished::Nothing if piece.starts_with("<!") || piece.starts_with("<?") => Unfinished::Comment,
-            Unfinished::Comment => Unfinished::Comment,
-            Unfinished::Nothing => Unfinished::Tag(marks(piece)),
-            Unfinished::Tag(before) => Unfinished::Tag(before + marks(piece)),
+            _ if seen.markup > before.markup => OpenConstruct::Nothing,
+            OpenConstruct::Nothing if seen.tokens > before.tokens => OpenConstruct::Nothing,
+            OpenConstruct::Nothing if piece.starts_with("<!") || piece.starts_with("<?") => OpenConstruct::Comment,
+            OpenConstruct::Comment => OpenConstruct::Comment,
+            OpenConstruct::Nothing => OpenConstruct::Tag(marks(piece)),
+            OpenConstruct::Tag(before) => OpenConstruct::Tag(before + marks(piece)),
         };
-        if matches!(open, Unfinished::Tag(marks) if marks > MAX_MARKS) {
+        if matches!(open, OpenConstruct::Tag(marks) if marks > MAX_MARKS) {
             let mut reader = tokenizer.sink.reader.into_inner();
             let (skipped, after) = rest.split_at(rest.find('>').map_or(rest.len(), |at| at + 1));
             reader.passed(skipped);
             rest = after;
             tokenizer = begin(reader);
-            open = Unfinished::Nothing;
+            open = OpenConstruct::Nothing;
         }
     }
     tokenizer.end();
@@ -84,11 +84,11 @@ pub(super) fn read<R: Reader>(syntax: Syntax, html: &str, reader: R) -> R {
     reader
 }
 
-/// What the tokenizer is in the middle of.
+/// The construct that the tokenizer is in the middle of.
 #[derive(Clone, Copy)]
-enum Unfinished {
+enum OpenConstruct {
     Nothing,
-    /// A comment may be as long as it likes.
+    /// A comment, which may be as long as it likes.
     Comment,
     /// A tag, with so many marks between its attributes.
     Tag(usize),
@@ -98,9 +98,9 @@ fn marks(piece: &str) -> usize {
     piece.bytes().filter(|byte| byte.is_ascii_whitespace() || b"=/\"'".contains(byte)).count()
 }
 
-/// Tokens that came, and those of them that are markup.
+/// The tokens that came, and those of them that are markup.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct TokenCounts {
     tokens: u64,
     markup: u64,
 }
@@ -108,16 +108,16 @@ struct Seen {
 struct Sink<R> {
     syntax: Syntax,
     reader: RefCell<R>,
-    seen: Cell<Seen>,
+    seen: Cell<TokenCounts>,
 }
 
-impl<R: Reader> TokenSink for Sink<R> {
+impl<R: TokenHandler> TokenSink for Sink<R> {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let Seen { tokens, markup } = self.seen.get();
+        let TokenCounts { tokens, markup } = self.seen.get();
         let is_markup = matches!(token, Token::TagToken(_) | Token::CommentToken(_) | Token::DoctypeToken(_));
-        self.seen.set(Seen {
+        self.seen.set(TokenCounts {
             tokens: tokens + u64::from(!matches!(token, Token::ParseError(_))),
             markup: markup + u64::from(is_markup),
         });

@@ -29,8 +29,8 @@ use tokio::{
 
 pub use self::script::{Answer, Call, Fault, Reply, Script};
 use self::{
-    render::{Asked, Ending, Rendered},
-    request::{Connection, Raw, Unreadable},
+    render::{Ending, Rendered, ReplyRequest},
+    request::{Connection, RawRequest, Unreadable},
 };
 use super::http::Client;
 use loopwright_base::{
@@ -39,14 +39,14 @@ use loopwright_base::{
 };
 use loopwright_wire::decode_request;
 
-/// The last requests are kept, this many of them.
+/// Requests that are kept, the last of them.
 const KEPT_REQUESTS: usize = 10_000;
-/// And of their bodies, this many bytes.
+/// Bytes of request bodies that are kept.
 const KEPT_BYTES: usize = 256 << 20;
 /// Headers that may hold keys; their values are shown as `***`.
 const SECRET_HEADERS: [&str; 5] = ["authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"];
 
-/// A request that the server has seen.
+/// A request that the server has received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Received {
     /// The method.
@@ -59,7 +59,7 @@ pub struct Received {
     pub body: String,
 }
 
-/// How many connections there are and were.
+/// The number of connections, open and in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Connections {
     /// Open now.
@@ -73,11 +73,11 @@ pub struct Connections {
 pub struct WireServer {
     address: SocketAddr,
     shared: Arc<Shared>,
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<ServerThread>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct ServerThread {
     /// The process that has the thread: a forked child has not.
     process: u32,
     stop: oneshot::Sender<()>,
@@ -86,24 +86,24 @@ struct Running {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     open: AtomicUsize,
     total: AtomicUsize,
-    /// Requests that asked for a reply.
+    /// The number of requests that asked for a reply.
     asked: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct State {
+struct ServerState {
     script: Script,
-    /// The first reply that has not been given.
+    /// The place of the next reply.
     next: usize,
     received: VecDeque<Received>,
     received_bytes: usize,
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,7 +131,7 @@ impl WireServer {
             Client::forget(&format!("{host}:{}", address.port()));
         }
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
+            state: Mutex::new(ServerState { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
@@ -147,7 +147,11 @@ impl WireServer {
             });
             // Dropping the runtime drops all connections with it.
         })?;
-        Ok(Self { address, shared, running: Mutex::new(Some(Running { process: std::process::id(), stop, thread })) })
+        Ok(Self {
+            address,
+            shared,
+            running: Mutex::new(Some(ServerThread { process: std::process::id(), stop, thread })),
+        })
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -160,7 +164,7 @@ impl WireServer {
         self.shared.state().received.iter().cloned().collect()
     }
 
-    /// How many requests have asked for a reply.
+    /// The number of requests that asked for a reply.
     pub fn asked(&self) -> usize {
         self.shared.asked.load(Ordering::Relaxed)
     }
@@ -170,21 +174,22 @@ impl WireServer {
         self.shared.state().script.replies.push(reply);
     }
 
-    /// How many replies have not been given yet.
+    /// The number of replies that have not been sent.
     pub fn pending(&self) -> usize {
         let state = self.shared.state();
         state.script.replies.len().saturating_sub(state.next)
     }
 
-    /// How many connections there are and were.
+    /// The number of connections, open and in all.
     pub fn connections(&self) -> Connections {
         Connections { open: self.shared.open.load(Ordering::Relaxed), total: self.shared.total.load(Ordering::Relaxed) }
     }
 
-    /// Stops: closes the port and all connections, and waits until its thread has ended. Again does nothing.
+    /// Stops the server: closes the port and all connections, and waits until its thread has ended. A second call does
+    /// nothing.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Running { process, stop, thread }) = running {
+        if let Some(ServerThread { process, stop, thread }) = running {
             if process != std::process::id() {
                 return;
             }
@@ -212,10 +217,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Counts a connection as open as long as it lives.
-struct Open(Arc<Shared>);
+/// A guard that counts a connection as open as long as it lives.
+struct ConnectionGuard(Arc<Shared>);
 
-impl Open {
+impl ConnectionGuard {
     fn new(shared: Arc<Shared>) -> Self {
         shared.open.fetch_add(1, Ordering::Relaxed);
         shared.total.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +228,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -231,7 +236,7 @@ impl Drop for Open {
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
-    let _open = Open::new(shared.clone());
+    let _open = ConnectionGuard::new(shared.clone());
     let mut connection = Connection::new(stream);
     loop {
         let raw = match connection.request().await {
@@ -253,9 +258,9 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-/// Sends an answer; whether the connection can be used again.
+/// Sends an answer; returns whether the connection can be used again.
 async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
-    let Rendered { head, pieces, delay, apart, ending } = rendered;
+    let Rendered { head, pieces, delay, separate_writes: apart, ending } = rendered;
     let mut ready = head;
     let last = pieces.len().saturating_sub(1);
     for (place, piece) in pieces.into_iter().enumerate() {
@@ -288,7 +293,7 @@ async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
     }
 }
 
-fn answer(shared: &Shared, raw: &Raw) -> (Duration, Rendered) {
+fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     let number = shared.asked.load(Ordering::Relaxed) + 1;
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
@@ -343,11 +348,11 @@ fn answer(shared: &Shared, raw: &Raw) -> (Duration, Rendered) {
     };
     let model = fields.get_str("model").unwrap_or_default();
     let stream = fields.get("stream").is_some_and(|value| value.text() == "true");
-    let rendered = render::reply(&reply, Asked { wire, stream, model: &model, number });
+    let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number });
     (Duration::from_millis(reply.delay_ms), rendered)
 }
 
-/// How often the assistant has spoken in a request's history. One turn of the Responses protocol is many items, so
+/// The number of the assistant's turns in a request's history. One turn of the Responses protocol is many items, so
 /// there it is the runs of assistant messages that count.
 fn turns(wire: Wire, body: &str) -> Result<usize, String> {
     let request = decode_request(wire, body).map_err(|error| error.to_string())?;
@@ -373,7 +378,7 @@ fn models(anthropic: bool, number: usize) -> Rendered {
     render::whole(200, "application/json", number, &[], &body.to_string())
 }
 
-fn remember(shared: &Shared, raw: Raw) {
+fn remember(shared: &Shared, raw: RawRequest) {
     let headers = raw.headers.into_iter().map(|(name, value)| {
         let secret = SECRET_HEADERS.contains(&name.as_str());
         (name, if secret { "***".to_owned() } else { value })

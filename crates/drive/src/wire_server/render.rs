@@ -1,4 +1,4 @@
-//! A reply as the bytes of an HTTP answer, and what to do with the connection on the way.
+//! Rendering of replies: the bytes of an HTTP answer, and its end.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use super::script::{Answer, Fault, Reply};
 use loopwright_base::message::Wire;
 use loopwright_wire::{encode_response, encode_stream};
 
-/// How an answer ends.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// As it should; the connection can be used again.
+    /// The regular end; the connection can be used again.
     Whole,
     /// The connection is reset.
     Reset,
-    /// Nothing more comes, and the connection stays open.
+    /// Silence: nothing more comes, and the connection stays open.
     Silence,
     /// The connection is closed.
     Closed,
@@ -28,16 +28,16 @@ pub(super) struct Rendered {
     pub(super) head: Vec<u8>,
     /// The pieces of the body, as they go over the wire.
     pub(super) pieces: Vec<Vec<u8>>,
-    /// Between two pieces.
+    /// The delay between two pieces.
     pub(super) delay: Duration,
-    /// Whether each piece is a write of its own.
-    pub(super) apart: bool,
+    /// Each piece is a write of its own.
+    pub(super) separate_writes: bool,
     pub(super) ending: Ending,
 }
 
-/// What the request asked for.
+/// The wire, model and options that a request asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ReplyRequest<'a> {
     pub(super) wire: Wire,
     pub(super) stream: bool,
     pub(super) model: &'a str,
@@ -52,7 +52,7 @@ pub(super) fn whole(status: u16, content_type: &str, number: usize, headers: &[(
         head,
         pieces: vec![body.as_bytes().to_vec()],
         delay: Duration::ZERO,
-        apart: false,
+        separate_writes: false,
         ending: Ending::Whole,
     }
 }
@@ -88,8 +88,8 @@ fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
 }
 
 /// A reply to what was asked.
-pub(super) fn reply(reply: &Reply, asked: Asked<'_>) -> Rendered {
-    let Asked { wire, stream, number, .. } = asked;
+pub(super) fn reply(reply: &Reply, asked: ReplyRequest<'_>) -> Rendered {
+    let ReplyRequest { wire, stream, number, .. } = asked;
     match &reply.fault {
         Some(Fault::Status { status, retry_after, message, should_retry }) => {
             let message = message.as_deref().unwrap_or("a fault of the script");
@@ -116,13 +116,19 @@ pub(super) fn reply(reply: &Reply, asked: Asked<'_>) -> Rendered {
                 head: Vec::new(),
                 pieces: vec![b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()],
                 delay: Duration::ZERO,
-                apart: false,
+                separate_writes: false,
                 ending: Ending::Closed,
             };
         }
         Some(Fault::Hang | Fault::Close) => {
             let ending = if reply.fault == Some(Fault::Hang) { Ending::Silence } else { Ending::Closed };
-            return Rendered { head: Vec::new(), pieces: Vec::new(), delay: Duration::ZERO, apart: false, ending };
+            return Rendered {
+                head: Vec::new(),
+                pieces: Vec::new(),
+                delay: Duration::ZERO,
+                separate_writes: false,
+                ending,
+            };
         }
         _ => {}
     }
@@ -179,11 +185,11 @@ pub(super) fn reply(reply: &Reply, asked: Asked<'_>) -> Rendered {
         head.extend_from_slice(format!("content-length: {length}\r\n\r\n").as_bytes());
     }
     let delay = Duration::from_millis(delay);
-    Rendered { head, pieces, delay, apart: chunk.is_some() || !delay.is_zero(), ending }
+    Rendered { head, pieces, delay, separate_writes: chunk.is_some() || !delay.is_zero(), ending }
 }
 
-fn body(reply: &Reply, asked: Asked<'_>) -> (u16, String, Vec<Vec<u8>>) {
-    let Asked { wire, stream, model, number } = asked;
+fn body(reply: &Reply, asked: ReplyRequest<'_>) -> (u16, String, Vec<Vec<u8>>) {
+    let ReplyRequest { wire, stream, model, number } = asked;
     let Some(mut response) = reply.answer.response() else {
         let Answer::Recorded { status, content_type, body } = &reply.answer else {
             return (500, "text/plain".to_owned(), Vec::new());

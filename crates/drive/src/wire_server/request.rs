@@ -7,14 +7,14 @@ use tokio::{
     net::TcpStream,
 };
 
-/// No head is longer.
+/// The size of the longest head that is read, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// No body is longer.
+/// The size of the longest body that is read, in bytes.
 const MAX_BODY: usize = 64 << 20;
 
 /// A request as it came.
 #[derive(Debug)]
-pub(super) struct Raw {
+pub(super) struct RawRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) headers: Vec<(String, String)>,
@@ -22,18 +22,18 @@ pub(super) struct Raw {
     pub(super) keep_alive: bool,
 }
 
-impl Raw {
+impl RawRequest {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Why no request could be read.
+/// The reason why no request could be read.
 #[derive(Debug)]
 pub(super) enum Unreadable {
     /// The client is gone.
     Gone,
-    /// What it sent is wrong; the status and words to answer with.
+    /// The request is invalid; the status and words to answer with.
     Wrong(u16, &'static str),
 }
 
@@ -43,7 +43,7 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// A connection with what was read ahead.
+/// A connection with the bytes that were read ahead.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
@@ -88,7 +88,7 @@ impl Connection {
     }
 
     /// The next request.
-    pub(super) async fn request(&mut self) -> Result<Raw, Unreadable> {
+    pub(super) async fn request(&mut self) -> Result<RawRequest, Unreadable> {
         let (mut raw, head) = loop {
             if let Some(found) = parse_head(&self.buffer)? {
                 break found;
@@ -164,7 +164,7 @@ impl Connection {
 }
 
 /// The head and its length, once it is whole.
-fn parse_head(buffer: &[u8]) -> Result<Option<(Raw, usize)>, Unreadable> {
+fn parse_head(buffer: &[u8]) -> Result<Option<(RawRequest, usize)>, Unreadable> {
     let mut headers = [httparse::EMPTY_HEADER; 100];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(buffer) {
@@ -181,7 +181,7 @@ fn parse_head(buffer: &[u8]) -> Result<Option<(Raw, usize)>, Unreadable> {
                 Some(value) => !value.eq_ignore_ascii_case("close"),
                 None => request.version == Some(1),
             };
-            let raw = Raw {
+            let raw = RawRequest {
                 method: request.method.unwrap_or_default().to_owned(),
                 path: request.path.unwrap_or_default().to_owned(),
                 headers,

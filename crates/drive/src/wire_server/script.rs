@@ -1,4 +1,4 @@
-//! What a wire server shall say: replies in order, with delays and faults. All of it reads from JSON.
+//! Scripts of a wire server: replies in order, with delays and faults. All of it reads from JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use loopwright_base::{
     request::Response,
 };
 
-/// The replies of a server, and how they are chosen.
+/// A script: the replies of a server, and the order in which they are sent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
@@ -17,7 +17,7 @@ pub struct Script {
     /// A request gets the reply whose number is that of the assistant's turns in its history, so that many runs can
     /// play the same script at once. Otherwise replies are used up in order, whoever asks.
     pub by_turn: bool,
-    /// Past the last reply, the last one is given again.
+    /// The last reply is repeated when the script is used up.
     pub repeat_last: bool,
     /// Requests without this key are answered with 401.
     pub key: Option<String>,
@@ -34,17 +34,17 @@ impl Script {
         Self { by_turn: true, ..Self::of(replies) }
     }
 
-    /// One reply for ever.
+    /// A script of one reply for ever.
     pub fn always(reply: Reply) -> Self {
         Self { repeat_last: true, ..Self::of([reply]) }
     }
 }
 
-/// One reply.
+/// A reply of the script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reply {
-    /// What is said.
+    /// The content of the reply.
     pub answer: Answer,
     /// Milliseconds before the first byte.
     pub delay_ms: u64,
@@ -54,7 +54,7 @@ pub struct Reply {
     pub piece: usize,
     /// Cuts the body into pieces of that many bytes, wherever that falls.
     pub chunk: Option<usize>,
-    /// What goes wrong.
+    /// The fault of the reply.
     pub fault: Option<Fault>,
 }
 
@@ -93,7 +93,7 @@ impl Reply {
         Self::default().fault(Fault::Status { status, retry_after: None, message: None, should_retry: None })
     }
 
-    /// The same reply with a fault.
+    /// Returns the reply with a fault.
     #[must_use]
     pub fn fault(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
@@ -101,7 +101,7 @@ impl Reply {
     }
 }
 
-/// What is said.
+/// The content of a reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -174,7 +174,7 @@ impl Answer {
     }
 }
 
-/// What goes wrong.
+/// A fault of a reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -194,7 +194,7 @@ pub enum Fault {
     },
     /// A redirection.
     Redirect {
-        /// Where to.
+        /// The address.
         location: String,
     },
     /// The connection is reset after that many events.
@@ -228,7 +228,7 @@ pub enum Fault {
     BrokenJson,
     /// Bytes that are not HTTP.
     NotHttp,
-    /// Accepted, and never answered.
+    /// The connection is accepted, and never answered.
     Hang,
     /// The connection is closed without an answer.
     Close,

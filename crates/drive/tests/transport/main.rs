@@ -5,13 +5,13 @@ mod breaker;
 mod calls;
 mod faults;
 mod hostile;
-mod kept;
 mod limits;
 mod packed;
 mod pages;
 mod proxies;
 mod recorded;
 mod server;
+mod stale_connection;
 mod tls;
 
 use std::{

@@ -12,7 +12,7 @@ use super::{
 use loopwright_base::{
     base64,
     marks::memory_in,
-    message::{Block, Media, Message, Role, Source},
+    message::{Block, Media, MediaSource, Message, Role},
     request::Request,
 };
 
@@ -129,12 +129,12 @@ fn blocks<'a>(content: &'a [Block], users: bool, shown: &mut Vec<Cow<'a, str>>) 
 
 fn document<'a>(media: &'a Media, shown: &mut Vec<Cow<'a, str>>) {
     match &media.source {
-        Source::Text { data, .. } => shown.push(data.as_str().into()),
-        Source::Base64 { media_type, data } if !media_type.starts_with("image/") => {
+        MediaSource::Text { data, .. } => shown.push(data.as_str().into()),
+        MediaSource::Base64 { media_type, data } if !media_type.starts_with("image/") => {
             shown.extend(base64::text(data, media_type.starts_with("text/")).map(Into::into));
         }
-        Source::Url(address) => shown.push(address.as_str().into()),
-        Source::Base64 { .. } | Source::File(_) => {}
+        MediaSource::Url(address) => shown.push(address.as_str().into()),
+        MediaSource::Base64 { .. } | MediaSource::File(_) => {}
     }
     shown.extend(media.name.as_deref().map(Into::into));
     // Titles and the like.

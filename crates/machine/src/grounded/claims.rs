@@ -1,4 +1,4 @@
-//! Sentence by sentence: what a sentence claims must stand in what it cites.
+//! Claims, sentence by sentence: they must stand in the sources that the sentence cites.
 //!
 //! Numbers and proper names make a claim. Their sentence must share a word with the sources it cites, and its numbers
 //! must stand there; a claim that cites nothing must at least be found in some source.
@@ -22,24 +22,24 @@ use loopwright_verify::{
     held::Statement,
 };
 
-/// So many more words of a claim a line must hold than the one that is cited beside it.
-const CLEARLY: usize = 2;
+/// Words of a claim that a line must hold beyond those of the one cited beside it.
+const MARGIN: usize = 2;
 
-/// What the sentences of an answer came to.
+/// Counts of the checked sentences of an answer.
 #[derive(Default)]
-struct Tally {
+struct SentenceCounts {
     abstentions: usize,
     others: usize,
     claims: usize,
 }
 
 impl Reader<'_> {
-    /// Checks every sentence; true if the answer is that the sources do not hold it.
+    /// Checks every sentence; returns whether the answer is that the sources do not hold it.
     pub(super) fn claims(&mut self, units: &[Sentence]) -> bool {
         let of_unit = self.citations_of(units);
         let question = Facts::of_text(self.evidence.question);
         let fences = citation::fenced(&self.masked);
-        let mut tally = Tally::default();
+        let mut tally = SentenceCounts::default();
         for (unit, own) in units.iter().zip(of_unit) {
             let text = self.masked.get(unit.bytes.clone()).unwrap_or_default().to_owned();
             // An indent alone makes no code of a claim.
@@ -59,9 +59,9 @@ impl Reader<'_> {
                 continue;
             }
             let parts =
-                if silence::is_silence(&text, own.is_some()) { silence::parts(&text) } else { vec![text.as_str()] };
+                if silence::is_abstention(&text, own.is_some()) { silence::parts(&text) } else { vec![text.as_str()] };
             for part in parts.into_iter().filter(|part| part.chars().any(char::is_alphanumeric)) {
-                if silence::is_silence(part, own.is_some()) {
+                if silence::is_abstention(part, own.is_some()) {
                     tally.abstentions += 1;
                     self.abstention(part, &question);
                 } else {
@@ -85,20 +85,20 @@ impl Reader<'_> {
         false
     }
 
-    /// Checks what a sentence states, if it states anything.
+    /// Checks the claim of a sentence, if it makes one.
     fn statement(
         &mut self,
         text: &str,
         kind: Kind,
         own: Option<&BTreeSet<usize>>,
         question: &Facts,
-        tally: &mut Tally,
+        tally: &mut SentenceCounts,
     ) {
         let asked = |word: &str| words::terms(word).iter().all(|term| question.terms.contains(term));
-        let told = |word: &str| {
+        let is_known = |word: &str| {
             words::terms(word).iter().any(|term| self.facts.iter().any(|facts| facts.terms.contains(term)))
         };
-        if own.is_none() && silence::is_courtesy(text, asked, told) {
+        if own.is_none() && silence::is_courtesy(text, asked, is_known) {
             return;
         }
         tally.claims += 1;
@@ -123,8 +123,8 @@ impl Reader<'_> {
         }
     }
 
-    /// For each unit the sources it cites; `None` if it cites none. A unit without citations of its own leans on the
-    /// next ones of its paragraph.
+    /// The sources that each unit cites; `None` if it cites none. A unit without citations of its own leans on the next
+    /// ones of its paragraph.
     fn citations_of(&self, units: &[Sentence]) -> Vec<Option<BTreeSet<usize>>> {
         // Each line's start, and its first letter or digit.
         let mut lines: Vec<(usize, usize)> = Vec::new();
@@ -153,13 +153,18 @@ impl Reader<'_> {
             let end = lines.get(line + 1).map_or(self.masked.len(), |(start, _)| *start);
             (first >= end).then_some(start)
         };
-        self.lean(units, &mut own, &self.resolved.iter().filter_map(|one| alone(one.at)).collect::<Vec<_>>());
+        self.inherit_citations(
+            units,
+            &mut own,
+            &self.resolved.iter().filter_map(|one| alone(one.at)).collect::<Vec<_>>(),
+        );
         own
     }
 
-    /// What units lean on that cite nothing themselves: on the next citation of their paragraph or table; on one that
-    /// stands alone on the line behind their list; an item on what leads to its list, and what leads to one on its items.
-    fn lean(&self, units: &[Sentence], own: &mut [Option<BTreeSet<usize>>], alone: &[usize]) {
+    /// Adds citations to units that cite nothing themselves: the next citation of their paragraph or table; one that
+    /// stands alone on the line behind their list; for an item those of what leads to its list, and for what leads to
+    /// one those of its items.
+    fn inherit_citations(&self, units: &[Sentence], own: &mut [Option<BTreeSet<usize>>], alone: &[usize]) {
         let text = |unit: &Sentence| self.masked.get(unit.bytes.clone()).unwrap_or_default().trim_end();
         let is_item = |unit: &Sentence| {
             let before = self.masked.get(..unit.bytes.start).unwrap_or_default();
@@ -207,13 +212,14 @@ impl Reader<'_> {
         }
     }
 
-    /// The source that a place among the facts belongs to.
+    /// The source of a place among the facts.
     pub(super) fn source_of(&self, at: usize) -> usize {
         let all = self.evidence.sources.len() + self.evidence.tools.len();
         at.checked_sub(all).and_then(|span| self.span_of.get(span)).copied().unwrap_or(at)
     }
 
-    /// What a claim is held against: of lines that it cites those, unless what stands near them says clearly more of it.
+    /// The facts that a claim is compared with: the lines that it cites, unless those near them hold clearly more of
+    /// it.
     fn held_against(&self, text: &str, own: &BTreeSet<usize>) -> BTreeSet<usize> {
         let all = self.evidence.sources.len() + self.evidence.tools.len();
         let terms = words::terms(text);
@@ -223,11 +229,11 @@ impl Reader<'_> {
             facts.held.all.iter().map(met).max()
         };
         own.iter()
-            .map(|at| if *at >= all && most(at + 1) >= most(*at).map(|most| most + CLEARLY) { at + 1 } else { *at })
+            .map(|at| if *at >= all && most(at + 1) >= most(*at).map(|most| most + MARGIN) { at + 1 } else { *at })
             .collect()
     }
 
-    /// Whether one of the sources holds what `holds` looks for: of `own`, without it of all.
+    /// Returns whether one of the sources satisfies `holds`: of `own`, without it of all.
     fn any_source(&self, own: Option<&BTreeSet<usize>>, holds: impl Fn(&Facts) -> bool) -> bool {
         match own {
             Some(own) => own.iter().filter_map(|at| self.facts.get(*at)).any(holds),
@@ -235,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What was not found has no source, but numbers have no business there.
+    /// Checks a sentence of abstention: it needs no source, but numbers have no business there.
     fn abstention(&mut self, text: &str, question: &Facts) {
         // "in 12 sources" counts what was searched.
         let searched = self.evidence.sources.len().to_string();
@@ -249,9 +255,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks a sentence that claims something; whether the claim is supported.
+    /// Checks a sentence that makes a claim; returns whether the claim is supported.
     fn claim(&mut self, text: &str, kind: Kind, own: Option<&BTreeSet<usize>>, question: &Facts) -> Option<bool> {
-        let text = if kind == Kind::Heading { unnumbered(text) } else { text };
+        let text = if kind == Kind::Heading { without_number(text) } else { text };
         let numbers = facts::claimed(text);
         let names = if kind == Kind::Prose { facts::names(text) } else { Vec::new() };
         let mut new_names = names.iter().filter(|(_, term)| !question.terms.contains(term)).peekable();
@@ -261,7 +267,7 @@ impl Reader<'_> {
             return Some(false);
         }
         if kind == Kind::Prose
-            && let Some(said) = self.turned(text, own)
+            && let Some(said) = self.reversed_sentence(text, own)
         {
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
             self.unsupported(text, &format!("what it cites says the opposite: {:?}", shorten(&said, 120)));
@@ -284,13 +290,13 @@ impl Reader<'_> {
         let missing: Vec<&Claimed> =
             numbers.iter().filter(|one| !self.any_source(own, |facts| one.stands_in(facts))).collect();
         // "No, not 500 but 300", "At 11 hours, yes": a number that was asked about is the asker's.
-        let told = |one: &Claimed| {
+        let is_counted = |one: &Claimed| {
             let thread = |(source, facts): (&Source, &Facts)| source.kind == SourceKind::Thread && one.stands_in(facts);
             // Of two versions one is told of, not both.
             let is_version = matches!(one, Claimed::Quantity(one) if one.is_version());
             !is_version && one.stands_in(question) || self.evidence.sources.iter().zip(&self.facts).any(thread)
         };
-        let excused = missing.iter().all(|one| told(one) || self.is_count(one, own));
+        let excused = missing.iter().all(|one| is_counted(one) || self.is_count(one, own));
         let terms = words::terms(text);
         let shares = terms.is_empty()
             || (missing.is_empty() && !numbers.is_empty())
@@ -326,7 +332,8 @@ impl Reader<'_> {
         Some(supported)
     }
 
-    /// Whether a number in words only counts what is cited, "two shifts", where nothing there is counted otherwise.
+    /// Returns whether a number in words only counts what is cited, "two shifts", where nothing there is counted
+    /// otherwise.
     fn is_count(&self, one: &Claimed, own: Option<&BTreeSet<usize>>) -> bool {
         let Claimed::Quantity(claimed) = one else { return false };
         let cited: Vec<&Facts> = own.into_iter().flatten().filter_map(|at| self.facts.get(*at)).collect();
@@ -337,8 +344,8 @@ impl Reader<'_> {
         claimed.is_small_count() && claimed.counted.iter().any(said) && !cited.iter().any(rival)
     }
 
-    /// The sentence of what is cited that a claim turns around.
-    fn turned(&mut self, text: &str, own: Option<&BTreeSet<usize>>) -> Option<String> {
+    /// The sentence of the cited text that a claim reverses.
+    fn reversed_sentence(&mut self, text: &str, own: Option<&BTreeSet<usize>>) -> Option<String> {
         let own = own.filter(|own| !own.is_empty())?;
         for at in own {
             self.read_statements(*at);
@@ -356,7 +363,7 @@ impl Reader<'_> {
 }
 
 /// A heading without its own number: "2.1 Retries", "III. Limits".
-fn unnumbered(heading: &str) -> &str {
+fn without_number(heading: &str) -> &str {
     let bare = heading.trim_start_matches(['#', ' ', '\t', '*', '_']);
     let number = bare.split_whitespace().next().unwrap_or_default();
     let counts = number.len() <= 8
@@ -367,7 +374,7 @@ fn unnumbered(heading: &str) -> &str {
     if counts { bare.get(number.len()..).unwrap_or_default() } else { bare }
 }
 
-/// Whether a line is a title: one stressed phrase and nothing else.
+/// Returns whether a line is a title: one stressed phrase and nothing else.
 fn is_label(text: &str) -> bool {
     let bare = text.trim().trim_end_matches(':').trim_end();
     let mark = bare.chars().take_while(|c| matches!(c, '*' | '_')).count();

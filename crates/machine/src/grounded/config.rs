@@ -1,4 +1,4 @@
-//! What a grounded answer is made of: the turn that writes it, what is gathered, and the rules it must pass.
+//! The configuration of a grounded answer: the turn that writes it, the sources, and the rules it must pass.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// What the model is told about it.
+    /// The instructions to the model about the format.
     const fn instructions(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -39,7 +39,7 @@ impl Profile {
     }
 }
 
-/// How long an answer usually is, in characters; shorter ones get a warning.
+/// The usual lengths of an answer, in characters; shorter ones get a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lengths {
@@ -47,7 +47,7 @@ pub struct Lengths {
     pub short: usize,
     /// For a long question.
     pub long: usize,
-    /// A question longer than this is a long one.
+    /// The length from which a question is a long one.
     pub long_question: usize,
 }
 
@@ -58,27 +58,27 @@ impl Default for Lengths {
 }
 
 impl Lengths {
-    /// Characters that are usual for an answer to `question`.
+    /// The usual length of an answer to `question`, in characters.
     pub fn least(&self, question: &str) -> usize {
         if question.chars().count() > self.long_question { self.long } else { self.short }
     }
 }
 
-/// What a grounded answer is made of.
+/// The configuration of a grounded answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GroundedConfig {
     /// The turn that writes the answer. Its budget is that of the whole run: all attempts share it.
     pub turn: TurnConfig,
-    /// How much is gathered.
+    /// The limits of gathering.
     pub gather: GatherLimits,
     /// The format of the answer.
     pub profile: Profile,
     /// Messages of a conversation around the question, oldest first: sources, not history.
     pub thread: Vec<String>,
-    /// How long an answer usually is.
+    /// The usual lengths of an answer.
     pub lengths: Lengths,
-    /// Who asks, where, in which trace: names for journals and traces. Nothing here reads them.
+    /// Names of the user, the place and the trace, for journals and traces. Nothing here reads them.
     pub labels: BTreeMap<String, String>,
     /// A model that judges what has passed the rules.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ impl GroundedConfig {
             return Err(Error::usage("invalid_schema", "the schema of the answer is no JSON object")
                 .hint("give a JSON schema, say {\"type\": \"object\"}"));
         }
-        if let Some(mistake) = self.schema.as_ref().and_then(super::schema::mistake) {
+        if let Some(mistake) = self.schema.as_ref().and_then(super::schema::schema_mistake) {
             let message = format!("the schema of the answer is wrong: {mistake}");
             return Err(Error::usage("invalid_schema", message).hint("mend the schema at that place"));
         }

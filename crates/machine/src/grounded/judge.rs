@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{GroundedMachine, Phase, emit, rest_on};
+use super::{GroundedMachine, GroundedPhase, emit, evidence_of};
 use crate::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, command::shorten, role::truth, turn::TurnConfig};
 use loopwright_base::{
     message::Message,
     request::History,
-    sources::{Source, one_bar, render_prompt},
+    sources::{Source, bar_line, render_prompt},
 };
 use loopwright_extract::extract_json;
 
-/// At most this many problems of a judge are told.
+/// Problems of a judge that are reported at most.
 const MOST_PROBLEMS: usize = 8;
 
 const INSTRUCTIONS: &str = "You judge whether an answer is held by its sources. Every line that starts with a bar (|) \
@@ -26,23 +26,23 @@ source that it cites, contradicts a source, or leaves the question unanswered al
 Form and style do not matter. Reply with one JSON object and nothing else: \
 {\"verdict\": \"pass\"} or {\"verdict\": \"fail\", \"problems\": [{\"claim\": \"the statement\", \"why\": \"what is \
 wrong with it\"}]}";
-const AGAIN: &str = "That was not the JSON object that was asked for. Reply with the object alone: \
+const REPAIR_PROMPT: &str = "That was not the JSON object that was asked for. Reply with the object alone: \
 {\"verdict\": \"pass\"} or {\"verdict\": \"fail\", \"problems\": [{\"claim\": \"…\", \"why\": \"…\"}]}";
 
-/// Who judges.
+/// The configuration of a judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeConfig {
     /// The model's name, as requests hold it.
     pub model: String,
-    /// What it shall look at besides.
+    /// Instructions besides the built-in ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
 
 /// An answer before its judge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Judging {
+pub(super) struct PendingJudgement {
     pub(super) id: Id,
     since: Time,
     text: String,
@@ -52,14 +52,14 @@ pub(super) struct Judging {
     pub(super) ending: Option<Stop>,
 }
 
-/// Something that a judge has found wrong.
+/// A problem that a judge has found.
 struct Problem {
     claim: String,
     why: String,
 }
 
 impl Problem {
-    /// A problem in whatever shape it was given: a text, or an object that names the claim and the reason.
+    /// Reads a problem in whatever shape it was given: a text, or an object that names the claim and the reason.
     fn read(value: &Value) -> Option<Self> {
         let why = |why: &str| Self { claim: String::new(), why: why.to_owned() };
         let Some(fields) = value.as_object() else { return value.as_str().map(why) };
@@ -71,9 +71,9 @@ impl Problem {
     }
 }
 
-/// What a judge has said: whether the answer passed, and why not; nothing where it gave no verdict. A no stands in
-/// whatever shape it came; a yes must be the one that was asked for.
-fn said(reply: &str) -> Option<(bool, Vec<Problem>)> {
+/// The verdict of a judge: whether the answer passed, and why not; `None` where it gave none. A no stands in whatever
+/// shape it came; a yes must be the one that was asked for.
+fn verdict_of(reply: &str) -> Option<(bool, Vec<Problem>)> {
     let Ok(found) = extract_json(reply, Some(&serde_json::json!({"type": "object"}))) else {
         let no =
             truth(&Value::String(reply.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned())) == Some(false);
@@ -95,7 +95,7 @@ fn said(reply: &str) -> Option<(bool, Vec<Problem>)> {
 }
 
 impl GroundedMachine {
-    /// Brings an answer that passed before the judge, if there is one and the budget has room.
+    /// Asks the judge about an answer that passed, if there is one and the budget has room.
     pub(super) fn judge(&mut self, text: &str, warnings: &[String], cited: &[Source], out: &mut Vec<Command>) -> bool {
         let Some(judge) = self.config.judge.clone() else { return false };
         let budget = &self.config.turn.budget;
@@ -105,17 +105,17 @@ impl GroundedMachine {
         }
         let attempt = self.outcome.attempts;
         emit(out, Notice::PhaseStarted { phase: "judge".to_owned(), attempt });
-        let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
+        let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", bar_line(line))).collect();
         let asked = render_prompt(&self.question, &self.found.sources, None);
         let tools: Vec<Source> = super::tool_sources(&self.history, self.config.turn.recall_name());
         let mut prompt = format!("{asked}\n\n");
         // Writing to a string does not fail.
         for tool in &tools {
-            let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {}", one_bar(line))).collect();
+            let lines: Vec<String> = tool.text.split('\n').map(|line| format!("| {}", bar_line(line))).collect();
             let _ = write!(prompt, "Result of {}:\n{}\n\n", tool.reference, lines.join("\n"));
         }
         let _ = write!(prompt, "Answer to judge:\n{}", quoted.join("\n"));
-        let judging = Judging {
+        let judging = PendingJudgement {
             id: 0,
             since: self.now,
             text: text.to_owned(),
@@ -128,7 +128,13 @@ impl GroundedMachine {
         true
     }
 
-    fn ask_judge(&mut self, judge: &JudgeConfig, mut judging: Judging, messages: History, out: &mut Vec<Command>) {
+    fn ask_judge(
+        &mut self,
+        judge: &JudgeConfig,
+        mut judging: PendingJudgement,
+        messages: History,
+        out: &mut Vec<Command>,
+    ) {
         let id = self.id();
         judging.id = id;
         let turn = &self.config.turn;
@@ -146,14 +152,14 @@ impl GroundedMachine {
             seed: turn.seed,
             ..TurnConfig::default()
         };
-        self.phase = Phase::Judging(Box::new(judging));
+        self.phase = GroundedPhase::Judging(Box::new(judging));
         out.push(Command::Spawn { id, config: Box::new(MachineConfig::Turn(config)), messages });
     }
 
-    /// The judge has spoken, or has failed to.
+    /// Handles the answer or the failure of the judge.
     pub(super) fn judged(
         &mut self,
-        mut judging: Judging,
+        mut judging: PendingJudgement,
         child: &Outcome,
         mut messages: History,
         out: &mut Vec<Command>,
@@ -164,7 +170,7 @@ impl GroundedMachine {
             return self.give_up(stop, None, out);
         }
         let reply = child.r#final.as_deref().unwrap_or_default();
-        let mut said = said(reply);
+        let mut said = verdict_of(reply);
         if let Some((false, problems)) = &mut said
             && problems.is_empty()
         {
@@ -180,7 +186,7 @@ impl GroundedMachine {
             Some((passed, _)) => *passed,
             None if child.r#final.is_some() && !judging.again && self.room_for_judge() => {
                 judging.again = true;
-                messages.push(Message::user(AGAIN));
+                messages.push(Message::user(REPAIR_PROMPT));
                 if let Some(judge) = self.config.judge.clone() {
                     return self.ask_judge(&judge, judging, messages, out);
                 }
@@ -212,7 +218,7 @@ impl GroundedMachine {
             self.outcome.warnings.extend(judging.warnings);
             self.outcome.verified = Some(true);
             self.outcome.r#final = Some(judging.text);
-            self.outcome.sources = rest_on(judging.cited, &self.found.sources);
+            self.outcome.sources = evidence_of(judging.cited, &self.found.sources);
             return self.finish(Stop::Verified, out);
         }
         let feedback = format!("Please fix: {}", problems.join("; "));

@@ -26,7 +26,7 @@ pub use table::{TRANSITIONS, diagram, transitions};
 pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 
 use super::{
-    Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Spent, Stop, Time,
+    BudgetUsage, Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Stop, Time,
     turn::made_calls,
 };
 use loopwright_base::{
@@ -37,10 +37,10 @@ use loopwright_base::{
 };
 use loopwright_retrieve::gather::Gathered;
 
-/// Where a grounded answer stands.
+/// The phase of a grounded answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Phase {
+enum GroundedPhase {
     Idle,
     /// A search is under way.
     Gathering {
@@ -51,17 +51,17 @@ enum Phase {
     Acting {
         id: Id,
         since: Time,
-        /// The child was told to end; why.
+        /// The stop for which the child was told to end.
         ending: Option<Stop>,
     },
     Done,
     /// A model judges an answer that passed the rules.
-    Judging(Box<judge::Judging>),
+    Judging(Box<judge::PendingJudgement>),
 }
 
 /// An answer that did not pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Draft {
+struct FailedDraft {
     text: String,
     errors: usize,
     issues: Vec<String>,
@@ -73,18 +73,18 @@ pub struct GroundedMachine {
     config: GroundedConfig,
     base: Id,
     issued: u32,
-    phase: Phase,
+    phase: GroundedPhase,
     history: History,
     question: String,
     #[serde(flatten)]
-    found: Found,
+    found: GatheredSources,
     started: Time,
     now: Time,
     deadline: Id,
-    spent: Spent,
-    best: Option<Draft>,
+    spent: BudgetUsage,
+    best: Option<FailedDraft>,
     outcome: Outcome,
-    /// What the attempt under way was told about the one before.
+    /// The feedback that the attempt in flight was given about the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     feedback: Option<String>,
     /// Characters of the last draft.
@@ -92,12 +92,12 @@ pub struct GroundedMachine {
     drafted: usize,
 }
 
-/// What was found for the question.
+/// The sources that were gathered for the question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Found {
-    /// What the prompt shows.
+struct GatheredSources {
+    /// The sources in the prompt.
     sources: Vec<Source>,
-    /// What else the files hold, where that is little.
+    /// The rest of the files, where that is little.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Source>,
 }
@@ -109,14 +109,14 @@ impl GroundedMachine {
             config,
             base,
             issued: 0,
-            phase: Phase::Idle,
+            phase: GroundedPhase::Idle,
             history: History::new(),
             question: String::new(),
-            found: Found::default(),
+            found: GatheredSources::default(),
             started: Time::default(),
             now: Time::default(),
             deadline: 0,
-            spent: Spent::default(),
+            spent: BudgetUsage::default(),
             best: None,
             outcome: Outcome::new(Stop::Error),
             feedback: None,
@@ -124,25 +124,25 @@ impl GroundedMachine {
         }
     }
 
-    /// What it has used so far.
-    pub(crate) const fn spent(&self) -> &Spent {
+    /// The usage so far.
+    pub(crate) const fn spent(&self) -> &BudgetUsage {
         &self.spent
     }
 
-    /// The history so far; while an attempt is under way, that with which it began.
+    /// The history so far; while an attempt is in flight, that with which it began.
     pub const fn history(&self) -> &History {
         &self.history
     }
 
-    /// Where it stands: a state of [`transitions`].
+    /// The name of the phase: a state of [`transitions`].
     pub const fn phase(&self) -> &'static str {
         match &self.phase {
-            Phase::Idle => "idle",
-            Phase::Gathering { .. } => "gathering",
-            Phase::Acting { ending: None, .. } => "acting",
-            Phase::Judging(judging) if judging.ending.is_none() => "judging",
-            Phase::Acting { .. } | Phase::Judging(_) => "ending",
-            Phase::Done => "done",
+            GroundedPhase::Idle => "idle",
+            GroundedPhase::Gathering { .. } => "gathering",
+            GroundedPhase::Acting { ending: None, .. } => "acting",
+            GroundedPhase::Judging(judging) if judging.ending.is_none() => "judging",
+            GroundedPhase::Acting { .. } | GroundedPhase::Judging(_) => "ending",
+            GroundedPhase::Done => "done",
         }
     }
 
@@ -180,8 +180,8 @@ impl GroundedMachine {
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.turn.budget.wall_time) });
         emit(out, Notice::PhaseStarted { phase: "gather".to_owned(), attempt: 1 });
         let id = self.id();
-        self.phase = Phase::Gathering { id, since: self.now };
-        let (question, limits) = (follow::searched(&self.question, &thread), self.config.gather.clone());
+        self.phase = GroundedPhase::Gathering { id, since: self.now };
+        let (question, limits) = (follow::query_of(&self.question, &thread), self.config.gather.clone());
         out.push(Command::Search { id, question, thread, limits });
     }
 
@@ -214,7 +214,7 @@ impl GroundedMachine {
         for failure in gathered.failures {
             self.warn(out, "source_failed", failure);
         }
-        self.found = Found { sources: gathered.sources, beside: gathered.beside };
+        self.found = GatheredSources { sources: gathered.sources, beside: gathered.beside };
         self.finished_phase("gather", 1, since, output, out);
 
         // The question with its sources takes the place of the question; what else it held stays.
@@ -242,7 +242,7 @@ impl GroundedMachine {
             child.made = made_calls(&self.outcome.tool_calls, &self.history);
         }
         let id = self.id();
-        self.phase = Phase::Acting { id, since: self.now, ending: None };
+        self.phase = GroundedPhase::Acting { id, since: self.now, ending: None };
         let config = Box::new(MachineConfig::Turn(child));
         out.push(Command::Spawn { id, config, messages: self.history.clone() });
     }
@@ -272,7 +272,7 @@ impl GroundedMachine {
         self.verify(text, out);
     }
 
-    /// Adds what a child used and did; gives its stop, its answer, what it had said without one, and its error.
+    /// Adds the usage and records of a child; returns its stop, its answer, its text without one, and its error.
     fn take(&mut self, since: Time, child: Outcome) -> (Stop, Option<String>, Option<String>, Option<Error>) {
         let (round, offset) = (self.spent.iterations, since.since(self.started));
         self.spent.add_child(&child.spent);
@@ -323,7 +323,7 @@ impl GroundedMachine {
             None => verify(&text, &evidence, self.config.profile, &self.config.lengths),
         };
         let passed = verification.passed();
-        let text = if passed && self.config.schema.is_some() { schema::bare(&text).to_owned() } else { text };
+        let text = if passed && self.config.schema.is_some() { schema::without_fence(&text).to_owned() } else { text };
         let output = serde_json::json!({"passed": passed, "issues": verification.issues});
         self.finished_phase("verify", attempt, self.now, output, out);
         let issues: Vec<String> = verification.issues.iter().map(Issue::to_string).collect();
@@ -337,7 +337,7 @@ impl GroundedMachine {
             let stop = if verification.abstains {
                 Stop::Abstained
             } else {
-                self.outcome.sources = rest_on(verification.cited, &self.found.sources);
+                self.outcome.sources = evidence_of(verification.cited, &self.found.sources);
                 Stop::Verified
             };
             return self.finish(stop, out);
@@ -348,7 +348,7 @@ impl GroundedMachine {
 
     fn keep_draft(&mut self, text: String, errors: usize, issues: Vec<String>) {
         if self.best.as_ref().is_none_or(|best| errors <= best.errors) {
-            self.best = Some(Draft { text, errors, issues });
+            self.best = Some(FailedDraft { text, errors, issues });
         }
     }
 
@@ -378,7 +378,7 @@ impl GroundedMachine {
         self.give_up(stop, None, out);
     }
 
-    /// Ends without a verified answer. The best whole draft is kept; without one, what was said last.
+    /// Ends without a verified answer. The best whole draft is kept; without one, the last text.
     fn give_up(&mut self, stop: Stop, said: Option<String>, out: &mut Vec<Command>) {
         if let Some(best) = self.best.take() {
             let before = self.outcome.warnings.len();
@@ -386,7 +386,7 @@ impl GroundedMachine {
             self.outcome.best_draft = Some(best.text);
             if stop == Stop::Unverified || stop.is_limit() {
                 let issues = self.outcome.warnings.iter().skip(before).cloned().collect::<Vec<_>>();
-                self.outcome.message = Some(sorry(self.outcome.attempts, &issues, self.found.sources.is_empty()));
+                self.outcome.message = Some(apology(self.outcome.attempts, &issues, self.found.sources.is_empty()));
             }
         } else {
             self.outcome.best_draft = said;
@@ -400,7 +400,7 @@ impl GroundedMachine {
     }
 
     fn finish(&mut self, stop: Stop, out: &mut Vec<Command>) {
-        self.phase = Phase::Done;
+        self.phase = GroundedPhase::Done;
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
         }
@@ -443,25 +443,25 @@ impl GroundedMachine {
 
     fn interrupt(&mut self, how: Interrupt, partial: Option<Box<Response>>, out: &mut Vec<Command>) {
         match &mut self.phase {
-            Phase::Idle => self.finish(Stop::Cancelled, out),
-            Phase::Gathering { id, .. } => {
+            GroundedPhase::Idle => self.finish(Stop::Cancelled, out),
+            GroundedPhase::Gathering { id, .. } => {
                 out.push(Command::Abort { id: *id });
                 let stop = if how == Interrupt::Cancel { Stop::Cancelled } else { Stop::UserInterrupt };
                 self.finish(stop, out);
             }
-            Phase::Acting { id, ending, .. } if ending.is_none() => {
+            GroundedPhase::Acting { id, ending, .. } if ending.is_none() => {
                 if how == Interrupt::Cancel {
                     *ending = Some(Stop::Cancelled);
                 }
                 out.push(Command::Interrupt { id: *id, how, partial });
             }
-            Phase::Judging(judging) if judging.ending.is_none() => {
+            GroundedPhase::Judging(judging) if judging.ending.is_none() => {
                 let stop = if how == Interrupt::Cancel { Stop::Cancelled } else { Stop::UserInterrupt };
                 judging.ending = Some(stop);
                 out.push(Command::Interrupt { id: judging.id, how: Interrupt::Cancel, partial });
             }
             // The child was told already.
-            Phase::Acting { .. } | Phase::Judging(_) | Phase::Done => {}
+            GroundedPhase::Acting { .. } | GroundedPhase::Judging(_) | GroundedPhase::Done => {}
         }
     }
 
@@ -471,17 +471,17 @@ impl GroundedMachine {
         }
         self.deadline = 0;
         match &mut self.phase {
-            Phase::Gathering { id, .. } => {
+            GroundedPhase::Gathering { id, .. } => {
                 out.push(Command::Abort { id: *id });
                 self.stop_at(Limit::WallTime, out);
             }
-            Phase::Acting { id, ending, .. } if ending.is_none() => {
+            GroundedPhase::Acting { id, ending, .. } if ending.is_none() => {
                 *ending = Some(Stop::WallTime);
                 let id = *id;
                 self.warn(out, Stop::WallTime.name(), "the time of the run was up".to_owned());
                 out.push(Command::Interrupt { id, how: Interrupt::Cancel, partial });
             }
-            Phase::Judging(judging) if judging.ending.is_none() => {
+            GroundedPhase::Judging(judging) if judging.ending.is_none() => {
                 judging.ending = Some(Stop::WallTime);
                 let id = judging.id;
                 self.warn(out, Stop::WallTime.name(), "the time of the run was up".to_owned());
@@ -501,21 +501,21 @@ impl Machine for GroundedMachine {
         let mut out = Vec::new();
         self.now = self.now.max(event.at);
         match (event.kind, &self.phase) {
-            (_, Phase::Done) => self.drop_answer(),
-            (EventKind::Start { messages }, Phase::Idle) => self.start(messages, &mut out),
+            (_, GroundedPhase::Done) => self.drop_answer(),
+            (EventKind::Start { messages }, GroundedPhase::Idle) => self.start(messages, &mut out),
             (EventKind::Start { .. }, _) => out.push(refuse("already_started", "the answer has already begun")),
             (EventKind::Interrupt { how, partial }, _) => self.interrupt(how, partial, &mut out),
-            (_, Phase::Idle) => out.push(refuse("not_started", "the answer has not begun")),
-            (EventKind::Found { id, found }, Phase::Gathering { id: asked, since }) if id == *asked => {
+            (_, GroundedPhase::Idle) => out.push(refuse("not_started", "the answer has not begun")),
+            (EventKind::Found { id, found }, GroundedPhase::Gathering { id: asked, since }) if id == *asked => {
                 self.found(*since, found, &mut out);
             }
-            (EventKind::Child { id, outcome, messages }, Phase::Acting { id: child, since, ending })
+            (EventKind::Child { id, outcome, messages }, GroundedPhase::Acting { id: child, since, ending })
                 if id == *child =>
             {
                 self.child(*since, *ending, *outcome, messages, &mut out);
             }
-            (EventKind::Child { id, outcome, messages }, Phase::Judging(judging)) if id == judging.id => {
-                let judging = judge::Judging::clone(judging);
+            (EventKind::Child { id, outcome, messages }, GroundedPhase::Judging(judging)) if id == judging.id => {
+                let judging = judge::PendingJudgement::clone(judging);
                 self.judged(judging, &outcome, messages, &mut out);
             }
             (EventKind::Fired { id, partial }, _) => self.fired(id, partial, &mut out),
@@ -526,19 +526,19 @@ impl Machine for GroundedMachine {
 
     fn waiting(&self) -> Vec<String> {
         match &self.phase {
-            Phase::Idle | Phase::Done => Vec::new(),
-            Phase::Gathering { .. } => vec!["the search for sources".to_owned()],
-            Phase::Judging(_) => vec![format!("the judge of attempt {}", self.outcome.attempts)],
-            Phase::Acting { .. } => vec![format!("the answer of attempt {}", self.outcome.attempts)],
+            GroundedPhase::Idle | GroundedPhase::Done => Vec::new(),
+            GroundedPhase::Gathering { .. } => vec!["the search for sources".to_owned()],
+            GroundedPhase::Judging(_) => vec![format!("the judge of attempt {}", self.outcome.attempts)],
+            GroundedPhase::Acting { .. } => vec![format!("the answer of attempt {}", self.outcome.attempts)],
         }
     }
 
     fn is_finished(&self) -> bool {
-        matches!(self.phase, Phase::Done)
+        matches!(self.phase, GroundedPhase::Done)
     }
 }
 
-/// What was said before, as sources: prompts without the sources they carried, and no draft that failed.
+/// The conversation as sources: prompts without the sources they carried, and no draft that failed.
 fn conversation(messages: &[Message]) -> Vec<String> {
     let mut thread = Vec::new();
     let mut after = messages.iter().skip(1).map(Some).chain([None]);
@@ -556,8 +556,8 @@ fn conversation(messages: &[Message]) -> Vec<String> {
     thread
 }
 
-/// The results of tools in a history, as sources by the tools' names; what `recall` gave back, the model's own words among
-/// it, is no source beside them.
+/// The results of tools in a history, as sources by the tools' names; those of `recall`, the model's own words among
+/// them, are no sources.
 fn tool_sources(history: &History, recall: &str) -> Vec<Source> {
     let results = history.iter().flat_map(Message::tool_results).filter(|result| !result.is_error);
     let results = results.filter(|result| result.name != recall);
@@ -575,8 +575,8 @@ fn tool_sources(history: &History, recall: &str) -> Vec<Source> {
         .collect()
 }
 
-/// What an answer may rest on: what it cites, then what else was gathered.
-fn rest_on(cited: Vec<Source>, gathered: &[Source]) -> Vec<Source> {
+/// The sources that an answer may rest on: the cited ones, then the others that were gathered.
+fn evidence_of(cited: Vec<Source>, gathered: &[Source]) -> Vec<Source> {
     let mut all = cited;
     let named = all.len();
     for source in gathered {
@@ -593,9 +593,9 @@ fn rest_on(cited: Vec<Source>, gathered: &[Source]) -> Vec<Source> {
     all
 }
 
-/// What people are told where no attempt passed: that there is no answer, what is wrong with the best draft, and what
+/// The message to people where no attempt passed: that there is no answer, what is wrong with the best draft, and what
 /// to ask next.
-fn sorry(attempts: u32, issues: &[String], no_sources: bool) -> String {
+fn apology(attempts: u32, issues: &[String], no_sources: bool) -> String {
     const SHOWN: usize = 4;
     let attempts = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
     let mut said = format!(

@@ -1,9 +1,9 @@
-//! Whether a statement of an answer stands together in what it cites: its words, its subject and its quantities in one
-//! place, and not denied there.
+//! Placement of a statement in what it cites: its words, its subject and its quantities must stand together there, and
+//! not be denied.
 //!
 //! A statement that repeats its source needs none of this. Of any other the nearest statement of the source is looked
-//! for. What is only said of something else, what takes the place of another word, and a clause of which little stands in
-//! the source are unsupported; so is one that denies what the nearest statement says, or says what that denies.
+//! for. What is only said of something else, what takes the place of another word, and a clause of which little stands
+//! in the source are unsupported; so is one that denies what the nearest statement says, or says what that denies.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -24,25 +24,25 @@ use loopwright_verify::{
     units::Unit,
 };
 
-/// So much of a statement must stand in what it cites.
-const SHARED: f64 = 0.5;
-/// Words of less weight are a manner of speaking.
-const INVENTED: f64 = 1.3;
-/// So much of it must stand in one statement for that to speak against it.
-const NEAREST: f64 = 0.5;
-/// Two statements that have so many of their words in common are said of different things in the same way.
+/// The share of a statement that must stand in what it cites.
+const MIN_SHARED: f64 = 0.5;
+/// The weight below which words are a manner of speaking.
+const MIN_INVENTED_WEIGHT: f64 = 1.3;
+/// The share of a statement that must stand in one statement of the source for that to speak against it.
+const MIN_NEAREST: f64 = 0.5;
+/// The share of common words from which two statements say the same of different things.
 const PARALLEL: f64 = 0.4;
 /// Pieces before the first clause that may answer a question.
 const PARTICLES: usize = 3;
 /// Words of a statement that is none of one sentence.
-const LONG: usize = 60;
-/// So near a negation stands what it denies, in words.
-const HEADS: usize = 4;
+const LONG_STATEMENT: usize = 60;
+/// The distance between a negation and what it denies, in words.
+const NEGATION_REACH: usize = 4;
 /// Statements that are looked at for one clause.
-const MOST: usize = 2_048;
+const MAX_STATEMENTS: usize = 2_048;
 
-/// A word of a claim with what stands around it.
-struct Word<'a> {
+/// A word of a claim with its surroundings.
+struct ClaimWord<'a> {
     written: &'a str,
     term: String,
     /// The word before it, of any kind, in lower case.
@@ -51,7 +51,7 @@ struct Word<'a> {
     next: &'a str,
 }
 
-fn words_of(text: &str) -> Vec<Word<'_>> {
+fn words_of(text: &str) -> Vec<ClaimWord<'_>> {
     let mut all = Vec::new();
     let mut before = String::new();
     let ends = |c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '_' | '.'));
@@ -60,17 +60,17 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
             continue;
         }
         let determiner = list("objects").contains(written.to_lowercase().as_str());
-        if let Some(last) = all.last_mut().filter(|last: &&mut Word<'_>| determiner && last.next.is_empty()) {
+        if let Some(last) = all.last_mut().filter(|last: &&mut ClaimWord<'_>| determiner && last.next.is_empty()) {
             last.next = written;
         }
         if let Some(term) = words::terms(written).into_iter().next()
             && !written.starts_with(|c: char| c.is_ascii_digit())
         {
-            all.push(Word { written, term, before: before.clone(), next: "" });
+            all.push(ClaimWord { written, term, before: before.clone(), next: "" });
         }
         before = written.to_lowercase();
         if let Some(last) =
-            all.last_mut().filter(|last: &&mut Word<'_>| last.next.is_empty() && last.written != written)
+            all.last_mut().filter(|last: &&mut ClaimWord<'_>| last.next.is_empty() && last.written != written)
         {
             // Something else stands behind it.
             last.next = if determiner { last.next } else { "-" };
@@ -80,7 +80,7 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
 }
 
 /// A text with blanks in the place of its quantities, which are compared by themselves.
-fn uncounted(text: &str, counted: impl Iterator<Item = Range<usize>>) -> String {
+fn without_quantities(text: &str, counted: impl Iterator<Item = Range<usize>>) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for range in counted {
         // Whole characters go, so that text is left.
@@ -106,7 +106,7 @@ fn clauses(text: &str) -> Vec<&str> {
     joined
 }
 
-/// What stands between the joints of a sentence.
+/// The parts between the joints of a sentence.
 pub(super) fn parts(text: &str) -> Vec<&str> {
     let joints = list("joints");
     let mut all = Vec::new();
@@ -121,9 +121,9 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     all
 }
 
-/// Whether a word is said of something rather than being something: a verb or an adverb, by its form and what stands
-/// before it.
-fn is_verb(word: &Word<'_>) -> bool {
+/// Returns whether a word is said of something rather than being something: a verb or an adverb, by its form and its
+/// surroundings.
+fn is_verb(word: &ClaimWord<'_>) -> bool {
     let helper = list("helpers").contains(&word.before);
     let lower = word.written.to_lowercase();
     if list("determiners").contains(&word.before) && !lower.ends_with("ly") {
@@ -133,7 +133,7 @@ fn is_verb(word: &Word<'_>) -> bool {
     helper || object || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("ly")
 }
 
-/// Where a sentence answers before it says more: "No, …", "Sorry, no: …", "Not yet – …".
+/// The place of an answer that stands before the rest: "No, …", "Sorry, no: …", "Not yet – …".
 fn particle(text: &str) -> Option<Range<usize>> {
     let start = text.len() - text.trim_start_matches(|c: char| !c.is_alphabetic()).len();
     let mut end = start;
@@ -154,19 +154,19 @@ fn particle(text: &str) -> Option<Range<usize>> {
     found
 }
 
-/// A part of a sentence with what it denies.
-struct Part {
+/// A part of a sentence with its denials.
+struct ClausePart {
     terms: Terms,
     denies: bool,
-    /// Whether it says when or for whom something is so: `only`, `unless`.
+    /// The part limits when or for whom something is so: `only`, `unless`.
     hedges: bool,
     /// The words that are denied.
     heads: Vec<String>,
     said: BTreeSet<String>,
 }
 
-impl Part {
-    /// The parts of a text; what the `other` one says as well, as `cancelled`, denies nothing.
+impl ClausePart {
+    /// The parts of a text; words that the `other` one says as well, such as `cancelled`, deny nothing.
     fn all(text: &str, other: &str) -> Vec<Self> {
         let held: HashSet<String> = words::terms(other).into_iter().collect();
         parts(text).into_iter().map(|part| Self::read(part, &held)).collect()
@@ -211,27 +211,28 @@ impl Part {
             let lacks = *word != "free" || behind.first().is_none_or(|next| words::is_stop_word(next));
             if denies {
                 let count = part.heads.len();
-                part.heads.extend(behind.iter().take(HEADS).filter_map(|word| stem_of(word)).take(2));
+                part.heads.extend(behind.iter().take(NEGATION_REACH).filter_map(|word| stem_of(word)).take(2));
                 if part.heads.len() == count {
-                    part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| stem_of(word)));
+                    part.heads.extend(before.iter().rev().take(NEGATION_REACH).find_map(|word| stem_of(word)));
                 }
                 part.denies = true;
             } else if list("negative").contains(*word)
                 && lacks
                 && !words::terms(word).iter().any(|term| held.contains(term))
             {
-                part.heads.extend(before.iter().rev().take(HEADS).find_map(|word| stem_of(word)));
+                part.heads.extend(before.iter().rev().take(NEGATION_REACH).find_map(|word| stem_of(word)));
                 part.denies = true;
             }
         }
         // "Unpaid", "non-smoking".
-        let turns =
-            |term: &String| unturned(term).is_some_and(|rest| term.starts_with("non") || meanings::opposed(term, rest));
+        let turns = |term: &String| {
+            without_negation(term).is_some_and(|rest| term.starts_with("non") || meanings::opposed(term, rest))
+        };
         part.denies |= part.terms.iter().any(turns);
         part
     }
 
-    /// Whether another part says of the same the opposite of this one.
+    /// Returns whether another part says of the same the opposite of this one.
     fn opposes(&self, other: &Self) -> bool {
         let only = |one: &Self, other: &Self| -> Vec<String> {
             let counts = |word: &&String| !list("negative").contains(*word) && !list("light").contains(*word);
@@ -249,25 +250,25 @@ impl Part {
     }
 }
 
-/// Whether a claim denies something, and what it cites denies something that the claim speaks of.
+/// Returns whether a claim denies something, and what it cites denies something that the claim speaks of.
 pub(super) fn denies_too(claim: &str, cited: &[&Facts]) -> bool {
-    let mine = Part::all(claim, "");
+    let mine = ClausePart::all(claim, "");
     let terms: Terms = words::terms(claim).into_iter().collect();
     // Of nothing but that: "but not batteries".
     let says = |word: &String| {
         list("negative").contains(word) || words::terms(word).iter().all(|term| !is_word(term) || terms.say(term))
     };
-    let speaks = |part: &Part| part.denies && part.said.iter().all(says);
+    let speaks = |part: &ClausePart| part.denies && part.said.iter().all(says);
     mine.iter().any(|part| part.denies)
         && cited
             .iter()
             .flat_map(|facts| &facts.held.all)
-            .take(MOST)
-            .any(|one| Part::all(&one.plain, "").iter().any(speaks))
+            .take(MAX_STATEMENTS)
+            .any(|one| ClausePart::all(&one.plain, "").iter().any(speaks))
 }
 
-/// A word without what turns it around: `ineligible`, `unpaid`, `non-smoking`.
-fn unturned(term: &str) -> Option<&str> {
+/// A word without its negating prefix: `ineligible`, `unpaid`, `non-smoking`.
+fn without_negation(term: &str) -> Option<&str> {
     ["non", "un", "in", "im", "ir", "dis"]
         .iter()
         .find_map(|prefix| term.strip_prefix(prefix))
@@ -275,7 +276,7 @@ fn unturned(term: &str) -> Option<&str> {
 }
 
 impl Reader<'_> {
-    /// Why a statement does not stand in the sources `own` that it cites; nothing if it does.
+    /// The reason why a statement does not stand in the sources `own` that it cites; `None` if it does.
     pub(super) fn misplaced(
         &self,
         text: &str,
@@ -290,9 +291,9 @@ impl Reader<'_> {
         let plain = form::plain(text.get(answers.as_ref().map_or(0, |word| word.end)..).unwrap_or_default());
         let bare = plain.trim_matches(|c: char| !c.is_alphanumeric());
         let repeats = |one: &Statement| !bare.is_empty() && one.plain.contains(bare);
-        if facts.iter().any(|facts| facts.held.all.iter().take(MOST).any(repeats)) {
+        if facts.iter().any(|facts| facts.held.all.iter().take(MAX_STATEMENTS).any(repeats)) {
             let whole = |one: &Statement| one.plain.trim_matches(|c: char| !c.is_alphanumeric()) == bare;
-            if facts.iter().any(|facts| facts.held.all.iter().take(MOST).any(whole)) {
+            if facts.iter().any(|facts| facts.held.all.iter().take(MAX_STATEMENTS).any(whole)) {
                 return None;
             }
         }
@@ -300,10 +301,10 @@ impl Reader<'_> {
             facts.iter().any(|facts| {
                 facts.terms.contains(term)
                     || alike(term, &facts.terms)
-                    || unturned(term).is_some_and(|rest| facts.terms.iter().any(|one| one.starts_with(rest)))
+                    || without_negation(term).is_some_and(|rest| facts.terms.iter().any(|one| one.starts_with(rest)))
             })
         };
-        let stands = |word: &Word<'_>| {
+        let stands = |word: &ClaimWord<'_>| {
             known(&word.term)
                 || question.terms.contains(&word.term)
                 || words::terms(word.written)
@@ -311,8 +312,8 @@ impl Reader<'_> {
                     .skip(1)
                     .any(|part| part.len() > 2 && known(part) && word.written.contains(['.', '_', '/']))
         };
-        let counting = uncounted(text, answers.clone().into_iter());
-        let said = uncounted(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
+        let counting = without_quantities(text, answers.clone().into_iter());
+        let said = without_quantities(text, numbers.iter().map(|one| one.bytes().clone()).chain(answers));
         let claim: Terms = words::terms(text).into_iter().collect();
         let mut prior: Option<&Statement> = None;
         for clause in clauses(&said) {
@@ -320,19 +321,19 @@ impl Reader<'_> {
             let here = at..at + clause.len();
             let said = words_of(clause);
             let counts =
-                |word: &&Word<'_>| !is_light(&word.term) && !list("deny").contains(&word.written.to_lowercase());
-            let content: Vec<&Word<'_>> = said.iter().filter(counts).collect();
+                |word: &&ClaimWord<'_>| !is_light(&word.term) && !list("deny").contains(&word.written.to_lowercase());
+            let content: Vec<&ClaimWord<'_>> = said.iter().filter(counts).collect();
             // Units are compared with their quantities.
-            let is_unit = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
+            let is_unit = |word: &ClaimWord<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
             // What is pointed to stands elsewhere in the answer.
-            let points = |word: &Word<'_>| list("pointing").contains(&word.before);
-            let strange: Vec<&&Word<'_>> =
+            let points = |word: &ClaimWord<'_>| list("pointing").contains(&word.before);
+            let strange: Vec<&&ClaimWord<'_>> =
                 content.iter().filter(|word| !stands(word) && !is_unit(word) && !points(word)).collect();
             let counted: Vec<&Claimed> = numbers.iter().filter(|one| here.contains(&one.bytes().start)).collect();
-            let weighs = |words: &[&&Word<'_>]| words.iter().map(|word| weight(&word.term)).sum::<f64>();
+            let weighs = |words: &[&&ClaimWord<'_>]| words.iter().map(|word| weight(&word.term)).sum::<f64>();
             let (missing, all) = (weighs(&strange), weighs(&content.iter().collect::<Vec<_>>()) + counted.len() as f64);
             let leads = text.trim_end().ends_with(':');
-            if !leads && strange.len() >= 2 && missing >= INVENTED && all - missing < SHARED * all {
+            if !leads && strange.len() >= 2 && missing >= MIN_INVENTED_WEIGHT && all - missing < MIN_SHARED * all {
                 let shown: Vec<&str> = strange.iter().map(|word| word.written).take(4).collect();
                 return Some(format!("what it cites does not speak of {}", shown.join(", ")));
             }
@@ -348,7 +349,7 @@ impl Reader<'_> {
             }
             // What goes on about the same subject must stand with it: "and is owned by Nadia".
             let first = clause.split_whitespace().next().unwrap_or_default();
-            let apart = |one: &Statement| terms.iter().all(|term| met(&[term], one) == 0);
+            let apart = |one: &Statement| terms.iter().all(|term| shared_words(&[term], one) == 0);
             if let (Some(word), true) = (strange.first(), prior.is_some_and(apart))
                 && list("passive").contains(first)
             {
@@ -356,7 +357,8 @@ impl Reader<'_> {
             }
             let Some((best, near)) = nearest(&terms, &facts) else { continue };
             prior = prior.or(Some(best));
-            let foreign: Vec<&Word<'_>> = content.iter().filter(|word| !best.own.say(&word.term)).copied().collect();
+            let foreign: Vec<&ClaimWord<'_>> =
+                content.iter().filter(|word| !best.own.say(&word.term)).copied().collect();
             let elsewhere = |term: &str| {
                 let other = |one: &Statement| !one.own.is_empty() && one.plain != best.plain;
                 is_word(term)
@@ -371,7 +373,7 @@ impl Reader<'_> {
             if let Some(why) = swapped(clause, &terms, best, &whole) {
                 return Some(why);
             }
-            let foreign = |term: &str| is_word(term) && met(&[term], best) == 0;
+            let foreign = |term: &str| is_word(term) && shared_words(&[term], best) == 0;
             if let Some(why) = roles::exchanged(clause, &best.said, elsewhere, foreign) {
                 return Some(why);
             }
@@ -379,7 +381,7 @@ impl Reader<'_> {
                 .iter()
                 .filter(|term| !question.terms.contains(**term) || best.around.terms.contains(**term))
                 .count();
-            if near as f64 >= NEAREST * all as f64
+            if near as f64 >= MIN_NEAREST * all as f64
                 && Self::is_turned(counting.get(here.clone()).unwrap_or(clause), &counting, &terms, near, &facts)
             {
                 return Some(format!("what it cites says the opposite: {:?}", best.plain));
@@ -388,31 +390,32 @@ impl Reader<'_> {
         None
     }
 
-    /// Whether a clause of a claim denies what is stated where it is said, or states what is denied there.
+    /// Returns whether a clause of a claim denies what is stated where it is said, or states what is denied there.
     fn is_turned(clause: &str, claim: &str, terms: &[&str], near: usize, facts: &[&Facts]) -> bool {
         let nearest: Vec<&Statement> = facts
             .iter()
             .flat_map(|facts| &facts.held.all)
-            .take(MOST)
+            .take(MAX_STATEMENTS)
             // A cell of a row denies nothing that stands in another.
-            .filter(|one| one.table.is_none() && met(terms, one) + 1 >= near)
+            .filter(|one| one.table.is_none() && shared_words(terms, one) + 1 >= near)
             // In what runs on it is not told what is denied.
-            .filter(|one| one.said.split_whitespace().nth(LONG).is_none())
+            .filter(|one| one.said.split_whitespace().nth(LONG_STATEMENT).is_none())
             .collect();
         let said = nearest.iter().map(|one| one.plain.as_str()).collect::<Vec<_>>().join(" ");
-        let (mine, all) = (Part::all(clause, &said), Part::all(claim, &said));
-        let theirs: Vec<Part> = nearest.iter().flat_map(|one| Part::all(&one.plain, claim)).collect();
-        let shares = |one: &Part, other: &Part| one.terms.iter().any(|term| is_word(term) && other.terms.say(term));
-        let turns = |denying: &[Part], stating: &[Part]| {
+        let (mine, all) = (ClausePart::all(clause, &said), ClausePart::all(claim, &said));
+        let theirs: Vec<ClausePart> = nearest.iter().flat_map(|one| ClausePart::all(&one.plain, claim)).collect();
+        let shares =
+            |one: &ClausePart, other: &ClausePart| one.terms.iter().any(|term| is_word(term) && other.terms.say(term));
+        let turns = |denying: &[ClausePart], stating: &[ClausePart]| {
             denying.iter().filter(|part| !part.hedges).any(|part| {
                 part.heads.iter().any(|head| {
-                    let bare = unturned(head).unwrap_or(head);
+                    let bare = without_negation(head).unwrap_or(head);
                     let same = |term: &String| {
                         term == bare
                             || term == head
                             || (is_word(head) && is_word(term) && meanings::are_same(term, head))
                     };
-                    let says = |other: &&Part| other.terms.iter().any(same);
+                    let says = |other: &&ClausePart| other.terms.iter().any(same);
                     let mut holding = stating.iter().filter(says).peekable();
                     holding.peek().is_some() && holding.all(|other| !other.denies && !other.hedges)
                 })
@@ -430,23 +433,23 @@ impl Reader<'_> {
     }
 }
 
-/// How many of the words a statement holds, itself or above it.
-fn met(terms: &[&str], one: &Statement) -> usize {
+/// The number of the words that a statement holds, itself or above it.
+fn shared_words(terms: &[&str], one: &Statement) -> usize {
     let holds = |term: &&&str| {
         one.around.terms.contains(**term)
             || alike(term, &one.around.terms)
-            || unturned(term).is_some_and(|rest| one.around.terms.contains(rest))
-            || one.around.terms.iter().any(|other| unturned(other) == Some(**term))
+            || without_negation(term).is_some_and(|rest| one.around.terms.contains(rest))
+            || one.around.terms.iter().any(|other| without_negation(other) == Some(**term))
     };
     terms.iter().filter(holds).count()
 }
 
 /// The statement that holds most of the words, and how many.
 fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, usize)> {
-    let all = facts.iter().flat_map(|facts| &facts.held.all).take(MOST);
+    let all = facts.iter().flat_map(|facts| &facts.held.all).take(MAX_STATEMENTS);
     let mut best: Option<(&Statement, usize)> = None;
     for one in all {
-        let near = met(terms, one);
+        let near = shared_words(terms, one);
         if best.is_none_or(|(_, most)| near > most) {
             best = Some((one, near));
         }
@@ -454,7 +457,7 @@ fn nearest<'a>(terms: &[&str], facts: &[&'a Facts]) -> Option<(&'a Statement, us
     best.filter(|(_, near)| *near > 0)
 }
 
-/// The part of a statement that holds what is written at a place, and its words.
+/// The part of a statement at a place, and its words.
 fn part_at(said: &str, at: usize) -> (Terms, bool) {
     let has_words = |part: &&str| words::terms(part).iter().any(|term| is_word(term));
     let parts = parts(said);
@@ -493,7 +496,7 @@ fn elsewhere(
         for at in facts.held.with(claimed) {
             let Some(one) = facts.held.all.get(at) else { continue };
             holders.insert((of, at));
-            own = own.max(Some(met(terms, one)));
+            own = own.max(Some(shared_words(terms, one)));
             another &= names_another(&one.own);
             // Of a statement with several such quantities the part counts that holds this one.
             let around = |word: &str| alike(word, &one.around.terms);
@@ -531,7 +534,7 @@ fn elsewhere(
         return None;
     }
     for (of, facts) in facts.iter().enumerate() {
-        for (at, one) in facts.held.all.iter().enumerate().take(MOST) {
+        for (at, one) in facts.held.all.iter().enumerate().take(MAX_STATEMENTS) {
             let rival = !holders.contains(&(of, at))
                 && one.quantities.iter().any(|other| other.measures_as(claimed))
                 && !one.quantities.iter().any(said_as_well);
@@ -544,28 +547,28 @@ fn elsewhere(
     None
 }
 
-/// Whether a term is a word that says something.
+/// Returns whether a term is a word that says something.
 pub(super) fn is_word(term: &str) -> bool {
     !term.starts_with(|c: char| c.is_ascii_digit()) && !is_light(term)
 }
 
-/// How much a word says: the more common, the less.
+/// The weight of a word: the more common, the less.
 fn weight(term: &str) -> f64 {
     (1.0 - f64::from(meanings::commonness(term)) / 12.0).max(0.15)
 }
 
-/// A word that takes the place of another: what is cited does not hold it, and the nearest statement names another thing
-/// of its kind, or its opposite, that the claim does not say.
+/// A word that takes the place of another: what is cited does not hold it, and the nearest statement names another
+/// thing of its kind, or its opposite, that the claim does not say.
 fn replaced(
-    said: &[Word<'_>],
+    said: &[ClaimWord<'_>],
     mine: &Terms,
-    foreign: &[&Word<'_>],
+    foreign: &[&ClaimWord<'_>],
     best: &Statement,
     elsewhere: impl Fn(&str) -> bool,
 ) -> Option<String> {
     let theirs = words_of(&best.said);
     // Units are compared with their quantities.
-    let counts = |word: &Word<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
+    let counts = |word: &ClaimWord<'_>| word.written.len() > 1 && Unit::named(word.written, true).0.is_some();
     let unsaid = || theirs.iter().filter(|word| is_word(&word.term) && !counts(word) && !mine.say(&word.term));
     foreign.iter().filter(|word| !counts(word)).find_map(|word| {
         let kin = unsaid()
@@ -574,12 +577,12 @@ fn replaced(
         // What another statement speaks of, beside the same word as another thing here.
         let beside = || {
             let at = said.iter().position(|one| std::ptr::eq(one, *word))?;
-            let there = |one: &Word<'_>| {
-                let same = |other: &Word<'_>| other.term == one.term || meanings::are_same(&other.term, &one.term);
+            let there = |one: &ClaimWord<'_>| {
+                let same = |other: &ClaimWord<'_>| other.term == one.term || meanings::are_same(&other.term, &one.term);
                 theirs.iter().position(same)
             };
             let other = |at: usize| {
-                let unsaid = |other: &&Word<'_>| is_word(&other.term) && !counts(other) && !mine.say(&other.term);
+                let unsaid = |other: &&ClaimWord<'_>| is_word(&other.term) && !counts(other) && !mine.say(&other.term);
                 theirs.get(at).filter(unsaid).filter(|other| meanings::is_thing(&other.term) && !is_verb(other))
             };
             let ahead = said.get(at + 1).and_then(there).and_then(|at| at.checked_sub(1)).and_then(other);
@@ -622,7 +625,7 @@ fn swapped(clause: &str, terms: &[&str], best: &Statement, facts: &[&Facts]) -> 
             return Some(format!("{name:?} is not said of {part:?}"));
         }
     }
-    for missing in terms.iter().filter(|term| met(&[term], best) == 0) {
+    for missing in terms.iter().filter(|term| shared_words(&[term], best) == 0) {
         for facts in facts {
             for at in facts.held.holding(missing) {
                 let Some(rival) = facts.held.all.get(*at) else { continue };

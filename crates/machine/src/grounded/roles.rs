@@ -1,4 +1,4 @@
-//! What a statement says of whom: its subject, and what stands behind its prepositions.
+//! Roles of words in a statement: its subject, and the objects of its prepositions.
 //!
 //! A claim may say all the words of a statement and something else: `Marco takes it over from Lena`. Its words are held
 //! against those of the statement by the places where they stand; what stands in neither text, or in the same place of
@@ -15,20 +15,20 @@ use loopwright_verify::{
 /// The place of the words that a clause begins with.
 const SUBJECT: &str = "^";
 
-/// A word and the place where it stands.
-struct Role {
+/// A word and its role.
+struct WordRole {
     term: String,
     written: String,
-    /// The preposition before it; [`SUBJECT`] for what begins the clause, empty for other words.
+    /// The preposition before it; [`SUBJECT`] for the beginning of the clause, empty for other words.
     place: String,
-    /// Words that stand together have the same.
+    /// The number of the phrase; words that stand together share it.
     phrase: usize,
-    /// Of a participle: it is done to what stands before it.
+    /// The word is a participle whose object stands before it.
     passive: bool,
 }
 
 /// The words of a clause with their places.
-fn roles(clause: &str) -> Vec<Role> {
+fn roles(clause: &str) -> Vec<WordRole> {
     let mut all = Vec::new();
     let (mut place, mut phrase, mut passive) = (SUBJECT.to_owned(), 0, false);
     for token in clause.split_whitespace() {
@@ -48,7 +48,7 @@ fn roles(clause: &str) -> Vec<Role> {
             _ if list("prepositions").contains(&lower) => (place, phrase) = (lower.clone(), phrase + 1),
             None => (place, phrase) = (String::new(), phrase + 1),
             Some(term) if is_word(&term) => {
-                all.push(Role { term, written: word.to_owned(), place: place.clone(), phrase, passive });
+                all.push(WordRole { term, written: word.to_owned(), place: place.clone(), phrase, passive });
             }
             Some(_) => {}
         }
@@ -61,16 +61,16 @@ fn roles(clause: &str) -> Vec<Role> {
     all
 }
 
-fn holds(all: &[Role], term: &str) -> bool {
+fn holds(all: &[WordRole], term: &str) -> bool {
     all.iter().any(|one| one.term == term)
 }
 
-fn at<'a>(all: &'a [Role], place: &'a str) -> impl Iterator<Item = &'a Role> {
+fn at<'a>(all: &'a [WordRole], place: &'a str) -> impl Iterator<Item = &'a WordRole> {
     all.iter().filter(move |one| one.place == place)
 }
 
-/// Why a claim says something of another than the statement nearest to it. `elsewhere` tells whether a word stands in
-/// what is cited, but not with this statement.
+/// The reason why a claim says something of another than the statement nearest to it. `elsewhere` tells whether a word
+/// stands in what is cited, but not with this statement.
 pub(super) fn exchanged(
     clause: &str,
     said: &str,
@@ -80,40 +80,41 @@ pub(super) fn exchanged(
     let (mine, theirs) = (roles(clause), roles(said));
     // "Locking up: the driver locks it."
     let labelled = roles(clause.rsplit(": ").next().unwrap_or(clause));
-    turned(&mine, &theirs)
-        .or_else(|| of_another(&labelled, said, foreign))
+    swapped_words(&mine, &theirs)
+        .or_else(|| foreign_subject(&labelled, said, foreign))
         .or_else(|| reversed(&mine, &theirs))
-        .or_else(|| mixed(&mine, said))
+        .or_else(|| mixed_parts(&mine, said))
         .or_else(|| other(&mine, &theirs, elsewhere))
 }
 
 /// Two words in each other's place: `from Lena`, where the statement says `Lena … from Marco`.
-fn turned(mine: &[Role], theirs: &[Role]) -> Option<String> {
+fn swapped_words(mine: &[WordRole], theirs: &[WordRole]) -> Option<String> {
     let has = |place: &str| !place.is_empty() && place != SUBJECT;
-    let moved = |one: &Role, all: &[Role]| holds(all, &one.term) && at(all, &one.place).all(|x| x.term != one.term);
+    let moved =
+        |one: &WordRole, all: &[WordRole]| holds(all, &one.term) && at(all, &one.place).all(|x| x.term != one.term);
     // Where one stands there, the other stands here.
-    let places = |all: &'_ [Role], term: &str| -> Vec<String> {
+    let places = |all: &'_ [WordRole], term: &str| -> Vec<String> {
         all.iter().filter(|x| x.term == term && !x.place.is_empty()).map(|x| x.place.clone()).collect()
     };
-    let trades = |one: &Role, other: &Role| {
+    let trades = |one: &WordRole, other: &WordRole| {
         let here = places(mine, &other.term);
         places(theirs, &one.term).iter().any(|place| here.contains(place))
     };
     mine.iter().filter(|one| has(&one.place) && moved(one, theirs)).find_map(|one| {
-        let other = at(theirs, &one.place).find(|other| moved(other, mine) && trades(one, other))?;
-        Some(format!("what it cites says {:?} where it says {:?}", other.written, one.written))
+        let foreign_phrase = at(theirs, &one.place).find(|other| moved(other, mine) && trades(one, other))?;
+        Some(format!("what it cites says {:?} where it says {:?}", foreign_phrase.written, one.written))
     })
 }
 
-/// The same verb with a subject that is `foreign` to what is cited, which has another there: "the oven has reached 96 °C",
-/// where the core has.
-fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Option<String> {
+/// A word of the claim with the same verb and a subject that is `foreign` to what is cited, which has another there:
+/// "the oven has reached 96 °C", where the core has.
+fn foreign_subject(mine: &[WordRole], said: &str, foreign: impl Fn(&str) -> bool) -> Option<String> {
     let own: Terms = mine.iter().map(|role| role.term.clone()).collect();
     // What a part begins with, up to the first word that the other one says as well.
-    let subject = |all: &[Role], other: &Terms| -> usize {
+    let subject = |all: &[WordRole], other: &Terms| -> usize {
         all.iter().take_while(|role| role.place == SUBJECT && !other.say(&role.term)).count()
     };
-    let things = |all: &[Role], length: usize| {
+    let things = |all: &[WordRole], length: usize| {
         (1..=MOST_OF_SUBJECT).contains(&length)
             && all
                 .get(length - 1)
@@ -124,9 +125,9 @@ fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Opti
         let held: Terms = theirs.iter().map(|role| role.term.clone()).collect();
         let (length, other) = (subject(mine, &held), subject(&theirs, &own));
         let shared = mine.iter().skip(length).filter(|role| held.say(&role.term)).count();
-        let verb = |all: &[Role], at: usize| all.get(at).map(|role| role.term.clone());
+        let verb = |all: &[WordRole], at: usize| all.get(at).map(|role| role.term.clone());
         let same = shared > 0 && verb(mine, length) == verb(&theirs, other)
-            || shared > 1 && shared as f64 >= SAME * (mine.len() - length) as f64;
+            || shared > 1 && shared as f64 >= SAME_REST * (mine.len() - length) as f64;
         let strange = mine.iter().take(length).all(|role| foreign(&role.term));
         let (said, written) = (theirs.get(other.checked_sub(1)?)?, mine.get(length.checked_sub(1)?)?);
         (same && strange && things(mine, length) && things(&theirs, other))
@@ -137,10 +138,10 @@ fn of_another(mine: &[Role], said: &str, foreign: impl Fn(&str) -> bool) -> Opti
 /// Words of a subject.
 const MOST_OF_SUBJECT: usize = 3;
 
-/// Who does it to whom the other way about: the same verb in the same voice, between the same two.
-fn reversed(mine: &[Role], theirs: &[Role]) -> Option<String> {
-    let plain = |one: &&Role| one.place.is_empty() || one.place == SUBJECT;
-    let around = |all: &[Role], verb: usize| {
+/// A word of the claim whose subject and object are exchanged: the same verb in the same voice, between the same two.
+fn reversed(mine: &[WordRole], theirs: &[WordRole]) -> Option<String> {
+    let plain = |one: &&WordRole| one.place.is_empty() || one.place == SUBJECT;
+    let around = |all: &[WordRole], verb: usize| {
         let before = verb.checked_sub(1).and_then(|at| all.get(at)).filter(plain).map(|one| one.term.clone());
         // The next word that is no name's title: "train Dr Haas".
         let behind: Vec<String> = all.iter().skip(verb + 1).take(2).filter(plain).map(|one| one.term.clone()).collect();
@@ -162,12 +163,12 @@ fn reversed(mine: &[Role], theirs: &[Role]) -> Option<String> {
     None
 }
 
-/// The subject of one part of a statement with what another part says.
-fn mixed(mine: &[Role], said: &str) -> Option<String> {
-    let parts: Vec<Vec<Role>> = parts(said).into_iter().take(MOST_PARTS).map(roles).collect();
+/// A word of the claim that joins the subject of one part of a statement with the words of another.
+fn mixed_parts(mine: &[WordRole], said: &str) -> Option<String> {
+    let parts: Vec<Vec<WordRole>> = parts(said).into_iter().take(MOST_PARTS).map(roles).collect();
     // What one part alone says at a place, where the claim says nothing of what the other has there.
-    let only = |one: &[Role], other: &[Role]| -> Vec<(String, String)> {
-        let lone = |role: &&Role| {
+    let only = |one: &[WordRole], other: &[WordRole]| -> Vec<(String, String)> {
+        let lone = |role: &&WordRole| {
             holds(mine, &role.term)
                 && !holds(other, &role.term)
                 && !role.place.is_empty()
@@ -176,12 +177,12 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
         };
         one.iter().filter(lone).map(|role| (role.place.clone(), role.written.clone())).collect()
     };
-    let any = |one: &[Role], other: &[Role]| -> Option<String> {
+    let any = |one: &[WordRole], other: &[WordRole]| -> Option<String> {
         let lone = one.iter().find(|role| !holds(other, &role.term) && holds(mine, &role.term));
         lone.map(|role| role.written.clone())
     };
     // Some of what one part alone says, and not all of it.
-    let some = |one: &[Role], other: &[Role]| -> Option<String> {
+    let some = |one: &[WordRole], other: &[WordRole]| -> Option<String> {
         let lone = || one.iter().filter(|role| !holds(other, &role.term));
         let said = lone().find(|role| holds(mine, &role.term))?;
         lone().any(|role| !holds(mine, &role.term)).then(|| said.written.clone())
@@ -193,7 +194,8 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
                 && shared as f64 >= PARALLEL * one.len().min(other.len()) as f64
                 && let Some((word, stranger)) = some(one, other)
                     .zip(any(other, one))
-                    // "The north gate opens at 7, the south gate at 9": what a shorter part leaves out, the one before says.
+                    // "The north gate opens at 7, the south gate at 9": what a shorter part leaves out, the one before
+                    // says.
                     .filter(|_| other.len() >= one.len())
                     .or_else(|| any(one, other).zip(some(other, one)))
             {
@@ -210,15 +212,15 @@ fn mixed(mine: &[Role], said: &str) -> Option<String> {
     None
 }
 
-/// Parts that have so many of their words in common say the same of different things.
+/// The share of common words from which parts say the same of different things.
 const PARALLEL: f64 = 0.4;
 /// Parts of one statement that are held against each other.
 const MOST_PARTS: usize = 12;
 
 /// A phrase that only other statements hold, in the place of one of this: behind the same word and preposition, or as
 /// the subject.
-fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Option<String> {
-    let phrases = |all: &[Role]| -> Vec<(usize, usize)> {
+fn other(mine: &[WordRole], theirs: &[WordRole], elsewhere: impl Fn(&str) -> bool) -> Option<String> {
+    let phrases = |all: &[WordRole]| -> Vec<(usize, usize)> {
         let mut found: Vec<(usize, usize)> = Vec::new();
         for (at, role) in all.iter().enumerate() {
             match found.last_mut() {
@@ -228,9 +230,10 @@ fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Op
         }
         found
     };
-    let head = |all: &[Role], start: usize| start.checked_sub(1).and_then(|at| all.get(at)).map(|one| one.term.clone());
+    let head =
+        |all: &[WordRole], start: usize| start.checked_sub(1).and_then(|at| all.get(at)).map(|one| one.term.clone());
     let common = mine.iter().filter(|one| holds(theirs, &one.term)).count();
-    let same = |others: usize| common > 0 && common as f64 >= SAME * others as f64;
+    let same = |others: usize| common > 0 && common as f64 >= SAME_REST * others as f64;
     for (start, end) in phrases(mine) {
         let Some([first, rest @ ..]) = mine.get(start..end) else { continue };
         let subject = first.place == SUBJECT;
@@ -253,5 +256,5 @@ fn other(mine: &[Role], theirs: &[Role], elsewhere: impl Fn(&str) -> bool) -> Op
     None
 }
 
-/// So much of the rest of a claim stands in a statement that has another subject.
-const SAME: f64 = 0.6;
+/// The share of the rest of a claim that stands in a statement with another subject.
+const SAME_REST: f64 = 0.6;

@@ -1,4 +1,5 @@
-//! Answers that are JSON: they must keep to a schema, and their texts are held against the sources like any answer.
+//! Answers that are JSON: they must conform to a schema, and their texts are checked against the sources like any
+//! answer.
 //!
 //! Of JSON schema it knows what answers are made of: types, properties, required and additional ones, items, enums,
 //! constants, bounds and lengths, and alternatives. What it does not know it does not check.
@@ -12,11 +13,11 @@ use super::{
     verify::{Evidence, Issue, Severity, Verification, verify},
 };
 
-/// At most this many violations are told.
-const MOST: usize = 8;
+/// Violations that are reported at most.
+const MAX_VIOLATIONS: usize = 8;
 
 /// An answer in JSON without the code fence that a model may have put around it.
-pub(super) fn bare(answer: &str) -> &str {
+pub(super) fn without_fence(answer: &str) -> &str {
     let bare = answer.trim();
     let inner = bare.strip_prefix("```json").or_else(|| bare.strip_prefix("```"));
     inner.map_or(bare, |inner| inner.trim_end().strip_suffix("```").unwrap_or(inner).trim())
@@ -24,7 +25,7 @@ pub(super) fn bare(answer: &str) -> &str {
 
 /// Holds an answer in JSON against its schema and the evidence.
 pub(super) fn verify_json(answer: &str, schema: &Value, evidence: &Evidence<'_>, lengths: &Lengths) -> Verification {
-    let value: Value = match serde_json::from_str(bare(answer)) {
+    let value: Value = match serde_json::from_str(without_fence(answer)) {
         Ok(value) => value,
         Err(error) => {
             let plain = verify(answer, evidence, Profile::Plain, lengths);
@@ -42,14 +43,17 @@ pub(super) fn verify_json(answer: &str, schema: &Value, evidence: &Evidence<'_>,
     leaves(&value, "", &mut text);
     let short = Lengths { short: 0, long: 0, ..*lengths };
     let mut found = verify(&text, evidence, Profile::Plain, &short);
-    let violations =
-        problems.into_iter().take(MOST).map(|message| Issue { severity: Severity::Error, code: "SCHEMA", message });
+    let violations = problems.into_iter().take(MAX_VIOLATIONS).map(|message| Issue {
+        severity: Severity::Error,
+        code: "SCHEMA",
+        message,
+    });
     found.issues.splice(0..0, violations);
     found
 }
 
-/// What is wrong with a schema itself, and where: a rule that no JSON schema has would pass any answer.
-pub(super) fn mistake(schema: &Value) -> Option<String> {
+/// The mistake in a schema itself, and its place: a rule that no JSON schema has would pass any answer.
+pub(super) fn schema_mistake(schema: &Value) -> Option<String> {
     const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
     const SCHEMAS: [&str; 3] = ["items", "additionalProperties", "not"];
     const LISTS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
@@ -115,8 +119,8 @@ fn leaves(value: &Value, name: &str, out: &mut String) {
     match value {
         Value::Null | Value::Bool(_) => {}
         Value::Number(number) => {
-            // A number can cite nothing: it is held against all sources, as one in a heading. Writing to a string does not
-            // fail.
+            // A number can cite nothing: it is held against all sources, as one in a heading. Writing to a string does
+            // not fail.
             let _ = write!(out, "# {name} {number}\n\n");
         }
         Value::String(text) => {
@@ -128,7 +132,7 @@ fn leaves(value: &Value, name: &str, out: &mut String) {
 }
 
 fn check(value: &Value, schema: &Value, at: &str, problems: &mut Vec<String>) {
-    if problems.len() > MOST {
+    if problems.len() > MAX_VIOLATIONS {
         return;
     }
     let Some(rules) = schema.as_object() else { return };
@@ -220,7 +224,7 @@ mod tests {
 
     #[test]
     fn x15_a_schema_that_is_none_is_refused_by_its_place() {
-        let of = |schema: Value| mistake(&schema).unwrap_or_default();
+        let of = |schema: Value| schema_mistake(&schema).unwrap_or_default();
         for (schema, place) in [
             (serde_json::json!({"type": "strnig"}), "$.type"),
             (serde_json::json!({"type": ["string", "nul"]}), "$.type[1]"),
@@ -247,7 +251,7 @@ mod tests {
             serde_json::json!({"properties": {"type": {"type": "string"}, "enum": {"enum": [1]}}, "x-mine": {"type": 3}}),
             serde_json::json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}, "default": {"type": "none"}}),
         ] {
-            assert_eq!(mistake(&schema), None, "{schema}");
+            assert_eq!(schema_mistake(&schema), None, "{schema}");
         }
     }
 

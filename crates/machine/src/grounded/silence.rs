@@ -1,8 +1,8 @@
-//! Sentences that claim nothing: that the sources are silent, and what is only polite.
+//! Sentences that claim nothing: abstentions, and courtesy.
 //!
-//! That something is told nowhere is said in many ways. All of them deny that the sources tell it, or that whoever speaks
-//! has found it; rules say how the words of `answers.toml` must stand to each other. A sentence that fits none of them is
-//! a statement.
+//! That something is told nowhere is said in many ways. All of them deny that the sources tell it, or that whoever
+//! speaks has found it; rules say how the words of `answers.toml` must stand to each other. A sentence that fits none
+//! of them is a statement.
 
 use loopwright_lexicon::words;
 use loopwright_verify::{
@@ -11,14 +11,14 @@ use loopwright_verify::{
     meanings,
 };
 
-/// A sentence that says more is a statement.
+/// Words of an abstention at most; a longer sentence is a statement.
 const MOST_WORDS: usize = 40;
 /// Words of a sentence that is only an aside, at most.
 const MOST_OF_ASIDE: usize = 12;
-/// How common the words of an aside are, at least.
+/// The least frequency of the words of an aside.
 const COMMON: u32 = 5;
-/// So many words may stand between a denial and what it denies.
-const NEAR: usize = 3;
+/// Words that may stand between a denial and its object.
+const DENIAL_REACH: usize = 3;
 
 /// The words of a sentence in lower case, `n't` as `not`.
 fn words_of(sentence: &str) -> Vec<String> {
@@ -35,9 +35,9 @@ fn words_of(sentence: &str) -> Vec<String> {
     all
 }
 
-/// Whether a sentence says that the sources do not tell something. One that cites a source is more often a statement
-/// about what that does not do.
-pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
+/// Returns whether a sentence says that the sources do not tell something. One that cites a source is more often a
+/// statement about what that does not do.
+pub(super) fn is_abstention(sentence: &str, cites: bool) -> bool {
     const FORMS: [&str; 3] = ["not found in the sources", "not in these lines", "i am the offline extractive model"];
     let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let start: String = bare.chars().take(40).collect::<String>().to_lowercase();
@@ -66,13 +66,13 @@ pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
     }
     let behind = |one: &[usize], other: &[usize]| one.iter().any(|one| other.iter().any(|other| one < other));
     let near = |one: &[usize], other: &[usize]| {
-        one.iter().any(|one| other.iter().any(|other| one < other && other - one <= NEAR))
+        one.iter().any(|one| other.iter().any(|other| one < other && other - one <= DENIAL_REACH))
     };
     let participle =
         |at: &&usize| word(**at).ends_with("ed") || matches!(word(**at), "said" | "told" | "spoken" | "written");
-    let told: Vec<usize> = tell.iter().filter(participle).copied().collect();
+    let says_told: Vec<usize> = tell.iter().filter(participle).copied().collect();
     // "The documents don't mention it", "none of them says", "it isn't stated".
-    if ((behind(&deny, &tell) || near(&tell, &deny)) && !place.is_empty()) || near(&deny, &told) {
+    if ((behind(&deny, &tell) || near(&tell, &deny)) && !place.is_empty()) || near(&deny, &says_told) {
         return true;
     }
     // "It is unclear from the pages."
@@ -94,11 +94,11 @@ pub(super) fn is_silence(sentence: &str, cites: bool) -> bool {
         || (!seek.is_empty()
             && (first_person || deny.first().is_some_and(|at| *at <= 1))
             && (behind(&deny, &seek) || near(&seek, &deny)))
-        || (deny.first() == Some(&0) && place.first().is_some_and(|at| *at <= NEAR))
+        || (deny.first() == Some(&0) && place.first().is_some_and(|at| *at <= DENIAL_REACH))
 }
 
-/// Whether a sentence is only polite, leads to what follows, or asks: it holds nothing but words of courtesy, words
-/// without a meaning, and such as the `question` holds.
+/// Returns whether a sentence is only polite, leads to what follows, or asks: it holds nothing but words of courtesy,
+/// words without a meaning, and such as the `question` holds.
 pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool, told: impl Fn(&str) -> bool) -> bool {
     let bare = sentence.trim_matches(|c: char| !c.is_alphanumeric() && c != '?' && c != ':');
     if bare.ends_with('?') {
@@ -129,8 +129,8 @@ pub(super) fn is_courtesy(sentence: &str, question: impl Fn(&str) -> bool, told:
     })
 }
 
-/// Whether a short sentence speaks of whoever asks or answers, and not of what the sources tell: "I hope she feels better
-/// soon!" One that allows or orders something is a statement.
+/// Returns whether a short sentence speaks of whoever asks or answers, and not of what the sources tell: "I hope she
+/// feels better soon!" One that allows or orders something is a statement.
 fn is_aside(sentence: &str, said: &[String], told: impl Fn(&str) -> bool) -> bool {
     let counts = !facts::claimed(sentence).is_empty() || !facts::names(sentence).is_empty();
     let word = |at: usize| said.get(at).map_or("", String::as_str);

@@ -1,7 +1,7 @@
 //! The transitions of the grounded answer, in one table, and the diagram that is drawn from it. Tests hold
 //! the table and the machine to each other.
 
-/// From where, at which event, to where. Events that a state drops or refuses change nothing and are not listed;
+/// The transitions: state, event, next state. Events that a state drops or refuses change nothing and are not listed;
 /// `done` is the end.
 pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     // A question is searched for, unless configuration or question forbid it.

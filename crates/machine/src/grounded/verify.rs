@@ -30,7 +30,7 @@ use loopwright_verify::{
 /// Issues of one kind beyond this many are only counted.
 const MOST_OF_A_KIND: usize = 8;
 /// Lines around a cited one that count for it: sentences of a file run over line breaks.
-const NEAR: usize = 2;
+const NEAR_LINES: usize = 2;
 /// Spans beyond this many are read as the whole of their source.
 const MOST_SPANS: usize = 64;
 /// Claims beyond this many are checked, but not listed.
@@ -40,24 +40,24 @@ const MOST_CITED: usize = 64;
 /// Brackets beyond this many are not looked up in the texts of the sources.
 const MOST_LOOKUPS: usize = 64;
 
-/// How bad an issue is.
+/// The severity of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The answer fails.
     Error,
-    /// The answer passes; the caller is told.
+    /// The answer passes; the issue is reported to the caller.
     Warning,
 }
 
-/// Something that is wrong with an answer.
+/// An issue of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// A stable name.
     pub code: &'static str,
-    /// What is wrong, on one line.
+    /// The issue, on one line.
     pub message: String,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Issue {
     }
 }
 
-/// What an answer is held against.
+/// The evidence that an answer is checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// The question.
@@ -76,18 +76,18 @@ pub struct Evidence<'a> {
     pub sources: &'a [Source],
     /// Results of tools; they have names, no numbers.
     pub tools: &'a [Source],
-    /// Whether the provider ran tools whose results only the model saw: then what is not found may still be so.
+    /// The provider ran tools whose results only the model saw: then what is not found may still be so.
     pub unseen: bool,
 }
 
-/// What verification gave.
+/// The result of verification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verification {
-    /// What is wrong, errors first.
+    /// The issues, errors first.
     pub issues: Vec<Issue>,
-    /// Whether the whole answer says that the sources do not hold it.
+    /// The whole answer says that the sources do not hold it.
     pub abstains: bool,
-    /// What the answer cites, each with the lines that it names.
+    /// The sources that the answer cites, each with the lines that it names.
     pub cited: Vec<Source>,
     /// The sentences that claim something, in order: those with a number or a name.
     pub claims: Vec<Claim>,
@@ -100,29 +100,29 @@ pub struct Claim {
     pub sentence: String,
     /// The numbers of the sources that it leans on, from 1; those of tools stand behind all others.
     pub sources: Vec<usize>,
-    /// Whether they hold its numbers, and share a word with it.
+    /// The sources hold its numbers, and share a word with it.
     pub supported: bool,
 }
 
 impl Verification {
-    /// Whether the answer passes: there may be warnings, no errors.
+    /// Returns whether the answer passes: there may be warnings, no errors.
     pub fn passed(&self) -> bool {
         self.errors() == 0
     }
 
-    /// How many errors there are.
+    /// The number of errors.
     pub fn errors(&self) -> usize {
         self.issues.iter().filter(|issue| issue.severity == Severity::Error).count()
     }
 
-    /// What the model is told: one line.
+    /// The feedback to the model, on one line.
     pub fn feedback(&self) -> String {
         let issues: Vec<String> = self.issues.iter().map(Issue::to_string).collect();
         format!("Please fix: {}", issues.join("; "))
     }
 }
 
-/// Holds `answer` against the evidence.
+/// Checks `answer` against the evidence.
 pub fn verify(answer: &str, evidence: &Evidence<'_>, profile: Profile, lengths: &Lengths) -> Verification {
     let mut reader = Reader::new(answer, evidence);
     reader.read_citations();
@@ -130,7 +130,7 @@ pub fn verify(answer: &str, evidence: &Evidence<'_>, profile: Profile, lengths: 
         reader.error("EMPTY", "the answer holds no words");
         return reader.finish(false);
     }
-    let units = reader.parted(held::units(&reader.masked, of_whole(&reader.masked)));
+    let units = reader.split_at_citations(held::units(&reader.masked, of_whole(&reader.masked)));
     let abstains = reader.claims(&units);
     if !abstains {
         reader.whole_answer(lengths);
@@ -154,21 +154,21 @@ pub(super) struct Reader<'a> {
     pub(super) evidence: &'a Evidence<'a>,
     pub(super) brackets: Brackets,
     pub(super) resolved: Vec<Resolved>,
-    /// Where emoji end.
+    /// The ends of emoji.
     signs: Vec<usize>,
-    /// What each source holds, by its place among all; behind them what cited spans hold.
+    /// The facts of each source, by its place among all; behind them those of cited spans.
     pub(super) facts: Vec<Facts>,
     /// The source of each cited span, in the order of their facts: those of its lines, and with the lines near them.
     pub(super) span_of: Vec<usize>,
-    /// What is stated in what is cited, read when it is asked for.
+    /// The statements of cited text, read when they are asked for.
     pub(super) statements: HashMap<usize, Statements>,
     issues: Vec<Issue>,
     counts: HashMap<&'static str, usize>,
     pub(super) cited: Vec<Source>,
     pub(super) claimed: Vec<Claim>,
     pub(super) unknown: bool,
-    /// Of what must stand in a source to the letter, what stands in none.
-    pub(super) strange: Vec<(Exact, Range<usize>)>,
+    /// Texts that must stand in a source to the letter, and stand in none.
+    pub(super) unmatched: Vec<(Exact, Range<usize>)>,
 }
 
 impl<'a> Reader<'a> {
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
             cited: Vec::new(),
             claimed: Vec::new(),
             unknown: false,
-            strange: Vec::new(),
+            unmatched: Vec::new(),
         }
     }
 
@@ -275,8 +275,10 @@ impl<'a> Reader<'a> {
         by_number.sort_by_key(|(_, number)| *number);
         for ((at, from, to), _) in by_number {
             let Some(whole) = self.facts.get(at) else { continue };
-            let (own, near) =
-                (whole.of_lines(from, to), whole.of_lines(from.saturating_sub(NEAR), to.saturating_add(NEAR)));
+            let (own, near) = (
+                whole.of_lines(from, to),
+                whole.of_lines(from.saturating_sub(NEAR_LINES), to.saturating_add(NEAR_LINES)),
+            );
             self.facts.extend([own, near]);
             self.span_of.extend([at, at]);
         }
@@ -291,7 +293,7 @@ impl<'a> Reader<'a> {
         self.mask_names(&by_name);
     }
 
-    /// Holds addresses, code and quotations against all sources; the address of a source cites it.
+    /// Checks addresses, code and quotations against all sources; the address of a source cites it.
     fn read_exact(&mut self, exact: &[(Exact, Range<usize>)]) {
         if exact.is_empty() {
             return;
@@ -316,10 +318,10 @@ impl<'a> Reader<'a> {
             let stands = at < MOST_LOOKUPS
                 && pieces.all(|piece| question.contains(piece) || plain.iter().any(|text| text.contains(piece)));
             if !stands {
-                self.strange.push((*kind, range.clone()));
+                self.unmatched.push((*kind, range.clone()));
             }
         }
-        for (kind, range) in self.strange.clone() {
+        for (kind, range) in self.unmatched.clone() {
             let said = self.answer.get(range).unwrap_or_default().to_owned();
             let what = match kind {
                 Exact::Address => "the address",
@@ -333,7 +335,7 @@ impl<'a> Reader<'a> {
 
     /// A citation behind a full stop ends a sentence, also where the stop could be that of an abbreviation; so does an
     /// emoji before a capital.
-    fn parted(&self, units: Vec<Sentence>) -> Vec<Sentence> {
+    fn split_at_citations(&self, units: Vec<Sentence>) -> Vec<Sentence> {
         let mut all = Vec::with_capacity(units.len());
         let mut cuts: Vec<(usize, bool)> = self.resolved.iter().map(|one| (one.at, false)).collect();
         cuts.extend(self.signs.iter().map(|at| (*at, true)));
@@ -362,7 +364,7 @@ impl<'a> Reader<'a> {
         all
     }
 
-    /// One copy for all masks: an answer may hold very many citations.
+    /// Masks ranges of the answer in one copy: an answer may hold very many citations.
     fn mask_all(&mut self, masks: &[(Range<usize>, bool)]) {
         let mut masked = String::with_capacity(self.masked.len());
         let (mut at, mut line_is_blank) = (0, true);
@@ -387,7 +389,7 @@ impl<'a> Reader<'a> {
         self.masked = masked;
     }
 
-    /// Whether the brackets stand in a source: then they are part of a quote.
+    /// Returns whether the brackets stand in a source: then they are part of a quote.
     fn is_quoted(&self, text: &str, lookups: &mut usize) -> bool {
         *lookups += 1;
         *lookups <= MOST_LOOKUPS && self.all().any(|source| source.text.contains(text))
@@ -448,7 +450,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is stated where a place among the facts stands.
+    /// Reads the statements around a place among the facts.
     pub(super) fn read_statements(&mut self, at: usize) {
         if self.statements.contains_key(&at) {
             return;
@@ -471,7 +473,7 @@ impl<'a> Reader<'a> {
         self.statements.insert(at, read);
     }
 
-    /// Places that are named without brackets, and lists of sources at the end: no claims.
+    /// Masks places that are named without brackets, and lists of sources at the end: no claims.
     fn mask_names(&mut self, by_name: &HashMap<String, Vec<usize>>) {
         let mut masks = Vec::new();
         for name in by_name.keys().filter(|name| name.contains(['.', '/', '#'])) {

@@ -2,8 +2,8 @@
 
 use super::{
     KnownResult, Run,
-    read::{Journal, Line},
-    resume::{Continued, Open, begin},
+    read::{Journal, JournalLine},
+    resume::{OpenCommands, ResumedRun, begin},
 };
 use crate::{Command, Event, EventKind, Machine, Time, Tree};
 use loopwright_base::{
@@ -12,31 +12,33 @@ use loopwright_base::{
     message::{Message, ToolResult},
 };
 
-/// What shall be otherwise. Nothing at all is allowed too: models and tools need not give the same again.
+/// The change with which a fork goes on. No change at all is allowed too: models and tools need not give the same
+/// again.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
     /// A new prompt: the messages so far, then this.
     pub prompt: Option<Message>,
     /// Another model's name.
     pub model: Option<String>,
-    /// What the tool call gave whose result is the last event that is kept.
+    /// The result of the tool call whose result is the last event that is kept.
     pub result: Option<String>,
 }
 
-/// A run named `id` that is fed the events of a journal up to number `at`, with a change, and goes on from there.
-pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<Raw>) -> Result<Continued> {
-    fork_knowing(id, journal, at, change, about, Vec::new())
+/// Starts a run named `id` that is fed the events of a journal up to number `at`, with a change, and goes on from
+/// there.
+pub fn fork(id: &str, journal: Journal, at: u64, change: Change, about: Option<Raw>) -> Result<ResumedRun> {
+    fork_with_results(id, journal, at, change, about, Vec::new())
 }
 
-/// A fork whose tool calls of these results are not carried out again.
-pub(super) fn fork_knowing(
+/// Starts a fork whose tool calls of these results are not carried out again.
+pub(super) fn fork_with_results(
     id: &str,
     journal: Journal,
     at: u64,
     change: Change,
     about: Option<Raw>,
     results: Vec<KnownResult>,
-) -> Result<Continued> {
+) -> Result<ResumedRun> {
     let events = journal.lines.len() as u64;
     if at == 0 || at > events {
         let message = format!("there is no event {at}: the journal has the events 1 to {events}");
@@ -46,7 +48,8 @@ pub(super) fn fork_knowing(
     if let Some(model) = change.model {
         machine.turn_mut().model = model;
     }
-    let mut kept: Vec<Event> = journal.lines.into_iter().take(at as usize).map(|Line { event, .. }| event).collect();
+    let mut kept: Vec<Event> =
+        journal.lines.into_iter().take(at as usize).map(|JournalLine { event, .. }| event).collect();
     if let Some(text) = change.result {
         let last = kept.last_mut().map(|event| &mut event.kind);
         let Some(EventKind::Executed { result, .. }) = last else {
@@ -66,19 +69,19 @@ pub(super) fn fork_knowing(
         messages.push(prompt);
         kept = vec![Event { at: Time::default(), kind: EventKind::Start { messages } }];
     }
-    let mut open = Open::default();
-    let mut run = Run::knowing(id, machine, true, about, results);
+    let mut open = OpenCommands::default();
+    let mut run = Run::with_results(id, machine, true, about, results);
     let known = std::mem::take(&mut run.results);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for event in kept {
-        open.answered(&event);
+        open.close_answered(&event);
         let commands = run.step(event);
         // Nobody has heard what a run tells that begins with a prompt of its own.
-        told.extend(commands.iter().filter(|command| begins && matches!(command, Command::Emit { .. })).cloned());
-        open.given(commands);
+        lines.extend(commands.iter().filter(|command| begins && matches!(command, Command::Emit { .. })).cloned());
+        open.add(commands);
     }
     run.results = known;
     let mut continued = begin(run, open);
-    continued.open.splice(0..0, told);
+    continued.open.splice(0..0, lines);
     Ok(continued)
 }

@@ -8,8 +8,8 @@
 //! missing, doubled or moved are seen, and all before them still counts. A line that was cut by a crash may be
 //! followed by lines that go on where it began.
 
+mod diff;
 mod fork;
-mod part;
 mod read;
 mod records;
 mod reopen;
@@ -30,22 +30,22 @@ use loopwright_base::{
     write_json,
 };
 
+pub use diff::{Difference, compare};
 pub use fork::{Change, fork};
-pub use part::{Parting, compare};
-pub use read::{Damage, Journal, Line};
+pub use read::{Damage, Journal, JournalLine};
 pub use reopen::reopen;
 pub use replay::{Divergence, Replay, replay, replay_under};
-pub use resume::{Continued, resume};
+pub use resume::{ResumedRun, resume};
 pub use rules::RULES;
-pub use saved::{Piece, Saved, resume_saved};
+pub use saved::{HistoryPiece, Snapshot, resume_saved};
 
-use resume::Open;
-use saved::Kept;
+use resume::OpenCommands;
+use saved::SavedHistory;
 
 /// The version of the format. Journals of version 1 have no sums; they can be read.
 pub const VERSION: u32 = 2;
 
-/// What stands before a sum, and after it.
+/// The texts before and after a sum.
 const SUM: (&str, &str) = (",\"sum\":\"", "\"}");
 const SUM_DIGITS: usize = 16;
 
@@ -53,41 +53,41 @@ const SUM_DIGITS: usize = 16;
 struct Header {
     loopwright: u32,
     run: String,
-    /// What whoever started the run needs to start it again.
+    /// Data of the program that started the run, with which it can start the run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     about: Option<Raw>,
     machine: MachineConfig,
-    /// How long histories are compacted; see [`PACE`].
-    #[serde(default = "first_pace")]
+    /// The version of compaction; see [`PACE`].
+    #[serde(default = "default_pace")]
     pace: u32,
-    /// The rules that decide; see [`RULES`].
-    #[serde(default = "rules::first")]
+    /// The version of the rules; see [`RULES`].
+    #[serde(default = "rules::first_rules")]
     rules: u32,
     /// Results of tool calls that took effect in the run that this one was forked from, behind the fork.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     results: Vec<KnownResult>,
 }
 
-/// Since this pace compactions are prepared ahead. Journals that name none are of the first, when each was made as it was
-/// due, and their runs go on that way.
+/// The version of compaction since which compactions are prepared ahead. Journals that name none are of the first, when
+/// each was made as it was due, and their runs go on that way.
 const PACE: u32 = 2;
 
-const fn first_pace() -> u32 {
+const fn default_pace() -> u32 {
     1
 }
 
-/// A tool call and what came of it.
+/// A tool call and its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct KnownResult {
     call: ToolUse,
     result: ToolResult,
-    /// Whether a question about the call was answered.
+    /// A question about the call was answered.
     #[serde(skip)]
     allowed: bool,
 }
 
 impl KnownResult {
-    /// Whether a call is this one. A model that is asked anew gives its calls new ids.
+    /// Returns whether a call is this one. A model that is asked anew gives its calls new ids.
     fn is_of(&self, call: &ToolUse) -> bool {
         self.call.name == call.name && self.call.input.text() == call.input.text()
     }
@@ -99,18 +99,18 @@ struct Escaped<T> {
     escaped: T,
 }
 
-/// A machine that writes down what it is fed.
+/// A machine with its journal.
 #[derive(Debug)]
 pub struct Run {
     tree: Tree,
     seq: u64,
-    /// Of the last line.
+    /// The sum of the last line.
     sum: u64,
     log: Option<Vec<u8>>,
-    /// What waits for an answer, where the run is saved now and then.
-    open: Option<Box<Open>>,
-    /// What of its history is saved apart.
-    kept: Option<Kept>,
+    /// The commands that wait for an answer, where the run is saved now and then.
+    open: Option<Box<OpenCommands>>,
+    /// The part of its history that is saved apart.
+    kept: Option<SavedHistory>,
     /// Results that are known before their calls are carried out; see [`reopen`].
     results: Vec<KnownResult>,
 }
@@ -121,13 +121,13 @@ impl Run {
         Self::about(id, config, log, None)
     }
 
-    /// The same, with a word in the journal about who started it.
+    /// A run named `id`, with data in the journal about the program that started it.
     pub fn about(id: &str, config: MachineConfig, log: bool, about: Option<Raw>) -> Self {
-        Self::knowing(id, config, log, about, Vec::new())
+        Self::with_results(id, config, log, about, Vec::new())
     }
 
     /// A run whose tool calls of these results are not carried out: they took effect in the run it was forked from.
-    fn knowing(id: &str, config: MachineConfig, log: bool, about: Option<Raw>, results: Vec<KnownResult>) -> Self {
+    fn with_results(id: &str, config: MachineConfig, log: bool, about: Option<Raw>, results: Vec<KnownResult>) -> Self {
         let tree = Tree::new(config.clone());
         let mut run = Self { results: results.clone(), ..Self::resume(tree) };
         if log {
@@ -159,7 +159,7 @@ impl Run {
         commands
     }
 
-    /// The answer to a command that is about a call whose result is known; what it answers need not be carried out.
+    /// The answer to a command about a call whose result is known; what it answers need not be carried out.
     fn known_answer(&mut self, commands: &mut Vec<Command>) -> Option<EventKind> {
         if self.results.is_empty() {
             return None;
@@ -196,7 +196,7 @@ impl Run {
         self.seq += 1;
         let Some(log) = &mut self.log else { return self.tree.step(event) };
         if let Some(open) = &mut self.open {
-            open.answered(&event);
+            open.close_answered(&event);
         }
         // The event is written before the machine has it for itself, the commands after.
         log.reserve(1024);
@@ -216,14 +216,14 @@ impl Run {
         log.extend_from_slice(b"]}");
         self.sum = end_line(log, start, self.sum);
         if let Some(open) = &mut self.open {
-            open.given_some(&commands);
+            open.add_all(&commands);
         }
         commands
     }
 
-    /// Remembers from here on what waits for an answer, so that the run can be saved. For a run that begins: one that
-    /// goes on does so by itself.
-    pub fn savable(&mut self) {
+    /// Keeps the commands that wait for an answer from here on, so that the run can be saved. For a run that begins: a
+    /// resumed one does so by itself.
+    pub fn track_open(&mut self) {
         if self.seq == 0 {
             self.open.get_or_insert_default();
         }
@@ -234,7 +234,7 @@ impl Run {
         self.seq
     }
 
-    /// Writes nothing more: what the machine is fed from here on is in no journal.
+    /// Stops the journal: later events are not written.
     pub fn stop_log(&mut self) {
         self.log = None;
         self.open = None;
@@ -256,7 +256,7 @@ fn push_json<T: Serialize>(bytes: &mut Vec<u8>, value: &T) {
     let _ = write_json::push_json(bytes, value);
 }
 
-/// Ends the line that began at `start`; gives its sum. `before` is the sum of the line before.
+/// Ends the line that began at `start`; returns its sum. `before` is the sum of the line before.
 fn end_line(bytes: &mut Vec<u8>, start: usize, before: u64) -> u64 {
     // The brace that ends the object comes after the sum.
     bytes.pop();

@@ -1,4 +1,4 @@
-//! Journals from their text: what is whole, and where it ends.
+//! Parsing of journals, up to the last line that is whole.
 
 use std::borrow::Cow;
 
@@ -18,33 +18,33 @@ use loopwright_guard::policy::CHANGED;
 pub struct Journal {
     /// The run's name.
     pub run: String,
-    /// What whoever started the run wrote about it.
+    /// Data of the program that started the run.
     pub about: Option<Raw>,
-    /// What the machine is made of.
+    /// The configuration of the machine.
     pub machine: MachineConfig,
     /// The rules that decided it; see [`RULES`](super::RULES).
     pub rules: u32,
     /// Results that are known before their calls are carried out.
     pub(super) results: Vec<KnownResult>,
     /// The events, in order; the first has the number 1, unless they were read behind what was saved.
-    pub lines: Vec<Line>,
-    /// Whether the last line was cut, as after a crash; all before it counts.
+    pub lines: Vec<JournalLine>,
+    /// The last line was cut, as after a crash; all before it counts.
     pub truncated: bool,
-    /// Where the journal is damaged; nothing from there on counts.
+    /// The damage; nothing from there on counts.
     pub damage: Option<Damage>,
     /// Bytes up to the end of the last line that counts.
     pub whole: usize,
     /// The sum of the last line that counts.
     pub(super) sum: u64,
-    /// Whether lines have sums.
+    /// The lines have sums.
     pub(super) summed: bool,
     /// The number of the event before the first of `lines`.
     pub(super) first: u64,
 }
 
-/// An event, and the commands it gave in the journal's form.
+/// An event, and its commands in the journal's form.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct JournalLine {
     /// The event.
     pub event: Event,
     /// The commands.
@@ -56,12 +56,12 @@ pub struct Line {
 pub struct Damage {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The damage, in words.
     pub why: String,
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct VersionHead {
     loopwright: u64,
 }
 
@@ -73,7 +73,7 @@ struct ReadLine {
 }
 
 impl Journal {
-    /// What the first line says, without any event. Fails if that can't be read, or is of another version.
+    /// Parses the first line, without any event. Fails if it can't be read, or is of another version.
     pub fn head(text: &str) -> Result<Self> {
         let Some(first) = text.split_inclusive('\n').next() else {
             let error = Error::usage("invalid_journal", "the journal is empty");
@@ -89,11 +89,11 @@ impl Journal {
                 .hint("bring back a copy; without its first line nobody knows what the run was made of")
         };
         let first = unescaped(first);
-        let version = serde_json::from_str(&first).ok().map(|Version { loopwright }| loopwright);
+        let version = serde_json::from_str(&first).ok().map(|VersionHead { loopwright }| loopwright);
         // What else stands there is for a version to say that this one does not know.
         if let Some(version) = version.filter(|version| ![1, u64::from(VERSION)].contains(version)) {
             let ours = first.replacen(&format!(":{version}"), &format!(":{VERSION}"), 1);
-            if checked(&ours, 0).is_ok() {
+            if checked_sum(&ours, 0).is_ok() {
                 return Err(damaged(format!("only its version, {version}, is not as it was written")));
             }
             let message = format!("the journal has version {version}, this is version {VERSION}");
@@ -101,7 +101,7 @@ impl Journal {
         }
         // The sum goes first: a line that is not as it was written says nothing of what somebody meant to change.
         let summed = version == Some(u64::from(VERSION));
-        let sum = if summed { checked(&first, 0).map_err(damaged)? } else { 0 };
+        let sum = if summed { checked_sum(&first, 0).map_err(damaged)? } else { 0 };
         let header: Header = serde_json::from_str(&first).map_err(|error| {
             if error.to_string().contains(CHANGED) {
                 let message = format!("line 1 of the journal: {error}");
@@ -129,15 +129,15 @@ impl Journal {
         })
     }
 
-    /// Reads a journal. Fails where [`Journal::head`] does; damage behind the first line is told.
+    /// Parses a journal. Fails where [`Journal::head`] does; damage behind the first line is reported in `damage`.
     pub fn read(text: &str) -> Result<Self> {
         let mut journal = Self::head(text)?;
         journal.take_all(text, 1);
         Ok(journal)
     }
 
-    /// The lines of `text`, which stand behind event `seq`, whose line has the sum `sum`, in the journal that begins
-    /// with `head`. What came before is not looked at.
+    /// Parses the lines of `text`, which stand behind event `seq`, whose line has the sum `sum`, in the journal that
+    /// begins with `head`. Lines before are not looked at.
     pub fn behind(head: &str, seq: u64, sum: u64, text: &str) -> Result<Self> {
         let mut journal = Self { first: seq, ..Self::head(head)? };
         (journal.sum, journal.whole) = (sum, 0);
@@ -177,7 +177,7 @@ impl Journal {
         let mut sum = 0;
         let lines = text.get(..self.whole).unwrap_or(text).lines();
         let counts = |line: &&str| {
-            let found = checked(&unescaped(line), sum);
+            let found = checked_sum(&unescaped(line), sum);
             if self.summed {
                 sum = *found.as_ref().unwrap_or(&sum);
             }
@@ -186,21 +186,21 @@ impl Journal {
         lines.filter(counts).collect()
     }
 
-    /// Whether a line is the next one.
+    /// Returns whether a line is the next one.
     fn follows(&self, text: &str) -> bool {
-        checked(&unescaped(text), self.sum).is_ok()
+        checked_sum(&unescaped(text), self.sum).is_ok()
     }
 
     fn take(&mut self, text: &str) -> Result<(), String> {
         let text = unescaped(text);
-        let sum = if self.summed { checked(&text, self.sum)? } else { 0 };
+        let sum = if self.summed { checked_sum(&text, self.sum)? } else { 0 };
         let line: ReadLine = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let next = self.first + self.lines.len() as u64 + 1;
         // A line that was taken out may leave no other trace.
         if line.seq != next {
             return Err(format!("event {} stands where event {next} should", line.seq));
         }
-        self.lines.push(Line { event: line.event, commands: line.commands });
+        self.lines.push(JournalLine { event: line.event, commands: line.commands });
         self.sum = sum;
         Ok(())
     }
@@ -221,7 +221,7 @@ fn unescaped(line: &str) -> Cow<'_, str> {
 }
 
 /// The sum of a line, if it is the one that its text and the line before ask for.
-fn checked(line: &str, before: u64) -> Result<u64, String> {
+fn checked_sum(line: &str, before: u64) -> Result<u64, String> {
     let text = line.trim_end_matches(['\n', '\r']);
     let bad = || "it has no sum".to_owned();
     let rest = text.strip_suffix(SUM.1).ok_or_else(bad)?;

@@ -1,4 +1,4 @@
-//! What a run notes of each call and each request, as a saved run keeps it: each name once, no keys, times as bits.
+//! Records of calls and requests in a snapshot: each name once, no keys, times as bits.
 //!
 //! It grows with a run and is most of what is saved, so going on reads it in a fraction of the time that the outcome's
 //! own form would take. What comes out is bit for bit what went in.
@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 use crate::{CallRecord, IterationRecord};
 use loopwright_base::json::Raw;
 
-/// A call: its id, its tool, its arguments, the iteration, when and how long, and its failure.
-type Call<S, R> = (S, u32, R, u32, u64, u64, Option<u32>);
-/// A request: its number, how long, and the attempts.
-type Iteration = (u32, u64, u32);
+/// A call: its id, its tool, its arguments, the iteration, time and duration, and its failure.
+type CallRow<S, R> = (S, u32, R, u32, u64, u64, Option<u32>);
+/// A request: its number, its duration, and the attempts.
+type IterationRow = (u32, u64, u32);
 
-/// The records, to be written.
+/// The records to write.
 #[derive(Debug, Serialize)]
-pub(super) struct Written<'a> {
+pub(super) struct WrittenRecords<'a> {
     names: Vec<&'a str>,
-    calls: Vec<Call<&'a str, &'a Raw>>,
-    iterations: Vec<Iteration>,
+    calls: Vec<CallRow<&'a str, &'a Raw>>,
+    iterations: Vec<IterationRow>,
 }
 
-/// The records, as they were read.
+/// The records that were read.
 #[derive(Debug, Deserialize)]
-pub(super) struct Read {
+pub(super) struct ReadRecords {
     names: Vec<String>,
-    calls: Vec<Call<String, Raw>>,
-    iterations: Vec<Iteration>,
+    calls: Vec<CallRow<String, Raw>>,
+    iterations: Vec<IterationRow>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenRecords<'a> {
     pub(super) fn of(calls: &'a [CallRecord], iterations: &[IterationRecord]) -> Self {
         let (mut names, mut known) = (Vec::new(), HashMap::new());
         let mut place = |name: &'a str| {
@@ -52,8 +52,8 @@ impl<'a> Written<'a> {
     }
 }
 
-impl Read {
-    /// The records; `None` if they name what is not there.
+impl ReadRecords {
+    /// The records; `None` if they name something that is not there.
     pub(super) fn records(self) -> Option<(Vec<CallRecord>, Vec<IterationRecord>)> {
         let name = |at: u32| self.names.get(at as usize).cloned();
         let calls = self.calls.into_iter().map(|(id, tool, input, iteration, at, duration, failure)| {
@@ -88,11 +88,11 @@ mod tests {
         let calls =
             vec![call("a", "look", None), call("b\"\n", "look", Some("timeout")), call("", "timeout", Some("look"))];
         let iterations = vec![IterationRecord { iteration: 1, duration: f64::MIN_POSITIVE, attempts: 2 }];
-        let text = serde_json::to_string(&Written::of(&calls, &iterations)).unwrap();
+        let text = serde_json::to_string(&WrittenRecords::of(&calls, &iterations)).unwrap();
         assert_eq!(text.matches("look").count(), 1, "{text}");
-        let read: Read = serde_json::from_str(&text).unwrap();
+        let read: ReadRecords = serde_json::from_str(&text).unwrap();
         assert_eq!(read.records().unwrap(), (calls, iterations));
-        let wrong: Read = serde_json::from_str(&text.replace("[\"look\",\"timeout\"]", "[\"look\"]")).unwrap();
+        let wrong: ReadRecords = serde_json::from_str(&text.replace("[\"look\",\"timeout\"]", "[\"look\"]")).unwrap();
         assert!(wrong.records().is_none());
     }
 }

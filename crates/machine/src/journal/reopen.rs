@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::{
     KnownResult,
-    fork::{Change, fork_knowing},
-    read::{Journal, Line},
-    replay::{Divergence, difference, written},
-    resume::Continued,
+    fork::{Change, fork_with_results},
+    read::{Journal, JournalLine},
+    replay::{Divergence, difference, journal_form},
+    resume::ResumedRun,
 };
 use crate::{EventKind, Machine, Tree};
 use loopwright_base::{
@@ -16,7 +16,7 @@ use loopwright_base::{
     message::{ToolFailure, ToolResult, ToolUse},
 };
 
-/// A run named `id` that begins as the one of the journal and goes on where the rules part.
+/// Starts a run named `id` that begins as the one of the journal and goes on where the rules diverge.
 ///
 /// The event at which they part is decided anew. What the journal holds behind it answered other commands and is left
 /// out, but for tool calls: one that was carried out there, by name and arguments, keeps its result and does not run
@@ -24,8 +24,8 @@ use loopwright_base::{
 /// nobody knows whether it took effect.
 ///
 /// Fails where the journal's run has ended, and where nothing diverges.
-pub fn reopen(id: &str, journal: Journal, about: Option<Raw>) -> Result<Continued> {
-    let finished = |line: &Line| line.commands.iter().any(|raw| raw.text().starts_with("{\"finish\""));
+pub fn reopen(id: &str, journal: Journal, about: Option<Raw>) -> Result<ResumedRun> {
+    let finished = |line: &JournalLine| line.commands.iter().any(|raw| raw.text().starts_with("{\"finish\""));
     if journal.lines.last().is_some_and(finished) {
         let message = format!("the run {:?} has ended", journal.run);
         return Err(Error::usage("run_finished", message).hint("give its messages to a new run, or fork it"));
@@ -35,13 +35,13 @@ pub fn reopen(id: &str, journal: Journal, about: Option<Raw>) -> Result<Continue
         return Err(Error::usage("no_divergence", message).hint("resume it as it is"));
     };
     let results = results_behind(&journal, divergence.seq);
-    fork_knowing(id, journal, divergence.seq, Change::default(), about, results)
+    fork_with_results(id, journal, divergence.seq, Change::default(), about, results)
 }
 
 fn first_divergence(journal: &Journal) -> Option<Divergence> {
     let mut tree = Tree::new(journal.machine.clone());
-    (1..).zip(&journal.lines).find_map(|(seq, Line { event, commands })| {
-        difference(seq, commands, &written(&tree.step(event.clone())), journal.rules)
+    (1..).zip(&journal.lines).find_map(|(seq, JournalLine { event, commands })| {
+        difference(seq, commands, &journal_form(&tree.step(event.clone())), journal.rules)
     })
 }
 
@@ -61,7 +61,7 @@ fn results_behind(journal: &Journal, seq: u64) -> Vec<KnownResult> {
     }
     let mut found = Vec::new();
     let mut open = Vec::new();
-    for (at, Line { event, commands }) in (1..).zip(&journal.lines) {
+    for (at, JournalLine { event, commands }) in (1..).zip(&journal.lines) {
         if let EventKind::Executed { result, .. } = &event.kind
             && let Some(place) = open.iter().position(|(_, call): &(u64, ToolUse)| call.id == result.id)
         {
@@ -77,13 +77,13 @@ fn results_behind(journal: &Journal, seq: u64) -> Vec<KnownResult> {
     }
     // Calls that the fork begins with were started before; they are in doubt as in any run that goes on.
     for (_, call) in open.into_iter().filter(|(at, _)| *at >= seq) {
-        let result = ToolResult::failed(&call.id, &call.name, unknown());
+        let result = ToolResult::failed(&call.id, &call.name, unknown_result());
         found.push(KnownResult { call, result, allowed: false });
     }
     found
 }
 
-fn unknown() -> ToolFailure {
+fn unknown_result() -> ToolFailure {
     ToolFailure {
         kind: "unknown".to_owned(),
         message: "the call was under way when the run broke off, and nobody knows whether it took effect".to_owned(),

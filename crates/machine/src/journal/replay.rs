@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    read::{Damage, Journal, Line},
+    read::{Damage, Journal, JournalLine},
     rules,
 };
 use crate::{Command, Digest, Machine, Outcome, Tree};
@@ -14,7 +14,7 @@ use loopwright_base::{
     request::History,
 };
 
-/// Where a replay gave other commands than the journal.
+/// The first command of a replay that differs from the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Divergence {
     /// The event's number.
@@ -25,11 +25,11 @@ pub struct Divergence {
     pub expected: Option<String>,
     /// The replay's command, if it gave one there.
     pub got: Option<String>,
-    /// Why this version may decide otherwise than the one that wrote the journal, in words.
+    /// The reason why this version may decide otherwise than the one that wrote the journal, in words.
     pub reason: String,
 }
 
-/// What a replay gave.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replay {
     /// The run's name.
@@ -40,11 +40,11 @@ pub struct Replay {
     pub commands: u64,
     /// The first difference, if there is one.
     pub divergence: Option<Divergence>,
-    /// How the run ended, if it did.
+    /// The outcome, if the run ended.
     pub outcome: Option<Outcome>,
-    /// Whether the last line was cut, as after a crash; all before it counts.
+    /// The last line was cut, as after a crash; all before it counts.
     pub truncated: bool,
-    /// Where the journal is damaged; what stands before counts.
+    /// The damage of the journal; lines before it count.
     pub damage: Option<Damage>,
     /// The messages at the end.
     #[serde(skip)]
@@ -80,9 +80,9 @@ pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
         messages: History::new(),
         steps: Vec::new(),
     };
-    for Line { event, commands: expected } in journal.lines {
+    for JournalLine { event, commands: expected } in journal.lines {
         replay.events += 1;
-        let got = written(&tree.step(event));
+        let got = journal_form(&tree.step(event));
         if replay.divergence.is_none() {
             replay.divergence = difference(replay.events, &expected, &got, rules);
         }
@@ -95,12 +95,11 @@ pub fn replay_under(journal: &str, policy: Option<&str>) -> Result<Replay> {
 }
 
 /// Commands in the journal's form.
-pub(super) fn written(commands: &[Command]) -> Vec<String> {
+pub(super) fn journal_form(commands: &[Command]) -> Vec<String> {
     commands.iter().map(|command| Raw::of(&Digest(command)).text().to_owned()).collect()
 }
 
-/// The first command of an event that is another one than the journal holds, which was decided by the rules of that
-/// version.
+/// The first command of an event that differs from the journal's, which was decided by the rules of that version.
 pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String], rules: u32) -> Option<Divergence> {
     let longest = got.len().max(expected.len());
     (0..longest).find_map(|command| {
@@ -108,7 +107,7 @@ pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String], rules: u32)
         let got = got.get(command).map(String::as_str);
         let same = match (expected, got) {
             (Some(expected), Some(got)) => {
-                expected == got || ends_alike(expected, got) || assessed_alike(expected, got)
+                expected == got || ends_match(expected, got) || assessments_match(expected, got)
             }
             (expected, got) => expected == got,
         };
@@ -117,20 +116,20 @@ pub(super) fn difference(seq: u64, expected: &[Raw], got: &[String], rules: u32)
     })
 }
 
-/// Whether two ends of a run differ in nothing but that the first was written before outcomes told who acted.
-fn ends_alike(expected: &str, got: &str) -> bool {
+/// Returns whether two ends of a run differ in nothing but that the first was written before outcomes told who acted.
+fn ends_match(expected: &str, got: &str) -> bool {
     let end = |command: &str| -> Option<Value> {
         let mut command: Value = command.starts_with("{\"finish\"").then(|| serde_json::from_str(command).ok())??;
         Some(command.get_mut("finish")?.get_mut("outcome")?.take())
     };
     let (Some(expected), Some(mut got)) = (end(expected), end(got)) else { return false };
-    forget_who_acted(&expected, &mut got);
+    remove_acted(&expected, &mut got);
     expected == got
 }
 
-/// Whether two assessments differ in nothing but that the first was written when only that a person is asked was told
-/// as a level: `confirm`, else `cautious`.
-fn assessed_alike(expected: &str, got: &str) -> bool {
+/// Returns whether two assessments differ in nothing but that the first was written when only that a person is asked
+/// was told as a level: `confirm`, else `cautious`.
+fn assessments_match(expected: &str, got: &str) -> bool {
     fn halves(command: &str) -> Option<(&str, &str)> {
         let assessed = command.starts_with(r#"{"emit":{"notice":{"type":"assessed""#);
         command.strip_suffix("\"}}}").filter(|_| assessed)?.rsplit_once("), the riskiest ")
@@ -140,8 +139,8 @@ fn assessed_alike(expected: &str, got: &str) -> bool {
     before == same && level == if asks { "confirm" } else { "cautious" }
 }
 
-/// Takes from an outcome, and those of its children, what the other one does not tell.
-fn forget_who_acted(expected: &Value, got: &mut Value) {
+/// Removes from an outcome, and those of its children, the fields that the other one does not have.
+fn remove_acted(expected: &Value, got: &mut Value) {
     if let Some(got) = got.as_object_mut().filter(|_| expected.get("acted").is_none()) {
         got.remove("acted");
     }
@@ -149,7 +148,7 @@ fn forget_who_acted(expected: &Value, got: &mut Value) {
     let others = got.get_mut("children").and_then(Value::as_array_mut).into_iter().flatten();
     for (expected, got) in children.zip(others) {
         if let (Some(expected), Some(got)) = (expected.get("outcome"), got.get_mut("outcome")) {
-            forget_who_acted(expected, got);
+            remove_acted(expected, got);
         }
     }
 }

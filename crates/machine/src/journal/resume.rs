@@ -1,4 +1,4 @@
-//! Going on where a journal ends: the machine as it was, and the commands that have no answer yet.
+//! Resuming at the end of a journal: the machine as it was, and the commands that have no answer yet.
 //!
 //! A tool call whose start was written down and whose result was not may have taken effect. It is handed out like the
 //! other open commands; whoever drives decides whether it may run again.
@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     Run,
-    read::{Journal, Line},
-    replay::{Divergence, difference, written},
+    read::{Journal, JournalLine},
+    replay::{Divergence, difference, journal_form},
 };
 use crate::{Command, Event, EventKind, Id, Machine, Time, Tree};
 use loopwright_base::{
@@ -18,28 +18,29 @@ use loopwright_base::{
     message::ToolUse,
 };
 
-/// A run that goes on.
+/// A resumed run.
 #[derive(Debug)]
-pub struct Continued {
+pub struct ResumedRun {
     /// The run; its log goes on where the journal ends.
     pub run: Run,
     /// The commands without an answer, in the order in which they were given; tool calls one by one.
     pub open: Vec<Command>,
     /// The time of the last event.
     pub at: Time,
-    /// Where it goes on from what was saved: the bytes of that, and how often long histories had been compacted by then.
+    /// The size of the snapshot that the run was resumed from, in bytes, and the number of compactions of long
+    /// histories by then.
     pub saved: Option<(usize, usize)>,
 }
 
-/// The machine of a journal as it was at its end. Fails if the run had ended, or if this version decides otherwise
-/// than the one that wrote the journal.
-pub fn resume(journal: Journal) -> Result<Continued> {
+/// Restores the machine of a journal as it was at its end. Fails if the run had ended, or if this version decides
+/// otherwise than the one that wrote the journal.
+pub fn resume(journal: Journal) -> Result<ResumedRun> {
     let tree = Tree::new(journal.machine.clone());
-    go_on(journal, tree, Open::default())
+    resume_from(journal, tree, OpenCommands::default())
 }
 
-/// The machine after the lines of a journal, from how it stood before them.
-pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<Continued> {
+/// Restores the machine after the lines of a journal, from its state before them.
+pub(super) fn resume_from(journal: Journal, mut tree: Tree, mut open: OpenCommands) -> Result<ResumedRun> {
     let seq = journal.first + journal.lines.len() as u64;
     if seq == 0 {
         // Nothing is open, and nothing ever would be: whoever drove it would wait for good.
@@ -47,20 +48,20 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
         return Err(Error::usage("run_not_begun", message).hint("give its prompt to a new run"));
     }
     let mut results = journal.results;
-    for (at, Line { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
+    for (at, JournalLine { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
         if let Some(used) = open.call(&event).and_then(|call| results.iter().position(|known| known.is_of(call))) {
             results.remove(used);
         }
-        open.answered(&event);
+        open.close_answered(&event);
         let commands = tree.step(event);
-        if let Some(divergence) = difference(at, &expected, &written(&commands), journal.rules) {
+        if let Some(divergence) = difference(at, &expected, &journal_form(&commands), journal.rules) {
             let Divergence { seq, reason, .. } = divergence;
             let message = format!("event {seq} leads to other commands than the journal holds: {reason}");
             return Err(Error::usage("journal_diverged", message).hint(
                 "resume it with the version that wrote it, or go on from there in a fork: on_divergence=\"fork\"",
             ));
         }
-        open.given(commands);
+        open.add(commands);
     }
     if let Some(outcome) = tree.outcome() {
         let message = format!("the run {:?} has ended ({})", journal.run, outcome.stop.name());
@@ -70,24 +71,24 @@ pub(super) fn go_on(journal: Journal, mut tree: Tree, mut open: Open) -> Result<
     Ok(begin(run, open))
 }
 
-/// A run that goes on: open calls whose results are known are answered first.
-pub(super) fn begin(mut run: Run, mut open: Open) -> Continued {
+/// Resumes a run: open calls whose results are known are answered first.
+pub(super) fn begin(mut run: Run, mut open: OpenCommands) -> ResumedRun {
     let at = open.at;
     while let Some(kind) = run.known_answer(&mut open.clone().commands()) {
         let event = Event { at, kind };
-        open.answered(&event);
+        open.close_answered(&event);
         let commands = run.step(event);
-        open.given(commands);
+        open.add(commands);
     }
     // A limit may end a run at once that begins with a history: whoever drives it waits for that end.
     let end = run.tree().outcome().map(|outcome| Command::Finish { outcome: Box::new(outcome.clone()) });
     run.open = Some(Box::new(open.clone()));
-    Continued { run, open: open.commands().into_iter().chain(end).collect(), at, saved: None }
+    ResumedRun { run, open: open.commands().into_iter().chain(end).collect(), at, saved: None }
 }
 
 /// Commands that wait for an answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenCommands {
     commands: BTreeMap<(u64, Id), Command>,
     places: BTreeMap<Id, u64>,
     given: u64,
@@ -97,24 +98,24 @@ pub(super) struct Open {
 }
 
 /// The commands in the order in which they were given, and the time of the last event.
-impl Serialize for Open {
+impl Serialize for OpenCommands {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.at, self.commands.values().collect::<Vec<_>>()).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Open {
+impl<'de> Deserialize<'de> for OpenCommands {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (at, commands) = <(Time, Vec<Command>)>::deserialize(deserializer)?;
         let mut open = Self { at, ..Self::default() };
-        open.given(commands);
+        open.add(commands);
         Ok(open)
     }
 }
 
-impl Open {
-    /// An event has come.
-    pub(super) fn answered(&mut self, event: &Event) {
+impl OpenCommands {
+    /// Removes the command that an event answers.
+    pub(super) fn close_answered(&mut self, event: &Event) {
         self.at = self.at.max(event.at);
         match &event.kind {
             EventKind::Generated { id, .. }
@@ -163,13 +164,13 @@ impl Open {
         }
     }
 
-    /// Commands were given, and are needed for themselves.
-    pub(super) fn given_some(&mut self, commands: &[Command]) {
+    /// Adds commands, and keeps them as they are.
+    pub(super) fn add_all(&mut self, commands: &[Command]) {
         for command in commands {
             match command {
                 Command::Abort { id } => self.close(*id),
                 Command::Execute { .. } | Command::Approve { .. } | Command::Timer { .. } => {
-                    self.given(vec![command.clone()]);
+                    self.add(vec![command.clone()]);
                 }
                 // Most hold a whole request: nothing is saved while they are open, so they need not be kept.
                 command => self.asked.extend(command.id()),
@@ -177,7 +178,7 @@ impl Open {
         }
     }
 
-    /// Whether something is open that is better not saved: a request, or what holds one.
+    /// Returns whether something is open that is better not saved: a request, or a command that holds one.
     pub(super) fn is_large(&self) -> bool {
         let small = |command: &Command| {
             matches!(command, Command::Execute { .. } | Command::Approve { .. } | Command::Timer { .. })
@@ -185,8 +186,8 @@ impl Open {
         !self.asked.is_empty() || !self.commands.values().all(small)
     }
 
-    /// Commands were given.
-    pub(super) fn given(&mut self, commands: Vec<Command>) {
+    /// Adds commands.
+    pub(super) fn add(&mut self, commands: Vec<Command>) {
         for command in commands {
             match command {
                 Command::Abort { id } => self.close(id),
@@ -201,7 +202,7 @@ impl Open {
         }
     }
 
-    /// What waits.
+    /// The commands that wait.
     pub(super) fn commands(self) -> Vec<Command> {
         let mut open = Vec::new();
         for command in self.commands.into_values() {

@@ -3,7 +3,7 @@
 //! Whoever changes what a machine decides from the same events adds a version here and says what changed, in words for
 //! whoever reads that an old journal diverges.
 
-/// What changed with each version after the first, oldest first.
+/// The changes of each version after the first, oldest first.
 const CHANGES: [&str; 1] = [
     // 2
     "a value that is new in its place is news to the stuck detector, whatever it looks like; \
@@ -23,11 +23,11 @@ const CHANGES: [&str; 1] = [
 /// The version of the rules. Journals that name none were decided by the first.
 pub const RULES: u32 = 1 + CHANGES.len() as u32;
 
-pub(super) const fn first() -> u32 {
+pub(super) const fn first_rules() -> u32 {
     1
 }
 
-/// Why this version may decide otherwise than the one that wrote a journal under the version `rules`.
+/// The reason why this version may decide otherwise than the one that wrote a journal under the version `rules`.
 pub(super) fn reason(rules: u32) -> String {
     if rules > RULES {
         return format!("a newer version, with the rules {rules}, decided it; this one has the rules {RULES}");

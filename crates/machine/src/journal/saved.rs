@@ -1,8 +1,8 @@
-//! A run as it stood at one event, so that going on need not begin at the first.
+//! Snapshots of a run at one event, so that resuming need not begin at the first.
 //!
-//! What is saved is bound to the journal by the number and the sum of the line it was taken behind: the lines that
-//! follow are checked and fed as ever. The longest history is saved apart, in pieces, each message once; it is bound to
-//! the rest by its digest, and its messages are read when somebody wants them.
+//! A snapshot is bound to the journal by the number and the sum of the line it was taken behind: the lines that follow
+//! are checked and fed as ever. The longest history is saved apart, in pieces, each message once; it is bound to the
+//! rest by its digest, and its messages are read when somebody wants them.
 
 use std::{borrow::Cow, fmt::Write, ops::Range, sync::Arc};
 
@@ -13,7 +13,7 @@ use super::{
     Run,
     read::Journal,
     records,
-    resume::{Continued, Open, go_on},
+    resume::{OpenCommands, ResumedRun, resume_from},
     rules::{self, RULES},
 };
 use crate::Tree;
@@ -23,77 +23,77 @@ use loopwright_base::{
     request::History,
 };
 
-/// Who may read what was saved: messages are not checked again before they are wanted, so only the version that has read
-/// back what it wrote.
-const BY: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+/// The version that may read a snapshot: messages are not checked again before they are wanted, so only the version
+/// that has read back what it wrote.
+const WRITER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 /// Bytes of the length that stands before each message of a piece.
-const LENGTH: usize = 8;
+const LENGTH_DIGITS: usize = 8;
 
-/// A run as it stood behind one line of its journal.
+/// A snapshot of a run behind one line of its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct Snapshot {
     /// The number of the event.
     pub seq: u64,
     /// The sum of its line.
     pub sum: u64,
-    /// The machine and what waits for an answer, as JSON.
+    /// The machine and the commands that wait for an answer, as JSON.
     pub state: String,
-    /// What came to the history since the run was saved last.
-    pub piece: Piece,
+    /// The messages added since the last snapshot.
+    pub piece: HistoryPiece,
 }
 
 /// Messages of a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
-    /// So many messages stand in the pieces before it. Where there are none, the pieces before it are of no use any more.
+pub struct HistoryPiece {
+    /// The number of messages in the pieces before it. With 0, the pieces before it are of no use any more.
     pub first: u64,
-    /// How many it has.
+    /// The number of messages.
     pub messages: u64,
     /// Each one's JSON, behind its length in hexadecimal digits.
     pub text: String,
 }
 
-/// How much of a history is saved, and its digest.
+/// The part of a history that is saved, and its digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
-    /// Whose history it is.
+pub(super) struct SavedHistory {
+    /// The place of the member whose history it is.
     member: usize,
     messages: u64,
     digest: u64,
 }
 
 #[derive(Serialize)]
-struct State<'a> {
+struct SnapshotState<'a> {
     by: &'static str,
     rules: u32,
-    kept: Option<Kept>,
-    records: Option<records::Written<'a>>,
+    kept: Option<SavedHistory>,
+    records: Option<records::WrittenRecords<'a>>,
     tree: &'a Tree,
-    open: &'a Open,
+    open: &'a OpenCommands,
 }
 
 #[derive(Deserialize)]
-struct Restored {
+struct RestoredState {
     #[serde(default)]
     by: Option<String>,
-    #[serde(default = "rules::first")]
+    #[serde(default = "rules::first_rules")]
     rules: u32,
     #[serde(default)]
-    kept: Option<Kept>,
+    kept: Option<SavedHistory>,
     #[serde(default)]
-    records: Option<records::Read>,
+    records: Option<records::ReadRecords>,
     tree: Tree,
-    open: Open,
+    open: OpenCommands,
 }
 
 impl Run {
-    /// The run as it stands, for [`resume_saved`]; `None` while a model is asked, whose request would be kept once more.
-    /// The pieces of what was given before count as kept.
-    pub fn save(&mut self) -> Option<Saved> {
+    /// A snapshot of the run, for [`resume_saved`]; `None` while a model is asked, whose request would be kept once
+    /// more. The pieces of earlier snapshots count as kept.
+    pub fn save(&mut self) -> Option<Snapshot> {
         // Which of the results are used up already stands in no saved state.
         let open = self.open.as_deref().filter(|open| !open.is_large() && self.results.is_empty())?;
-        let mut lent = self.tree.lend_history();
-        let apart = lent.as_ref().and_then(|(member, history)| Piece::of(*member, history, self.kept));
+        let mut lent = self.tree.take_history();
+        let apart = lent.as_ref().and_then(|(member, history)| HistoryPiece::of(*member, history, self.kept));
         if apart.is_none()
             && let Some((member, history)) = lent.take()
         {
@@ -104,8 +104,15 @@ impl Run {
         if let Some(kept) = kept {
             self.tree.swap_records(kept.member, &mut calls, &mut iterations);
         }
-        let records = kept.map(|_| records::Written::of(&calls, &iterations));
-        let state = serde_json::to_string(&State { by: BY, rules: RULES, kept, records, tree: &self.tree, open });
+        let records = kept.map(|_| records::WrittenRecords::of(&calls, &iterations));
+        let state = serde_json::to_string(&SnapshotState {
+            by: WRITER_VERSION,
+            rules: RULES,
+            kept,
+            records,
+            tree: &self.tree,
+            open,
+        });
         if let Some(kept) = kept {
             self.tree.swap_records(kept.member, &mut calls, &mut iterations);
         }
@@ -113,22 +120,22 @@ impl Run {
             self.tree.give_back_history(member, history);
         }
         self.kept = kept;
-        Some(Saved { seq: self.seq, sum: self.sum, state: state.ok()?, piece })
+        Some(Snapshot { seq: self.seq, sum: self.sum, state: state.ok()?, piece })
     }
 }
 
-impl Piece {
-    /// What of a history was not kept before; `None` where it could not be read back.
-    fn of(member: usize, history: &History, before: Option<Kept>) -> Option<(Self, Kept)> {
+impl HistoryPiece {
+    /// The messages of a history that are not kept yet; `None` where they could not be read back.
+    fn of(member: usize, history: &History, before: Option<SavedHistory>) -> Option<(Self, SavedHistory)> {
         let goes_on = before.filter(|before| before.member == member);
         goes_on.and_then(|before| Self::behind(before, history)).or_else(|| {
-            let nothing = Kept { member, ..Kept::default() };
+            let nothing = SavedHistory { member, ..SavedHistory::default() };
             Self::behind(nothing, history)
         })
     }
 
     /// The messages behind those that are kept, if the history still begins with these.
-    fn behind(before: Kept, history: &History) -> Option<(Self, Kept)> {
+    fn behind(before: SavedHistory, history: &History) -> Option<(Self, SavedHistory)> {
         let mut piece = Self { first: before.messages, ..Self::default() };
         let mut digest = before.digest;
         for at in usize::try_from(before.messages).ok()?..history.len() {
@@ -140,20 +147,20 @@ impl Piece {
                 serde_json::from_str::<Message>(&json).ok().filter(|read| *read == **message)?;
             }
             digest = xxh3_64_with_seed(json.as_bytes(), digest);
-            let _ = write!(piece.text, "{length:0LENGTH$x}");
+            let _ = write!(piece.text, "{length:0LENGTH_DIGITS$x}");
             piece.text.push_str(&json);
             piece.messages += 1;
         }
-        let now = Kept { messages: before.messages + piece.messages, digest, ..before };
+        let now = SavedHistory { messages: before.messages + piece.messages, digest, ..before };
         let all = now.messages == history.len() as u64 && digest == history.digest();
         all.then_some((piece, now))
     }
 
-    /// Where the messages of a piece stand in its text; `None` if it is not as it was made.
+    /// The places of a piece's messages in its text; `None` if it is not as it was made.
     fn places(text: &str) -> Option<Vec<Range<usize>>> {
         let (mut places, mut at) = (Vec::new(), 0);
         while at < text.len() {
-            let from = at + LENGTH;
+            let from = at + LENGTH_DIGITS;
             let length = u32::from_str_radix(text.get(at..from)?, 16).ok()?;
             at = from + length as usize;
             text.get(from..at)?;
@@ -163,24 +170,24 @@ impl Piece {
     }
 }
 
-/// As [`super::resume`], from a saved state and the texts of the pieces of its history: the journal holds the lines
-/// behind it ([`Journal::behind`]).
-pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Result<Continued> {
+/// Resumes from a snapshot and the texts of the pieces of its history, as [`super::resume`] does: the journal holds the
+/// lines behind it ([`Journal::behind`]).
+pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Result<ResumedRun> {
     let wrong = |why: &str| {
         Error::usage("invalid_journal", format!("what was saved of the run can't be read: {why}"))
             .hint("go on from the lines of the journal")
     };
-    let mut restored: Restored = serde_json::from_str(state).map_err(|error| wrong(&error.to_string()))?;
+    let mut restored: RestoredState = serde_json::from_str(state).map_err(|error| wrong(&error.to_string()))?;
     if restored.rules != RULES {
         return Err(wrong("it was decided by other rules"));
     }
     if let Some(kept) = restored.kept {
-        if restored.by.as_deref() != Some(BY) {
+        if restored.by.as_deref() != Some(WRITER_VERSION) {
             return Err(wrong("another version saved it"));
         }
         let mut history = History::new();
         for text in pieces {
-            let places = Piece::places(&text).ok_or_else(|| wrong("a piece of the history is not as it was"))?;
+            let places = HistoryPiece::places(&text).ok_or_else(|| wrong("a piece of the history is not as it was"))?;
             history.push_saved(&Arc::new(text), places);
         }
         let whole = history.len() as u64 == kept.messages && history.digest() == kept.digest;
@@ -194,7 +201,7 @@ pub fn resume_saved(journal: Journal, state: &str, pieces: Vec<String>) -> Resul
     }
     let compactions = restored.tree.long_compactions();
     let journal = Journal { results: Vec::new(), ..journal };
-    let mut continued = go_on(journal, restored.tree, restored.open)?;
+    let mut continued = resume_from(journal, restored.tree, restored.open)?;
     continued.run.kept = restored.kept;
     continued.saved = Some((state.len(), compactions));
     Ok(continued)
@@ -287,9 +294,9 @@ mod tests {
     }
 
     /// A run, saved behind every event where it can be, as a store keeps it.
-    fn saved_everywhere(config: MachineConfig) -> (String, Vec<(Saved, Vec<String>)>) {
+    fn saved_everywhere(config: MachineConfig) -> (String, Vec<(Snapshot, Vec<String>)>) {
         let mut run = Run::new("r", config, true);
-        run.savable();
+        run.track_open();
         let (mut asked, mut kept, mut pieces) = (0, Vec::new(), Vec::new());
         let start = EventKind::Start { messages: vec![Message::user("go")] };
         let mut events = std::collections::VecDeque::from([start]);
@@ -314,7 +321,7 @@ mod tests {
         (String::from_utf8(run.take_log()).unwrap(), kept)
     }
 
-    fn resumed(journal: &str, saved: &Saved, pieces: Vec<String>) -> Result<Continued> {
+    fn resumed(journal: &str, saved: &Snapshot, pieces: Vec<String>) -> Result<ResumedRun> {
         let lines: Vec<&str> = journal.split_inclusive('\n').collect();
         let behind = lines[saved.seq as usize + 1..].concat();
         resume_saved(Journal::behind(lines[0], saved.seq, saved.sum, &behind).unwrap(), &saved.state, pieces)
@@ -373,23 +380,23 @@ mod tests {
         for pieces in wrong {
             assert_eq!(resumed(&journal, saved, pieces).map(drop).unwrap_err().code, "invalid_journal");
         }
-        let other = Saved { state: saved.state.replacen(BY, "0.0.0/2", 1), ..saved.clone() };
+        let other = Snapshot { state: saved.state.replacen(WRITER_VERSION, "0.0.0/2", 1), ..saved.clone() };
         assert_eq!(resumed(&journal, &other, pieces.clone()).map(drop).unwrap_err().code, "invalid_journal");
     }
 
     #[test]
     fn d46_a_history_that_was_changed_is_kept_anew() {
         let mut history: History = ["a", "b", "c"].into_iter().map(Message::user).collect();
-        let (first, kept) = Piece::of(0, &history, None).unwrap();
+        let (first, kept) = HistoryPiece::of(0, &history, None).unwrap();
         assert_eq!((first.first, first.messages), (0, 3));
         history.push(Message::user("d"));
-        let (second, kept) = Piece::of(0, &history, Some(kept)).unwrap();
+        let (second, kept) = HistoryPiece::of(0, &history, Some(kept)).unwrap();
         assert_eq!((second.first, second.messages), (3, 1));
         // Another one of the same length, a shorter one, another turn's.
         let changed: History = ["a", "b", "x", "d", "e"].into_iter().map(Message::user).collect();
         let shorter: History = ["a", "b"].into_iter().map(Message::user).collect();
         for (member, history) in [(0, &changed), (0, &shorter), (1, &history)] {
-            let (piece, now) = Piece::of(member, history, Some(kept)).unwrap();
+            let (piece, now) = HistoryPiece::of(member, history, Some(kept)).unwrap();
             assert_eq!((piece.first, piece.messages), (0, history.len() as u64));
             assert_eq!((now.messages, now.digest), (history.len() as u64, history.digest()));
         }

@@ -1,24 +1,24 @@
-//! Act: searches, pages, and the pieces of them that can be cited.
+//! The act stage: searches, pages, and the chunks of them that can be cited.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ResearchMachine, Work, emit,
-    state::{Action, AskedQuery, Chunk, Found, SourcePage, Topic, Vector},
+    ResearchMachine, StageWork, emit,
+    state::{Action, AskedQuery, Chunk, SearchHit, SourcePage, Topic, Vector},
 };
 use crate::{Command, Notice, command::shorten};
 use loopwright_base::error::{Error, Result};
 use loopwright_lexicon::lines::Format;
 use loopwright_retrieve::passages::passages;
 
-/// Chunks of a cycle that are looked at.
+/// Chunks of a cycle that are read at most.
 const MOST_CHUNKS: usize = 10_000;
 /// Bytes of a chunk that go to an embedder.
-const EMBEDDED: usize = 8_191;
-/// A chunk of fewer characters says nothing.
-const SHORTEST: usize = 40;
+const MAX_EMBEDDED: usize = 8_191;
+/// The length of the shortest chunk, in characters.
+const MIN_CHUNK: usize = 40;
 
-/// How the addresses of what tools gave begin.
+/// The prefix of the addresses of tool results.
 pub(super) const TOOL: &str = "tool:";
 
 /// A hit of a search.
@@ -29,12 +29,12 @@ pub struct Hit {
     pub title: String,
     /// The address, or the path of a file.
     pub url: String,
-    /// What the search shows of it.
+    /// The excerpt of the search.
     pub snippet: String,
     /// The whole text, where the search has it: then nothing is fetched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// When it was published, where that is known.
+    /// The date of publication, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
 }
@@ -43,20 +43,20 @@ pub struct Hit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageText {
-    /// Where it was at last, after redirections; empty where nobody looked.
+    /// The last address, after redirections; empty where nobody looked.
     pub url: String,
     /// The title.
     pub title: String,
     /// The text.
     pub text: String,
-    /// When it was published, where that is known.
+    /// The date of publication, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
 }
 
-/// A hit that is worth reading, and what came of it.
+/// A hit that is worth reading, and its page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Slot {
+pub(super) struct PendingPage {
     pub(super) query: String,
     pub(super) target: String,
     pub(super) hit: Hit,
@@ -64,29 +64,29 @@ pub(super) struct Slot {
     pub(super) problem: Option<String>,
     /// The section whose reviewer wanted it.
     pub(super) section: Option<usize>,
-    /// It has become a source, or nothing.
+    /// The hit has become a source, or nothing.
     #[serde(default)]
     pub(super) taken: bool,
-    /// Its text came with the hit.
+    /// The text came with the hit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) given: bool,
 }
 
-/// A chunk that nobody has judged yet.
+/// A chunk that has not been judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Fresh {
+pub(super) struct UnjudgedChunk {
     pub(super) chunk: Chunk,
     pub(super) vector: Vector,
     pub(super) section: Option<usize>,
 }
 
 impl ResearchMachine {
-    /// Searches for all that a plan wants.
+    /// Sends the searches of a plan.
     pub(super) fn act(&mut self, actions: &[Action], out: &mut Vec<Command>) {
         let cycle = self.state.cycles + 1;
         self.begin("act", cycle, out);
         self.hits.clear();
-        let mut told = Vec::new();
+        let mut queries = Vec::new();
         for action in actions {
             let Action::Search { query, target_outline_topic } = action else { continue };
             let vector = self.query_vectors.get(query).cloned();
@@ -98,19 +98,19 @@ impl ResearchMachine {
                 pages: 0,
                 vector,
             });
-            told.push(shorten(query, 80));
+            queries.push(shorten(query, 80));
             let at = self.hits.len();
             if self.config.without_search {
                 continue;
             }
             self.hits.push(None);
             self.searched.push(self.state.queries.len() - 1);
-            let id = self.issue(Work::Hits { at });
+            let id = self.issue(StageWork::Hits { at });
             out.push(Command::Query { id, query: query.clone(), k: self.config.limits.hits });
         }
         self.call_tools(actions, out);
-        if !told.is_empty() {
-            self.status(format!("Searching for {}.", told.join("; ")), out);
+        if !queries.is_empty() {
+            self.status(format!("Searching for {}.", queries.join("; ")), out);
         }
     }
 
@@ -143,7 +143,7 @@ impl ResearchMachine {
         }
     }
 
-    /// All searches have answered: what nobody has read yet is read, in the order of the plan.
+    /// Reads the new hits, in the order of the plan, after all searches have answered.
     pub(super) fn fetch(&mut self, out: &mut Vec<Command>) {
         let places = std::mem::take(&mut self.searched);
         let all = std::mem::take(&mut self.hits);
@@ -170,7 +170,7 @@ impl ResearchMachine {
         section: Option<usize>,
         out: &mut Vec<Command>,
     ) -> bool {
-        let url = super::plan::clean(hit.url.split('#').next().unwrap_or_default(), 2_000);
+        let url = super::plan::one_line(hit.url.split('#').next().unwrap_or_default(), 2_000);
         // What could not be read once is not tried again either.
         let known = self.state.results.iter().any(|found| found.url == url)
             || self.state.url_to_source_index.contains_key(&url)
@@ -180,13 +180,13 @@ impl ResearchMachine {
             return false;
         }
         hit.url = url;
-        hit.title = super::plan::clean(&hit.title, 300);
+        hit.title = super::plan::one_line(&hit.title, 300);
         let text = hit.text.take();
         let slot = self.slots.len();
         let page = text.map(|text| PageText { text, ..PageText::default() });
         let given = page.is_some();
         let wanted = (!given).then(|| hit.url.clone());
-        self.slots.push(Slot {
+        self.slots.push(PendingPage {
             query: query.to_owned(),
             target: target.to_owned(),
             hit,
@@ -197,7 +197,7 @@ impl ResearchMachine {
             given,
         });
         if let Some(url) = wanted {
-            let id = self.issue(Work::Page { slot });
+            let id = self.issue(StageWork::Page { slot });
             out.push(Command::Fetch { id, url, max_chars: self.config.limits.page_chars });
         }
         true
@@ -211,7 +211,7 @@ impl ResearchMachine {
         }
     }
 
-    /// All pages are there: they become sources and fresh chunks, in the order of the plan. Gives how many were read.
+    /// Turns all pages into sources and fresh chunks, in the order of the plan. Returns how many were read.
     pub(super) fn ingest(&mut self, section: Option<usize>, out: &mut Vec<Command>) -> usize {
         let cycle = self.state.cycles + u32::from(section.is_none());
         let mut read = 0;
@@ -220,13 +220,13 @@ impl ResearchMachine {
         for slot in self.slots.iter_mut().filter(|slot| slot.section == section && !slot.taken) {
             slot.taken = true;
             let page = slot.page.take();
-            ours.push(Slot { page, ..slot.clone() });
+            ours.push(PendingPage { page, ..slot.clone() });
         }
         if section.is_none() {
             self.slots.clear();
         }
         for slot in ours {
-            let mut found = Found {
+            let mut found = SearchHit {
                 query: slot.query,
                 cycle,
                 url: slot.hit.url.clone(),
@@ -237,8 +237,8 @@ impl ResearchMachine {
             };
             let limits = &self.config.limits;
             let (mut page, mut excerpt) = (slot.page.unwrap_or_default(), false);
-            // A tool may say all in a word, and a note in a sentence; a page that was fetched and is as short is an error
-            // page.
+            // A tool may say all in a word, and a note in a sentence; a page that was fetched and is as short is an
+            // error page.
             let given = slot.given || slot.hit.url.starts_with(TOOL);
             let enough = if given { 0 } else { limits.least_chars };
             if page.text.trim().chars().count() <= enough {
@@ -253,11 +253,11 @@ impl ResearchMachine {
             if text.trim().chars().count() > enough {
                 let number = self.state.sources.len();
                 let title = [&page.title, &slot.hit.title].into_iter().find(|title| !title.trim().is_empty());
-                let title = super::plan::clean(title.map_or("", String::as_str), 300);
+                let title = super::plan::one_line(title.map_or("", String::as_str), 300);
                 found.source = Some(number);
                 found.title.clone_from(&title);
                 self.state.url_to_source_index.insert(slot.hit.url.clone(), number);
-                let last = super::plan::clean(&page.url, 2_000);
+                let last = super::plan::one_line(&page.url, 2_000);
                 if !last.is_empty() {
                     self.state.url_to_source_index.entry(last).or_insert(number);
                 }
@@ -269,7 +269,7 @@ impl ResearchMachine {
                     excerpt,
                 });
                 read += 1;
-                self.cut_up(text, &slot.hit.url, number, section);
+                self.split_page(text, &slot.hit.url, number, section);
             }
             if let Some(problem) = found.problem.as_ref().filter(|_| found.source.is_none()) {
                 let message = format!("{}: {problem}", shorten(&found.url, 120));
@@ -280,8 +280,8 @@ impl ResearchMachine {
         read
     }
 
-    /// Pieces of some sentences each, with their places.
-    fn cut_up(&mut self, text: &str, url: &str, source: usize, section: Option<usize>) {
+    /// Splits a text into chunks of some sentences each, with their places.
+    fn split_page(&mut self, text: &str, url: &str, source: usize, section: Option<usize>) {
         let format = match Format::of_path(url) {
             Format::Code if url.starts_with("http") => Format::Markdown,
             format => format,
@@ -290,7 +290,7 @@ impl ResearchMachine {
             let words = passage.text(text);
             // What is all of a text is no scrap of it.
             let whole = words.trim().len() == text.trim().len();
-            let short = words.chars().count() < SHORTEST && !whole && !url.starts_with(TOOL);
+            let short = words.chars().count() < MIN_CHUNK && !whole && !url.starts_with(TOOL);
             if short || self.fresh.len() >= MOST_CHUNKS {
                 continue;
             }
@@ -307,14 +307,14 @@ impl ResearchMachine {
                 heading: passage.heading,
                 ..Chunk::default()
             };
-            self.fresh.push(Fresh { chunk, vector: Vector::default(), section });
+            self.fresh.push(UnjudgedChunk { chunk, vector: Vector::default(), section });
         }
     }
 
-    /// What goes to the embedder for a fresh chunk.
+    /// The text of a fresh chunk for the embedder.
     pub(super) fn embedded_text(chunk: &Chunk) -> String {
         let mut text = format!("{}\n{}", chunk.heading, chunk.text);
-        let mut end = text.len().min(EMBEDDED);
+        let mut end = text.len().min(MAX_EMBEDDED);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -323,19 +323,19 @@ impl ResearchMachine {
     }
 }
 
-/// What equal texts share, whatever stands between their words.
+/// The hash that equal texts share, whatever stands between their words.
 pub(super) fn digest(text: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(text.split_whitespace().collect::<String>().as_bytes())
 }
 
 /// The topic of an action, as the outline knows it: by name, else the nearest.
-pub(super) fn target<'a>(outline: &'a [Topic], named: &str) -> Option<&'a Topic> {
+pub(super) fn topic_of<'a>(outline: &'a [Topic], named: &str) -> Option<&'a Topic> {
     let exact = outline.iter().find(|topic| topic.topic.eq_ignore_ascii_case(named.trim()));
     exact.or_else(|| outline.iter().find(|topic| named.to_lowercase().contains(&topic.topic.to_lowercase())))
 }
 
 fn problem_of(error: &Error) -> String {
-    super::plan::clean(&error.to_string(), 200)
+    super::plan::one_line(&error.to_string(), 200)
 }
 
 /// The first `most` characters.

@@ -1,4 +1,5 @@
-//! Analyse and update: a document imagined for each topic, vectors, what is kept, and what the cycle was worth.
+//! The analyse and update stage: a document imagined for each topic, vectors, the chunks that are kept, and the gain of
+//! the cycle.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ResearchMachine, Stage, Work,
-    act::Fresh,
+    ResearchMachine, Stage, StageWork,
+    act::UnjudgedChunk,
     claims::claims,
     hashing, prompts,
-    state::{AskedQuery, Chunk, CycleRecord, Hypothesis, Topic, Unkept, Vector},
+    state::{AskedQuery, Chunk, CycleRecord, Hypothesis, Topic, UnkeptChunk, Vector},
 };
 use crate::{Command, command::shorten};
 use loopwright_base::error::Result;
@@ -24,50 +25,50 @@ const BATCH: usize = 64;
 /// Chunks that a query of a plan chooses among.
 const NEAREST: usize = 60;
 /// Chunks of a cluster that are worth a name.
-const CLUSTER: usize = 3;
-/// Labels of latent topics that a planner is told.
+const MIN_CLUSTER: usize = 3;
+/// Labels of latent topics that a planner is given.
 const LABELS: usize = 5;
 
-/// What a round of measuring is for.
+/// The purpose of a round of measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pass {
-    /// What the set-up found, against the question.
+pub(super) enum Measuring {
+    /// The results of the set-up, against the question.
     First,
-    /// The same against the new outline.
+    /// The results of the set-up, against the new outline.
     Baseline,
-    /// What a cycle found.
+    /// The results of a cycle.
     Cycle,
 }
 
-/// What an analyser of one's own says of a cycle.
+/// The answer of the user's own analyser.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct OwnAnalysis {
-    /// How well topics are covered, 0 to 1; those that it leaves out are measured.
+    /// The coverage of topics, 0 to 1; those that it leaves out are measured.
     coverage: BTreeMap<String, f32>,
-    /// Whether it is enough; where it says nothing the rules decide.
+    /// Enough was found; without a value the rules decide.
     enough: Option<bool>,
-    /// Why it is enough, in words for the report.
+    /// The reason, in words for the report.
     why: String,
 }
 
 fn query_vector(asked: &AskedQuery, hashes: bool) -> Option<Vec<f32>> {
-    let vector = asked.vector.clone().or_else(|| hashes.then(|| Vector(hashing::hashed(&asked.query))));
+    let vector = asked.vector.clone().or_else(|| hashes.then(|| Vector(hashing::hash_vector(&asked.query))));
     vector.filter(|vector| !vector.is_empty()).map(|vector| vector.0)
 }
 
 impl ResearchMachine {
-    pub(super) fn pass(&self) -> Pass {
+    pub(super) fn pass(&self) -> Measuring {
         if self.state.outline.is_empty() {
-            Pass::First
+            Measuring::First
         } else if self.state.last_coverage_vector.is_none() {
-            Pass::Baseline
+            Measuring::Baseline
         } else {
-            Pass::Cycle
+            Measuring::Cycle
         }
     }
 
-    /// The topics that things are measured against; before there is an outline, the question.
+    /// The topics that chunks are measured against; before there is an outline, the question.
     pub(super) fn topics(&self) -> Vec<Topic> {
         if self.state.outline.is_empty() {
             vec![Topic { topic: self.state.query.clone(), subtopics: Vec::new() }]
@@ -77,18 +78,18 @@ impl ResearchMachine {
     }
 
     /// Imagines a document for each topic that has none. One that is there stays: it is frozen.
-    pub(super) fn imagine(&mut self, out: &mut Vec<Command>) {
+    pub(super) fn ask_documents(&mut self, out: &mut Vec<Command>) {
         for topic in self.topics() {
             if self.state.hypotheses.contains_key(&topic.topic) {
                 continue;
             }
             if self.config.without_model {
-                self.imagined(&topic.topic, None);
+                self.set_document(&topic.topic, None);
                 continue;
             }
             let prompt = prompts::about_topic(&self.state.query, &topic.line());
-            let ask = super::Ask {
-                work: Work::Hypothesis { topic: topic.topic.clone() },
+            let ask = super::ModelQuestion {
+                work: StageWork::Hypothesis { topic: topic.topic.clone() },
                 system: prompts::HYPOTHESIS.to_owned(),
                 prompt,
                 temperature: 0.4,
@@ -99,8 +100,8 @@ impl ResearchMachine {
         }
     }
 
-    /// The document of a topic; without one its own words stand for it.
-    pub(super) fn imagined(&mut self, topic: &str, document: Option<String>) {
+    /// Stores the document of a topic; without one its own words stand for it.
+    pub(super) fn set_document(&mut self, topic: &str, document: Option<String>) {
         let document = document.filter(|text| text.chars().any(char::is_alphanumeric));
         let (model, text) = match document {
             Some(text) => (self.config.turn.model.clone(), shorten(text.trim(), 8_000)),
@@ -127,16 +128,20 @@ impl ResearchMachine {
         if !lacking.is_empty() {
             let texts = lacking.iter().flat_map(|(topic, document)| [self.line_of(topic), document.clone()]).collect();
             let topics = lacking.into_iter().map(|(topic, _)| topic).collect();
-            self.embed(texts, Work::EmbedTopics { topics }, out);
+            self.embed(texts, StageWork::EmbedTopics { topics }, out);
         }
         // Hashed words are hashed again; what an embedder failed at is asked for once more.
         let known = std::mem::take(&mut self.state.unkept_chunks);
         let (bare, known) = known.into_iter().partition::<Vec<_>, _>(|one| one.vector.is_empty());
         self.state.unkept_chunks = known;
-        self.fresh.extend(bare.into_iter().map(|one| Fresh { chunk: one.chunk, vector: one.vector, section: None }));
+        self.fresh.extend(bare.into_iter().map(|one| UnjudgedChunk {
+            chunk: one.chunk,
+            vector: one.vector,
+            section: None,
+        }));
         let texts: Vec<String> = self.fresh.iter().map(|fresh| Self::embedded_text(&fresh.chunk)).collect();
         for (batch, texts) in texts.chunks(BATCH).enumerate() {
-            self.embed(texts.to_vec(), Work::EmbedChunks { from: batch * BATCH }, out);
+            self.embed(texts.to_vec(), StageWork::EmbedChunks { from: batch * BATCH }, out);
         }
     }
 
@@ -175,13 +180,13 @@ impl ResearchMachine {
         self.state.query_embedding.as_ref().map(|vector| vector.0.len())
     }
 
-    /// Keeps what is worth it of all that was read, and measures what the cycle was worth.
+    /// Keeps the best of the new chunks, and measures the gain of the cycle.
     pub(super) fn update(&mut self) {
         let pass = self.pass();
-        let cycle = if pass == Pass::Cycle { self.state.cycles + 1 } else { 1 };
+        let cycle = if pass == Measuring::Cycle { self.state.cycles + 1 } else { 1 };
         let fresh = std::mem::take(&mut self.fresh).into_iter();
         let mut read = std::mem::take(&mut self.state.unkept_chunks);
-        read.extend(fresh.map(|one| Unkept { chunk: one.chunk, vector: one.vector }));
+        read.extend(fresh.map(|one| UnkeptChunk { chunk: one.chunk, vector: one.vector }));
         let width = self.width();
         let vectors: Vec<Vec<f32>> = read.iter_mut().map(|one| std::mem::take(&mut one.vector.0)).collect();
         let (names, topics) = self.topic_vectors();
@@ -203,8 +208,8 @@ impl ResearchMachine {
         for one in read.iter_mut().filter(|one| one.chunk.cycle == 0) {
             one.chunk.cycle = cycle;
         }
-        self.put_back(read, vectors, &chosen.into_iter().map(|(at, ..)| at).collect(), &topics);
-        if let Some(record) = self.state.history.last_mut().filter(|_| pass == Pass::Baseline) {
+        self.return_unchosen(read, vectors, &chosen.into_iter().map(|(at, ..)| at).collect(), &topics);
+        if let Some(record) = self.state.history.last_mut().filter(|_| pass == Measuring::Baseline) {
             // The outline of the set-up: what was read for the question is judged by it.
             (record.accepted, record.claims) = (record.accepted + accepted, record.claims + new_claims);
         } else {
@@ -214,7 +219,7 @@ impl ResearchMachine {
         }
     }
 
-    /// Which chunks are kept, by their places in `vectors`, and for which topic: for each query of the plan the best of
+    /// The chunks to keep, by their places in `vectors`, each with its topic: for each query of the plan the best of
     /// those that are nearest to it, up to half of all; then the best for the topics of the outline.
     fn choose(
         &mut self,
@@ -245,7 +250,7 @@ impl ResearchMachine {
         let share = (policy.top / 2).checked_div(queries.len()).unwrap_or(0).max(1);
         let mut count = 0;
         for (topic, query) in queries {
-            let mut near: Vec<(f32, usize)> = good.iter().map(|at| (hashing::near(&query, of(at)), *at)).collect();
+            let mut near: Vec<(f32, usize)> = good.iter().map(|at| (hashing::cosine(&query, of(at)), *at)).collect();
             near.sort_by(|a, b| b.0.total_cmp(&a.0));
             let near: Vec<usize> = near.into_iter().take(NEAREST).map(|(_, at)| at).collect();
             count = take(&[&query], &near, share.min(policy.top - count), &[topic]);
@@ -255,17 +260,18 @@ impl ResearchMachine {
         chosen
     }
 
-    /// The vectors of the queries of this plan, each with the topic that it serves: that which it names, else the nearest.
+    /// The vectors of the queries of this plan, each with the topic that it serves: that which it names, else the
+    /// nearest.
     fn plan_vectors(&mut self, names: &[String], topics: &[Vec<f32>]) -> Vec<(String, Vec<f32>)> {
         let (cycle, hashes) = (self.state.cycles + 1, self.config.embedder.is_none());
-        if self.pass() != Pass::Cycle {
+        if self.pass() != Measuring::Cycle {
             return Vec::new();
         }
         let mut found = Vec::new();
         for asked in self.state.queries.iter_mut().filter(|asked| asked.cycle == cycle) {
             let Some(vector) = query_vector(asked, hashes) else { continue };
             if asked.topic.is_empty() {
-                let near = topics.iter().map(|topic| hashing::near(topic, &vector)).zip(names);
+                let near = topics.iter().map(|topic| hashing::cosine(topic, &vector)).zip(names);
                 let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0));
                 asked.topic = nearest.map(|(_, name)| name.clone()).unwrap_or_default();
             }
@@ -280,12 +286,19 @@ impl ResearchMachine {
     }
 
     /// A chunk that waits for the next cycle.
-    pub(super) fn unkept(&self, chunk: Chunk, vector: Vec<f32>) -> Unkept {
-        Unkept { chunk, vector: Vector(if self.config.embedder.is_none() { Vec::new() } else { vector }) }
+    pub(super) fn unkept(&self, chunk: Chunk, vector: Vec<f32>) -> UnkeptChunk {
+        UnkeptChunk { chunk, vector: Vector(if self.config.embedder.is_none() { Vec::new() } else { vector }) }
     }
 
-    /// What was not chosen waits for the next cycle. Of too many those go that are farthest from question and topics.
-    fn put_back(&mut self, read: Vec<Unkept>, vectors: Vec<Vec<f32>>, chosen: &HashSet<usize>, topics: &[Vec<f32>]) {
+    /// Puts the chunks that were not chosen back for the next cycle. Of too many those go that are farthest from
+    /// question and topics.
+    fn return_unchosen(
+        &mut self,
+        read: Vec<UnkeptChunk>,
+        vectors: Vec<Vec<f32>>,
+        chosen: &HashSet<usize>,
+        topics: &[Vec<f32>],
+    ) {
         let left = read.into_iter().zip(vectors).enumerate().filter(|(at, _)| !chosen.contains(at));
         let mut left: Vec<(f32, Chunk, Vec<f32>)> = left.map(|(_, (one, vector))| (0.0, one.chunk, vector)).collect();
         let most = self.config.limits.unkept_chunks;
@@ -293,7 +306,7 @@ impl ResearchMachine {
             let query = self.state.query_embedding.as_ref().map(|vector| &vector.0);
             let rows: Vec<&Vec<f32>> = topics.iter().chain(query).collect();
             for (score, _, vector) in &mut left {
-                *score = rows.iter().map(|row| hashing::near(row, vector)).fold(-1.0, f32::max);
+                *score = rows.iter().map(|row| hashing::cosine(row, vector)).fold(-1.0, f32::max);
             }
             left.sort_by(|a, b| b.0.total_cmp(&a.0));
             left.truncate(most);
@@ -301,15 +314,15 @@ impl ResearchMachine {
         self.state.unkept_chunks = left.into_iter().map(|(_, chunk, vector)| self.unkept(chunk, vector)).collect();
     }
 
-    /// How well each topic is covered by what is kept.
-    fn covered(&self) -> (Vec<String>, Vec<f32>) {
+    /// The coverage of each topic by the kept chunks.
+    fn coverage_of_topics(&self) -> (Vec<String>, Vec<f32>) {
         let (names, topics) = self.topic_vectors();
         let covered = analysis::coverage(&topics, &self.kept()).unwrap_or_default();
         (names, covered.into_iter().map(|value| value.max(0.0)).collect())
     }
 
     fn record_coverage(&mut self, own: &BTreeMap<String, f32>) {
-        let (names, mut covered) = self.covered();
+        let (names, mut covered) = self.coverage_of_topics();
         for (name, covered) in names.iter().zip(&mut covered) {
             *covered = own.get(name).map_or(*covered, |own| own.clamp(0.0, 1.0));
         }
@@ -348,7 +361,7 @@ impl ResearchMachine {
         analysis::trend(&self.state.information_gain_history, &TrendPolicy { epsilon, ..self.config.trend })
     }
 
-    /// Whether the last cycle behind the set-up brought nothing, or next to nothing.
+    /// Returns whether the last cycle behind the set-up brought nothing, or next to nothing.
     pub(super) fn is_dry(&self) -> bool {
         let policy = StopPolicy { background: self.state.background, ..self.config.stop };
         let small = |gain: f32| policy.epsilon().is_ok_and(|epsilon| gain < epsilon);
@@ -356,13 +369,13 @@ impl ResearchMachine {
         last.is_some_and(|last| last.accepted == 0 || last.gain.is_some_and(small))
     }
 
-    /// Whether there is enough, by the rules.
+    /// The rule by which there is enough, if one says so.
     pub(super) fn enough(&self, accepted: usize, claims: usize) -> Option<StopRule> {
         let policy = StopPolicy { background: self.state.background, ..self.config.stop };
         analysis::enough(&self.state.information_gain_history, &policy, Some(accepted), Some(claims))
     }
 
-    /// What was found and belongs to no topic: its label, and how relevant it is to the question.
+    /// The latent topics: labels, and their relevance to the question.
     pub(super) fn latent(&self) -> Vec<(String, f32)> {
         if self.config.explore == super::config::Explore::Off || self.state.outline.is_empty() {
             return Vec::new();
@@ -372,14 +385,15 @@ impl ResearchMachine {
         let vectors: Vec<&[f32]> = good.iter().filter_map(|at| all.get(*at)).map(Vec::as_slice).collect();
         let (_, topics) = self.topic_vectors();
         let rows: Vec<&[f32]> = topics.iter().map(Vec::as_slice).collect();
-        let policy = LatentPolicy { background: self.state.background, least: CLUSTER, ..self.config.latent.clone() };
+        let policy =
+            LatentPolicy { background: self.state.background, least: MIN_CLUSTER, ..self.config.latent.clone() };
         let clusters = analysis::latent(&vectors[..], &rows[..], &policy).unwrap_or_default();
         let avoid: std::collections::HashSet<String> = words::terms(&self.state.query).into_iter().collect();
         let relevant = super::rules::relevance(&self.state.query, &self.state.all_chunks);
         let label = |cluster: &analysis::Cluster| {
             let places = cluster.members.iter().filter_map(|at| good.get(*at));
             let chunks: Vec<_> = places.filter_map(|at| self.state.all_chunks.get(*at)).take(5).collect();
-            let label = super::rules::telling(&chunks, &self.state.all_chunks, &avoid, 3).join(" ");
+            let label = super::rules::distinctive_words(&chunks, &self.state.all_chunks, &avoid, 3).join(" ");
             let places = cluster.members.iter().filter_map(|at| good.get(*at));
             let best = places.filter_map(|at| relevant.get(*at)).copied().fold(0.0, f32::max);
             (label, best)
@@ -391,7 +405,7 @@ impl ResearchMachine {
             let terms = words::terms(label);
             let shared = |topic: &HashSet<String>| terms.iter().filter(|term| topic.contains(*term)).count();
             known.iter().any(|topic| 2 * shared(topic) >= terms.len())
-                || self.state.outline.iter().any(|topic| self.alike(&topic.topic, label))
+                || self.state.outline.iter().any(|topic| self.is_repetition(&topic.topic, label))
         };
         let novel = clusters.iter().filter(|cluster| cluster.novel).map(label);
         let mut found: Vec<(String, f32)> = Vec::new();
@@ -404,21 +418,21 @@ impl ResearchMachine {
     }
 
     /// Asks for vectors. Without an embedder of the driver's they are there at once.
-    pub(super) fn embed(&mut self, texts: Vec<String>, work: Work, out: &mut Vec<Command>) {
+    pub(super) fn embed(&mut self, texts: Vec<String>, work: StageWork, out: &mut Vec<Command>) {
         if self.config.embedder.is_none() {
-            let vectors = texts.iter().map(|text| hashing::hashed(text)).collect();
-            self.ready.push_back((work, super::Gave::Vectors(Ok(vectors))));
+            let vectors = texts.iter().map(|text| hashing::hash_vector(text)).collect();
+            self.ready.push_back((work, super::WorkAnswer::Vectors(Ok(vectors))));
             return;
         }
         let id = self.issue(work);
         out.push(Command::Embed { id, texts });
     }
 
-    /// Asks a part of one's own. It is shown the state without vectors and without what is not kept, and what is made of
-    /// the state: trend, latent topics, coverage as it is now.
-    pub(super) fn consult(&mut self, part: &str, work: Work, out: &mut Vec<Command>) {
+    /// Asks the user's own planner or analyser. It is shown the state without vectors and unkept chunks, with trend,
+    /// latent topics, and coverage as it is now.
+    pub(super) fn consult(&mut self, part: &str, work: StageWork, out: &mut Vec<Command>) {
         let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
-        let (names, covered) = self.covered();
+        let (names, covered) = self.coverage_of_topics();
         let unkept = std::mem::take(&mut self.state.unkept_chunks);
         let vectors = std::mem::take(&mut self.state.chunk_embedding_cache);
         let mut state = serde_json::to_value(&self.state).unwrap_or_default();
@@ -439,8 +453,8 @@ impl ResearchMachine {
         out.push(Command::Consult { id, part: part.to_owned(), state: Box::new(state) });
     }
 
-    /// An analyser of one's own has answered; what can't be read changes nothing.
-    pub(super) fn own_analysed(&mut self, answer: Option<String>, out: &mut Vec<Command>) {
+    /// Takes the answer of the user's own analyser; one that can't be read changes nothing.
+    pub(super) fn take_own_analysis(&mut self, answer: Option<String>, out: &mut Vec<Command>) {
         match answer.map(|answer| serde_json::from_str(&answer)) {
             Some(Ok(found)) => self.own_analysis = Some(found),
             Some(Err(error)) => self.problem(format!("the analyser's answer can't be read: {error}"), out),
@@ -453,18 +467,18 @@ impl ResearchMachine {
         (self.begun + self.config.turn.budget.research_cycles).saturating_sub(self.state.cycles)
     }
 
-    /// Goes from analysing to what follows.
-    pub(super) fn analysed(&mut self, out: &mut Vec<Command>) {
+    /// Goes from analysing to the next stage.
+    pub(super) fn finish_analysis(&mut self, out: &mut Vec<Command>) {
         let pass = self.pass();
         if self.own_analysis.is_none() {
             self.update();
-            if self.config.own.analyser && pass != Pass::First {
+            if self.config.own.analyser && pass != Measuring::First {
                 self.own_analysis = Some(OwnAnalysis::default());
-                return self.consult("analyser", Work::OwnAnalysis, out);
+                return self.consult("analyser", StageWork::OwnAnalysis, out);
             }
         }
         let own = self.own_analysis.take().unwrap_or_default();
-        if pass != Pass::First {
+        if pass != Measuring::First {
             self.record_coverage(&own.coverage);
             self.state.cycles += 1;
             let last = self.state.history.last().copied().unwrap_or_default();
@@ -475,16 +489,16 @@ impl ResearchMachine {
             self.end(output, out);
         }
         match pass {
-            Pass::First => {
+            Measuring::First => {
                 self.go("first results", Stage::Outlining, out);
                 self.outline(out);
             }
-            Pass::Baseline | Pass::Cycle => {
+            Measuring::Baseline | Measuring::Cycle => {
                 let last = self.state.history.last().copied().unwrap_or_default();
-                let by_rule = pass == Pass::Cycle && own.enough.is_none();
+                let by_rule = pass == Measuring::Cycle && own.enough.is_none();
                 let rule = by_rule.then(|| self.enough(last.accepted, last.claims)).flatten();
                 if own.enough == Some(true) {
-                    let why = super::plan::clean(&own.why, 300);
+                    let why = super::plan::one_line(&own.why, 300);
                     self.stopped("analyser", if why.is_empty() { "the analyser said that it is enough" } else { &why });
                     self.go("enough", Stage::Writing, out);
                     self.write(out);

@@ -1,4 +1,4 @@
-//! Sentence by sentence: what a draft says, what it cites, and whether that supports it.
+//! Checks of a draft, sentence by sentence: its statements, their citations, and whether those support them.
 //!
 //! The rules are those of the grounded answer, applied to each statement alone. In a report every statement must cite,
 //! and its words must stand in what it cites: what passes here may be printed, all else is rewritten or dropped.
@@ -14,24 +14,24 @@ use loopwright_lexicon::{
 };
 use loopwright_verify::citation::{Place, citations};
 
-/// Of the words of a statement this part at least must stand in what it cites.
-const SHARED: f64 = 0.3;
-/// Statements beyond these are left out.
-const STATEMENTS: usize = 200;
+/// The share of a statement's words that must stand in what it cites.
+const MIN_SHARED: f64 = 0.3;
+/// Statements that are read at most; more are left out.
+const MAX_STATEMENTS: usize = 200;
 
 /// A statement of a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement {
-    /// Its words, without citations, on one line.
+    /// The words, without citations, on one line.
     pub(super) text: String,
-    /// What it cites: numbers from 1, in order.
+    /// The citations: numbers from 1, in order.
     pub(super) cites: Vec<usize>,
-    /// Whether a paragraph ends with it.
+    /// The statement ends a paragraph.
     pub(super) ends_paragraph: bool,
 }
 
 impl Statement {
-    /// With its citations before the full stop, numbered by `number`.
+    /// The statement with its citations before the full stop, numbered by `number`.
     pub(super) fn written(&self, number: impl Fn(usize) -> usize) -> String {
         let marks: BTreeSet<usize> = self.cites.iter().map(|one| number(*one)).collect();
         let marks: Vec<String> = marks.into_iter().map(|one| format!("[{one}]")).collect();
@@ -57,7 +57,9 @@ pub(super) fn statements(draft: &str) -> Vec<Statement> {
     let mut all: Vec<Statement> = Vec::new();
     let mut starts = Vec::new();
     let mut blocks = Vec::new();
-    for unit in units.iter().filter(|unit| matches!(unit.kind, Kind::Prose | Kind::Row | Kind::Code)).take(STATEMENTS) {
+    for unit in
+        units.iter().filter(|unit| matches!(unit.kind, Kind::Prose | Kind::Row | Kind::Code)).take(MAX_STATEMENTS)
+    {
         let words = masked.get(unit.bytes.clone()).unwrap_or_default();
         let text = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.trim_start_matches(['*', '_', '#', '>', '-', ' ']).trim_end_matches(['*', '_', ' ']);
@@ -87,7 +89,7 @@ pub(super) fn statements(draft: &str) -> Vec<Statement> {
     all
 }
 
-/// Why a statement may not be printed; `None` if it may. `sources` are the numbered passages.
+/// The reason why a statement may not be printed; `None` if it may. `sources` are the numbered passages.
 pub(super) fn unsupported(statement: &Statement, sources: &[Source], question: &str) -> Option<String> {
     if statement.cites.is_empty() {
         return Some("it cites nothing".to_owned());
@@ -109,7 +111,7 @@ pub(super) fn unsupported(statement: &Statement, sources: &[Source], question: &
     let held: HashSet<String> =
         cited.iter().flat_map(|source| words::terms(&format!("{} {}", source.heading, source.text))).collect();
     let shared = said.intersection(&held).count() as f64;
-    if !said.is_empty() && shared < SHARED * said.len() as f64 {
+    if !said.is_empty() && shared < MIN_SHARED * said.len() as f64 {
         return Some("what it cites does not speak of it".to_owned());
     }
     None

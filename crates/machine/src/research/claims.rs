@@ -1,5 +1,5 @@
-//! What passages claim, as far as it can be told without a model: numbers with what they count, and names; and where two
-//! sources put different numbers into what is else the same sentence, or say the opposite of each other.
+//! Claims of passages, without a model: numbers with what they count, and names; and contradictions, where two sources
+//! put different numbers into what is else the same sentence, or say the opposite of each other.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -15,20 +15,20 @@ use loopwright_lexicon::{
 use loopwright_verify::lexicon::list;
 
 /// Sentences that are compared with each other.
-const COMPARED: usize = 400;
-/// Sentences that are held against each other's opposites, and pairs of them that are looked at.
-const HELD: usize = 4_000;
+const MAX_COMPARED: usize = 400;
+/// Sentences that are compared with each other's opposites, and pairs of them that are compared.
+const MAX_OPPOSED: usize = 4_000;
 const PAIRS: usize = 200_000;
-/// Contradictions that are told.
-const TOLD: usize = 10;
-/// Of the words of both sentences this part must be common.
-const ALIKE: f64 = 0.6;
-/// So many words at least.
-const LEAST: usize = 3;
+/// Contradictions that are reported at most.
+const MAX_REPORTED: usize = 10;
+/// The share of both sentences' words that must be common.
+const MIN_COMMON_SHARE: f64 = 0.6;
+/// Common words at least.
+const MIN_COMMON: usize = 3;
 
-/// Something that a source says.
+/// A sentence of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct SourcedSentence {
     /// The sentence.
     pub text: String,
     /// The number of the source, from 0.
@@ -38,10 +38,10 @@ pub struct Said {
 /// Two sources that put different numbers into the same statement, or say the opposite of each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contradiction {
-    /// What one says.
-    pub one: Said,
-    /// What the other says.
-    pub other: Said,
+    /// The first sentence.
+    pub one: SourcedSentence,
+    /// The other sentence.
+    pub other: SourcedSentence,
 }
 
 /// Numbers and names of a text, each in one form: what counts as new, and what is not.
@@ -98,7 +98,7 @@ fn numbers(text: &str) -> (Vec<Counted>, Vec<Counted>) {
     (all, labels)
 }
 
-/// Whether two lists have a word in common of which no number is the same.
+/// Returns whether two lists have a word in common of which no number is the same.
 fn differ(one: &[Counted], other: &[Counted]) -> bool {
     one.iter().any(|(number, word)| {
         let same = || other.iter().filter(|(_, theirs)| theirs == word);
@@ -106,7 +106,7 @@ fn differ(one: &[Counted], other: &[Counted]) -> bool {
     })
 }
 
-struct Sentence {
+struct NumberedSentence {
     text: String,
     source: usize,
     numbers: Vec<Counted>,
@@ -114,11 +114,11 @@ struct Sentence {
     terms: HashSet<String>,
 }
 
-/// Where sources contradict each other: in numbers, or in words alone.
+/// The contradictions of sources: in numbers, or in words alone.
 pub(super) fn contradictions(chunks: &[Chunk]) -> Vec<Contradiction> {
-    let mut found = in_numbers(chunks);
-    for one in in_words(chunks) {
-        if found.len() >= TOLD {
+    let mut found = different_numbers(chunks);
+    for one in opposite_statements(chunks) {
+        if found.len() >= MAX_REPORTED {
             break;
         }
         if !found.contains(&one) {
@@ -128,23 +128,23 @@ pub(super) fn contradictions(chunks: &[Chunk]) -> Vec<Contradiction> {
     found
 }
 
-/// Where sources say the opposite of each other.
-fn in_words(chunks: &[Chunk]) -> Vec<Contradiction> {
-    struct Told {
-        said: Said,
+/// The contradictions in words alone.
+fn opposite_statements(chunks: &[Chunk]) -> Vec<Contradiction> {
+    struct StancedSentence {
+        said: SourcedSentence,
         stance: Stance,
         terms: BTreeSet<String>,
     }
-    let mut all: Vec<Told> = Vec::new();
+    let mut all: Vec<StancedSentence> = Vec::new();
     for chunk in chunks {
         for unit in sentences(&chunk.text, Format::Markdown).into_iter().filter(|unit| unit.kind == Kind::Prose) {
             let text = chunk.text.get(unit.bytes).unwrap_or_default();
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            if all.len() < HELD
+            if all.len() < MAX_OPPOSED
                 && let Some(stance) = Stance::read(&text)
             {
                 let terms = words::terms(&text).into_iter().collect();
-                all.push(Told { said: Said { text, source: chunk.source }, stance, terms });
+                all.push(StancedSentence { said: SourcedSentence { text, source: chunk.source }, stance, terms });
             }
         }
     }
@@ -163,7 +163,7 @@ fn in_words(chunks: &[Chunk]) -> Vec<Contradiction> {
         let near: BTreeSet<usize> = rare.into_iter().take(2).flatten().copied().collect();
         for other in near.into_iter().filter(|other| *other != at).filter_map(|other| all.get(other)) {
             pairs += 1;
-            if pairs > PAIRS || found.len() >= TOLD {
+            if pairs > PAIRS || found.len() >= MAX_REPORTED {
                 return found;
             }
             let known = |pair: &Contradiction| pair.one == other.said && pair.other == one.said;
@@ -176,8 +176,8 @@ fn in_words(chunks: &[Chunk]) -> Vec<Contradiction> {
     found
 }
 
-fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
-    let mut all: Vec<Sentence> = Vec::new();
+fn different_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
+    let mut all: Vec<NumberedSentence> = Vec::new();
     for chunk in chunks {
         // The block and the text of the sentence before.
         let mut last: Option<(usize, String)> = None;
@@ -192,11 +192,11 @@ fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
                 Some((_, before)) if leans(&text) => format!("{before} {text}"),
                 _ => text,
             };
-            if numbers.is_empty() || !matches!(unit.kind, Kind::Prose | Kind::Row) || all.len() >= COMPARED {
+            if numbers.is_empty() || !matches!(unit.kind, Kind::Prose | Kind::Row) || all.len() >= MAX_COMPARED {
                 continue;
             }
             let terms = words::terms(&text).into_iter().filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()));
-            all.push(Sentence { terms: terms.collect(), text, source: chunk.source, numbers, labels });
+            all.push(NumberedSentence { terms: terms.collect(), text, source: chunk.source, numbers, labels });
         }
     }
     let mut found = Vec::new();
@@ -204,13 +204,13 @@ fn in_numbers(chunks: &[Chunk]) -> Vec<Contradiction> {
         for other in all.iter().skip(at + 1).filter(|other| other.source != one.source) {
             let common = one.terms.intersection(&other.terms).count();
             let together = one.terms.union(&other.terms).count();
-            if common < LEAST || (common as f64) < ALIKE * together as f64 {
+            if common < MIN_COMMON || (common as f64) < MIN_COMMON_SHARE * together as f64 {
                 continue;
             }
             if differ(&one.numbers, &other.numbers) && !differ(&one.labels, &other.labels) {
-                let said = |one: &Sentence| Said { text: one.text.clone(), source: one.source };
+                let said = |one: &NumberedSentence| SourcedSentence { text: one.text.clone(), source: one.source };
                 found.push(Contradiction { one: said(one), other: said(other) });
-                if found.len() == TOLD {
+                if found.len() == MAX_REPORTED {
                     return found;
                 }
             }

@@ -1,4 +1,4 @@
-//! What a research is made of: the turns that write, how much is searched and kept, when it is enough.
+//! The configuration of a research: the turns that write, the limits, and the rules of enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use crate::{command::shorten, turn::TurnConfig};
 use loopwright_base::error::{Error, Result};
 use loopwright_retrieve::analysis::{Cut, LatentPolicy, SelectPolicy, StopPolicy, Thresholds, TrendPolicy};
 
-/// How much of the report is written out.
+/// The level of detail of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
     /// All of it.
     #[default]
     Detailed,
-    /// The abstract, and what each section says first.
+    /// The abstract, and the first statement of each section.
     Summary,
-    /// What was done: cycles, queries, coverage.
+    /// The course of the research: cycles, queries, coverage.
     Progress,
 }
 
@@ -36,7 +36,7 @@ impl Style {
     }
 }
 
-/// How much is searched, read and kept.
+/// The limits of searching, reading and keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResearchLimits {
@@ -46,11 +46,11 @@ pub struct ResearchLimits {
     pub review_hits: usize,
     /// Characters of a page.
     pub page_chars: usize,
-    /// A page of no more characters is not read.
+    /// The length up to which a page is not read, in characters.
     pub least_chars: usize,
     /// Sentences of a chunk.
     pub chunk_sentences: usize,
-    /// Chunks that were read and are judged anew in each cycle; beyond these the least relevant are forgotten.
+    /// Unkept chunks that are judged anew in each cycle; beyond these the least relevant are forgotten.
     pub unkept_chunks: usize,
     /// Chunks of a section.
     pub section_chunks: usize,
@@ -60,9 +60,9 @@ pub struct ResearchLimits {
     pub topics: usize,
     /// Rewrites of a section.
     pub rewrites: u32,
-    /// Model calls under way at once.
+    /// Model calls in flight at once.
     pub parallel: usize,
-    /// A query or topic as near as this to an earlier one is a repetition.
+    /// The similarity from which a query or topic repeats an earlier one.
     pub repeated: f32,
 }
 
@@ -85,55 +85,56 @@ impl Default for ResearchLimits {
     }
 }
 
-/// What a research is made of.
+/// The configuration of a research.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResearchConfig {
     /// The turns that plan and write. Its budget is that of the whole run.
     pub turn: TurnConfig,
-    /// Whether rules do all that a model would do.
+    /// Rules do all that a model would do.
     pub without_model: bool,
     /// The name of the embedder that the driver asks; without one words are hashed here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
-    /// How the report is written out.
+    /// The level of detail of the report.
     pub style: Style,
-    /// How much is searched, read and kept.
+    /// The limits of searching, reading and keeping.
     pub limits: ResearchLimits,
-    /// Which chunks are kept.
+    /// The policy of keeping chunks.
     pub select: SelectPolicy,
-    /// When the gain is said to stall.
+    /// The policy of a stalled gain.
     pub trend: TrendPolicy,
-    /// When it is enough.
+    /// The policy of enough.
     pub stop: StopPolicy,
-    /// How topics that nobody named are found.
+    /// The policy of finding latent topics.
     pub latent: LatentPolicy,
-    /// Queries whose vectors are as near as this repeat each other; `limits.repeated` says the same of their words.
+    /// The similarity from which queries repeat each other, by their vectors; `limits.repeated` says the same of their
+    /// words.
     pub near: Cut,
-    /// Whether topics that nobody named are looked for.
+    /// The search for latent topics.
     pub explore: Explore,
-    /// Whether there is nothing to search in, and tools alone find.
+    /// There is nothing to search in, and tools alone find.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_search: bool,
-    /// Parts of one's own, in place of those that are built in.
+    /// Parts of the user's own, in place of those that are built in.
     #[serde(skip_serializing_if = "OwnParts::is_empty")]
     pub own: OwnParts,
 }
 
-/// Parts of one's own, in place of those that are built in.
+/// Parts of the user's own, in place of those that are built in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnParts {
-    /// All that an earlier research knew: this one goes on with it, and has its cycles beside those.
+    /// The state of an earlier research: this one goes on with it, and has its cycles beside those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<ResearchState>>,
     /// The topics of the report, in place of those that a model or rules would name.
     pub outline: Vec<Topic>,
-    /// Instructions for models, by what they are for: a name of [`PROMPTS`].
+    /// Instructions for models, by their purpose: a name of [`PROMPTS`].
     pub prompts: BTreeMap<String, String>,
-    /// Whether the driver plans.
+    /// The driver plans.
     pub planner: bool,
-    /// Whether the driver judges what a cycle was worth.
+    /// The driver judges the gain of a cycle.
     pub analyser: bool,
 }
 
@@ -161,14 +162,14 @@ impl OwnParts {
     }
 }
 
-/// Whether topics that nobody named are looked for.
+/// The search for latent topics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Explore {
-    /// They are.
+    /// Latent topics are searched for.
     #[default]
     Latent,
-    /// They are not.
+    /// Latent topics are not searched for.
     Off,
 }
 
@@ -242,7 +243,7 @@ impl ResearchConfig {
         self.own.check(limits.topics)
     }
 
-    /// Reads a configuration; what is wrong with it is said of the key that it stands at.
+    /// Parses a configuration; an error names the key.
     pub fn read(text: &str) -> Result<Self> {
         let fault = match serde_json::from_str(text) {
             Ok(config) => return Ok(config),
@@ -250,13 +251,13 @@ impl ResearchConfig {
         };
         let given = serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
         // Each value alone, in place of the one that is built in.
-        let fault = given.iter().find_map(|(key, value)| fault_at(key, value)).unwrap_or(fault);
+        let fault = given.iter().find_map(|(key, value)| mistake_at(key, value)).unwrap_or(fault);
         Err(Error::usage("invalid_option", fault).hint("mend what is named there, or leave it out"))
     }
 }
 
-/// What is wrong with a value at a key, named with the keys that lead to it.
-fn fault_at(key: &str, value: &Value) -> Option<String> {
+/// The mistake in the value of a key, named with the keys that lead to it.
+fn mistake_at(key: &str, value: &Value) -> Option<String> {
     let reads = |value: Value| ResearchConfig::deserialize(Value::Object(Map::from_iter([(key.to_owned(), value)])));
     let error = reads(value.clone()).err()?;
     let inner = value.as_object().and_then(|object| {
@@ -270,8 +271,8 @@ fn fault_at(key: &str, value: &Value) -> Option<String> {
     Some(format!("{place} can't be {}: {why}", shorten(&value.to_string(), 80)))
 }
 
-/// Without the place in a text that nobody sees.
+/// The error without its place in a text that nobody sees.
 fn plain(error: &serde_json::Error) -> String {
-    let told = error.to_string();
-    told.split(" at line ").next().unwrap_or_default().to_owned()
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
 }

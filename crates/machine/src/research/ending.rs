@@ -1,8 +1,8 @@
-//! How a research ends: by itself, by a limit, by somebody's wish or with an error; a report is made of what there is.
+//! The end of a research: by itself, by a limit, by an interrupt or with an error; a report is made of what there is.
 //!
-//! Children are told and awaited, so that what they used is counted; all other work is given up.
+//! Children are told and awaited, so that their usage is counted; all other work is given up.
 
-use super::{ResearchMachine, Researched, Stage, Unkept, markdown, report};
+use super::{ResearchMachine, ResearchResult, Stage, UnkeptChunk, markdown, report};
 use crate::{Command, Id, Interrupt, Stop};
 use loopwright_base::{error::Error, message::Message, request::Response};
 
@@ -29,11 +29,11 @@ impl ResearchMachine {
     pub(super) fn fail(&mut self, error: Error, out: &mut Vec<Command>) {
         self.outcome.error = Some(error);
         let why = if self.stage == Stage::Embedding || self.stage == Stage::Scouting { "failed" } else { "interrupt" };
-        self.wind_up(why, Stop::Error, None, out);
+        self.end_early(why, Stop::Error, None, out);
     }
 
     /// Ends early: children are told and awaited, all else is given up.
-    pub(super) fn wind_up(
+    pub(super) fn end_early(
         &mut self,
         why: &'static str,
         stop: Stop,
@@ -65,7 +65,7 @@ impl ResearchMachine {
             _ => {
                 let stop = if how == Interrupt::Cancel { Stop::Cancelled } else { Stop::UserInterrupt };
                 self.stopped(stop.name(), "somebody ended it");
-                self.wind_up("interrupt", stop, partial, out);
+                self.end_early("interrupt", stop, partial, out);
             }
         }
     }
@@ -81,7 +81,7 @@ impl ResearchMachine {
         let name = Stop::WallTime.name();
         self.stopped(name, "the time of the run was up");
         self.warn(name, "the time of the run was up".to_owned(), out);
-        self.wind_up("interrupt", Stop::WallTime, partial, out);
+        self.end_early("interrupt", Stop::WallTime, partial, out);
     }
 
     /// Ends before it has begun, with a sentence that says why.
@@ -100,7 +100,7 @@ impl ResearchMachine {
         }
         let report = match self.report.take() {
             Some(report) => *report,
-            None => self.assembled(),
+            None => self.assemble_report(),
         };
         let text = markdown(&report, self.config.style);
         let complete = stop == Stop::Verified || stop.is_limit() || stop == Stop::UserInterrupt;
@@ -111,7 +111,7 @@ impl ResearchMachine {
         self.end(output, out);
         let set_up = self.is_set_up();
         let fresh = std::mem::take(&mut self.fresh).into_iter();
-        self.state.unkept_chunks.extend(fresh.map(|one| Unkept { chunk: one.chunk, vector: one.vector }));
+        self.state.unkept_chunks.extend(fresh.map(|one| UnkeptChunk { chunk: one.chunk, vector: one.vector }));
         let outcome = &mut self.outcome;
         if said && complete {
             // Every statement in it has passed the check, however early it ended.
@@ -134,7 +134,7 @@ impl ResearchMachine {
             self.history.push(Message::assistant(text.clone()));
         }
         if set_up || said {
-            outcome.research = Some(Box::new(Researched { report, state: self.state.clone() }));
+            outcome.research = Some(Box::new(ResearchResult { report, state: self.state.clone() }));
         }
         self.stage = Stage::Done;
         out.push(Command::Finish { outcome: Box::new(outcome.clone()) });

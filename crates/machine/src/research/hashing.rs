@@ -1,18 +1,18 @@
-//! The embedder that needs no model: words and the pieces of three letters of each, hashed to places of a vector. It knows
-//! no meanings; it finds what is spelled alike, in any language, and is the same on every machine.
+//! The embedder that needs no model: words and the pieces of three letters of each, hashed to places of a vector. It
+//! knows no meanings; it finds what is spelled alike, in any language, and is the same on every machine.
 
 use loopwright_lexicon::words;
 
 /// The length of a vector.
 const LENGTH: usize = 512;
-/// What a whole word counts, and a piece of one.
+/// The weights of a whole word, and of a piece of one.
 const WORD: f32 = 1.5;
 const PIECE: f32 = 0.5;
 /// Letters of a piece, and one: the bounds that a window holds.
 const BOUNDS: usize = 4;
 
 /// The vector of a text; all zeros for one without words.
-pub(crate) fn hashed(text: &str) -> Vec<f32> {
+pub(crate) fn hash_vector(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; LENGTH];
     let mut add = |piece: &str, weight: f32| {
         let hash = xxhash_rust::xxh3::xxh3_64(piece.as_bytes());
@@ -47,12 +47,12 @@ pub(crate) fn hashed(text: &str) -> Vec<f32> {
     for value in &mut vector {
         *value = value.signum() * value.abs().sqrt();
     }
-    unit(&mut vector);
+    normalise(&mut vector);
     vector
 }
 
 /// Brings a vector to length one, if it has a direction.
-pub(crate) fn unit(vector: &mut [f32]) {
+pub(crate) fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     if length > 0.0 && length.is_finite() {
         for value in vector {
@@ -64,18 +64,18 @@ pub(crate) fn unit(vector: &mut [f32]) {
 /// The mean direction of two vectors; the first alone where the other does not fit it.
 pub(crate) fn mean(one: &[f32], other: &[f32]) -> Vec<f32> {
     let (mut one, mut other) = (one.to_vec(), other.to_vec());
-    unit(&mut one);
-    unit(&mut other);
+    normalise(&mut one);
+    normalise(&mut other);
     if one.len() != other.len() || other.iter().any(|value| !value.is_finite()) {
         return one;
     }
     let mut both: Vec<f32> = one.iter().zip(&other).map(|(x, y)| x + y).collect();
-    unit(&mut both);
+    normalise(&mut both);
     if both.iter().all(|value| *value == 0.0) { one } else { both }
 }
 
 /// The cosine of two vectors; 0 where one has no direction, or they do not fit.
-pub(crate) fn near(one: &[f32], other: &[f32]) -> f32 {
+pub(crate) fn cosine(one: &[f32], other: &[f32]) -> f32 {
     loopwright_retrieve::analysis::cosine(one, other).unwrap_or(0.0)
 }
 
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_is_spelled_alike_is_near() {
-        let of = |one: &str, other: &str| near(&hashed(one), &hashed(other));
+        let of = |one: &str, other: &str| cosine(&hash_vector(one), &hash_vector(other));
         assert!(of("configure retries", "retry configuration") > 0.6);
         assert!(of("How do I configure retries?", "configure retries") > 0.9);
         assert!(of("configure retries", "boil an egg") < 0.2);

@@ -34,24 +34,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use act::{Hit, PageText};
-pub use claims::{Contradiction, Said};
+pub use claims::{Contradiction, SourcedSentence};
 pub use config::{Explore, OwnParts, ResearchConfig, ResearchLimits, Style};
 pub use plan::{PlanOutcome, read_plan};
 pub use render::{html, markdown};
-pub use report::{Line, Paragraph, Reference, Report, Section, Stopped};
-use stage::{Ask, Gave, Open, Stage, Work};
+pub use report::{CitedStatement, Paragraph, Reference, Report, Section, StopReport};
+use stage::{ModelQuestion, OpenPhase, Stage, StageWork, WorkAnswer};
 pub use state::{
-    Action, AskedQuery, Chunk, CycleRecord, Found, Hypothesis, Plan, PlannedBy, Refusal, ResearchState, SourcePage,
-    Topic, Unkept, VERSION, Vector,
+    Action, AskedQuery, Chunk, CycleRecord, Hypothesis, PlannedBy, Refusal, ResearchPlan, ResearchState, SearchHit,
+    SourcePage, Topic, UnkeptChunk, VERSION, Vector,
 };
 pub use table::{TRANSITIONS, diagram, transitions};
 
-use super::{Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Spent, Stop, Time, command::shorten};
+use super::{
+    BudgetUsage, Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Stop, Time, command::shorten,
+};
 use loopwright_base::{error::Error, request::History};
 
-/// What a report and all that is known are, at the end of a run.
+/// The report and the state of a research that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Researched {
+pub struct ResearchResult {
     /// The report.
     pub report: Report,
     /// All that is known.
@@ -71,18 +73,18 @@ pub struct ResearchMachine {
     state: ResearchState,
     history: History,
     /// Commands without an answer.
-    pending: BTreeMap<Id, Work>,
+    pending: BTreeMap<Id, StageWork>,
     /// Models that are being asked, and those that will be.
-    asked: BTreeMap<Id, Ask>,
-    queue: VecDeque<Ask>,
+    asked: BTreeMap<Id, ModelQuestion>,
+    queue: VecDeque<ModelQuestion>,
     #[serde(skip)]
-    ready: VecDeque<(Work, Gave)>,
-    open: Option<Open>,
+    ready: VecDeque<(StageWork, WorkAnswer)>,
+    open: Option<OpenPhase>,
     /// Hits of each search that is under way, and the places of their queries.
     hits: Vec<Option<Vec<Hit>>>,
     searched: Vec<usize>,
-    slots: Vec<act::Slot>,
-    fresh: Vec<act::Fresh>,
+    slots: Vec<act::PendingPage>,
+    fresh: Vec<act::UnjudgedChunk>,
     /// Digests of texts that were cut up.
     texts: BTreeSet<u64>,
     pages_read: usize,
@@ -93,31 +95,31 @@ pub struct ResearchMachine {
     /// Cycles of the research that this one goes on with.
     #[serde(default)]
     begun: u32,
-    /// What an analyser of one's own says of the cycle; there while it is asked.
+    /// The answer of the user's own analyser about the cycle, while it is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     own_analysis: Option<analyse::OwnAnalysis>,
-    /// What was wrong with the last plan.
+    /// The problem of the last plan.
     plan_problem: Option<String>,
     query_vectors: BTreeMap<String, Vector>,
     sections: Vec<write::SectionWork>,
     report: Option<Box<Report>>,
     front_prompt: String,
     front_prompts: u32,
-    /// What tools gave in this cycle.
+    /// The results of tools in this cycle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    called: Vec<act::Slot>,
+    called: Vec<act::PendingPage>,
     failed_searches: usize,
     search_error: Option<Error>,
     answered: bool,
     without_temperature: bool,
     without_schema: bool,
-    stop_words: Option<Stopped>,
+    stop_words: Option<StopReport>,
     limit: Option<Limit>,
     ending: Option<Stop>,
     started: Time,
     now: Time,
     deadline: Id,
-    spent: Spent,
+    spent: BudgetUsage,
     outcome: Outcome,
     #[cfg(test)]
     #[serde(skip)]
@@ -169,7 +171,7 @@ impl ResearchMachine {
             started: Time::default(),
             now: Time::default(),
             deadline: 0,
-            spent: Spent::default(),
+            spent: BudgetUsage::default(),
             outcome: Outcome::new(Stop::Error),
             #[cfg(test)]
             trail: Vec::new(),
@@ -181,8 +183,8 @@ impl ResearchMachine {
         &self.state
     }
 
-    /// What it has used so far.
-    pub(crate) const fn spent(&self) -> &Spent {
+    /// The usage so far.
+    pub(crate) const fn spent(&self) -> &BudgetUsage {
         &self.spent
     }
 
@@ -191,12 +193,12 @@ impl ResearchMachine {
         &self.history
     }
 
-    /// Where it stands: a state of [`transitions`].
+    /// The name of the stage: a state of [`transitions`].
     pub const fn phase(&self) -> &'static str {
         self.stage.name()
     }
 
-    fn issue(&mut self, work: Work) -> Id {
+    fn issue(&mut self, work: StageWork) -> Id {
         let id = self.id();
         self.pending.insert(id, work);
         id
@@ -226,12 +228,12 @@ impl ResearchMachine {
     }
 
     fn begin(&mut self, phase: &str, attempt: u32, out: &mut Vec<Command>) {
-        self.open = Some(Open { phase: phase.to_owned(), attempt, since: self.now });
+        self.open = Some(OpenPhase { phase: phase.to_owned(), attempt, since: self.now });
         emit(out, Notice::PhaseStarted { phase: phase.to_owned(), attempt });
     }
 
     fn end(&mut self, output: Value, out: &mut Vec<Command>) {
-        if let Some(Open { phase, attempt, since }) = self.open.take() {
+        if let Some(OpenPhase { phase, attempt, since }) = self.open.take() {
             emit(out, Notice::PhaseFinished { phase, attempt, duration: self.now.since(since), output });
         }
     }
@@ -259,47 +261,51 @@ impl ResearchMachine {
 
     fn stopped(&mut self, rule: &str, words: &str) {
         if self.stop_words.is_none() {
-            self.stop_words = Some(Stopped { rule: rule.to_owned(), words: words.to_owned() });
+            self.stop_words = Some(StopReport { rule: rule.to_owned(), words: words.to_owned() });
         }
     }
 
-    fn handle(&mut self, work: Work, gave: Gave, out: &mut Vec<Command>) {
-        let words = |gave| if let Gave::Words(words) = gave { words } else { None };
+    fn handle(&mut self, work: StageWork, gave: WorkAnswer, out: &mut Vec<Command>) {
+        let words = |gave| if let WorkAnswer::Words(words) = gave { words } else { None };
         match (work, gave) {
-            (Work::EmbedQuery, Gave::Vectors(vectors)) => self.query_embedded(vectors, out),
-            (Work::EmbedTopics { topics }, Gave::Vectors(vectors)) => self.topics_embedded(&topics, vectors, out),
-            (Work::EmbedChunks { from }, Gave::Vectors(vectors)) => self.chunks_embedded(from, vectors, out),
-            (Work::EmbedPlan { texts }, Gave::Vectors(vectors)) => match vectors {
+            (StageWork::EmbedQuery, WorkAnswer::Vectors(vectors)) => self.query_embedded(vectors, out),
+            (StageWork::EmbedTopics { topics }, WorkAnswer::Vectors(vectors)) => {
+                self.topics_embedded(&topics, vectors, out)
+            }
+            (StageWork::EmbedChunks { from }, WorkAnswer::Vectors(vectors)) => self.chunks_embedded(from, vectors, out),
+            (StageWork::EmbedPlan { texts }, WorkAnswer::Vectors(vectors)) => match vectors {
                 Ok(vectors) => {
                     let good = texts.into_iter().zip(vectors).filter(|(_, vector)| !vector.is_empty());
                     self.query_vectors.extend(good.map(|(text, vector)| (text, Vector(vector))));
                 }
                 Err(error) => self.problem(format!("queries could not be embedded: {error}"), out),
             },
-            (Work::SectionEmbed { section }, Gave::Vectors(vectors)) => self.section_embedded(section, vectors, out),
-            (Work::Hits { at }, Gave::Hits(hits)) => self.hits(at, hits, out),
-            (Work::SectionHits { section }, Gave::Hits(hits)) => self.section_hits(section, hits, out),
-            (Work::Page { slot }, Gave::Page(page)) => {
+            (StageWork::SectionEmbed { section }, WorkAnswer::Vectors(vectors)) => {
+                self.section_embedded(section, vectors, out)
+            }
+            (StageWork::Hits { at }, WorkAnswer::Hits(hits)) => self.hits(at, hits, out),
+            (StageWork::SectionHits { section }, WorkAnswer::Hits(hits)) => self.section_hits(section, hits, out),
+            (StageWork::Page { slot }, WorkAnswer::Page(page)) => {
                 self.page(slot, page);
                 if let Some(section) = self.slots.get(slot).and_then(|slot| slot.section) {
                     self.section_pages(section, out);
                 }
             }
-            (Work::Scout, gave) => {
+            (StageWork::Scout, gave) => {
                 let said = words(gave).and_then(|said| write::object_of(&said));
                 let mut queries = plan::texts(said.as_ref().and_then(|object| object.get("queries")));
                 queries.truncate(3);
                 self.scouted = queries;
             }
-            (Work::Hypothesis { topic }, gave) => self.imagined(&topic, words(gave)),
-            (Work::Outline, gave) => self.outlined = words(gave).and_then(|said| self.read_outline(&said)),
-            (Work::OwnAnalysis, gave) => self.own_analysed(words(gave), out),
-            (Work::Plan | Work::OwnPlan, gave) => self.planned = words(gave).map(|said| read_plan(&said)),
-            (Work::Write { section }, gave) => self.written(section, words(gave), out),
-            (Work::Review { section }, gave) => self.reviewed(section, words(gave).as_deref(), out),
-            (Work::Front, gave) => self.fronted(words(gave).as_deref(), out),
+            (StageWork::Hypothesis { topic }, gave) => self.set_document(&topic, words(gave)),
+            (StageWork::Outline, gave) => self.outlined = words(gave).and_then(|said| self.read_outline(&said)),
+            (StageWork::OwnAnalysis, gave) => self.take_own_analysis(words(gave), out),
+            (StageWork::Plan | StageWork::OwnPlan, gave) => self.planned = words(gave).map(|said| read_plan(&said)),
+            (StageWork::Write { section }, gave) => self.written(section, words(gave), out),
+            (StageWork::Review { section }, gave) => self.reviewed(section, words(gave).as_deref(), out),
+            (StageWork::Front, gave) => self.take_front(words(gave).as_deref(), out),
             // What its tools gave has been taken.
-            (Work::Tools, _) => {}
+            (StageWork::Tools, _) => {}
             // An answer of another kind than was asked for.
             _ => self.drop_answer(),
         }
@@ -312,7 +318,7 @@ impl ResearchMachine {
             Stage::Embedding => self.fail(Error::internal("no_vectors", "the question has no vector"), out),
             Stage::Scouting => {
                 let mut queries = std::mem::take(&mut self.scouted);
-                for query in rules::broad(&self.state.query) {
+                for query in rules::broad_queries(&self.state.query) {
                     if queries.len() < 3 && !queries.iter().any(|known| known.eq_ignore_ascii_case(&query)) {
                         queries.push(query);
                     }
@@ -333,27 +339,27 @@ impl ResearchMachine {
                 self.end(output, out);
                 self.begin("analyse", self.state.cycles + 1, out);
                 self.go("pages", Stage::Imagining, out);
-                self.imagine(out);
+                self.ask_documents(out);
             }
             Stage::Imagining => {
                 self.go("topics", Stage::Measuring, out);
                 self.measure(out);
             }
-            Stage::Measuring => self.analysed(out),
+            Stage::Measuring => self.finish_analysis(out),
             Stage::Outlining => {
                 let by_rules = self.config.without_model && !self.state.all_chunks.is_empty();
                 // Where a model gave no outline there is one topic: the question.
                 let topics = self.outlined.take().unwrap_or_else(|| {
-                    if by_rules { rules::outline(&self.state) } else { rules::fallback(&self.state) }
+                    if by_rules { rules::outline(&self.state) } else { rules::question_topic(&self.state) }
                 });
                 self.state.outline = topics;
                 let shown: Vec<&str> = self.state.outline.iter().map(|topic| topic.topic.as_str()).collect();
                 self.status(format!("The report will cover: {}.", shown.join("; ")), out);
                 self.go("outline", Stage::Imagining, out);
-                self.imagine(out);
+                self.ask_documents(out);
             }
             Stage::Planning => self.planned(out),
-            Stage::Vetting => self.vetted(out),
+            Stage::Vetting => self.keep_new_actions(out),
             Stage::Writing => {
                 self.go("sections", Stage::Fronting, out);
                 self.front(out);
@@ -373,21 +379,21 @@ impl ResearchMachine {
         self.outcome.dropped += 1;
     }
 
-    fn answer(&mut self, id: Id, gave: Gave) {
+    fn answer(&mut self, id: Id, gave: WorkAnswer) {
         let fits = matches!(
             (self.pending.get(&id), &gave),
             (
                 Some(
-                    Work::EmbedQuery
-                        | Work::EmbedTopics { .. }
-                        | Work::EmbedChunks { .. }
-                        | Work::EmbedPlan { .. }
-                        | Work::SectionEmbed { .. }
+                    StageWork::EmbedQuery
+                        | StageWork::EmbedTopics { .. }
+                        | StageWork::EmbedChunks { .. }
+                        | StageWork::EmbedPlan { .. }
+                        | StageWork::SectionEmbed { .. }
                 ),
-                Gave::Vectors(_)
-            ) | (Some(Work::Hits { .. } | Work::SectionHits { .. }), Gave::Hits(_))
-                | (Some(Work::Page { .. }), Gave::Page(_))
-                | (Some(Work::OwnPlan | Work::OwnAnalysis), Gave::Words(_))
+                WorkAnswer::Vectors(_)
+            ) | (Some(StageWork::Hits { .. } | StageWork::SectionHits { .. }), WorkAnswer::Hits(_))
+                | (Some(StageWork::Page { .. }), WorkAnswer::Page(_))
+                | (Some(StageWork::OwnPlan | StageWork::OwnAnalysis), WorkAnswer::Words(_))
         );
         match self.pending.remove_entry(&id) {
             Some((_, work)) if fits => self.ready.push_back((work, gave)),
@@ -415,20 +421,20 @@ impl Machine for ResearchMachine {
                 // One that holds what is no number is none.
                 let one = |vector: Vector| Some(vector.0).filter(|all| all.iter().all(|value| value.is_finite()));
                 let all = |all: Vec<Vector>| all.into_iter().map(|vector| one(vector).unwrap_or_default()).collect();
-                self.answer(id, Gave::Vectors(vectors.map(all)));
+                self.answer(id, WorkAnswer::Vectors(vectors.map(all)));
             }
             (EventKind::Hits { id, hits, problems }, _) => {
                 for problem in problems.into_iter().filter(|_| self.pending.contains_key(&id)).collect::<Vec<_>>() {
-                    self.problem(plan::clean(&problem, 400), &mut out);
+                    self.problem(plan::one_line(&problem, 400), &mut out);
                 }
-                self.answer(id, Gave::Hits(hits));
+                self.answer(id, WorkAnswer::Hits(hits));
             }
-            (EventKind::Fetched { id, page }, _) => self.answer(id, Gave::Page(page)),
+            (EventKind::Fetched { id, page }, _) => self.answer(id, WorkAnswer::Page(page)),
             (EventKind::Consulted { id, answer }, _) => {
                 if let Some(error) = answer.as_ref().err().filter(|_| self.pending.contains_key(&id)) {
-                    self.problem(plan::clean(&format!("a part of one's own failed: {error}"), 400), &mut out);
+                    self.problem(plan::one_line(&format!("a part of one's own failed: {error}"), 400), &mut out);
                 }
-                self.answer(id, Gave::Words(answer.ok()));
+                self.answer(id, WorkAnswer::Words(answer.ok()));
             }
             (EventKind::Child { id, outcome, messages }, _) => self.child(id, *outcome, &messages, &mut out),
             (EventKind::Fired { id, partial }, _) => self.fired(id, partial, &mut out),
@@ -450,22 +456,22 @@ impl Machine for ResearchMachine {
         self.pending
             .values()
             .map(|work| match work {
-                Work::EmbedQuery
-                | Work::EmbedTopics { .. }
-                | Work::EmbedChunks { .. }
-                | Work::EmbedPlan { .. }
-                | Work::SectionEmbed { .. } => "vectors".to_owned(),
-                Work::Hits { .. } | Work::SectionHits { .. } => "a search".to_owned(),
-                Work::Page { .. } => "a page".to_owned(),
-                Work::Scout => "the first queries".to_owned(),
-                Work::Hypothesis { topic } => format!("a document imagined for {:?}", shorten(topic, 80)),
-                Work::Outline => "the outline".to_owned(),
-                Work::OwnAnalysis => "the analyser".to_owned(),
-                Work::Plan | Work::OwnPlan => format!("the plan of cycle {}", self.state.cycles + 1),
-                Work::Write { section } => format!("section {}", section + 1),
-                Work::Review { section } => format!("the review of section {}", section + 1),
-                Work::Front => "title and abstract".to_owned(),
-                Work::Tools => "tools".to_owned(),
+                StageWork::EmbedQuery
+                | StageWork::EmbedTopics { .. }
+                | StageWork::EmbedChunks { .. }
+                | StageWork::EmbedPlan { .. }
+                | StageWork::SectionEmbed { .. } => "vectors".to_owned(),
+                StageWork::Hits { .. } | StageWork::SectionHits { .. } => "a search".to_owned(),
+                StageWork::Page { .. } => "a page".to_owned(),
+                StageWork::Scout => "the first queries".to_owned(),
+                StageWork::Hypothesis { topic } => format!("a document imagined for {:?}", shorten(topic, 80)),
+                StageWork::Outline => "the outline".to_owned(),
+                StageWork::OwnAnalysis => "the analyser".to_owned(),
+                StageWork::Plan | StageWork::OwnPlan => format!("the plan of cycle {}", self.state.cycles + 1),
+                StageWork::Write { section } => format!("section {}", section + 1),
+                StageWork::Review { section } => format!("the review of section {}", section + 1),
+                StageWork::Front => "title and abstract".to_owned(),
+                StageWork::Tools => "tools".to_owned(),
             })
             .collect()
     }
@@ -476,7 +482,7 @@ impl Machine for ResearchMachine {
 }
 
 impl ResearchMachine {
-    /// Whether it is under way.
+    /// Returns whether the work is in flight.
     fn works(&self) -> bool {
         !matches!(self.stage, Stage::Idle | Stage::Done)
     }

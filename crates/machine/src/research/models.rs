@@ -1,19 +1,19 @@
-//! Asking models: each question is a child turn that shares the budget of the run, as many at once as it allows.
+//! Requests to models: each is a child turn that shares the budget of the run, as many at once as it allows.
 //!
 //! A model that fails leaves the matter to the rules; one that was never reached ends the run.
 
-use super::{Ask, Gave, ResearchMachine, Stage, Work, tools};
+use super::{ModelQuestion, ResearchMachine, Stage, StageWork, WorkAnswer, tools};
 use crate::{Command, Id, MachineConfig, Outcome, command::shorten, turn::TurnConfig};
-use loopwright_base::{error::Guilt, message::Message, request::History};
+use loopwright_base::{error::Fault, message::Message, request::History};
 
 impl ResearchMachine {
-    /// Puts a question to a model, as soon as there is room.
-    pub(super) fn ask(&mut self, ask: Ask, out: &mut Vec<Command>) {
+    /// Asks a model, as soon as there is room.
+    pub(super) fn ask(&mut self, ask: ModelQuestion, out: &mut Vec<Command>) {
         self.queue.push_back(ask);
         self.send(out);
     }
 
-    /// Sends what the budget and the number of calls at once allow.
+    /// Sends the requests that the budget and the number of calls at once allow.
     pub(super) fn send(&mut self, out: &mut Vec<Command>) {
         let budget = self.config.turn.budget.clone();
         // Where tokens or money are counted, one call at a time: none can use what another counts on.
@@ -29,11 +29,11 @@ impl ResearchMachine {
                     self.stopped(name, &format!("the budget of the run is used up ({})", name.replace('_', " ")));
                     self.warn(name, "the budget of the run is used up; the rest is done by rules".to_owned(), out);
                 }
-                self.ready.push_back((ask.work, Gave::Words(None)));
+                self.ready.push_back((ask.work, WorkAnswer::Words(None)));
                 continue;
             }
             let mut left = budget.remaining(&self.spent, self.elapsed());
-            let calls = ask.work == Work::Tools;
+            let calls = ask.work == StageWork::Tools;
             if calls {
                 // The rest of the run is to have some, too.
                 left.iterations = (left.iterations / 2).clamp(1, tools::ROUNDS + 1);
@@ -42,14 +42,14 @@ impl ResearchMachine {
                 (left.iterations, left.tool_rounds) = (1, 0);
             }
             // That pages are data is said whoever wrote the instructions.
-            let told = match self.config.own.prompts.get(ask.work.prompt()) {
+            let instructions = match self.config.own.prompts.get(ask.work.prompt()) {
                 Some(own) => format!("{own}\n\n{}", super::prompts::DATA),
                 None => ask.system.clone(),
             };
             let turn = TurnConfig {
                 system: Some(match &self.config.turn.system {
-                    Some(system) if !system.trim().is_empty() => format!("{system}\n\n{told}"),
-                    _ => told,
+                    Some(system) if !system.trim().is_empty() => format!("{system}\n\n{instructions}"),
+                    _ => instructions,
                 }),
                 tools: if calls { self.config.turn.tools.clone() } else { Vec::new() },
                 provider_tools: Vec::new(),
@@ -77,7 +77,7 @@ impl ResearchMachine {
         let Some(work) = self.pending.remove(&id) else { return self.drop_answer() };
         let ask = self.asked.remove(&id);
         let round = self.spent.iterations;
-        if work == Work::Tools {
+        if work == StageWork::Tools {
             self.tools_called(&child, messages, out);
             let offset = (self.elapsed() - child.duration).max(0.0);
             self.outcome.tool_calls.extend(child.tool_calls.drain(..).map(|mut call| {
@@ -105,20 +105,20 @@ impl ResearchMachine {
             let temperature = told.contains("temperature") && !self.without_temperature;
             let schema =
                 ["response_format", "json_schema", "output_format", "text.format"].iter().any(|w| told.contains(w));
-            let called = work == Work::Tools && child.spent.tool_rounds > 0;
+            let called = work == StageWork::Tools && child.spent.tool_rounds > 0;
             if let Some(ask) = ask.filter(|_| !called).filter(|_| temperature || (schema && !self.without_schema)) {
                 self.without_temperature |= temperature;
                 self.without_schema |= schema;
                 self.queue.push_front(ask);
                 return self.send(out);
             }
-            if !self.answered && error.guilt != Guilt::Model {
+            if !self.answered && error.guilt != Fault::Model {
                 // The model has never been reached: that is no accident on the way.
                 return self.fail(error, out);
             }
             self.problem(format!("the model failed: {}", shorten(&error.to_string(), 200)), out);
         }
-        self.ready.push_back((work, Gave::Words(said)));
+        self.ready.push_back((work, WorkAnswer::Words(said)));
         self.send(out);
     }
 }

@@ -1,39 +1,39 @@
-//! Plan and critique: what a planner is told, and what its answer comes to.
+//! Plan and critique: the summary for a planner, and the outcome of its answer.
 //!
-//! An answer gives actions, or says that the research is finished, or can't be read; these are three different things. An
-//! empty plan ends the research only where it stands in a whole answer of the right form.
+//! An answer gives actions, or says that the research is finished, or can't be read; these are three different things.
+//! An empty plan ends the research only where it stands in a whole answer of the right form.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::state::{Action, Plan, PlannedBy, ResearchState};
+use super::state::{Action, PlannedBy, ResearchPlan, ResearchState};
 use crate::command::shorten;
 use loopwright_base::{json::Raw, request::OutputSchema};
 use loopwright_extract::extract_json;
 use loopwright_retrieve::analysis::Trend;
 
-/// Characters of a query, a topic, a critique, a thought: what is longer is cut.
+/// Characters of a query, a topic, a critique, a thought; longer ones are cut.
 const QUERY: usize = 300;
 const TOPIC: usize = 120;
 const WORDS: usize = 2_000;
-/// Actions beyond these are left out.
+/// Actions at most, and subtopics; more are left out.
 const ACTIONS: usize = 12;
 const SUBTOPICS: usize = 6;
-/// What the summary shows of a history.
+/// Queries and critiques of the history that the summary shows.
 const SHOWN_QUERIES: usize = 60;
 const SHOWN_CRITIQUES: usize = 3;
 
-/// What the answer of a planner comes to.
+/// The outcome of a planner's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanOutcome {
-    /// There is something to do.
-    Actions(Plan),
+    /// The planner wants these actions.
+    Actions(ResearchPlan),
     /// The planner says that nothing is left to do.
-    Finished(Plan),
-    /// It can't be read; why, in words for whoever wrote it.
+    Finished(ResearchPlan),
+    /// The answer can't be read; the reason, in words for its author.
     Invalid(String),
 }
 
@@ -65,7 +65,7 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// A schema as a request carries it. Providers need not hold the model to it: what comes is checked here.
+/// A schema as a request carries it. Providers need not hold the model to it: the answer is checked here.
 pub(super) fn output(name: &str, schema: &Value) -> OutputSchema {
     OutputSchema { name: name.to_owned(), schema: Raw::of(schema), strict: None, description: None }
 }
@@ -85,7 +85,7 @@ pub fn read_plan(answer: &str) -> PlanOutcome {
     let Ok(Value::Object(object)) = serde_json::from_str::<Value>(&found.json) else {
         return PlanOutcome::Invalid("the answer is JSON, but no object".to_owned());
     };
-    let words = |key: &str| object.get(key).and_then(Value::as_str).map(|text| clean(text, WORDS));
+    let words = |key: &str| object.get(key).and_then(Value::as_str).map(|text| one_line(text, WORDS));
     let (Some(critique), Some(thought)) = (words("critique"), words("thought")) else {
         return PlanOutcome::Invalid("`critique` and `thought` must be there, as text".to_owned());
     };
@@ -99,7 +99,7 @@ pub fn read_plan(answer: &str) -> PlanOutcome {
             Err(problem) => return PlanOutcome::Invalid(format!("action {}: {problem}", at + 1)),
         }
     }
-    let plan = Plan { critique, thought, plan, refused: Vec::new(), by: PlannedBy::Model };
+    let plan = ResearchPlan { critique, thought, plan, refused: Vec::new(), by: PlannedBy::Model };
     if plan.plan.is_empty() { PlanOutcome::Finished(plan) } else { PlanOutcome::Actions(plan) }
 }
 
@@ -108,7 +108,7 @@ fn read_action(action: &Value) -> Result<Action, String> {
     // Parameters may stand in an object of their own.
     let field = |key: &str| action.get(key).or_else(|| action.get("parameters").and_then(|inner| inner.get(key)));
     let text = |key: &str, most: usize| {
-        let text = field(key).and_then(Value::as_str).map(|text| clean(text, most));
+        let text = field(key).and_then(Value::as_str).map(|text| one_line(text, most));
         text.filter(|text| text.chars().any(char::is_alphanumeric))
     };
     match name.trim().to_ascii_uppercase().as_str() {
@@ -127,21 +127,21 @@ fn read_action(action: &Value) -> Result<Action, String> {
 /// The texts of a list, each on one line.
 pub(super) fn texts(list: Option<&Value>) -> Vec<String> {
     let list = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let texts = list.iter().filter_map(Value::as_str).map(|text| clean(text, TOPIC));
+    let texts = list.iter().filter_map(Value::as_str).map(|text| one_line(text, TOPIC));
     texts.filter(|text| text.chars().any(char::is_alphanumeric)).take(SUBTOPICS).collect()
 }
 
 /// Text on one line, cut; marks that could pass for something else in a prompt are gone with the lines.
-pub(super) fn clean(text: &str, most: usize) -> String {
+pub(super) fn one_line(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
-/// What the summary needs beside the state.
-pub(super) struct Summary<'a> {
+/// The input of the summary beside the state.
+pub(super) struct PlannerSummary<'a> {
     pub(super) state: &'a ResearchState,
     pub(super) trend: Trend,
-    /// Whether the last cycle brought next to nothing.
+    /// The last cycle brought next to nothing.
     pub(super) is_dry: bool,
     /// Labels of topics that nobody named.
     pub(super) latent: &'a [String],
@@ -149,9 +149,9 @@ pub(super) struct Summary<'a> {
 }
 
 /// The seven parts that a planner is told: query, outline, coverage, trend, latent topics, queries, critiques.
-pub(super) fn summary(given: &Summary<'_>) -> String {
-    let Summary { state, trend, is_dry, latent, cycles_left } = given;
-    let mut text = format!("Original Query: {}\n\nReport Outline:\n", clean(&state.query, WORDS));
+pub(super) fn summary(given: &PlannerSummary<'_>) -> String {
+    let PlannerSummary { state, trend, is_dry, latent, cycles_left } = given;
+    let mut text = format!("Original Query: {}\n\nReport Outline:\n", one_line(&state.query, WORDS));
     for topic in &state.outline {
         let _ = writeln!(text, "- {}", topic.line());
     }

@@ -1,12 +1,13 @@
-//! Planning a cycle: a model is asked, an answer that can't be read is asked for once more, then rules plan.
+//! Planning of a cycle: a model is asked, an answer that can't be read is asked for once more, then rules plan.
 //!
-//! What a plan wants is held against what was asked before: repetitions are refused with reasons that the next plan sees.
+//! What a plan wants is held against what was asked before: repetitions are refused with reasons that the next plan
+//! sees.
 
 use std::fmt::Write as _;
 
 use super::{
-    Action, Ask, Plan, PlanOutcome, PlannedBy, Refusal, ResearchMachine, Stage, Topic, Work, act, hashing, plan,
-    prompts, rules,
+    Action, ModelQuestion, PlanOutcome, PlannedBy, Refusal, ResearchMachine, ResearchPlan, Stage, StageWork, Topic,
+    act, hashing, plan, prompts, rules,
 };
 use crate::{Command, command::shorten};
 
@@ -14,22 +15,22 @@ use crate::{Command, command::shorten};
 const PLANS: u32 = 2;
 
 impl ResearchMachine {
-    /// Whether two queries or topics are the same but for details.
-    pub(super) fn alike(&self, one: &str, other: &str) -> bool {
+    /// Returns whether two queries or topics are the same but for details.
+    pub(super) fn is_repetition(&self, one: &str, other: &str) -> bool {
         let least = self.config.limits.repeated;
         let vector = |text: &str| self.query_vectors.get(text).map(|vector| &vector.0);
         let embedded = || {
             let both = vector(one).zip(vector(other));
             let least = self.config.near.at(self.state.background.as_ref()).unwrap_or(least);
-            both.is_some_and(|(one, other)| hashing::near(one, other) >= least)
+            both.is_some_and(|(one, other)| hashing::cosine(one, other) >= least)
         };
-        hashing::near(&hashing::hashed(one), &hashing::hashed(other)) >= least || embedded()
+        hashing::cosine(&hashing::hash_vector(one), &hashing::hash_vector(other)) >= least || embedded()
     }
 
     /// The earlier query that this one repeats, among those that were sent and `others`.
     pub(super) fn repeated(&self, query: &str, others: &[String]) -> Option<String> {
         let sent = self.state.queries.iter().map(|one| one.query.as_str());
-        sent.chain(others.iter().map(String::as_str)).find(|other| self.alike(query, other)).map(str::to_owned)
+        sent.chain(others.iter().map(String::as_str)).find(|other| self.is_repetition(query, other)).map(str::to_owned)
     }
 
     pub(super) fn plan(&mut self, out: &mut Vec<Command>) {
@@ -41,7 +42,7 @@ impl ResearchMachine {
         self.plan_attempts += 1;
         self.planned = None;
         if self.config.own.planner && self.plan_attempts <= PLANS {
-            return self.consult("planner", Work::OwnPlan, out);
+            return self.consult("planner", StageWork::OwnPlan, out);
         }
         if self.config.without_model || self.plan_attempts > PLANS {
             self.planned = Some(self.rule_plan());
@@ -49,7 +50,7 @@ impl ResearchMachine {
         }
         let latent: Vec<String> = self.latent().into_iter().map(|(label, _)| label).collect();
         let left = self.cycles_left();
-        let given = plan::Summary {
+        let given = plan::PlannerSummary {
             state: &self.state,
             trend: self.trend(),
             is_dry: self.is_dry(),
@@ -60,8 +61,8 @@ impl ResearchMachine {
         if let Some(problem) = &self.plan_problem {
             let _ = write!(prompt, "\n\nYour last answer was of no use: {problem}. Answer again.");
         }
-        let ask = Ask {
-            work: Work::Plan,
+        let ask = ModelQuestion {
+            work: StageWork::Plan,
             system: prompts::PLANNER.to_owned(),
             prompt,
             temperature: 0.2,
@@ -73,7 +74,7 @@ impl ResearchMachine {
 
     pub(super) fn rule_plan(&self) -> PlanOutcome {
         let latent = self.latent();
-        let planning = rules::Planning {
+        let planning = rules::RulePlanInput {
             state: &self.state,
             trend: self.trend(),
             is_dry: self.is_dry(),
@@ -84,7 +85,7 @@ impl ResearchMachine {
         if plan.plan.is_empty() { PlanOutcome::Finished(plan) } else { PlanOutcome::Actions(plan) }
     }
 
-    /// What a plan came to.
+    /// Takes the outcome of a plan.
     pub(super) fn planned(&mut self, out: &mut Vec<Command>) {
         match self.planned.take() {
             None => {
@@ -129,22 +130,22 @@ impl ResearchMachine {
                 self.go("plan", Stage::Vetting, out);
                 // Hashed words are compared anyhow.
                 if self.config.embedder.is_some() && !texts.is_empty() {
-                    self.embed(texts.clone(), Work::EmbedPlan { texts }, out);
+                    self.embed(texts.clone(), StageWork::EmbedPlan { texts }, out);
                 }
             }
         }
     }
 
-    pub(super) fn remember(&mut self, plan: Plan) {
+    pub(super) fn remember(&mut self, plan: ResearchPlan) {
         if !plan.critique.is_empty() {
             self.state.critique_history.push(plan.critique.clone());
         }
         let refused = std::mem::take(&mut self.state.plan.refused);
-        self.state.plan = Plan { refused, ..plan };
+        self.state.plan = ResearchPlan { refused, ..plan };
     }
 
-    /// Takes of a plan what is new; refuses the rest, with reasons that the next plan sees.
-    pub(super) fn vetted(&mut self, out: &mut Vec<Command>) {
+    /// Keeps the new actions of a plan; refuses the rest, with reasons that the next plan sees.
+    pub(super) fn keep_new_actions(&mut self, out: &mut Vec<Command>) {
         let Some(PlanOutcome::Actions(plan)) = self.planned.take() else {
             self.planned = None;
             return;
@@ -157,7 +158,8 @@ impl ResearchMachine {
         for action in &plan.plan {
             match action {
                 Action::AddToOutline { topic, subtopics } => {
-                    if let Some(known) = self.state.outline.iter().find(|known| self.alike(&known.topic, topic)) {
+                    if let Some(known) = self.state.outline.iter().find(|known| self.is_repetition(&known.topic, topic))
+                    {
                         refuse(topic, format!("the outline holds {:?} already", known.topic));
                     } else if self.state.outline.len() >= self.config.limits.topics {
                         refuse(topic, format!("the outline is full: {} topics", self.state.outline.len()));
@@ -172,7 +174,7 @@ impl ResearchMachine {
                     } else if queries.len() >= self.config.limits.searches {
                         refuse(query, format!("a plan has at most {} searches", self.config.limits.searches));
                     } else {
-                        let topic = act::target(&self.state.outline, target_outline_topic);
+                        let topic = act::topic_of(&self.state.outline, target_outline_topic);
                         let target_outline_topic = topic.map(|topic| topic.topic.clone()).unwrap_or_default();
                         queries.push(query.clone());
                         accepted.push(Action::Search { query: query.clone(), target_outline_topic });
@@ -210,7 +212,7 @@ impl ResearchMachine {
             self.go("all refused", Stage::Planning, out);
             return self.plan(out);
         }
-        self.remember(Plan { plan: accepted.clone(), ..plan });
+        self.remember(ResearchPlan { plan: accepted.clone(), ..plan });
         let output = serde_json::json!({
             "outcome": "actions", "by": self.state.plan.by, "critique": self.state.plan.critique,
             "actions": accepted, "refused": self.state.plan.refused,

@@ -1,11 +1,11 @@
-//! A report written out: Markdown, and HTML that needs nothing beside itself. Everything that comes from pages or models
-//! is escaped.
+//! Rendering of a report: Markdown, and HTML that needs nothing beside itself. Everything that comes from pages or
+//! models is escaped.
 
 use std::fmt::Write as _;
 
 use super::{
     config::Style,
-    report::{Line, Report, Section},
+    report::{CitedStatement, Report, Section},
 };
 
 const RULES: &str =
@@ -60,7 +60,7 @@ fn first(section: &Section) -> Option<String> {
     Some(format!("- **{}**: {}", plain(&section.topic), escaped(&line.text)))
 }
 
-fn joined(lines: &[Line]) -> String {
+fn joined(lines: &[CitedStatement]) -> String {
     lines.iter().map(|line| escaped(&line.text)).collect::<Vec<_>>().join(" ")
 }
 
@@ -124,7 +124,7 @@ fn progress(report: &Report, out: &mut String) {
     closing(report, out);
 }
 
-/// Text of others in Markdown: nothing in it is markup.
+/// Text of others in Markdown, escaped: nothing in it is markup.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let straight: String;
@@ -158,7 +158,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Characters that turn the direction of what follows, beyond the text that they stand in.
+/// Returns whether a character turns the direction of what follows, beyond the text that it stands in.
 const fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -246,12 +246,12 @@ pub fn html(report: &Report, style: Style) -> String {
     out
 }
 
-fn html_lines(lines: &[Line]) -> String {
+fn html_lines(lines: &[CitedStatement]) -> String {
     lines.iter().map(html_line).collect::<Vec<_>>().join(" ")
 }
 
 /// A statement; its citations lead to the sources.
-fn html_line(line: &Line) -> String {
+fn html_line(line: &CitedStatement) -> String {
     let mut out = String::new();
     let mut rest = line.text.as_str();
     while let Some(open) = rest.find('[') {
@@ -339,12 +339,12 @@ fn text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::research::report::{Reference, Stopped};
+    use crate::research::report::{Reference, StopReport};
 
     #[test]
     fn b30_hostile_text_is_text_in_the_page_and_links_lead_to_the_web_alone() {
         let hostile = "</style><script>x()</script><img src=x onerror=x()> \"'& \u{202e}drow";
-        let line = |text: &str| Line { text: text.to_owned(), cites: vec![1] };
+        let line = |text: &str| CitedStatement { text: text.to_owned(), cites: vec![1] };
         let source = |number: usize, url: &str| Reference {
             number,
             source: number,
@@ -366,7 +366,7 @@ mod tests {
                 source(2, "javascript:x()"),
                 source(3, "https://b.example/x?a=1&b=2"),
             ],
-            stopped: Stopped { rule: "x".to_owned(), words: hostile.to_owned() },
+            stopped: StopReport { rule: "x".to_owned(), words: hostile.to_owned() },
             not_found: vec![hostile.to_owned()],
             problems: vec![hostile.to_owned()],
             model: hostile.to_owned(),

@@ -15,35 +15,35 @@ use loopwright_base::sources::Source;
 use loopwright_lexicon::words;
 
 /// Standard deviations above strangers below which a topic counts as not covered.
-const THIN: f32 = 2.0;
+const MIN_COVERAGE: f32 = 2.0;
 
 /// A statement with its citations: numbers of the bibliography.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct CitedStatement {
     /// The statement as it is printed, `[n]` before the full stop.
     pub text: String,
-    /// What it cites.
+    /// The citations.
     pub cites: Vec<usize>,
 }
 
 /// Statements that belong together.
-pub type Paragraph = Vec<Line>;
+pub type Paragraph = Vec<CitedStatement>;
 
 /// A section: a topic of the outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
-    /// What it is about.
+    /// The topic.
     pub topic: String,
-    /// What belongs to it.
+    /// The subtopics.
     pub subtopics: Vec<String>,
-    /// What is said.
+    /// The text.
     pub paragraphs: Vec<Paragraph>,
-    /// How often it was written anew.
+    /// The number of rewrites.
     pub rewrites: u32,
-    /// What the reviewer said last.
+    /// The last review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
-    /// Statements that were left out because nothing supports them, and why.
+    /// Statements that were left out because nothing supports them, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<String>,
 }
@@ -51,22 +51,22 @@ pub struct Section {
 /// A source that is cited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// Its number in the report, from 1.
+    /// The number in the report, from 1.
     pub number: usize,
-    /// Its number in the state, from 0.
+    /// The number in the state, from 0.
     pub source: usize,
-    /// Its address or path.
+    /// The address or path.
     pub url: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// When it was published, where that is known.
+    /// The date of publication, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
 }
 
-/// Why the research stopped.
+/// The reason for the end of a research.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stopped {
+pub struct StopReport {
     /// A stable name.
     pub rule: String,
     /// In words.
@@ -80,49 +80,49 @@ pub struct Report {
     pub query: String,
     /// The title.
     pub title: String,
-    /// What was found, in short.
-    pub r#abstract: Vec<Line>,
+    /// The abstract.
+    pub r#abstract: Vec<CitedStatement>,
     /// The sections.
     pub sections: Vec<Section>,
-    /// What is cited.
+    /// The sources that are cited.
     pub bibliography: Vec<Reference>,
-    /// Why it stopped.
-    pub stopped: Stopped,
-    /// What was not found: topics, and words of the question.
+    /// The reason for the end.
+    pub stopped: StopReport,
+    /// Topics, and words of the question, that were not found.
     pub not_found: Vec<String>,
-    /// Which sources contradict each other.
+    /// The contradictions of sources.
     pub contradictions: Vec<Contradiction>,
-    /// Who wrote it, as it is shown.
+    /// The model that wrote it, as it is shown.
     pub model: String,
-    /// Whether rules wrote it: nothing but quotes.
+    /// Rules wrote it: nothing but quotes.
     pub without_model: bool,
-    /// How it is written out.
+    /// The level of detail.
     pub style: Style,
-    /// What each cycle came to.
+    /// The record of each cycle.
     pub cycles: Vec<CycleRecord>,
     /// The queries.
     pub queries: Vec<AskedQuery>,
-    /// How many sources were read.
+    /// The number of sources that were read.
     pub sources_read: usize,
-    /// What went wrong on the way.
+    /// Problems on the way, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 
 impl Report {
-    /// Whether anything is said.
+    /// Returns whether the report says nothing.
     pub fn is_empty(&self) -> bool {
         self.sections.iter().all(|section| section.paragraphs.is_empty())
     }
 
     /// All statements, abstract first.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub fn lines(&self) -> impl Iterator<Item = &CitedStatement> {
         self.r#abstract.iter().chain(self.sections.iter().flat_map(|section| section.paragraphs.iter().flatten()))
     }
 }
 
 /// A section as it was written: statements that cite its own passages by number.
-pub(super) struct Draft<'a> {
+pub(super) struct SectionDraft<'a> {
     pub(super) topic: &'a Topic,
     /// The chunks behind the numbers, by their places in the state.
     pub(super) passages: Vec<super::state::Chunk>,
@@ -133,7 +133,7 @@ pub(super) struct Draft<'a> {
 }
 
 /// Puts sections together: numbers of passages become numbers of sources, in the order in which they are cited first.
-pub(super) fn assemble(drafts: Vec<Draft<'_>>, state: &ResearchState) -> (Vec<Section>, Vec<Reference>) {
+pub(super) fn assemble(drafts: Vec<SectionDraft<'_>>, state: &ResearchState) -> (Vec<Section>, Vec<Reference>) {
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut sections = Vec::new();
     for draft in drafts {
@@ -178,14 +178,14 @@ pub(super) fn assemble(drafts: Vec<Draft<'_>>, state: &ResearchState) -> (Vec<Se
     (sections, references)
 }
 
-fn line_of(statement: &Statement, number: impl Fn(usize) -> usize) -> Line {
+fn line_of(statement: &Statement, number: impl Fn(usize) -> usize) -> CitedStatement {
     let mut cites: Vec<usize> = statement.cites.iter().map(|one| number(*one)).collect();
     cites.sort_unstable();
     cites.dedup();
-    Line { text: statement.written(number), cites }
+    CitedStatement { text: statement.written(number), cites }
 }
 
-/// What the sources of a bibliography hold, by number: all that is kept of each.
+/// The kept chunks of the sources of a bibliography, by number.
 pub(super) fn evidence(references: &[Reference], state: &ResearchState) -> Vec<Source> {
     references
         .iter()
@@ -208,15 +208,15 @@ pub(super) fn supported_abstract(
     statements: &[Statement],
     references: &[Reference],
     state: &ResearchState,
-) -> Vec<Line> {
+) -> Vec<CitedStatement> {
     let sources = evidence(references, state);
     let good = statements.iter().filter(|one| unsupported(one, &sources, &state.query).is_none());
     good.map(|statement| line_of(statement, |number| number)).collect()
 }
 
 /// The first statement of each section.
-pub(super) fn first_lines(sections: &[Section]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+pub(super) fn first_lines(sections: &[Section]) -> Vec<CitedStatement> {
+    let mut lines: Vec<CitedStatement> = Vec::new();
     for line in sections.iter().filter_map(|section| section.paragraphs.first()?.first()) {
         if !lines.contains(line) {
             lines.push(line.clone());
@@ -260,14 +260,14 @@ pub(super) fn not_found(state: &ResearchState, sections: &[Section]) -> Vec<Stri
         let z = covered.zip(state.background).map(|(covered, background)| background.z(covered));
         if empty {
             all.push(format!("anything on \u{201c}{}\u{201d} that could be cited", topic.topic));
-        } else if z.is_some_and(|z| z < THIN) {
+        } else if z.is_some_and(|z| z < MIN_COVERAGE) {
             all.push(format!("much on \u{201c}{}\u{201d}: what was found is barely related", topic.topic));
         }
     }
     all
 }
 
-/// Where sources that are kept contradict each other.
+/// The contradictions of kept chunks.
 pub(super) fn conflicts(state: &ResearchState) -> Vec<Contradiction> {
     contradictions(&state.all_chunks)
 }

@@ -1,12 +1,12 @@
-//! What a model would do, done by rules: queries, an outline, plans and sections. Deterministic: the same state gives the
-//! same words. Used where there is no model, and where one fails.
+//! Rules in place of a model: queries, an outline, plans and sections. Deterministic: the same state gives the same
+//! words. Used where there is no model, and where one fails.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     check::Statement,
-    hashing::{hashed, near},
-    state::{Action, Chunk, Plan, PlannedBy, ResearchState, Topic},
+    hashing::{cosine, hash_vector},
+    state::{Action, Chunk, PlannedBy, ResearchPlan, ResearchState, Topic},
 };
 use crate::command::shorten;
 use loopwright_base::sources::Source;
@@ -23,16 +23,16 @@ const SUBTOPICS: usize = 3;
 /// Searches of a plan.
 const SEARCHES: usize = 3;
 /// Statements of a section, and those that there should be.
-const MOST: usize = 7;
-const LEAST: usize = 3;
-/// A heading that is worth less than this part of the best one is no topic.
-const LEAST_WORTH: f32 = 0.4;
-/// Latent topics whose chunks are less relevant than this are left alone.
-const LEAST_RELEVANCE: f32 = 0.6;
-/// Two sentences as near as this say the same.
-const SAME: f32 = 0.8;
+const MAX_STATEMENTS: usize = 7;
+const MIN_STATEMENTS: usize = 3;
+/// The part of the best heading's worth below which a heading is no topic.
+const MIN_WORTH: f32 = 0.4;
+/// The relevance below which latent topics are left alone.
+const MIN_RELEVANCE: f32 = 0.6;
+/// The similarity from which two sentences say the same.
+const SAME_SENTENCE: f32 = 0.8;
 /// Words that say nothing as a heading.
-const EMPTY: [&str; 24] = [
+const EMPTY_HEADINGS: [&str; 24] = [
     "introduction",
     "overview",
     "contents",
@@ -84,7 +84,7 @@ const BOILERPLATE: [&str; 22] = [
     "disregard",
 ];
 /// Three broad queries: the question, its words, and half of them.
-pub(super) fn broad(query: &str) -> Vec<String> {
+pub(super) fn broad_queries(query: &str) -> Vec<String> {
     let asked = query.split_whitespace().collect::<Vec<_>>().join(" ");
     let keys = key_words(query);
     let mut all = vec![shorten(&asked, 300)];
@@ -120,8 +120,8 @@ pub(super) fn key_words(text: &str) -> Vec<String> {
     all
 }
 
-/// What tells some chunks from all others: words as they stand there, the most telling first.
-pub(super) fn telling(chunks: &[&Chunk], all: &[Chunk], avoid: &HashSet<String>, most: usize) -> Vec<String> {
+/// The words that tell some chunks from all others, as they stand there, the most telling first.
+pub(super) fn distinctive_words(chunks: &[&Chunk], all: &[Chunk], avoid: &HashSet<String>, most: usize) -> Vec<String> {
     let mut holding: HashMap<String, usize> = HashMap::new();
     for chunk in all {
         let terms: HashSet<String> = words::terms(&chunk.text).into_iter().collect();
@@ -154,7 +154,7 @@ pub(super) fn telling(chunks: &[&Chunk], all: &[Chunk], avoid: &HashSet<String>,
     scored.into_iter().take(most).map(|(_, form)| form).collect()
 }
 
-/// How much of a question's words stand in each chunk, rare ones counting more: from 0 to 1.
+/// The share of a question's words in each chunk, rare ones counting more: from 0 to 1.
 pub(super) fn relevance(query: &str, chunks: &[Chunk]) -> Vec<f32> {
     let asked = terms_of(query);
     let held: Vec<HashSet<String>> = chunks
@@ -188,7 +188,7 @@ fn terms_of(text: &str) -> HashSet<String> {
 
 /// An outline of what was retrieved: topics are headings and titles of what was kept, else its telling words.
 pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
-    let query = hashed(&state.query);
+    let query = hash_vector(&state.query);
     let relevant = relevance(&state.query, &state.all_chunks);
     // The heading that a chunk stands under directly, else the title of its page; worth what stands under it.
     let mut worth: BTreeMap<String, f32> = BTreeMap::new();
@@ -200,37 +200,39 @@ pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
             *best = best.max(*relevance);
         }
     }
-    let mut candidates: Vec<(String, f32)> =
-        worth.into_iter().map(|(name, worth)| (name.clone(), worth + 0.5 * near(&hashed(&name), &query))).collect();
+    let mut candidates: Vec<(String, f32)> = worth
+        .into_iter()
+        .map(|(name, worth)| (name.clone(), worth + 0.5 * cosine(&hash_vector(&name), &query)))
+        .collect();
     candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut topics: Vec<Topic> = Vec::new();
     let mut taken: Vec<Vec<f32>> = Vec::new();
     let mut used: HashSet<String> = terms_of(&state.query);
     let best = candidates.first().map_or(0.0, |one| one.1);
     for (name, score) in candidates {
-        let vector = hashed(&name);
-        if score < LEAST_WORTH * best && topics.len() > 1 {
+        let vector = hash_vector(&name);
+        if score < MIN_WORTH * best && topics.len() > 1 {
             break;
         }
-        if topics.len() >= TOPICS || taken.iter().any(|one| near(one, &vector) > 0.6) {
+        if topics.len() >= TOPICS || taken.iter().any(|one| cosine(one, &vector) > 0.6) {
             continue;
         }
         let related = nearest_chunks(state, &vector, 4);
         let mut avoid = used.clone();
         avoid.extend(terms_of(&name));
-        let subtopics = telling(&related, &state.all_chunks, &avoid, SUBTOPICS);
+        let subtopics = distinctive_words(&related, &state.all_chunks, &avoid, SUBTOPICS);
         used.extend(subtopics.iter().flat_map(|one| words::terms(one)));
         taken.push(vector);
         topics.push(Topic { topic: name, subtopics });
     }
     if topics.is_empty() {
         // No headings to go by: what is asked, then what the kept chunks speak of.
-        topics = fallback(state);
+        topics = question_topic(state);
     }
     if topics.len() < 2 {
         let all: Vec<&Chunk> = state.all_chunks.iter().collect();
         let avoid: HashSet<String> = topics.iter().flat_map(|one| words::terms(&one.topic)).chain(used).collect();
-        let found = telling(&all, &state.all_chunks, &avoid, 9);
+        let found = distinctive_words(&all, &state.all_chunks, &avoid, 9);
         for three in found.chunks(3).take(TOPICS - 1 - topics.len()) {
             if let [first, rest @ ..] = three {
                 topics.push(Topic { topic: title_case(first), subtopics: rest.to_vec() });
@@ -241,8 +243,8 @@ pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
 }
 
 /// One topic: the question.
-pub(super) fn fallback(state: &ResearchState) -> Vec<Topic> {
-    vec![Topic { topic: shorten(&super::plan::clean(&state.query, 200), 120), subtopics: Vec::new() }]
+pub(super) fn question_topic(state: &ResearchState) -> Vec<Topic> {
+    vec![Topic { topic: shorten(&super::plan::one_line(&state.query, 200), 120), subtopics: Vec::new() }]
 }
 
 fn heading(text: &str) -> Option<String> {
@@ -250,11 +252,11 @@ fn heading(text: &str) -> Option<String> {
     let text = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '));
     let length = text.chars().count();
     let is_path = text.contains('/') || text.rsplit_once('.').is_some_and(|(_, end)| (1..=5).contains(&end.len()));
-    let good = (3..=80).contains(&length) && !is_path && !EMPTY.contains(&text.to_lowercase().as_str());
-    (good && !is_numbered(text) && !words::terms(text).is_empty()).then(|| super::plan::clean(text, 80))
+    let good = (3..=80).contains(&length) && !is_path && !EMPTY_HEADINGS.contains(&text.to_lowercase().as_str());
+    (good && !is_numbered(text) && !words::terms(text).is_empty()).then(|| super::plan::one_line(text, 80))
 }
 
-/// Whether a title is a number and no more: `text 3`, `Page 12`, `Untitled 2`.
+/// Returns whether a title is a number and no more: `text 3`, `Page 12`, `Untitled 2`.
 fn is_numbered(text: &str) -> bool {
     const KINDS: [&str; 14] = [
         "text", "page", "document", "doc", "note", "file", "untitled", "part", "chunk", "item", "entry", "source",
@@ -275,14 +277,14 @@ fn nearest_chunks<'a>(state: &'a ResearchState, vector: &[f32], most: usize) -> 
         .all_chunks
         .iter()
         .enumerate()
-        .map(|(at, chunk)| (near(&hashed(&format!("{} {}", chunk.heading, chunk.text)), vector), at))
+        .map(|(at, chunk)| (cosine(&hash_vector(&format!("{} {}", chunk.heading, chunk.text)), vector), at))
         .collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     all.into_iter().take(most).filter_map(|(_, at)| state.all_chunks.get(at)).collect()
 }
 
-/// What the rule planner looks at.
-pub(super) struct Planning<'a> {
+/// The input of the rule planner.
+pub(super) struct RulePlanInput<'a> {
     pub(super) state: &'a ResearchState,
     pub(super) trend: Trend,
     pub(super) is_dry: bool,
@@ -290,9 +292,9 @@ pub(super) struct Planning<'a> {
     pub(super) most_topics: usize,
 }
 
-/// A plan: the topics that are covered least, with words that have not been asked for. Without any such words nothing is
-/// left to do, and the plan is empty.
-pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bool) -> Plan {
+/// A plan: the topics that are covered least, with words that have not been asked for. Without any such words nothing
+/// is left to do, and the plan is empty.
+pub(super) fn plan(given: &RulePlanInput<'_>, repeats: impl Fn(&str, &[String]) -> bool) -> ResearchPlan {
     let state = given.state;
     let mut topics: Vec<(f32, &Topic)> = state
         .outline
@@ -309,7 +311,7 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
     let mut plan = Vec::new();
     let mut chosen: Vec<String> = Vec::new();
     let mut add = |topic: &str, query: String, plan: &mut Vec<Action>| {
-        let query = super::plan::clean(&query, 300);
+        let query = super::plan::one_line(&query, 300);
         if words::terms(&query).is_empty() || repeats(&query, &chosen) {
             return false;
         }
@@ -319,7 +321,7 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
     };
     let keys = key_words(&state.query);
     let stalls = given.trend == Trend::Stalling || given.is_dry;
-    let relevant = given.latent.iter().find(|(_, relevance)| *relevance >= LEAST_RELEVANCE);
+    let relevant = given.latent.iter().find(|(_, relevance)| *relevance >= MIN_RELEVANCE);
     if let Some((label, _)) = relevant.filter(|_| state.outline.len() < given.most_topics.min(TOPICS + 1)) {
         let topic = Topic { topic: title_case(label), subtopics: Vec::new() };
         if add(&topic.topic, format!("{label} {}", keys.first().map_or("", String::as_str)), &mut plan) {
@@ -334,8 +336,8 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
         avoid.extend(terms_of(&state.query));
         avoid.extend(state.queries.iter().flat_map(|one| words::terms(&one.query)));
         let vector = state.topic_vector(&topic.topic);
-        let vector = if vector.is_empty() { hashed(&topic.line()) } else { vector };
-        let fresh = telling(&nearest_chunks(state, &vector, 3), &state.all_chunks, &avoid, 4);
+        let vector = if vector.is_empty() { hash_vector(&topic.line()) } else { vector };
+        let fresh = distinctive_words(&nearest_chunks(state, &vector, 3), &state.all_chunks, &avoid, 4);
         let mut queries = vec![topic.topic.clone()];
         queries.extend(topic.subtopics.iter().map(|one| format!("{} {one}", topic.topic)));
         queries.push(format!("{} {}", topic.topic, keys.join(" ")));
@@ -362,10 +364,10 @@ pub(super) fn plan(given: &Planning<'_>, repeats: impl Fn(&str, &[String]) -> bo
         None => "There is no outline.".to_owned(),
     };
     let thought = "By rules: search for the topics that are covered least, with words that have not been asked for.";
-    Plan { critique, thought: thought.to_owned(), plan, refused: Vec::new(), by: PlannedBy::Rules }
+    ResearchPlan { critique, thought: thought.to_owned(), plan, refused: Vec::new(), by: PlannedBy::Rules }
 }
 
-/// What answers the question most directly, quoted: pairs of a passage's place and a sentence.
+/// Quotes that answer the question most directly: pairs of a passage's place and a sentence.
 pub(super) fn answer(query: &str, sources: &[Source]) -> Vec<(usize, String)> {
     let options = extractive::Options { most: 4, least: 2, plain: true, ..extractive::Options::default() };
     let quotes = extractive::answer(query, sources, &options).quotes;
@@ -381,21 +383,21 @@ struct Candidate {
     score: f32,
 }
 
-/// A section made of quotes: what answers the topic, then what is nearest to it. `used` are sentences that stand in other
-/// sections.
+/// A section made of quotes: those that answer the topic, then those nearest to it. `used` are sentences that stand in
+/// other sections.
 pub(super) fn section(
     (topic, others, query): (&Topic, &[String], &str),
     passages: &[Chunk],
     sources: &[Source],
     used: &HashSet<String>,
 ) -> Vec<Statement> {
-    let asked = hashed(&topic.line());
+    let asked = hash_vector(&topic.line());
     let of_query = relevance(query, passages);
     let wanted = terms_of(query);
     let name = topic.topic.to_lowercase();
     let none_under = !passages.iter().any(|chunk| chunk.heading.to_lowercase().contains(&name));
     let terms = terms_of(&topic.line());
-    let options = extractive::Options { most: MOST, least: 1, plain: true, ..extractive::Options::default() };
+    let options = extractive::Options { most: MAX_STATEMENTS, least: 1, plain: true, ..extractive::Options::default() };
     let quotes = extractive::answer(&topic.line(), sources, &options).quotes;
     let mut all: Vec<Candidate> = Vec::new();
     for (passage, chunk) in passages.iter().enumerate() {
@@ -425,14 +427,14 @@ pub(super) fn section(
             if used.iter().any(|one| one.contains(&whole)) {
                 continue;
             }
-            let vector = hashed(&whole);
+            let vector = hash_vector(&whole);
             let shares = words::terms(&whole).iter().any(|term| terms.contains(term));
             let is_quote = quotes.iter().any(|quote| quote.source == passage && whole.contains(quote.text.trim()));
             let rank = 0.1 * (1.0 - passage as f32 / passages.len().max(1) as f32);
             let own = words::terms(&whole).iter().filter(|term| wanted.contains(*term)).count();
             let answers = 0.15 * own.min(3) as f32 + 0.3 * of_query.get(passage).copied().unwrap_or(0.0);
             let bonus = if under { 0.35 } else { 0.0 } + if is_quote { 0.3 } else { 0.0 };
-            let score = near(&vector, &asked) + answers + rank + bonus;
+            let score = cosine(&vector, &asked) + answers + rank + bonus;
             if under || is_quote || (shares && own > 0) || (none_under && (shares || own > 0)) {
                 all.push(Candidate { passage, place, text: whole, vector, score });
             }
@@ -442,12 +444,12 @@ pub(super) fn section(
     let best = all.first().map_or(0.0, |one| one.score);
     let mut chosen: Vec<Candidate> = Vec::new();
     for candidate in all {
-        let enough = chosen.len() >= LEAST && candidate.score < 0.6 * best;
-        if chosen.len() >= MOST || enough {
+        let enough = chosen.len() >= MIN_STATEMENTS && candidate.score < 0.6 * best;
+        if chosen.len() >= MAX_STATEMENTS || enough {
             break;
         }
         let said = |one: &Candidate| {
-            near(&one.vector, &candidate.vector) > SAME
+            cosine(&one.vector, &candidate.vector) > SAME_SENTENCE
                 || one.text.contains(&candidate.text)
                 || candidate.text.contains(&one.text)
         };
@@ -465,7 +467,7 @@ pub(super) fn section(
     statements.collect()
 }
 
-/// Whether a sentence says something by itself.
+/// Returns whether a sentence says something by itself.
 fn is_statement(text: &str) -> bool {
     let lower = text.to_lowercase();
     let count = text.split_whitespace().count();

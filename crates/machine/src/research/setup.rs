@@ -1,10 +1,13 @@
-//! The set-up: the question, its vector, the first queries, and the outline that is drawn from what they found.
+//! The set-up: the question, its vector, the first queries, and the outline that is drawn from their results.
 //!
-//! Nothing changes the question from here on. Without a vector for it there is nothing to measure with, and the run ends.
+//! Nothing changes the question from here on. Without a vector for it there is nothing to measure with, and the run
+//! ends.
 
 use serde_json::Value;
 
-use super::{Ask, ResearchMachine, Stage, Topic, Vector, Work, act, hashing::near, plan, prompts, write};
+use super::{
+    ModelQuestion, ResearchMachine, Stage, StageWork, Topic, Vector, act, hashing::cosine, plan, prompts, write,
+};
 use crate::{Command, Stop, command::shorten};
 use loopwright_base::{
     error::{Error, Result},
@@ -14,7 +17,7 @@ use loopwright_monitor::drift::BACKGROUND;
 use loopwright_retrieve::analysis::Background;
 use loopwright_wire::offline;
 
-/// Two vectors of one text by one embedder are at least as near.
+/// The least similarity of two vectors of one text by one embedder.
 const SAME: f32 = 0.99;
 
 impl ResearchMachine {
@@ -60,10 +63,10 @@ impl ResearchMachine {
         self.begin("setup", 1, out);
         self.go("start", Stage::Embedding, out);
         let texts = std::iter::once(self.state.query.as_str()).chain(BACKGROUND).map(|text| shorten(text, 8_000));
-        self.embed(texts.collect(), Work::EmbedQuery, out);
+        self.embed(texts.collect(), StageWork::EmbedQuery, out);
     }
 
-    /// The question's vector; without one there is nothing to measure with, and the run ends.
+    /// Takes the question's vector; without one there is nothing to measure with, and the run ends.
     pub(super) fn query_embedded(&mut self, vectors: Result<Vec<Vec<f32>>>, out: &mut Vec<Command>) {
         let vectors = vectors.and_then(|vectors| {
             loopwright_retrieve::analysis::cosine(
@@ -77,7 +80,7 @@ impl ResearchMachine {
                 let (query, strangers) =
                     vectors.split_first().map_or((&[][..], &[][..]), |(one, rest)| (&one[..], rest));
                 let before = self.state.query_embedding.replace(Vector(query.to_vec()));
-                if before.is_some_and(|before| near(&before.0, query) < SAME) {
+                if before.is_some_and(|before| cosine(&before.0, query) < SAME) {
                     let error = Error::usage("other_embedder", "the vectors of the state are another embedder's");
                     return self.fail(error.hint("go on with the embedder that the research began with"), out);
                 }
@@ -96,8 +99,8 @@ impl ResearchMachine {
                     "type": "object", "required": ["queries"],
                     "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
                 });
-                let ask = Ask {
-                    work: Work::Scout,
+                let ask = ModelQuestion {
+                    work: StageWork::Scout,
                     system: prompts::SCOUT.to_owned(),
                     prompt: format!("Question: {}", self.state.query),
                     temperature: 0.4,
@@ -124,8 +127,8 @@ impl ResearchMachine {
                 "properties": {"topic": {"type": "string"}, "subtopics": {"type": "array", "items": {"type": "string"}}},
             }}},
         });
-        let ask = Ask {
-            work: Work::Outline,
+        let ask = ModelQuestion {
+            work: StageWork::Outline,
             system: prompts::outliner(),
             prompt: prompts::findings(&self.state, 50, 10_000),
             temperature: 0.2,
@@ -135,13 +138,13 @@ impl ResearchMachine {
         self.ask(ask, out);
     }
 
-    /// The outline of a model; topics that are near to each other count once.
+    /// Reads the outline of a model; topics that are near to each other count once.
     pub(super) fn read_outline(&self, answer: &str) -> Option<Vec<Topic>> {
         let object = write::object_of(answer)?;
         let mut topics: Vec<Topic> = Vec::new();
         for one in object.get("outline")?.as_array()?.iter().take(8) {
-            let topic = plan::clean(one.get("topic").and_then(Value::as_str).unwrap_or_default(), 120);
-            let known = topics.iter().any(|known| self.alike(&known.topic, &topic));
+            let topic = plan::one_line(one.get("topic").and_then(Value::as_str).unwrap_or_default(), 120);
+            let known = topics.iter().any(|known| self.is_repetition(&known.topic, &topic));
             if topic.chars().any(char::is_alphanumeric) && !known && topics.len() < 5 {
                 let mut subtopics = plan::texts(one.get("subtopics"));
                 subtopics.truncate(4);

@@ -1,4 +1,4 @@
-//! Where a research stands, and what it waits for: plain values, written down with the machine.
+//! The stage of a research, and its work in flight: plain values, written down with the machine.
 //!
 //! A stage is left only when all its work is answered; work is known by the command that asked for it.
 
@@ -8,7 +8,7 @@ use super::{Hit, PageText};
 use crate::Time;
 use loopwright_base::{error::Result, request::OutputSchema};
 
-/// Where a research stands.
+/// The stage of a research.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Stage {
@@ -49,10 +49,10 @@ impl Stage {
     }
 }
 
-/// Work that is under way, by the command that will be answered.
+/// Work in flight, by the command that will be answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Work {
+pub(super) enum StageWork {
     EmbedQuery,
     Scout,
     Hits { at: usize },
@@ -76,7 +76,7 @@ pub(super) enum Work {
 /// The names of the instructions that models are given.
 pub(super) const PROMPTS: [&str; 8] = ["scout", "imagine", "outline", "plan", "write", "review", "front", "tools"];
 
-impl Work {
+impl StageWork {
     /// The name of its instructions, if a model does it.
     pub(super) const fn prompt(&self) -> &'static str {
         match self {
@@ -93,20 +93,20 @@ impl Work {
     }
 }
 
-/// What answers it.
+/// The answer to work.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Gave {
+pub(super) enum WorkAnswer {
     Vectors(Result<Vec<Vec<f32>>>),
     Hits(Result<Vec<Hit>>),
     Page(Result<PageText>),
-    /// What a model said; nothing where it failed or may not be asked.
+    /// A model's text; `None` where it failed or may not be asked.
     Words(Option<String>),
 }
 
 /// A question to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ask {
-    pub(super) work: Work,
+pub(super) struct ModelQuestion {
+    pub(super) work: StageWork,
     pub(super) system: String,
     pub(super) prompt: String,
     pub(super) temperature: f64,
@@ -117,7 +117,7 @@ pub(super) struct Ask {
 
 /// The phase that listeners know of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct OpenPhase {
     pub(super) phase: String,
     pub(super) attempt: u32,
     pub(super) since: Time,

@@ -1,4 +1,4 @@
-//! All that a research knows, in one typed, versioned, serialisable object. Every phase reads it and writes it; nothing
+//! The state of a research, in one typed, versioned, serialisable object. Every phase reads it and writes it; nothing
 //! else carries knowledge from one cycle to the next.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub const VERSION: u32 = 1;
 pub struct Vector(pub Vec<f32>);
 
 impl Vector {
-    /// Whether it holds no number.
+    /// Returns whether the vector holds no number.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -43,13 +43,13 @@ impl<'de> Deserialize<'de> for Vector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        pub(crate) enum Form {
+        pub(crate) enum VectorForm {
             Text(String),
             Numbers(Vec<f32>),
         }
-        let text = match Form::deserialize(deserializer)? {
-            Form::Numbers(numbers) => return Ok(Self(numbers)),
-            Form::Text(text) => text,
+        let text = match VectorForm::deserialize(deserializer)? {
+            VectorForm::Numbers(numbers) => return Ok(Self(numbers)),
+            VectorForm::Text(text) => text,
         };
         let (mut bytes, mut bits, mut held) = (Vec::with_capacity(text.len()), 0_u32, 0_u32);
         for digit in text.trim_end_matches('=').bytes() {
@@ -79,9 +79,9 @@ impl<'de> Deserialize<'de> for Vector {
 /// A topic of the outline: a section of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topic {
-    /// What it is about.
+    /// The topic.
     pub topic: String,
-    /// What belongs to it.
+    /// The subtopics.
     #[serde(default)]
     pub subtopics: Vec<String>,
 }
@@ -97,11 +97,11 @@ impl Topic {
     }
 }
 
-/// What a plan wants done.
+/// An action of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Action {
-    /// Search for something.
+    /// A search.
     Search {
         /// The query.
         query: String,
@@ -110,23 +110,23 @@ pub enum Action {
     },
     /// Another section.
     AddToOutline {
-        /// What it is about.
+        /// The topic.
         topic: String,
-        /// What belongs to it.
+        /// The subtopics.
         subtopics: Vec<String>,
     },
 }
 
-/// An action that was refused, and why; the next plan is told.
+/// An action that was refused, with the reason; the next plan is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The query or topic.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Who made a plan.
+/// The author of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlannedBy {
@@ -139,17 +139,17 @@ pub enum PlannedBy {
 
 /// The plan of a cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// What it says of the cycle before.
+pub struct ResearchPlan {
+    /// The critique of the cycle before.
     pub critique: String,
-    /// Its reasoning: for logs, never shown as fact.
+    /// The reasoning: for logs, never shown as fact.
     pub thought: String,
-    /// What is to be done.
+    /// The actions.
     pub plan: Vec<Action>,
-    /// What was wanted and refused.
+    /// The refused actions.
     #[serde(default)]
     pub refused: Vec<Refusal>,
-    /// Who made it.
+    /// The author.
     #[serde(default)]
     pub by: PlannedBy,
 }
@@ -163,33 +163,33 @@ pub struct AskedQuery {
     pub topic: String,
     /// The cycle, from 1.
     pub cycle: u32,
-    /// Hits it gave.
+    /// The number of hits.
     pub hits: usize,
-    /// Pages among them that were new.
+    /// The number of pages among them that were new.
     pub pages: usize,
-    /// What it was near to when it was judged.
+    /// The vector by which it was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vector>,
 }
 
-/// A hit of a search, and what became of it.
+/// A hit of a search, and its page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SearchHit {
     /// The query.
     pub query: String,
     /// The cycle, from 1.
     pub cycle: u32,
-    /// Its address or path.
+    /// The address or path.
     pub url: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// When it was published, where that is known.
+    /// The date of publication, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// The number of its source, from 0, if it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<usize>,
-    /// Why it was not read.
+    /// The reason why it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -197,50 +197,50 @@ pub struct Found {
 /// A page or file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourcePage {
-    /// Its address or path.
+    /// The address or path.
     pub url: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// When it was published, where that is known.
+    /// The date of publication, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// Characters that were read.
     pub characters: usize,
-    /// Whether only the excerpt of the search was there.
+    /// Only the excerpt of the search was there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub excerpt: bool,
 }
 
-/// A piece of a page that is kept: some sentences, and where they stand.
+/// A chunk of a page that is kept: some sentences, and their place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chunk {
     /// The text.
     pub text: String,
-    /// The number of its source, from 0.
+    /// The number of the source, from 0.
     pub source: usize,
-    /// Its first byte in the page's text.
+    /// The first byte in the page's text.
     pub start: usize,
-    /// Behind its last byte.
+    /// The end in bytes, behind the last one.
     pub end: usize,
-    /// Its first line, from 1.
+    /// The first line, from 1.
     pub line: usize,
-    /// Its last line.
+    /// The last line.
     pub end_line: usize,
-    /// The headings that it stands under.
+    /// The headings above the chunk.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub heading: String,
-    /// The topic that it was kept for.
+    /// The topic that the chunk was kept for.
     pub topic: String,
-    /// The cycle in which it was kept, or, while it is not, read.
+    /// The cycle in which the chunk was kept, or, while it is not, read.
     pub cycle: u32,
     /// Relevance minus redundancy.
     pub score: f32,
-    /// How far it was from all that was kept before.
+    /// The distance from all that was kept before.
     pub novelty: f32,
 }
 
 impl Chunk {
-    /// Its name in the cache of vectors.
+    /// The key in the cache of vectors.
     pub fn key(&self) -> String {
         format!("{}:{}", self.source, self.start)
     }
@@ -248,10 +248,10 @@ impl Chunk {
 
 /// A chunk that was read and is not kept: each cycle judges it anew.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Unkept {
+pub struct UnkeptChunk {
     /// The chunk.
     pub chunk: Chunk,
-    /// Its vector; empty where words are hashed, which costs next to nothing.
+    /// The vector; empty where words are hashed, which costs next to nothing.
     #[serde(default, skip_serializing_if = "Vector::is_empty")]
     pub vector: Vector,
 }
@@ -268,7 +268,7 @@ pub struct Hypothesis {
     pub vector: Option<Vector>,
 }
 
-/// What a cycle came to.
+/// The record of a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CycleRecord {
     /// The cycle, from 1.
@@ -287,7 +287,7 @@ pub struct CycleRecord {
     pub coverage: f32,
 }
 
-/// All that a research knows.
+/// The state of a research.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResearchState {
@@ -295,29 +295,29 @@ pub struct ResearchState {
     pub version: u32,
     /// The question; nothing changes it.
     pub query: String,
-    /// What the embedder made of it.
+    /// The vector of the question.
     pub query_embedding: Option<Vector>,
     /// Cycles so far; the set-up is the first.
     pub cycles: u32,
     /// The topics of the report.
     pub outline: Vec<Topic>,
     /// The plan of this cycle.
-    pub plan: Plan,
-    /// What plans said of the cycles before them.
+    pub plan: ResearchPlan,
+    /// The critiques of earlier plans.
     pub critique_history: Vec<String>,
-    /// What each cycle has learned.
+    /// The information gain of each cycle.
     pub information_gain_history: Vec<f32>,
-    /// How well the topics were covered last.
+    /// The last coverage of the topics.
     pub last_coverage_vector: Option<Coverage>,
     /// The hits of all searches.
-    pub results: Vec<Found>,
+    pub results: Vec<SearchHit>,
     /// The chunks that were kept.
     pub all_chunks: Vec<Chunk>,
-    /// Their vectors, by [`Chunk::key`].
+    /// The vectors of the kept chunks, by [`Chunk::key`].
     pub chunk_embedding_cache: BTreeMap<String, Vector>,
-    /// All other chunks that were read.
+    /// The other chunks that were read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unkept_chunks: Vec<Unkept>,
+    pub unkept_chunks: Vec<UnkeptChunk>,
     /// The number of each source that was read, by its address.
     pub url_to_source_index: BTreeMap<String, usize>,
     /// The sources, by number.
@@ -326,13 +326,13 @@ pub struct ResearchState {
     pub queries: Vec<AskedQuery>,
     /// The documents imagined for topics, by topic.
     pub hypotheses: BTreeMap<String, Hypothesis>,
-    /// How near the embedder puts strangers.
+    /// The background similarity of the embedder: that of strangers.
     pub background: Option<Background>,
-    /// What each cycle came to.
+    /// The record of each cycle.
     pub history: Vec<CycleRecord>,
     /// Numbers and names that stand in chunks that were kept.
     pub claims: BTreeSet<String>,
-    /// What went wrong on the way, in words.
+    /// Problems on the way, in words.
     pub problems: Vec<String>,
 }
 

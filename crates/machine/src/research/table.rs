@@ -1,8 +1,8 @@
 //! The transitions of a research, in one table, and the diagram that is drawn from it. Tests hold the table and the
 //! machine to each other.
 
-/// From where, why, to where. The stages are the machine's own: each issues all of its work and goes on when that is
-/// answered. `done` is the end.
+/// The transitions: stage, cause, next stage. The stages are the machine's own: each issues all of its work and goes on
+/// when that is answered. `done` is the end.
 pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     // Set-up: the question is embedded, asked more broadly, searched for, and an outline is drawn of what came.
     ("idle", "start", "embedding"),

@@ -1,5 +1,5 @@
-//! The machine in random worlds: whatever models, searches, pages and embedders say, it ends, by its table, and goes on the
-//! same wherever it was saved.
+//! The machine in random worlds: whatever models, searches, pages and embedders say, it ends, by its table, and goes on
+//! the same wherever it was saved.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -218,7 +218,7 @@ fn run(config: ResearchConfig, numbers: &[u8], how: How, mut interrupt: Option<(
                         let vectors = match world.draw(14) {
                             0 => Err(Error::provider("embed", "no")),
                             1 => Ok(vec![Vector(vec![f32::NAN; 3]); texts.len() / 2]),
-                            _ => Ok(texts.iter().map(|text| Vector(hashing::hashed(text))).collect()),
+                            _ => Ok(texts.iter().map(|text| Vector(hashing::hash_vector(text))).collect()),
                         };
                         EventKind::Embedded { id, vectors }
                     }
@@ -319,7 +319,10 @@ fn check(ran: &Ran) {
     let queries: Vec<&str> = machine.state.queries.iter().skip(3).map(|one| one.query.as_str()).collect();
     for (at, one) in queries.iter().enumerate() {
         for other in queries.iter().skip(at + 1) {
-            assert!(hashing::near(&hashing::hashed(one), &hashing::hashed(other)) < 0.8, "b16: {one:?} {other:?}");
+            assert!(
+                hashing::cosine(&hashing::hash_vector(one), &hashing::hash_vector(other)) < 0.8,
+                "b16: {one:?} {other:?}"
+            );
         }
     }
 }
@@ -429,7 +432,7 @@ fn nothing_new_is_asked() -> ResearchMachine {
                 Command::Embed { id, texts } => {
                     let place = |text: &String| {
                         let own = text.contains("High water") || BACKGROUND.contains(&text.as_str());
-                        hashing::hashed(if own { text.as_str() } else { "tides" })
+                        hashing::hash_vector(if own { text.as_str() } else { "tides" })
                     };
                     events.push_back(EventKind::Embedded {
                         id,

@@ -1,5 +1,5 @@
-//! Report: each section is written, checked sentence by sentence, and reviewed; what nothing supports is rewritten, and in
-//! the end left out.
+//! The report stage: each section is written, checked sentence by sentence, and reviewed; unsupported statements are
+//! rewritten, and in the end left out.
 
 use std::{collections::HashSet, fmt::Write as _};
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Ask, ResearchMachine, Work,
-    analyse::Pass,
+    ModelQuestion, ResearchMachine, StageWork,
+    analyse::Measuring,
     check::{Statement, source_of, statements, unsupported},
     emit,
-    hashing::near,
+    hashing::cosine,
     plan, prompts,
-    report::{self, Draft, Report, Stopped},
+    report::{self, Report, SectionDraft, StopReport},
     rules,
     state::{Chunk, Topic, Vector},
 };
@@ -22,11 +22,11 @@ use loopwright_base::{error::Result, sources::Source};
 use loopwright_extract::extract_json;
 
 /// Passages that a search of the reviewer adds.
-const ADDED: usize = 4;
+const MAX_ADDED: usize = 4;
 /// Words of an abstract.
-const ABSTRACT: std::ops::RangeInclusive<usize> = 200..=250;
-/// Statements that a model is told are unsupported.
-const NAMED: usize = 12;
+const ABSTRACT_WORDS: std::ops::RangeInclusive<usize> = 200..=250;
+/// Unsupported statements that a model is told.
+const MAX_NAMED: usize = 12;
 
 /// A section that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl ResearchMachine {
         for at in 0..self.sections.len() {
             let empty = self.sections.get(at).is_none_or(|section| section.passages.is_empty());
             if self.config.without_model || empty || self.limit.is_some() {
-                self.by_rules(at, out);
+                self.write_by_rules(at, out);
             } else {
                 self.draft(at, None, out);
             }
@@ -69,7 +69,7 @@ impl ResearchMachine {
         let least = self.config.select.least.and_then(|cut| cut.at(self.state.background.as_ref()).ok());
         let is_near = |cosine: f32| least.is_none_or(|least| cosine >= least);
         let vectors = self.state.kept_vectors();
-        let cosines = |row: &[f32]| vectors.iter().map(|vector| near(vector, row)).collect::<Vec<f32>>();
+        let cosines = |row: &[f32]| vectors.iter().map(|vector| cosine(vector, row)).collect::<Vec<f32>>();
         let most = self.config.limits.section_chunks;
         let served = self.state.queries.iter().filter(|asked| asked.topic == topic.topic);
         let nearest =
@@ -100,8 +100,8 @@ impl ResearchMachine {
         passages.iter().map(|chunk| source_of(chunk, url(chunk))).collect()
     }
 
-    /// A section without a model: quotes.
-    pub(super) fn by_rules(&mut self, at: usize, out: &mut Vec<Command>) {
+    /// Writes a section without a model: quotes.
+    pub(super) fn write_by_rules(&mut self, at: usize, out: &mut Vec<Command>) {
         let used: HashSet<String> =
             self.sections.iter().flat_map(|one| one.kept.iter().map(|(text, ..)| text.clone())).collect();
         let Some(section) = self.sections.get(at) else { return };
@@ -110,11 +110,11 @@ impl ResearchMachine {
         let others: Vec<String> = all.filter(|one| *one != section.topic.topic).collect();
         let asked = (&section.topic, &others[..], self.state.query.as_str());
         let found = rules::section(asked, &section.passages, &sources, &used);
-        self.settle(at, &found, out);
+        self.drop_unsupported(at, &found, out);
     }
 
-    /// A section is as good as it gets: what nothing supports is left out.
-    fn settle(&mut self, at: usize, found: &[Statement], out: &mut Vec<Command>) {
+    /// Settles a section that can't get better: unsupported statements are left out.
+    fn drop_unsupported(&mut self, at: usize, found: &[Statement], out: &mut Vec<Command>) {
         let Some(section) = self.sections.get(at) else { return };
         let sources = self.sources(&section.passages);
         let mut kept: Vec<(String, Vec<usize>, bool)> = Vec::new();
@@ -150,12 +150,19 @@ impl ResearchMachine {
             prompt.push_str("\nWrite the section anew. What was wrong with it:\n");
             prompt.push_str(&feedback);
         }
-        let work = Work::Write { section: at };
-        let ask = Ask { work, system: prompts::writer(), prompt, temperature: 0.4, max_tokens: 1_500, output: None };
+        let work = StageWork::Write { section: at };
+        let ask = ModelQuestion {
+            work,
+            system: prompts::writer(),
+            prompt,
+            temperature: 0.4,
+            max_tokens: 1_500,
+            output: None,
+        };
         self.ask(ask, out);
     }
 
-    /// What is wrong with a draft, statement by statement.
+    /// The flaws of a draft, statement by statement.
     fn flaws(&self, section: &SectionWork) -> Vec<String> {
         let sources = self.sources(&section.passages);
         let all = statements(&section.draft);
@@ -163,16 +170,16 @@ impl ResearchMachine {
             let why = unsupported(one, &sources, &self.state.query)?;
             Some(format!("- {:?}: {}", shorten(&one.text, 160), shorten(&why, 200)))
         });
-        flaws.take(NAMED).collect()
+        flaws.take(MAX_NAMED).collect()
     }
 
-    /// A model has written a section, or could not.
+    /// Takes a section from a model, or its failure.
     pub(super) fn written(&mut self, at: usize, draft: Option<String>, out: &mut Vec<Command>) {
         let Some(draft) = draft.filter(|draft| !statements(draft).is_empty()) else {
             return match self.sections.get(at).map(|section| section.draft.clone()) {
                 // An earlier draft is better than quotes.
-                Some(earlier) if !earlier.is_empty() => self.settle(at, &statements(&earlier), out),
-                _ => self.by_rules(at, out),
+                Some(earlier) if !earlier.is_empty() => self.drop_unsupported(at, &statements(&earlier), out),
+                _ => self.write_by_rules(at, out),
             };
         };
         let most = self.config.limits.rewrites;
@@ -180,7 +187,7 @@ impl ResearchMachine {
         section.draft = draft;
         if section.rewrites >= most {
             let found = statements(&section.draft);
-            return self.settle(at, &found, out);
+            return self.drop_unsupported(at, &found, out);
         }
         let Some(section) = self.sections.get(at) else { return };
         let mut prompt = prompts::passages(&self.state.query, &section.topic, &section.passages, &self.state);
@@ -198,8 +205,8 @@ impl ResearchMachine {
                 "critique": {"type": "string"}, "query": {"type": "string"},
             },
         });
-        let ask = Ask {
-            work: Work::Review { section: at },
+        let ask = ModelQuestion {
+            work: StageWork::Review { section: at },
             system: prompts::reviewer(),
             prompt,
             temperature: 0.2,
@@ -209,11 +216,11 @@ impl ResearchMachine {
         self.ask(ask, out);
     }
 
-    /// A reviewer has answered, or could not.
+    /// Takes the answer of a reviewer, or its failure.
     pub(super) fn reviewed(&mut self, at: usize, answer: Option<&str>, out: &mut Vec<Command>) {
         let object = answer.and_then(object_of).unwrap_or_default();
         let text = |key: &str| {
-            object.get(key).and_then(Value::as_str).map(|text| plan::clean(text, 2_000)).unwrap_or_default()
+            object.get(key).and_then(Value::as_str).map(|text| plan::one_line(text, 2_000)).unwrap_or_default()
         };
         let verdict = text("verdict").to_ascii_uppercase();
         let Some(section) = self.sections.get(at) else { return };
@@ -225,14 +232,14 @@ impl ResearchMachine {
         // What the rules found stands, whatever the reviewer says of it.
         if !wants_search && verdict != "REWRITE" && flaws.is_empty() {
             let found = statements(&section.draft);
-            return self.settle(at, &found, out);
+            return self.drop_unsupported(at, &found, out);
         }
         section.rewrites += 1;
         if wants_search {
             section.query = shorten(&query, 300);
             let query = section.query.clone();
             self.status(format!("Looking for what a section lacks: {}.", shorten(&query, 80)), out);
-            let id = self.issue(Work::SectionHits { section: at });
+            let id = self.issue(StageWork::SectionHits { section: at });
             out.push(Command::Query { id, query, k: self.config.limits.review_hits });
         } else {
             self.rewrite(at, out);
@@ -265,11 +272,11 @@ impl ResearchMachine {
         self.section_pages(at, out);
     }
 
-    /// Once all pages that a reviewer wanted are there, their chunks are measured.
+    /// Measures the chunks of the pages that a reviewer wanted, once all are there.
     pub(super) fn section_pages(&mut self, at: usize, out: &mut Vec<Command>) {
         let slots = &self.slots;
         let waits = self.pending.values().any(
-            |work| matches!(work, Work::Page { slot } if slots.get(*slot).is_some_and(|slot| slot.section == Some(at))),
+            |work| matches!(work, StageWork::Page { slot } if slots.get(*slot).is_some_and(|slot| slot.section == Some(at))),
         );
         if waits {
             return;
@@ -284,10 +291,10 @@ impl ResearchMachine {
         if texts.is_empty() {
             return self.rewrite(at, out);
         }
-        self.embed(texts, Work::SectionEmbed { section: at }, out);
+        self.embed(texts, StageWork::SectionEmbed { section: at }, out);
     }
 
-    /// Adds the best of what a reviewer wanted, and writes anew.
+    /// Adds the best of what a reviewer wanted, and rewrites the section.
     pub(super) fn section_embedded(&mut self, at: usize, vectors: Result<Vec<Vec<f32>>>, out: &mut Vec<Command>) {
         let (ours, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.fresh).into_iter().partition(|fresh| fresh.section == Some(at));
@@ -299,10 +306,10 @@ impl ResearchMachine {
                 let mut scored: Vec<(f32, Chunk, Vec<f32>)> = ours
                     .into_iter()
                     .zip(vectors)
-                    .map(|(fresh, vector)| (near(&vector, &wanted), fresh.chunk, vector))
+                    .map(|(fresh, vector)| (cosine(&vector, &wanted), fresh.chunk, vector))
                     .collect();
                 scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-                let rest = scored.split_off(ADDED.min(scored.len()));
+                let rest = scored.split_off(MAX_ADDED.min(scored.len()));
                 for (_, chunk, vector) in rest {
                     let one = self.unkept(chunk, vector);
                     self.state.unkept_chunks.push(one);
@@ -322,9 +329,9 @@ impl ResearchMachine {
         self.rewrite(at, out);
     }
 
-    /// All sections are there: they are put together, and what stands before them is written.
+    /// Puts the finished sections together, and writes the front.
     pub(super) fn front(&mut self, out: &mut Vec<Command>) {
-        let report = self.assembled();
+        let report = self.assemble_report();
         let empty = report.is_empty();
         let mut prompt = format!("Question: {}\n", report.query);
         for section in &report.sections {
@@ -346,8 +353,8 @@ impl ResearchMachine {
             "properties": {"title": {"type": "string"}, "abstract": {"type": "string"}},
         });
         self.front_prompt.clone_from(&prompt);
-        let ask = Ask {
-            work: Work::Front,
+        let ask = ModelQuestion {
+            work: StageWork::Front,
             system: prompts::FRONT.to_owned(),
             prompt,
             temperature: 0.4,
@@ -357,11 +364,11 @@ impl ResearchMachine {
         self.ask(ask, out);
     }
 
-    pub(super) fn fronted(&mut self, answer: Option<&str>, out: &mut Vec<Command>) {
+    pub(super) fn take_front(&mut self, answer: Option<&str>, out: &mut Vec<Command>) {
         let Some(object) = answer.and_then(object_of) else { return };
         let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
         let Some(mut report) = self.report.take() else { return };
-        let title = plan::clean(text("title"), 160);
+        let title = plan::one_line(text("title"), 160);
         if title.chars().any(char::is_alphanumeric) {
             report.title = title;
         }
@@ -369,9 +376,9 @@ impl ResearchMachine {
         let lines = report::supported_abstract(&found, &report.bibliography, &self.state);
         let length: usize = lines.iter().map(|line| words_of(&line.text)).sum();
         let better = report.r#abstract.iter().map(|line| words_of(&line.text)).sum::<usize>();
-        let again = !ABSTRACT.contains(&length) && self.front_prompts == 0;
-        if !lines.is_empty() && (self.front_prompts == 0 || off(length) <= off(better)) {
-            report.r#abstract = within(lines, *ABSTRACT.end());
+        let again = !ABSTRACT_WORDS.contains(&length) && self.front_prompts == 0;
+        if !lines.is_empty() && (self.front_prompts == 0 || distance(length) <= distance(better)) {
+            report.r#abstract = first_within(lines, *ABSTRACT_WORDS.end());
         }
         self.report = Some(report);
         if again {
@@ -387,7 +394,7 @@ impl ResearchMachine {
     }
 
     /// The report as far as it has come; sections that are not done are written by rules.
-    pub(super) fn assembled(&mut self) -> Report {
+    pub(super) fn assemble_report(&mut self) -> Report {
         if self.sections.is_empty() && !self.state.all_chunks.is_empty() {
             let topics = self.topics();
             self.sections = topics
@@ -400,12 +407,12 @@ impl ResearchMachine {
             let Some(section) = self.sections.get(at).filter(|section| !section.done) else { continue };
             let draft = section.draft.clone();
             if draft.is_empty() {
-                self.by_rules(at, &mut unheard);
+                self.write_by_rules(at, &mut unheard);
             } else {
-                self.settle(at, &statements(&draft), &mut unheard);
+                self.drop_unsupported(at, &statements(&draft), &mut unheard);
             }
         }
-        let drafts = self.sections.iter().map(|section| Draft {
+        let drafts = self.sections.iter().map(|section| SectionDraft {
             topic: &section.topic,
             passages: section.passages.clone(),
             statements: section
@@ -430,16 +437,16 @@ impl ResearchMachine {
         }
         Report {
             query: self.state.query.clone(),
-            title: rules::title_case(&shorten(&plan::clean(&self.state.query, 300), 120)),
+            title: rules::title_case(&shorten(&plan::one_line(&self.state.query, 300), 120)),
             r#abstract: self.quoted_abstract(&sections, &bibliography),
             not_found: report::not_found(&self.state, &sections),
             contradictions: report::conflicts(&self.state),
             sections,
             bibliography,
-            stopped: self
-                .stop_words
-                .clone()
-                .unwrap_or_else(|| Stopped { rule: "interrupted".to_owned(), words: "it was interrupted".to_owned() }),
+            stopped: self.stop_words.clone().unwrap_or_else(|| StopReport {
+                rule: "interrupted".to_owned(),
+                words: "it was interrupted".to_owned(),
+            }),
             model: if without_model {
                 loopwright_wire::offline::MODEL.to_owned()
             } else {
@@ -454,8 +461,13 @@ impl ResearchMachine {
         }
     }
 
-    /// What answers the question most directly, quoted; without that the first statement of each section.
-    fn quoted_abstract(&self, sections: &[report::Section], references: &[report::Reference]) -> Vec<report::Line> {
+    /// The abstract of quotes: those that answer the question most directly, without any the first statement of each
+    /// section.
+    fn quoted_abstract(
+        &self,
+        sections: &[report::Section],
+        references: &[report::Reference],
+    ) -> Vec<report::CitedStatement> {
         let relevant = rules::relevance(&self.state.query, &self.state.all_chunks);
         let cited = |chunk: &Chunk| references.iter().find(|one| one.source == chunk.source).map(|one| one.number);
         let mut best: Vec<(f32, &Chunk, usize)> = self
@@ -479,15 +491,15 @@ impl ResearchMachine {
         if lines.is_empty() { report::first_lines(sections) } else { lines }
     }
 
-    /// Whether a first outline has been drawn.
+    /// Returns whether a first outline has been drawn.
     pub(super) fn is_set_up(&self) -> bool {
-        self.pass() != Pass::First
+        self.pass() != Measuring::First
     }
 }
 
-/// How far a length is from what is wanted.
-fn off(length: usize) -> usize {
-    ABSTRACT.start().saturating_sub(length) + length.saturating_sub(*ABSTRACT.end())
+/// The distance of a length from the wanted one.
+fn distance(length: usize) -> usize {
+    ABSTRACT_WORDS.start().saturating_sub(length) + length.saturating_sub(*ABSTRACT_WORDS.end())
 }
 
 fn words_of(text: &str) -> usize {
@@ -495,16 +507,16 @@ fn words_of(text: &str) -> usize {
 }
 
 /// The first lines that come to no more than `most` words.
-fn within(lines: Vec<report::Line>, most: usize) -> Vec<report::Line> {
+fn first_within(lines: Vec<report::CitedStatement>, most: usize) -> Vec<report::CitedStatement> {
     let mut left = most;
-    let fits = |line: &report::Line| {
+    let fits = |line: &report::CitedStatement| {
         let words = words_of(&line.text);
         let fits = words <= left;
         left = left.saturating_sub(words);
         fits
     };
     let first = lines.first().cloned();
-    let short: Vec<report::Line> = lines.into_iter().take_while(fits).collect();
+    let short: Vec<report::CitedStatement> = lines.into_iter().take_while(fits).collect();
     if short.is_empty() { first.into_iter().collect() } else { short }
 }
 

@@ -1,82 +1,82 @@
-//! What a model answered, as a role's typed form; or what is wrong with it, in words for its author.
+//! Parsing of a role's answer into its typed form, with errors in words for its author.
 
 use std::{fmt, sync::LazyLock};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Form, SanityResult, Summary, Verdict, plain};
+use super::{AnswerForm, SanityResult, Summary, Verdict, plain_line};
 use loopwright_extract::extract_json;
 
-/// Bytes of an answer that are looked at. No form needs more.
-const MOST: usize = 64 * 1024;
+/// Bytes of an answer that are read. No form needs more.
+const MAX_BYTES: usize = 64 * 1024;
 
-/// Why an answer can't be used.
+/// The reason why an answer can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable(pub String);
+pub struct InvalidAnswer(pub String);
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for InvalidAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for InvalidAnswer {}
 
 /// The summary in an answer.
-pub fn read_summary(text: &str) -> Result<Summary, Unreadable> {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema(Form::Summary));
+pub fn read_summary(text: &str) -> Result<Summary, InvalidAnswer> {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema(AnswerForm::Summary));
     read::<Summary>(text, &SCHEMA).map(Summary::bounded)
 }
 
 /// The check in an answer.
-pub fn read_sanity(text: &str) -> Result<SanityResult, Unreadable> {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema(Form::Sanity));
+pub fn read_sanity(text: &str) -> Result<SanityResult, InvalidAnswer> {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema(AnswerForm::Sanity));
     read::<SanityResult>(text, &SCHEMA).map(SanityResult::bounded)
 }
 
 /// The verdict in an answer.
-pub fn read_verdict(text: &str) -> Result<Verdict, Unreadable> {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema(Form::Verdict));
+pub fn read_verdict(text: &str) -> Result<Verdict, InvalidAnswer> {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schema(AnswerForm::Verdict));
     read::<Verdict>(text, &SCHEMA).map(Verdict::bounded)
 }
 
-fn schema(form: Form) -> Value {
+fn schema(form: AnswerForm) -> Value {
     serde_json::from_str(form.schema()).unwrap_or_default()
 }
 
-fn read<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, Unreadable> {
-    if text.len() > MOST {
-        return Err(Unreadable(format!("the answer has {} bytes; {MOST} are more than enough", text.len())));
+fn read<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, InvalidAnswer> {
+    if text.len() > MAX_BYTES {
+        return Err(InvalidAnswer(format!("the answer has {} bytes; {MAX_BYTES} are more than enough", text.len())));
     }
     let found = match extract_json(text, Some(schema)) {
         Ok(found) => found,
         Err(none) => {
-            let meant = meant(text, schema).and_then(|value| serde_json::from_value(value).ok());
-            return meant.ok_or_else(|| Unreadable(plain(&none.to_string(), 400)));
+            let coerce = meant(text, schema).and_then(|value| serde_json::from_value(value).ok());
+            return coerce.ok_or_else(|| InvalidAnswer(plain_line(&none.to_string(), 400)));
         }
     };
     if !found.complete {
-        return Err(Unreadable("the JSON breaks off before its end".to_owned()));
+        return Err(InvalidAnswer("the JSON breaks off before its end".to_owned()));
     }
-    serde_json::from_str(&found.json).map_err(|error| Unreadable(plain(&error.to_string(), 400)))
+    serde_json::from_str(&found.json).map_err(|error| InvalidAnswer(plain_line(&error.to_string(), 400)))
 }
 
-/// What an answer of another shape means: texts where objects were asked for, words where a truth value was, too much. A
-/// no also stands where fields are missing that decide nothing; a yes has to be whole.
+/// The meaning of an answer of another shape: texts where objects were asked for, words where a truth value was, too
+/// much. A no also stands where fields are missing that decide nothing; a yes has to be whole.
 fn meant(text: &str, schema: &Value) -> Option<Value> {
     let found = extract_json(text, Some(&json!({"type": "object"}))).ok().filter(|found| found.complete)?;
     let mut value: Value = serde_json::from_str(&found.json).ok()?;
-    shape(&mut value, schema);
+    coerce_to(&mut value, schema);
     let is = |name: &str, what: bool| value.get(name).and_then(Value::as_bool) == Some(what);
     if is("allow", false) || is("on_track", false) || is("should_pause", true) || is("should_abort", true) {
-        complete(&mut value, schema);
+        fill_in_no(&mut value, schema);
     }
     extract_json(&value.to_string(), Some(schema)).ok().filter(|found| found.complete).map(|_| value)
 }
 
-/// Gives a value the shape of its schema, where it is clear how.
-fn shape(value: &mut Value, schema: &Value) {
+/// Coerces a value to the shape of its schema, where it is clear how.
+fn coerce_to(value: &mut Value, schema: &Value) {
     match (schema.get("type").and_then(Value::as_str), &mut *value) {
         (Some("object"), Value::String(text)) => {
             let text = std::mem::take(text);
@@ -98,20 +98,20 @@ fn shape(value: &mut Value, schema: &Value) {
             fields.retain(|name, _| properties(schema).any(|(known, _)| known == name));
             for (name, rule) in properties(schema) {
                 if let Some(field) = fields.get_mut(name) {
-                    shape(field, rule);
+                    coerce_to(field, rule);
                 }
             }
         }
         (Some("array"), Value::Array(items)) => {
             if let Some(rule) = schema.get("items") {
                 for item in items {
-                    shape(item, rule);
+                    coerce_to(item, rule);
                 }
             }
         }
         (Some("array"), Value::String(_) | Value::Object(_)) => {
             *value = Value::Array(vec![value.take()]);
-            shape(value, schema);
+            coerce_to(value, schema);
         }
         (Some("array"), Value::Null) => *value = Value::Array(Vec::new()),
         (Some("boolean"), _) => {
@@ -130,8 +130,8 @@ fn shape(value: &mut Value, schema: &Value) {
     }
 }
 
-/// Fills in what a no may lack, the careful way.
-fn complete(value: &mut Value, schema: &Value) {
+/// Fills in the fields that a no may lack, the careful way.
+fn fill_in_no(value: &mut Value, schema: &Value) {
     let Some(fields) = value.as_object_mut() else { return };
     for (name, rule) in properties(schema) {
         let usual = match rule.get("type").and_then(Value::as_str) {
@@ -159,7 +159,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
-/// What a value says as yes or no.
+/// The yes or no that a value states.
 pub(crate) fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(truth) => Some(*truth),

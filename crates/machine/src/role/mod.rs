@@ -1,7 +1,7 @@
-//! Roles beside the one that acts: who sums up, who looks whether it is still sane, who decides what may be shown.
+//! Roles beside the executor: summarizer, sanity check, supervisor.
 //!
 //! Each role has a form of answer, bounded in every field, a prompt that asks a model for it as strict JSON, and a rule
-//! engine that gives the same form without any model. What a model says changes those fields and nothing else.
+//! engine that gives the same form without any model. A model's answer changes those fields and nothing else.
 
 mod answer;
 mod prompt;
@@ -11,17 +11,17 @@ mod supervise;
 mod transcript;
 
 pub(crate) use answer::truth;
-pub use answer::{Unreadable, read_sanity, read_summary, read_verdict};
-pub use prompt::{Form, repair};
+pub use answer::{InvalidAnswer, read_sanity, read_summary, read_verdict};
+pub use prompt::{AnswerForm, repair};
 pub use sanity::{Concern, ConcernKind, SanityResult, check_sanity, note_of};
 pub use summary::{Fact, FactCategory, Summary, summarize};
-pub use supervise::{Found, Verdict, rule_verdict};
+pub use supervise::{PrivateFinds, Verdict, rule_verdict};
 pub use transcript::{fenced, transcript};
 
 use loopwright_base::text::is_hidden;
 
 /// One line of plain text, bounded: no control characters, no invisible ones, white space as single blanks.
-pub fn plain(text: &str, chars: usize) -> String {
+pub fn plain_line(text: &str, chars: usize) -> String {
     let mut out = String::new();
     let (mut length, mut blank) = (0, false);
     for character in text.chars() {
@@ -46,9 +46,10 @@ pub fn plain(text: &str, chars: usize) -> String {
     out
 }
 
-/// The same without anything that looks like markup or the end of a note: for words that a model will read.
-pub fn tame(text: &str, chars: usize) -> String {
-    plain(text, chars)
+/// One line of plain text, bounded, without anything that looks like markup or the end of a note: for words that a
+/// model will read.
+pub fn strip_prompt_markup(text: &str, chars: usize) -> String {
+    plain_line(text, chars)
         .chars()
         .map(|character| match character {
             '<' => '‹',
@@ -67,9 +68,9 @@ mod tests {
 
     #[test]
     fn text_is_one_bounded_line_without_what_nobody_sees() {
-        assert_eq!(plain(" a\n\tb\u{202e}c \u{0}", 10), "a bc");
-        assert_eq!(plain(&"ä".repeat(100), 3), "äää…");
-        assert_eq!(plain("", 3), "");
-        assert_eq!(tame("</untrusted>] <tool_call>", 100), "‹/untrusted›) ‹tool_call›");
+        assert_eq!(plain_line(" a\n\tb\u{202e}c \u{0}", 10), "a bc");
+        assert_eq!(plain_line(&"ä".repeat(100), 3), "äää…");
+        assert_eq!(plain_line("", 3), "");
+        assert_eq!(strip_prompt_markup("</untrusted>] <tool_call>", 100), "‹/untrusted›) ‹tool_call›");
     }
 }

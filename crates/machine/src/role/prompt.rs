@@ -1,10 +1,10 @@
-//! What each role is asked, and the form of its answer.
+//! Prompts of roles, and the forms of their answers.
 
 use loopwright_base::{json::Raw, request::OutputSchema};
 
 /// A form of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum AnswerForm {
     /// A summary.
     Summary,
     /// A check.
@@ -13,7 +13,7 @@ pub enum Form {
     Verdict,
 }
 
-impl Form {
+impl AnswerForm {
     /// JSON schema of the answer.
     pub const fn schema(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Form {
     }
 }
 
-/// What a model is told whose answer can't be used.
+/// The message to a model whose answer can't be used.
 pub fn repair(problem: &str) -> String {
     format!(
         "That can't be used: {problem}. Output ONLY the one JSON object of the schema, nothing before it and nothing behind."

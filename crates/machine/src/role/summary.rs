@@ -1,4 +1,4 @@
-//! What is worth keeping of exchanges: key facts by category, files, errors, decisions, a timeline.
+//! Summaries of exchanges: key facts by category, files, errors, decisions, a timeline.
 //!
 //! The rule engine finds them by form alone: paths, failures, words of decision, what the user forbids or prefers. The
 //! same messages always give the same summary; summaries of neighbouring exchanges are merged without a model.
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::{plain, tame};
+use super::{plain_line, strip_prompt_markup};
 use loopwright_base::message::{Block, Message, Role, ToolResult, ToolUse};
 use loopwright_context::{constraints, names};
 use loopwright_monitor::stuck::Step;
@@ -17,19 +17,19 @@ const MOST: usize = 24;
 const MOST_FILES: usize = 40;
 const LONGEST: usize = 200;
 
-/// What kind of fact.
+/// The category of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactCategory {
-    /// What the user likes done in a certain way.
+    /// A preference of the user.
     Preference,
-    /// How the project is built, and where things are.
+    /// A fact about the project's build or layout.
     Structure,
-    /// What fails again and again.
+    /// An error that repeats.
     Error,
-    /// What was settled.
+    /// A decision.
     Decision,
-    /// What must, or must not, be.
+    /// A constraint.
     Constraint,
 }
 
@@ -46,16 +46,16 @@ impl FactCategory {
     }
 }
 
-/// Something worth knowing later.
+/// A fact that is worth keeping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What kind.
+    /// The category.
     pub category: FactCategory,
-    /// In words.
+    /// The fact, in words.
     pub text: String,
 }
 
-/// What is worth keeping of exchanges.
+/// The summary of exchanges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
@@ -63,16 +63,16 @@ pub struct Summary {
     pub facts: Vec<Fact>,
     /// Files that were read or changed.
     pub files: Vec<String>,
-    /// What failed.
+    /// Errors.
     pub errors: Vec<String>,
-    /// What was decided.
+    /// Decisions.
     pub decisions: Vec<String>,
-    /// What happened, in order.
+    /// Events, in order.
     pub timeline: Vec<String>,
 }
 
 impl Summary {
-    /// Whether it says nothing.
+    /// Returns whether the summary is empty.
     pub const fn is_empty(&self) -> bool {
         self.facts.is_empty()
             && self.files.is_empty()
@@ -81,7 +81,7 @@ impl Summary {
             && self.timeline.is_empty()
     }
 
-    /// The same, each field a bounded number of bounded lines, nothing twice.
+    /// The summary with each field bounded in number and length, without duplicates.
     #[must_use]
     pub fn bounded(self) -> Self {
         let mut out = Self::default();
@@ -89,11 +89,11 @@ impl Summary {
         out
     }
 
-    /// Adds what a later summary says. Where a list is full the oldest entries go, but of facts the newest: what was
-    /// asked for at the beginning holds.
+    /// Adds a later summary. Where a list is full the oldest entries go, but of facts the newest: wishes from the
+    /// beginning hold.
     pub fn add(&mut self, later: Self) {
         for Fact { category, text } in later.facts {
-            let text = plain(&text, LONGEST);
+            let text = plain_line(&text, LONGEST);
             let known = self.facts.iter().any(|fact| fact.text == text);
             if !text.is_empty() && !known && self.facts.len() < MOST {
                 self.facts.push(Fact { category, text });
@@ -120,21 +120,21 @@ impl Summary {
             fits
         };
         for fact in &self.facts {
-            put(format!("{}: {}", fact.category.name(), tame(&fact.text, LONGEST)));
+            put(format!("{}: {}", fact.category.name(), strip_prompt_markup(&fact.text, LONGEST)));
         }
         for (name, list) in [("decided", &self.decisions), ("failed", &self.errors)] {
             for entry in list {
-                put(format!("{name}: {}", tame(entry, LONGEST)));
+                put(format!("{name}: {}", strip_prompt_markup(entry, LONGEST)));
             }
         }
         if !self.files.is_empty() {
-            let files: Vec<String> = self.files.iter().map(|file| tame(file, LONGEST)).collect();
+            let files: Vec<String> = self.files.iter().map(|file| strip_prompt_markup(file, LONGEST)).collect();
             put(format!("files: {}", files.join(", ")));
         }
         let mut last: Vec<String> = Vec::new();
         let mut room = chars.saturating_sub(out.len());
         for entry in self.timeline.iter().rev() {
-            let line = format!("then: {}\n", tame(entry, LONGEST));
+            let line = format!("then: {}\n", strip_prompt_markup(entry, LONGEST));
             if line.len() >= room {
                 break;
             }
@@ -149,7 +149,7 @@ impl Summary {
 
 fn push_all(list: &mut Vec<String>, more: Vec<String>, most: usize, once: bool) {
     for entry in more {
-        let entry = plain(&entry, LONGEST);
+        let entry = plain_line(&entry, LONGEST);
         if entry.is_empty() || (once && list.contains(&entry)) {
             continue;
         }
@@ -166,15 +166,15 @@ pub fn summarize<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Summary
     for message in messages {
         for block in &message.content {
             match block {
-                Block::Text(text) if message.role == Role::User => hear_user(&text.text, &mut found),
-                Block::Text(text) if message.role == Role::Assistant => hear_agent(&text.text, &mut found),
+                Block::Text(text) if message.role == Role::User => read_user(&text.text, &mut found),
+                Block::Text(text) if message.role == Role::Assistant => read_agent(&text.text, &mut found),
                 Block::ToolUse(call) => {
                     files_of(call, &mut found);
                     calls.push(call);
                 }
                 Block::ToolResult(result) => {
                     let call = calls.iter().rposition(|call| call.id == result.id).map(|at| calls.swap_remove(at));
-                    take_result(call, result, &mut found, &mut errors);
+                    add_result(call, result, &mut found, &mut errors);
                 }
                 _ => {}
             }
@@ -186,19 +186,19 @@ pub fn summarize<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Summary
     found.bounded()
 }
 
-fn take_result(call: Option<&ToolUse>, result: &ToolResult, found: &mut Summary, errors: &mut Vec<(String, usize)>) {
+fn add_result(call: Option<&ToolUse>, result: &ToolResult, found: &mut Summary, errors: &mut Vec<(String, usize)>) {
     let prose = result.prose();
     let failed = result.is_error || call.is_some_and(|call| Step::of(call, result).has_failed());
-    let told = match &result.failure {
+    let outcome = match &result.failure {
         Some(failure) => failure.message.as_str(),
         None if failed => prose.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default(),
         None => prose.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
     };
     let arguments = call.map(|call| arguments_of(call, 60)).unwrap_or_default();
-    let name = plain(&result.name, 60);
+    let name = plain_line(&result.name, 60);
     let name = if name.is_empty() { call.map_or("tool", |call| call.name.as_str()).to_owned() } else { name };
     if failed {
-        let error = plain(&format!("{name}: {told}"), LONGEST);
+        let error = plain_line(&format!("{name}: {outcome}"), LONGEST);
         match errors.iter_mut().find(|(known, _)| *known == error) {
             Some((_, count)) => *count += 1,
             None => errors.push((error.clone(), 1)),
@@ -206,7 +206,7 @@ fn take_result(call: Option<&ToolUse>, result: &ToolResult, found: &mut Summary,
         found.errors.push(error);
     }
     let mark = if failed { "failed: " } else { "" };
-    found.timeline.push(format!("{name}({arguments}) → {mark}{}", plain(told, 90)));
+    found.timeline.push(format!("{name}({arguments}) → {mark}{}", plain_line(outcome, 90)));
 }
 
 /// The texts among the arguments, in short.
@@ -215,7 +215,7 @@ fn arguments_of(call: &ToolUse, chars: usize) -> String {
     let Some(map) = value.as_object() else { return String::new() };
     let texts: Vec<String> =
         map.values().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
-    plain(&texts.join(", "), chars)
+    plain_line(&texts.join(", "), chars)
 }
 
 /// Arguments that name files, and paths within others.
@@ -252,13 +252,13 @@ const KNOWN_ENDINGS: [&str; 26] = [
     "json", "html", "css", "sql", "sh", "csv", "lock", "ini", "cfg",
 ];
 
-fn hear_user(text: &str, found: &mut Summary) {
+fn read_user(text: &str, found: &mut Summary) {
     let text = text.trim();
     if text.is_empty() || text.starts_with('[') {
         // Words of ours stand in brackets.
         return;
     }
-    found.timeline.push(format!("user: {}", plain(text, 120)));
+    found.timeline.push(format!("user: {}", plain_line(text, 120)));
     let heeded = constraints(text);
     for sentence in sentences(&heeded).take(8) {
         found.facts.push(Fact { category: FactCategory::Constraint, text: sentence.to_owned() });
@@ -278,11 +278,11 @@ fn hear_user(text: &str, found: &mut Summary) {
     }
 }
 
-fn hear_agent(text: &str, found: &mut Summary) {
+fn read_agent(text: &str, found: &mut Summary) {
     if text.trim().is_empty() {
         return;
     }
-    found.timeline.push(format!("said: {}", plain(text, 90)));
+    found.timeline.push(format!("said: {}", plain_line(text, 90)));
     for sentence in sentences(text).take(200) {
         let lower = sentence.to_lowercase();
         if holds(&lower, DECIDED) {
@@ -338,7 +338,7 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
         .filter(|sentence| sentence.len() > 2)
 }
 
-/// For tests and for those who show it.
+/// The summary as text, for tests and for those who show it.
 impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.words(4_000))?;

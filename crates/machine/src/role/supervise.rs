@@ -1,4 +1,4 @@
-//! Whether a result that holds private things may go on to the model.
+//! Decisions whether a private result may go on to the model.
 //!
 //! The rules know three things: what the result holds, whether the user's own words ask for it, and how much of it
 //! there is. Secrets are nothing for them or for a model: a person decides.
@@ -7,39 +7,39 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::plain;
+use super::plain_line;
 use loopwright_guard::sensitivity::{Level, Sensitivity, redact};
 use loopwright_lexicon::words::each_term;
 
-/// Fewer finds than this are what somebody asked for; more than that are a list of everybody.
-const FEW: usize = 3;
-const MANY: usize = 20;
+/// Finds below which somebody asked for them, and above which they are a list of everybody.
+const MAX_ASKED: usize = 3;
+const MIN_LIST: usize = 20;
 
-/// What was found in a result.
+/// The private data of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    /// Its class.
+pub struct PrivateFinds {
+    /// The sensitivity level.
     pub level: Level,
     /// The detectors that found something.
     pub detectors: BTreeSet<String>,
-    /// How many finds.
+    /// The number of finds.
     pub count: usize,
-    /// Its beginning, without the finds.
+    /// The beginning of the result, without the finds.
     pub excerpt: String,
 }
 
-impl Found {
-    /// From what the detectors say of a text.
+impl PrivateFinds {
+    /// The finds that detectors report of a text.
     pub fn of(text: &str, sensitivity: &Sensitivity) -> Self {
         Self {
             level: sensitivity.level,
             detectors: sensitivity.hits.iter().map(|hit| hit.detector.to_owned()).collect(),
             count: sensitivity.hits.len(),
-            excerpt: plain(&redact(text), 600),
+            excerpt: plain_line(&redact(text), 600),
         }
     }
 
-    /// In a few words.
+    /// The finds in a few words.
     pub fn words(&self) -> String {
         let names: Vec<&str> = self.detectors.iter().take(6).map(String::as_str).collect();
         let what = if names.is_empty() { "by its source".to_owned() } else { names.join(", ") };
@@ -47,34 +47,34 @@ impl Found {
     }
 }
 
-/// What a supervisor says.
+/// The verdict of a supervisor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The model may see it.
     pub allow: bool,
-    /// How sure that is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
-    /// What it takes the result for.
+    /// The sensitivity of the result.
     pub sensitivity: Level,
-    /// What the call was for.
+    /// The purpose of the call.
     pub intent: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Verdict {
-    /// The same, each field in its bounds.
+    /// The verdict with each field in its bounds.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.confidence = if self.confidence.is_finite() { self.confidence.clamp(0.0, 1.0) } else { 0.0 };
-        self.intent = plain(&self.intent, 200);
-        self.reason = plain(&self.reason, 200);
+        self.intent = plain_line(&self.intent, 200);
+        self.reason = plain_line(&self.reason, 200);
         self
     }
 }
 
-/// What the rules say. `asked` is what the user wrote, `arguments` those of the call.
-pub fn rule_verdict(found: &Found, tool: &str, arguments: &str, asked: &str) -> Verdict {
+/// The verdict of the rules. `asked` is the user's text, `arguments` those of the call.
+pub fn rule_verdict(found: &PrivateFinds, tool: &str, arguments: &str, asked: &str) -> Verdict {
     let wanted = terms(asked);
     let named = terms(arguments).union(&terms(&tool.replace('_', " "))).any(|term| wanted.contains(term));
     let mut confidence: f64 = 0.55;
@@ -85,10 +85,10 @@ pub fn rule_verdict(found: &Found, tool: &str, arguments: &str, asked: &str) -> 
     } else {
         reasons.push("the user's words do not ask for it");
     }
-    if found.count > MANY {
+    if found.count > MIN_LIST {
         confidence -= 0.35;
         reasons.push("it holds a great deal of it");
-    } else if found.count <= FEW {
+    } else if found.count <= MAX_ASKED {
         confidence += 0.05;
     }
     if found.level == Level::Secret {
@@ -99,7 +99,7 @@ pub fn rule_verdict(found: &Found, tool: &str, arguments: &str, asked: &str) -> 
         allow: confidence >= 0.5,
         confidence,
         sensitivity: found.level,
-        intent: plain(&format!("{tool}({arguments})"), 200),
+        intent: plain_line(&format!("{tool}({arguments})"), 200),
         reason: reasons.join("; "),
     }
 }
@@ -122,14 +122,14 @@ mod tests {
     #[test]
     fn d14_rules_are_sure_only_of_what_was_asked_for() {
         let text = "name: Ann Lee, ssn: 536-22-8726, card 4539 1488 0343 6467";
-        let found = Found::of(text, &classify(text));
+        let found = PrivateFinds::of(text, &classify(text));
         assert!(found.level >= Level::Sensitive && !found.excerpt.contains("536-22"), "{found:?}");
         let asked = "What is the address of customer Lee?";
         let verdict = rule_verdict(&found, "db_query", r#"{"q":"select * from customers where name='Lee'"}"#, asked);
         assert!(verdict.allow && verdict.confidence >= 0.7, "{verdict:?}");
         let other = rule_verdict(&found, "db_query", r#"{"q":"select * from staff"}"#, "How is the weather?");
         assert!(other.confidence < 0.7, "{other:?}");
-        let secret = Found { level: Level::Secret, ..found };
+        let secret = PrivateFinds { level: Level::Secret, ..found };
         assert!(!rule_verdict(&secret, "db_query", r#"{"q":"customer Lee"}"#, asked).allow);
     }
 }

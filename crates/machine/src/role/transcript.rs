@@ -1,8 +1,8 @@
-//! What was said and done, as text for a role: bounded, without secrets, and fenced as data.
+//! Transcripts for roles: bounded, without secrets, and fenced as data.
 
 use std::fmt::Write as _;
 
-use super::plain;
+use super::plain_line;
 use loopwright_base::message::{Block, Message, Role};
 use loopwright_guard::sensitivity::redact;
 
@@ -10,7 +10,8 @@ use loopwright_guard::sensitivity::redact;
 const BLOCK: usize = 1_200;
 const ALL: usize = 24_000;
 
-/// The messages as lines; where they are too long, the last ones. Secrets are taken out: a role may live elsewhere.
+/// The messages as lines; where they are too long, the last ones. Secrets are removed: a role's model may live
+/// elsewhere.
 pub fn transcript<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut length = 0;
@@ -36,9 +37,14 @@ fn lines_of(message: &Message) -> String {
     let mut out = String::new();
     for block in &message.content {
         let _ = match block {
-            Block::Text(text) => writeln!(out, "{who}: {}", plain(&text.text, BLOCK)),
+            Block::Text(text) => writeln!(out, "{who}: {}", plain_line(&text.text, BLOCK)),
             Block::ToolUse(call) => {
-                writeln!(out, "agent calls {}({})", plain(&call.name, 80), plain(call.arguments_text(), BLOCK))
+                writeln!(
+                    out,
+                    "agent calls {}({})",
+                    plain_line(&call.name, 80),
+                    plain_line(call.arguments_text(), BLOCK)
+                )
             }
             Block::ToolResult(result) => {
                 let failed = if result.is_error { " (failed)" } else { "" };
@@ -47,7 +53,7 @@ fn lines_of(message: &Message) -> String {
                     Some(failure) if prose.is_empty() => failure.message.as_str(),
                     _ => prose.as_str(),
                 };
-                writeln!(out, "result of {}{failed}: {}", plain(&result.name, 80), plain(said, BLOCK))
+                writeln!(out, "result of {}{failed}: {}", plain_line(&result.name, 80), plain_line(said, BLOCK))
             }
             Block::Image(_) | Block::Document(_) => writeln!(out, "{who}: (a picture or document)"),
             Block::Thinking(_) | Block::Provider(_) => Ok(()),

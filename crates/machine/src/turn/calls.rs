@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::shorten;
 use loopwright_base::{
     json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
-    message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse, says_nothing},
+    message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse, is_empty_arguments},
     request::History,
 };
 
@@ -95,7 +95,7 @@ pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut Call
 
 /// Arguments that are no JSON object, or one that no tool can be given, become `{}`; gives the failure that they are.
 fn fit_arguments(call: &mut ToolUse) -> Option<ToolFailure> {
-    if says_nothing(call.arguments_text()) {
+    if is_empty_arguments(call.arguments_text()) {
         (call.input, call.invalid) = (Raw::empty_object(), None);
         return None;
     }

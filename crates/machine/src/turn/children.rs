@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ToolConfig, TurnConfig, TurnMachine, emit, round::Round, text::limit_output};
 use crate::{
-    Budget, ChildRecord, Command, HookStage, Id, Interrupt, Limit, MachineConfig, Notice, Outcome, Spent, Stop,
+    Budget, BudgetUsage, ChildRecord, Command, HookStage, Id, Interrupt, Limit, MachineConfig, Notice, Outcome, Stop,
     arguments_hash, command::shorten,
 };
 use loopwright_base::{
@@ -543,7 +543,7 @@ fn shares(mut left: Budget, wanted: &[&Budget]) -> Vec<Option<Budget>> {
         left.tokens = left.tokens.map(|tokens| tokens.saturating_sub(share.tokens.unwrap_or_default()));
         left.cost = left.cost.map(|cost| (cost - share.cost.unwrap_or_default()).max(0.0));
         others = others.saturating_sub(1);
-        let can_ask = Spent::default().next_request_exceeds(&share, 0.0, 0).is_none();
+        let can_ask = BudgetUsage::default().next_request_exceeds(&share, 0.0, 0).is_none();
         if let Some(slot) = shares.get_mut(at)
             && can_ask
         {

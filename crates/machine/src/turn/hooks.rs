@@ -481,7 +481,7 @@ impl TurnMachine {
         let kept = self.history.len().saturating_sub(1);
         let mut history = History::new();
         for entry in self.history.entries().iter().take(kept) {
-            history.share(std::sync::Arc::clone(entry));
+            history.push_entry(std::sync::Arc::clone(entry));
         }
         history.push(message);
         self.history = history;

@@ -2,7 +2,7 @@
 
 use super::{ToolConfig, TurnMachine};
 use crate::{Command, Limit};
-use loopwright_base::message::{Block, Source};
+use loopwright_base::message::{Block, MediaSource};
 
 /// Tokens of a picture: about what the providers count for a large one.
 const PICTURE: u64 = 1_600;
@@ -170,7 +170,7 @@ fn inline_pictures(blocks: &[Block]) -> (u64, usize) {
     });
     blocks.iter().chain(inside).fold((0, 0), |(count, bytes), block| match block {
         Block::Image(image) => match &image.source {
-            Source::Base64 { data, .. } => (count + 1, bytes + data.len()),
+            MediaSource::Base64 { data, .. } => (count + 1, bytes + data.len()),
             _ => (count + 1, bytes),
         },
         _ => (count, bytes),

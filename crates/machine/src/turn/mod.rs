@@ -54,7 +54,7 @@ pub use intent::IntentMode;
 use recall::{Front, Recalling};
 pub use recall::{RecallConfig, RecalledHit, Recollection};
 pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
-use roles::Desk;
+use roles::RoleQueue;
 pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
 use searches::Searching;
@@ -65,7 +65,7 @@ pub use text::limit_output;
 pub use window::ContextConfig;
 use window::Window;
 
-use super::{CallRecord, Command, Id, IterationRecord, Notice, Outcome, Spent, Stop, Time};
+use super::{BudgetUsage, CallRecord, Command, Id, IterationRecord, Notice, Outcome, Stop, Time};
 use loopwright_base::{
     breaker::Breaker,
     error::{Error, Failure},
@@ -138,7 +138,7 @@ pub struct TurnMachine {
     started: Time,
     now: Time,
     deadline: Id,
-    spent: Spent,
+    spent: BudgetUsage,
     stuck: StuckDetector,
     told: Vec<u64>,
     momentum: Momentum,
@@ -156,8 +156,8 @@ pub struct TurnMachine {
     interrupted: bool,
     #[serde(default, skip_serializing_if = "Children::is_default")]
     children: Children,
-    #[serde(default, skip_serializing_if = "Desk::is_empty")]
-    desk: Box<Desk>,
+    #[serde(default, skip_serializing_if = "RoleQueue::is_empty")]
+    desk: Box<RoleQueue>,
     /// What hooks have added and no request has held yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     added: Vec<Block>,
@@ -200,7 +200,7 @@ impl TurnMachine {
             started: Time::default(),
             now: Time::default(),
             deadline: 0,
-            spent: Spent::default(),
+            spent: BudgetUsage::default(),
             stuck,
             told: Vec::new(),
             momentum: Momentum::default(),
@@ -275,7 +275,7 @@ impl TurnMachine {
     }
 
     /// What it has used so far, with what children that have ended used.
-    pub(crate) const fn spent(&self) -> &Spent {
+    pub(crate) const fn spent(&self) -> &BudgetUsage {
         &self.spent
     }
 

@@ -262,7 +262,7 @@ impl TurnMachine {
             Made { compactions, taken: 0, messages }
         });
         for entry in view.entries().iter().skip(made.taken) {
-            made.messages.share(entry.clone());
+            made.messages.push_entry(entry.clone());
         }
         made.taken = view.len();
         let messages = made.messages.clone();

@@ -11,9 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{RoleConfig, RoleModel, Trigger, TurnMachine, emit, sanity, summarize, supervise};
 use crate::{
-    Command, Id, Notice, Purpose, Spent, Time,
+    BudgetUsage, Command, Id, Notice, Purpose, Time,
     command::shorten,
-    role::{Form, SanityResult, Summary, Unreadable, Verdict, plain, read_sanity, read_summary, read_verdict, repair},
+    role::{
+        AnswerForm, InvalidAnswer, SanityResult, Summary, Verdict, plain_line, read_sanity, read_summary, read_verdict,
+        repair,
+    },
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -45,15 +48,15 @@ impl Job {
         }
     }
 
-    const fn form(&self) -> Form {
+    const fn form(&self) -> AnswerForm {
         match self {
-            Self::Summarize { .. } => Form::Summary,
-            Self::Check { .. } => Form::Sanity,
-            Self::Supervise { .. } => Form::Verdict,
+            Self::Summarize { .. } => AnswerForm::Summary,
+            Self::Check { .. } => AnswerForm::Sanity,
+            Self::Supervise { .. } => AnswerForm::Verdict,
         }
     }
 
-    fn read(&self, text: &str) -> Result<Answer, Unreadable> {
+    fn read(&self, text: &str) -> Result<Answer, InvalidAnswer> {
         Ok(match self {
             Self::Summarize { .. } => Answer::Summary(read_summary(text)?),
             Self::Check { .. } => Answer::Sanity(Box::new(read_sanity(text)?)),
@@ -226,7 +229,7 @@ impl RolesReport {
 /// What the turn knows of its roles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Desk {
+pub(super) struct RoleQueue {
     open: Vec<Question>,
     /// Which model of the turn's own chain acts; 0 is the first.
     #[serde(skip_serializing_if = "crate::command::is_first")]
@@ -239,7 +242,7 @@ pub(super) struct Desk {
     pub(super) supervisor: supervise::Releases,
 }
 
-impl Desk {
+impl RoleQueue {
     /// Whether there is nothing to save.
     #[allow(clippy::borrowed_box, reason = "as serde wants it")]
     pub(super) fn is_empty(desk: &Box<Self>) -> bool {
@@ -403,7 +406,7 @@ impl TurnMachine {
     fn book(&mut self, question: &Question, usage: Usage) {
         let price = self.model_of(question).and_then(|model| model.price);
         self.spent.add(usage, price.as_ref());
-        let mut one = Spent::default();
+        let mut one = BudgetUsage::default();
         one.add(usage, price.as_ref());
         self.count(question.job.purpose(), |spent| {
             spent.requests += 1;
@@ -441,7 +444,7 @@ impl TurnMachine {
             }
             Err(problem) if !question.repaired => {
                 question.repaired = true;
-                question.broken = Some((plain(&text, SHOWN), problem.0.clone()));
+                question.broken = Some((plain_line(&text, SHOWN), problem.0.clone()));
                 if question.broken.as_ref().is_some_and(|(said, _)| said.is_empty()) {
                     question.broken = Some(("(nothing)".to_owned(), problem.0.clone()));
                 }

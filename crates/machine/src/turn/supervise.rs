@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     ApprovalDecision, Command, Id, Notice, Purpose, Time, arguments_hash,
-    role::{Found, Verdict, fenced, plain, rule_verdict, tame},
+    role::{PrivateFinds, Verdict, fenced, plain_line, rule_verdict, strip_prompt_markup},
 };
 use loopwright_base::message::{Block, Role, ToolFailure, ToolResult};
 use loopwright_guard::{
@@ -83,7 +83,7 @@ fn words_of(result: &ToolResult) -> String {
 
 impl TurnMachine {
     /// What a result holds, if somebody has to decide about it.
-    fn private(&self, pending: &Pending) -> Option<Found> {
+    fn private(&self, pending: &Pending) -> Option<PrivateFinds> {
         let config = self.config.roles.supervisor.as_ref()?;
         // What never ran gave nothing; what is settled stays so.
         if pending.settled || pending.running.is_none() || !config.tools.watches(&pending.call.name) {
@@ -92,7 +92,7 @@ impl TurnMachine {
         let result = pending.result.as_ref()?;
         let text = words_of(result);
         let sensitivity = classify_from(&text, config.tools.of(&pending.call.name));
-        (sensitivity.level >= Level::Sensitive).then(|| Found::of(&text, &sensitivity))
+        (sensitivity.level >= Level::Sensitive).then(|| PrivateFinds::of(&text, &sensitivity))
     }
 
     /// The results of a round are in. Gives the round back if nobody has to be waited for.
@@ -120,7 +120,7 @@ impl TurnMachine {
             let Some(pending) = round.calls.get(at) else { break };
             let verdict = if self.config.roles.of(Purpose::Supervisor).is_some_and(|role| role.chain.is_empty()) {
                 let arguments = pending.call.arguments_text();
-                Some(rule_verdict(&found, &pending.call.name, plain(arguments, ASKED).as_str(), &self.asked_for()))
+                Some(rule_verdict(&found, &pending.call.name, plain_line(arguments, ASKED).as_str(), &self.asked_for()))
             } else {
                 None
             };
@@ -156,7 +156,7 @@ impl TurnMachine {
             return asked.clone();
         }
         let own = |block: &Block| match block {
-            Block::Text(text) if !text.text.starts_with('[') => Some(plain(&text.text, ASKED)),
+            Block::Text(text) if !text.text.starts_with('[') => Some(plain_line(&text.text, ASKED)),
             _ => None,
         };
         let users = self.history.iter().rev().filter(|message| message.role == Role::User);
@@ -165,7 +165,7 @@ impl TurnMachine {
         said.join("\n")
     }
 
-    fn supervisor_prompt(&self, pending: &Pending, found: &Found) -> String {
+    fn supervisor_prompt(&self, pending: &Pending, found: &PrivateFinds) -> String {
         let call = &pending.call;
         let detectors: Vec<&str> = found.detectors.iter().map(String::as_str).collect();
         let can_send = self.config.tools.iter().filter(|tool| !tool.read_only).take(20).map(|tool| tool.name.as_str());
@@ -173,8 +173,8 @@ impl TurnMachine {
         let data = format!(
             "The user asked: {}\nThe call: {}({})\nThe result, private parts taken out: {}",
             self.asked_for(),
-            plain(&call.name, 80),
-            plain(&loopwright_guard::sensitivity::redact(call.arguments_text()), 1_000),
+            plain_line(&call.name, 80),
+            plain_line(&loopwright_guard::sensitivity::redact(call.arguments_text()), 1_000),
             found.excerpt
         );
         format!(
@@ -183,7 +183,7 @@ impl TurnMachine {
             found.count,
             detectors.join(", "),
             self.spent.iterations,
-            if can_send.is_empty() { "none".to_owned() } else { plain(&can_send.join(", "), 400) },
+            if can_send.is_empty() { "none".to_owned() } else { plain_line(&can_send.join(", "), 400) },
             fenced(&data)
         )
     }
@@ -220,7 +220,7 @@ impl TurnMachine {
             }
         }
         let level = found.level.name().to_owned();
-        let (by, reason) = (by.to_owned(), plain(reason, 200));
+        let (by, reason) = (by.to_owned(), plain_line(reason, 200));
         let key = if found.level < Level::Secret { key } else { String::new() };
         self.outcome.roles.supervised.push(Release {
             id: id.clone(),
@@ -384,10 +384,14 @@ impl TurnMachine {
 }
 
 /// The result in place of one that the model may not see.
-fn withheld(id: &str, name: &str, found: &Found, reason: &str) -> ToolResult {
+fn withheld(id: &str, name: &str, found: &PrivateFinds, reason: &str) -> ToolResult {
     let failure = ToolFailure {
         kind: "withheld".into(),
-        message: format!("the result holds {} and was not released: {}", found.words(), tame(reason, 200)),
+        message: format!(
+            "the result holds {} and was not released: {}",
+            found.words(),
+            strip_prompt_markup(reason, 200)
+        ),
         hint: Some("go on without it, or tell the user what you would need and why".into()),
     };
     ToolResult::failed(id, name, failure)

@@ -238,7 +238,7 @@ impl TurnMachine {
         for each in shown.iter().flatten() {
             match each {
                 Shown::Given(at) => {
-                    view.share(Arc::clone(entries.get(*at)?));
+                    view.push_entry(Arc::clone(entries.get(*at)?));
                     places.push(Some(*at));
                 }
                 Shown::Made(message) => {
@@ -609,7 +609,7 @@ impl Live {
         for (at, entry) in history.entries().iter().enumerate().skip(self.taken) {
             self.window.append(entry.message().clone(), &mut self.counter);
             if let Some(view) = &mut self.view {
-                view.share(entry.clone());
+                view.push_entry(entry.clone());
                 self.places.push(Some(at));
             }
         }
@@ -633,7 +633,7 @@ impl Live {
         for message in self.window.view() {
             let found = known.get(&Arc::as_ptr(message));
             match found {
-                Some((_, entry)) => view.share(Arc::clone(entry)),
+                Some((_, entry)) => view.push_entry(Arc::clone(entry)),
                 None => view.push(message.clone()),
             }
             self.places.push(found.map(|(at, _)| *at));

@@ -12,7 +12,7 @@ use loopwright_base::{
     message::{Block, Message, Role, StopReason, ToolUse, Usage},
     request::{History, Response},
 };
-use loopwright_drive::sim::{Ended, Step, World};
+use loopwright_drive::sim::{SimulatedRun, Step, World};
 use loopwright_machine::{
     Command, MachineConfig, Notice, Outcome, journal,
     turn::{ToolConfig, TurnConfig},
@@ -83,11 +83,11 @@ pub(crate) fn fail(kind: FailureKind) -> Step {
 }
 
 /// Runs a turn on one prompt, and holds the run to what must hold for every run.
-pub(crate) fn run(world: &mut World, config: TurnConfig) -> Ended {
+pub(crate) fn run(world: &mut World, config: TurnConfig) -> SimulatedRun {
     run_on(world, config, vec![Message::user("go")])
 }
 
-pub(crate) fn run_on(world: &mut World, config: TurnConfig, messages: Vec<Message>) -> Ended {
+pub(crate) fn run_on(world: &mut World, config: TurnConfig, messages: Vec<Message>) -> SimulatedRun {
     let ended = world.run(MachineConfig::Turn(config), messages).expect("the run ends");
     for request in &world.requests {
         assert_legal(&request.messages);

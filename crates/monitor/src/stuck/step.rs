@@ -12,7 +12,7 @@ use super::{
     noise::{self, Grade, is_made_up},
     role::{Known, Role, role_of},
 };
-use loopwright_base::message::{Block, Source, ToolResult, ToolUse};
+use loopwright_base::message::{Block, MediaSource, ToolResult, ToolUse};
 
 /// Arguments longer than this are hashed as they stand.
 const LONGEST_JSON: usize = 16 * 1024;
@@ -63,8 +63,8 @@ impl Step {
             let next = match block {
                 Block::Text(text) => noise::hash_without(text.text.as_bytes(), &call.made_up, grade),
                 Block::Image(media) | Block::Document(media) => match &media.source {
-                    Source::Base64 { data, .. } | Source::Text { data, .. } => xxh3_64(data.as_bytes()),
-                    Source::Url(name) | Source::File(name) => xxh3_64(name.as_bytes()),
+                    MediaSource::Base64 { data, .. } | MediaSource::Text { data, .. } => xxh3_64(data.as_bytes()),
+                    MediaSource::Url(name) | MediaSource::File(name) => xxh3_64(name.as_bytes()),
                 },
                 Block::Provider(block) => xxh3_64(block.raw.text().as_bytes()),
                 Block::Thinking(_) | Block::ToolUse(_) | Block::ToolResult(_) => continue,

@@ -1,12 +1,12 @@
 //! The journals of many runs in one file of SQLite, written by one thread.
 //!
-//! Lines are those of [`loopwright_machine::journal`], each with its sum chained to the line before: a store promises to keep
-//! them in order, and never to change one. Runs hand their lines to the writer, which commits whatever has come since
-//! its last commit at once; only who asks waits. A run belongs to one process at a time, as long as that lives.
+//! Lines are those of [`loopwright_machine::journal`], each with its sum chained to the line before: a store promises
+//! to keep them in order, and never to change one. Runs hand their lines to the writer, which commits whatever has come
+//! since its last commit at once; only who asks waits. A run belongs to one process at a time, as long as that lives.
 
-mod beside;
-mod hold;
+mod lease;
 mod read;
+mod snapshot_file;
 mod writer;
 
 use std::{
@@ -21,16 +21,16 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     compact::compact,
-    open::{Options, Place, Tables, open, trouble},
+    open::{Options, Place, Tables, open, store_error},
 };
 use loopwright_base::error::{Error, Result};
-use loopwright_machine::journal::{Continued, Journal, Saved, resume};
+use loopwright_machine::journal::{Journal, ResumedRun, Snapshot, resume};
 
-pub use beside::Beside;
-pub use read::{END, Found, Summary, Telling, find, read, runs};
+pub use read::{END, ListedRun, RunSummary, StoredRun, find, read, runs};
+pub use snapshot_file::SnapshotFile;
 
-use hold::Holder;
-use writer::{Item, Writer};
+use lease::LeaseHolder;
+use writer::{WriteItem, Writer};
 
 /// The tables of journals. `run` is a hash of the run's name: no process has to ask for a number.
 pub const TABLES: Tables = Tables {
@@ -51,7 +51,7 @@ pub const TABLES: Tables = Tables {
 };
 
 /// Stores that a process keeps open after their last run.
-const KEPT: usize = 8;
+const MAX_KEPT_OPEN: usize = 8;
 
 static OPEN: Mutex<Vec<Arc<Store>>> = Mutex::new(Vec::new());
 
@@ -61,9 +61,9 @@ pub struct Store {
     path: PathBuf,
     process: u32,
     writer: Writer,
-    /// For all that is not written by runs.
+    /// The connection for everything that is not written by runs.
     connection: Mutex<Connection>,
-    holder: Holder,
+    holder: LeaseHolder,
 }
 
 /// The journal of one run in a store. Gives the run up when it is dropped.
@@ -74,25 +74,25 @@ pub struct RunPlace {
     seq: u64,
 }
 
-/// Tells when what a run has handed over is kept.
+/// A handle that waits until the lines a run has handed over are stored.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CommitHandle {
     store: Arc<Store>,
     run: i64,
 }
 
-impl Kept {
-    /// Waits until it is in the file; with `sync`, until it is on the disk.
+impl CommitHandle {
+    /// Waits until the lines are in the file; with `sync`, until they are on the disk.
     pub fn wait(&self, sync: bool) -> Result<()> {
         self.store.writer.wait(self.run, sync)
     }
 }
 
-/// How a run is taken up again.
+/// A run that this process has claimed, and its lines.
 #[derive(Debug)]
-struct Taken {
+struct ClaimedRun {
     place: RunPlace,
-    found: Found,
+    found: StoredRun,
 }
 
 impl Store {
@@ -107,7 +107,7 @@ impl Store {
         }
         let store = Arc::new(Self::open(path)?);
         open.push(Arc::clone(&store));
-        let old = (open.len() > KEPT).then(|| open.remove(0));
+        let old = (open.len() > MAX_KEPT_OPEN).then(|| open.remove(0));
         drop(open);
         // Closing waits for what is still to be written: not while others look for theirs.
         drop(old);
@@ -115,13 +115,13 @@ impl Store {
     }
 
     /// The store at `path`, if this process has it open.
-    pub fn opened(path: &Path) -> Option<Arc<Self>> {
+    pub fn open_store(path: &Path) -> Option<Arc<Self>> {
         let process = std::process::id();
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.iter().find(|store| store.process == process && store.is_at(path)).map(Arc::clone)
     }
 
-    /// Writes what is still to be written and closes all files, but those that runs hold.
+    /// Writes all waiting lines and closes all files, but those that runs hold.
     pub fn close_all() {
         let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
         for store in &open {
@@ -149,18 +149,18 @@ impl Store {
         let writer = Writer::start(open(&options, &[TABLES])?, path)?;
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         // What processes that were killed have left behind.
-        hold::sweep(&path);
-        let holder = Holder::new(&path);
+        lease::sweep(&path);
+        let holder = LeaseHolder::new(&path);
         Ok(Self { path, process: std::process::id(), writer, connection: Mutex::new(connection), holder })
     }
 
-    /// Whether `path` is this very file; one that was deleted and made anew is another.
+    /// Returns whether `path` is this very file; one that was deleted and made anew is another.
     fn is_at(&self, path: &Path) -> bool {
         let same_name = std::fs::canonicalize(path).is_ok_and(|path| path == self.path);
         same_name && self.writer.is_there(path)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -169,38 +169,38 @@ impl Store {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn trouble(&self, error: &rusqlite::Error) -> Error {
-        trouble(error, &self.path.display().to_string())
+    fn store_error(&self, error: &rusqlite::Error) -> Error {
+        store_error(error, &self.path.display().to_string())
     }
 
     /// A place for a new run named `name`.
     pub fn begin(self: &Arc<Self>, name: &str, model: &str) -> Result<RunPlace> {
         let run = number(name);
-        let token = self.holder.take(run)?;
+        let token = self.holder.acquire(run)?;
         self.writer.push(
             run,
-            Item::Begun { run, name: name.to_owned(), model: model.to_owned(), begun: now(), holder: token },
+            WriteItem::Begun { run, name: name.to_owned(), model: model.to_owned(), begun: now(), holder: token },
         )?;
         Ok(RunPlace { store: Arc::clone(self), run, seq: 0 })
     }
 
-    /// Takes up a run that broke off. What is damaged is not touched: it is found, and nothing is taken up.
-    fn take_up(self: &Arc<Self>, name: &str) -> Result<Result<Taken, Option<Found>>> {
+    /// Resumes a run that broke off. A damaged one is not touched: its lines are returned instead.
+    fn resume_run(self: &Arc<Self>, name: &str) -> Result<Result<ClaimedRun, Option<StoredRun>>> {
         let run = number(name);
         self.flush();
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_READS {
             self.check_free(run, name)?;
-            let found = read::past(&self.connection(), &self.path, name, true)?;
+            let found = read::read_run(&self.connection(), &self.path, name, true)?;
             let found = found.ok_or_else(|| read::unknown(&self.connection(), name, &self.path))?;
-            if found.damage.is_some() || found.unsound() {
+            if found.damage.is_some() || found.is_damaged() {
                 return Ok(Err(Some(found)));
             }
-            let token = self.holder.take(run)?;
+            let token = self.holder.acquire(run)?;
             if self.hold(run, &token, found.seq)? {
                 let place = RunPlace { store: Arc::clone(self), run, seq: found.seq + 1 };
-                return Ok(Ok(Taken { place, found }));
+                return Ok(Ok(ClaimedRun { place, found }));
             }
-            self.holder.give_back(run);
+            self.holder.release(run);
         }
         // Nobody has it: the number of its last line is another one each way it is asked for.
         self.check_free(run, name)?;
@@ -212,14 +212,14 @@ impl Store {
             .connection()
             .query_row("SELECT holder FROM journal_runs WHERE run = ?1", [run], |row| row.get(0))
             .optional()
-            .map_err(|error| self.trouble(&error))?;
+            .map_err(|error| self.store_error(&error))?;
         match holder.flatten() {
             Some(token) if self.holder.is_alive(run, &token) => Err(in_use(name)),
             _ => Ok(()),
         }
     }
 
-    /// Notes down who holds a run, if it is as it was read.
+    /// Records the holder of a run, if it is as it was read.
     fn hold(&self, run: i64, token: &str, seq: u64) -> Result<bool> {
         let held = || -> rusqlite::Result<bool> {
             let mut connection = self.connection();
@@ -237,12 +237,12 @@ impl Store {
             moment.commit()?;
             Ok(true)
         };
-        held().map_err(|error| self.trouble(&error))
+        held().map_err(|error| self.store_error(&error))
     }
 
-    /// Deletes a run that nobody holds, so that no byte of what was said in it stays in the file or its log. Gives
-    /// whether there was one. Error `erase_unfinished`: another connection reads what the file was before; the run is
-    /// listed without its events until the same call finishes it.
+    /// Deletes a run that nobody holds, so that no byte of its text stays in the file or its log. Returns whether there
+    /// was one. Error `erase_unfinished`: another connection reads what the file was before; the run is listed without
+    /// its events until the same call finishes it.
     pub fn delete(&self, name: &str) -> Result<bool> {
         let run = number(name);
         self.flush();
@@ -258,24 +258,24 @@ impl Store {
             moment.commit()?;
             Ok(found > 0)
         };
-        if !emptied().map_err(|error| self.trouble(&error))? {
+        if !emptied().map_err(|error| self.store_error(&error))? {
             return Ok(false);
         }
         compact(&connection, &self.path.display().to_string())?;
         connection
             .execute("DELETE FROM journal_runs WHERE run = ?1", [run])
-            .map_err(|error| self.trouble(&error))
+            .map_err(|error| self.store_error(&error))
             .map(|_| true)
     }
 
-    /// Whether there is a run of that name.
+    /// Returns whether there is a run of that name.
     pub fn knows(&self, name: &str) -> Result<bool> {
         self.flush();
         let known = "SELECT count(*) > 0 FROM journal_runs WHERE name = ?1";
-        self.connection().query_row(known, [name], |row| row.get(0)).map_err(|error| self.trouble(&error))
+        self.connection().query_row(known, [name], |row| row.get(0)).map_err(|error| self.store_error(&error))
     }
 
-    /// Takes in a run from the lines of its journal, as far as they are whole. Gives its name.
+    /// Imports a run from the lines of its journal, as far as they are whole. Returns its name.
     pub fn import(self: &Arc<Self>, text: &str) -> Result<String> {
         let mut journal = Journal::read(text)?;
         if self.knows(&journal.run)? {
@@ -283,7 +283,7 @@ impl Store {
             return Err(Error::usage("run_exists", message).hint("delete it first"));
         }
         let model = journal.machine.turn_mut().model.clone();
-        let telling = Telling::of(&journal);
+        let telling = RunSummary::of(&journal);
         let mut place = self.begin(&journal.run, &model)?;
         // What a crash has cut stays outside; the lines behind it go on where it began.
         for line in journal.whole_lines(text) {
@@ -293,7 +293,7 @@ impl Store {
         if let Some(stop) = telling.stop {
             place.end(&stop, telling.cost, telling.tokens)?;
         }
-        place.kept().wait(true)?;
+        place.commit_handle().wait(true)?;
         Ok(journal.run)
     }
 
@@ -322,31 +322,31 @@ impl RunPlace {
 
     fn append_line(&mut self, line: &[u8]) -> Result<()> {
         let line = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
-        self.store.writer.push(self.run, Item::Line { run: self.run, seq: self.seq, line })?;
+        self.store.writer.push(self.run, WriteItem::Line { run: self.run, seq: self.seq, line })?;
         self.seq += 1;
         Ok(())
     }
 
-    /// How the run began, for lists.
+    /// Sets the beginning of the prompt, for lists.
     pub fn prompt(&mut self, prompt: &str) -> Result<()> {
-        self.store.writer.push(self.run, Item::Prompt { run: self.run, prompt: prompt.to_owned() })
+        self.store.writer.push(self.run, WriteItem::Prompt { run: self.run, prompt: prompt.to_owned() })
     }
 
-    /// How the run ended, for lists.
+    /// Sets the end of the run, for lists.
     pub fn end(&mut self, stop: &str, cost: Option<f64>, tokens: u64) -> Result<()> {
-        let item = Item::Ended { run: self.run, stop: stop.to_owned(), cost, tokens, ended: now() };
+        let item = WriteItem::Ended { run: self.run, stop: stop.to_owned(), cost, tokens, ended: now() };
         self.store.writer.push(self.run, item)
     }
 
-    /// The run as it stands.
-    pub fn save(&mut self, saved: Saved) -> Result<()> {
+    /// Saves a snapshot of the run.
+    pub fn save(&mut self, saved: Snapshot) -> Result<()> {
         let hash = xxh3_64(saved.state.as_bytes());
-        self.store.writer.push(self.run, Item::Saved { run: self.run, saved, hash })
+        self.store.writer.push(self.run, WriteItem::Saved { run: self.run, saved, hash })
     }
 
-    /// What tells when all that was handed over is kept.
-    pub fn kept(&self) -> Kept {
-        Kept { store: Arc::clone(&self.store), run: self.run }
+    /// A handle that waits until all lines handed over so far are stored.
+    pub fn commit_handle(&self) -> CommitHandle {
+        CommitHandle { store: Arc::clone(&self.store), run: self.run }
     }
 
     /// The store.
@@ -358,24 +358,26 @@ impl RunPlace {
 impl Drop for RunPlace {
     fn drop(&mut self) {
         if self.store.process == std::process::id() {
-            let _ =
-                self.store.writer.push(self.run, Item::Released { run: self.run, holder: self.store.holder.token() });
-            self.store.holder.give_back(self.run);
+            let _ = self
+                .store
+                .writer
+                .push(self.run, WriteItem::Released { run: self.run, holder: self.store.holder.token() });
+            self.store.holder.release(self.run);
         }
     }
 }
 
-/// Goes on with a run of the store at `path`. Where that is damaged it stays as it is: what stands before the damage
-/// is taken to a new store beside it, and the run goes on there.
-pub fn take_up(path: &Path, name: &str) -> Result<(Continued, RunPlace)> {
+/// Resumes a run of the store at `path`. A damaged store stays as it is: the lines before the damage are copied to a
+/// new store beside it, and the run goes on there.
+pub fn resume_run(path: &Path, name: &str) -> Result<(ResumedRun, RunPlace)> {
     let sound = match Store::at(path) {
-        Ok(store) => store.take_up(name)?,
+        Ok(store) => store.resume_run(name)?,
         Err(error) if error.code == "damaged_store" => Err(None),
         Err(error) => return Err(error),
     };
-    if let Ok(Taken { place, found }) = sound {
+    if let Ok(ClaimedRun { place, found }) = sound {
         let saved = found.state.is_some();
-        return match found.go_on() {
+        return match found.restore() {
             Ok(continued) => Ok((continued, place)),
             // Another version may have saved it: the lines are what counts.
             Err(_) if saved => {
@@ -388,16 +390,16 @@ pub fn take_up(path: &Path, name: &str) -> Result<(Continued, RunPlace)> {
     // Its lines may be whole where what finds them is not. What has ended needs no place to go on in.
     let (text, _) = read(path, name, END)?;
     resume(Journal::read(&text)?)?;
-    let store = beside(path)?;
+    let store = recovery_store(path)?;
     store.import(&text)?;
-    match store.take_up(name)? {
-        Ok(Taken { place, found }) => Ok((found.go_on()?, place)),
+    match store.resume_run(name)? {
+        Ok(ClaimedRun { place, found }) => Ok((found.restore()?, place)),
         Err(_) => Err(Error::internal("store_failed", "what was just written can't be read")),
     }
 }
 
 /// A new store beside one that is damaged.
-fn beside(path: &Path) -> Result<Arc<Store>> {
+fn recovery_store(path: &Path) -> Result<Arc<Store>> {
     let suffix = path.extension().map(|suffix| suffix.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     for number in 1_u32.. {
@@ -420,10 +422,10 @@ fn beside(path: &Path) -> Result<Arc<Store>> {
     Err(Error::usage("store_unavailable", message).hint("move away the stores that were recovered before"))
 }
 
-/// How often a run is read again that somebody goes on with meanwhile.
-const PATIENCE: u32 = 3;
+/// Attempts at reading a run that another process resumes meanwhile.
+const MAX_READS: u32 = 3;
 
-/// The number that stands for a run's name.
+/// The hash that stands for a run's name.
 pub(super) fn number(name: &str) -> i64 {
     xxh3_64(name.as_bytes()).cast_signed()
 }

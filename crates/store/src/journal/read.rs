@@ -1,4 +1,4 @@
-//! Reading a store: what runs there are, and the lines of one; of a store that is damaged, as much as can be had.
+//! Reading of a store: its runs, and the lines of one; of a damaged store, as much as can be read.
 
 use std::{fmt::Write, path::Path};
 
@@ -6,8 +6,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{TABLES, hold, number};
-use crate::open::{Options, damage_of, open, trouble};
+use super::{TABLES, lease, number};
+use crate::open::{Options, damage_of, open, store_error};
 use loopwright_base::{
     error::{Error, Result},
     message::{Block, Message, Role},
@@ -15,27 +15,27 @@ use loopwright_base::{
 };
 use loopwright_machine::{
     EventKind, Outcome,
-    journal::{self, Continued, Journal, Piece, Saved},
+    journal::{self, HistoryPiece, Journal, ResumedRun, Snapshot},
 };
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct ListedRun {
     /// The run's name.
     pub run: String,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub begun: i64,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended: Option<i64>,
     /// The model.
     pub model: String,
-    /// How the prompt begins.
+    /// The beginning of the prompt.
     pub prompt: String,
     /// `running`, `finished`, or `broken off`.
     pub state: &'static str,
-    /// How it ended, if it did.
+    /// The reason for its end, if it ended.
     pub stop: Option<String>,
-    /// Money, where it is known.
+    /// The cost, where it is known.
     pub cost: Option<f64>,
     /// Tokens, once it has ended.
     pub tokens: Option<i64>,
@@ -43,14 +43,14 @@ pub struct Summary {
     pub events: i64,
 }
 
-/// What a list says about a run, from its journal.
+/// The part of a run's summary that is read from its journal.
 #[derive(Clone, Debug, Default)]
-pub struct Telling {
-    /// How the prompt begins.
+pub struct RunSummary {
+    /// The beginning of the prompt.
     pub prompt: String,
-    /// How it ended.
+    /// The reason for its end.
     pub stop: Option<String>,
-    /// Money.
+    /// The cost.
     pub cost: Option<f64>,
     /// Tokens.
     pub tokens: u64,
@@ -59,8 +59,8 @@ pub struct Telling {
 /// Characters of a prompt in a list.
 const PROMPT: usize = 200;
 
-impl Telling {
-    /// Reads it off a journal.
+impl RunSummary {
+    /// Reads a summary from a journal.
     pub fn of(journal: &Journal) -> Self {
         let mut telling = Self::default();
         if let Some(line) = journal.lines.first() {
@@ -113,27 +113,27 @@ fn finish(command: &str) -> Option<Outcome> {
         .map(|found| found.finish.outcome)
 }
 
-/// What a store has of a run.
+/// The stored lines of a run.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// The lines that were read: all of them, or those behind what was saved.
+pub struct StoredRun {
+    /// The lines that were read: all of them, or those behind the snapshot.
     pub journal: Journal,
-    /// The run as it was saved before these lines, and the pieces of its history.
+    /// The snapshot before these lines, and the pieces of its history.
     pub state: Option<(String, Vec<String>)>,
     /// The number of the last event.
     pub(super) seq: u64,
-    /// What kept the rest from being read.
+    /// The damage that kept the rest from being read.
     pub damage: Option<String>,
 }
 
-impl Found {
-    /// Whether its lines are not as they were written.
-    pub fn unsound(&self) -> bool {
+impl StoredRun {
+    /// Returns whether the lines are not as they were written.
+    pub fn is_damaged(&self) -> bool {
         self.journal.damage.is_some()
     }
 
-    /// The machine as it was, and what waits for an answer.
-    pub fn go_on(self) -> Result<Continued> {
+    /// Restores the machine, and the commands that wait for an answer.
+    pub fn restore(self) -> Result<ResumedRun> {
         match self.state {
             Some((state, pieces)) => journal::resume_saved(self.journal, &state, pieces),
             None => journal::resume(self.journal),
@@ -141,7 +141,7 @@ impl Found {
     }
 }
 
-/// A run is not there; or what would lead to it is damaged.
+/// The error of a run that is not there, or of damage in what would lead to it.
 pub(super) fn unknown(connection: &Connection, name: &str, store: &Path) -> Error {
     if let Some(error) = damage_of(connection, &store.display().to_string()) {
         return error;
@@ -150,10 +150,10 @@ pub(super) fn unknown(connection: &Connection, name: &str, store: &Path) -> Erro
         .hint("`loopwright runs` lists them")
 }
 
-/// Reads what is needed to go on with a run.
-pub(super) fn past(connection: &Connection, store: &Path, name: &str, saved: bool) -> Result<Option<Found>> {
+/// Reads the lines that are needed to resume a run.
+pub(super) fn read_run(connection: &Connection, store: &Path, name: &str, saved: bool) -> Result<Option<StoredRun>> {
     let run = number(name);
-    let wrong = |error: rusqlite::Error| trouble(&error, &store.display().to_string());
+    let wrong = |error: rusqlite::Error| store_error(&error, &store.display().to_string());
     let Some(head) = line(connection, run, 0).map_err(wrong)? else { return Ok(None) };
     let head = String::from_utf8_lossy(&head).into_owned();
     if saved
@@ -164,16 +164,16 @@ pub(super) fn past(connection: &Connection, store: &Path, name: &str, saved: boo
         && journal.damage.is_none()
     {
         let seq = last.unwrap_or(saved.seq);
-        return Ok(Some(Found { journal, state: Some((saved.state, pieces)), seq, damage: None }));
+        return Ok(Some(StoredRun { journal, state: Some((saved.state, pieces)), seq, damage: None }));
     }
     let (text, last, error) = lines(connection, run, 0, END);
     let damage = error.map(|error| error.to_string());
     let journal = Journal::read(&text)?;
-    Ok(Some(Found { journal, state: None, seq: last.unwrap_or(0), damage }))
+    Ok(Some(StoredRun { journal, state: None, seq: last.unwrap_or(0), damage }))
 }
 
-/// The newest saved state that is as it was written, and stands where the journal says.
-fn saved_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Saved>> {
+/// The newest snapshot that is as it was written, and stands where the journal says.
+fn saved_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Snapshot>> {
     let found = connection
         .query_row("SELECT seq, sum, hash, state FROM journal_saved WHERE run = ?1", [run], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, row.get::<_, Vec<u8>>(3)?))
@@ -189,10 +189,10 @@ fn saved_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Saved>
     if !line.ends_with(ends.as_bytes()) {
         return Ok(None);
     }
-    Ok(String::from_utf8(state).ok().map(|state| Saved { seq, sum, state, piece: Piece::default() }))
+    Ok(String::from_utf8(state).ok().map(|state| Snapshot { seq, sum, state, piece: HistoryPiece::default() }))
 }
 
-/// The pieces of a run's history. Whether they are as they were written is seen by the digest in what was saved.
+/// The pieces of a run's history. The digest in the snapshot tells whether they are as they were written.
 fn pieces_of(connection: &Connection, run: i64) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare_cached("SELECT piece FROM journal_pieces WHERE run = ?1 ORDER BY first")?;
     let pieces = select.query_map([run], |row| row.get::<_, Vec<u8>>(0))?;
@@ -204,7 +204,7 @@ fn line(connection: &Connection, run: i64, seq: u64) -> rusqlite::Result<Option<
     select.query_row((run, seq.cast_signed()), |row| row.get(0)).optional()
 }
 
-/// The lines of a run from a number on, the number of the last, and what kept the rest from being read.
+/// The lines of a run from a number on, the number of the last, and the error that kept the rest from being read.
 fn lines(connection: &Connection, run: i64, from: u64, to: u64) -> (String, Option<u64>, Option<rusqlite::Error>) {
     let by_index = "SELECT seq, line FROM journal_lines WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq";
     let found = lines_by(connection, by_index, run, (from, to));
@@ -244,20 +244,20 @@ fn lines_by(
     (text, last, error)
 }
 
-/// A connection that only reads, and whether the file is damaged.
+/// A connection that only reads, and the damage of the file.
 fn reading(path: &Path) -> Result<(Connection, Option<Error>)> {
     let options = Options { read_only: true, ..Options::new(path) };
     match open(&options, &[TABLES]) {
         Ok(connection) => Ok((connection, None)),
         // A folder that can't be written to has no room for the files beside.
         Err(error) if error.code == "store_unavailable" || error.code == "read_only_store" => {
-            let connection = as_it_is(path).map_err(|_| error.clone())?;
+            let connection = open_immutable(path).map_err(|_| error.clone())?;
             let known = connection.query_row("SELECT count(*) FROM journal_runs", [], |row| row.get::<_, i64>(0));
             known.map_err(|_| error)?;
             Ok((connection, None))
         }
         Err(error) if error.code == "damaged_store" => {
-            let connection = as_it_is(path).map_err(|_| error.clone())?;
+            let connection = open_immutable(path).map_err(|_| error.clone())?;
             Ok((connection, Some(error)))
         }
         Err(error) => Err(error),
@@ -265,7 +265,7 @@ fn reading(path: &Path) -> Result<(Connection, Option<Error>)> {
 }
 
 /// Opens a file that nobody is to touch, whatever its head says of its length.
-fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
+fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut name = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -286,7 +286,7 @@ fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
 /// The last event there can be.
 pub const END: u64 = i64::MAX.cast_unsigned();
 
-/// The lines of a run up to that of event `last`, and what kept the rest from being read.
+/// The lines of a run up to that of event `last`, and the error that kept the rest from being read.
 pub fn read(path: &Path, name: &str, last: u64) -> Result<(String, Option<String>)> {
     let (connection, damage) = reading(path)?;
     let (text, last, error) = lines(&connection, number(name), 0, last);
@@ -295,7 +295,7 @@ pub fn read(path: &Path, name: &str, last: u64) -> Result<(String, Option<String
             Ok((text, error.map(|error| error.to_string()).or(damage.map(|damage| damage.message.clone()))))
         }
         (None, _, Some(damage)) => Err(damage),
-        (None, Some(error), None) => Err(trouble(&error, &path.display().to_string())),
+        (None, Some(error), None) => Err(store_error(&error, &path.display().to_string())),
         (None, None, None) => Err(unknown(&connection, name, path)),
     }
 }
@@ -313,7 +313,7 @@ pub fn find(path: &Path, start: Option<&str>) -> Result<String> {
         (Ok(names), _) => names,
         // The lines may be there where the list is not.
         (Err(_), Some(damage)) => return start.map(str::to_owned).ok_or(damage),
-        (Err(error), None) => return Err(trouble(&error, &path.display().to_string())),
+        (Err(error), None) => return Err(store_error(&error, &path.display().to_string())),
     };
     if let Some(start) = start
         && names.iter().any(|name| name == start)
@@ -337,9 +337,9 @@ pub fn find(path: &Path, start: Option<&str>) -> Result<String> {
 }
 
 /// All runs, the newest first.
-pub fn runs(path: &Path) -> Result<Vec<Summary>> {
+pub fn runs(path: &Path) -> Result<Vec<ListedRun>> {
     let (connection, damage) = reading(path)?;
-    let found = || -> rusqlite::Result<Vec<Summary>> {
+    let found = || -> rusqlite::Result<Vec<ListedRun>> {
         let mut select = connection.prepare(
             "SELECT name, begun, ended, model, prompt, holder, stop, cost, tokens,
                 (SELECT max(seq) FROM journal_lines WHERE journal_lines.run = journal_runs.run)
@@ -349,10 +349,10 @@ pub fn runs(path: &Path) -> Result<Vec<Summary>> {
             let (holder, stop): (Option<String>, Option<String>) = (row.get(5)?, row.get(6)?);
             let state = match (&stop, holder) {
                 (Some(_), _) => "finished",
-                (None, Some(holder)) if hold::is_alive(path, &holder) => "running",
+                (None, Some(holder)) if lease::is_alive(path, &holder) => "running",
                 _ => "broken off",
             };
-            Ok(Summary {
+            Ok(ListedRun {
                 run: row.get(0)?,
                 begun: row.get(1)?,
                 ended: row.get(2)?,
@@ -368,6 +368,6 @@ pub fn runs(path: &Path) -> Result<Vec<Summary>> {
         rows.collect()
     };
     // Whose process is gone is told by its lock: whether its file is there makes no difference.
-    hold::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
-    found().map_err(|error| damage.unwrap_or_else(|| trouble(&error, &path.display().to_string())))
+    lease::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    found().map_err(|error| damage.unwrap_or_else(|| store_error(&error, &path.display().to_string())))
 }

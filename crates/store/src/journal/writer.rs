@@ -1,8 +1,7 @@
-//! The one writer: it takes what has come since its last commit, and commits that at once.
+//! The writer of a store: it commits all items since its last commit at once.
 //!
-//! A thread does it, or who has to wait anyway and finds nobody writing. Who hands something over does not wait, unless
-//! so much is waiting that memory would fill. A commit that fails ends
-//! the runs that had something in it, and no others.
+//! A thread writes, or a waiting caller that finds nobody writing. Handing an item over does not wait, unless so much
+//! is waiting that memory would fill. A commit that fails ends the runs that had something in it, and no others.
 
 use std::{
     collections::BTreeMap,
@@ -14,33 +13,32 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::open::trouble;
+use crate::open::store_error;
 use loopwright_base::error::{Error, Result};
-use loopwright_machine::journal::Saved;
+use loopwright_machine::journal::Snapshot;
 
-/// How long something waits for company, while nobody waits for it: what is lost with the process then has had no
+/// The time that an item waits for others, while nobody waits for it: what is lost with the process then has had no
 /// effect.
-const GATHERING: Duration = Duration::from_millis(2);
-/// So often it looks whether something has come before it has to be woken: waking it for each line costs more than
-/// writing that.
-const LOOKS: u32 = 25;
+const BATCH_DELAY: Duration = Duration::from_millis(2);
+/// Polls of the queue before the thread has to be woken: waking it for each line costs more than writing that.
+const POLLS: u32 = 25;
 /// Bytes that may wait to be written.
-const MOST_WAITING: usize = 64 << 20;
-/// Bytes that are written without looking for company.
-const ENOUGH: usize = 1 << 20;
+const MAX_WAITING: usize = 64 << 20;
+/// Bytes that are written without waiting for others.
+const FULL_BATCH: usize = 1 << 20;
 
-/// Something to be written, for a run.
+/// An item to be written, for a run.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum WriteItem {
     Begun { run: i64, name: String, model: String, begun: i64, holder: String },
     Line { run: i64, seq: u64, line: Vec<u8> },
     Prompt { run: i64, prompt: String },
     Ended { run: i64, stop: String, cost: Option<f64>, tokens: u64, ended: i64 },
-    Saved { run: i64, saved: Saved, hash: u64 },
+    Saved { run: i64, saved: Snapshot, hash: u64 },
     Released { run: i64, holder: String },
 }
 
-impl Item {
+impl WriteItem {
     fn bytes(&self) -> usize {
         let more = match self {
             Self::Line { line, .. } => line.len(),
@@ -52,53 +50,55 @@ impl Item {
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    items: Vec<(i64, Item)>,
-    /// When the first of them came.
+struct WriteQueue {
+    items: Vec<(i64, WriteItem)>,
+    /// The time at which the first item came.
     oldest: Option<Instant>,
     bytes: usize,
-    /// Of the last item that was handed over, counted from 1; those that are committed, and on the disk.
+    /// The number of the last item that was handed over, counted from 1; below, those of the last committed and the
+    /// last synced one.
     pushed: u64,
     committed: u64,
     synced: u64,
-    /// Up to which item somebody waits.
+    /// The number of the item up to which somebody waits.
     wanted: u64,
     wanted_on_disk: u64,
     stopped: bool,
-    /// Whether the thread looks by itself.
-    awake: bool,
+    /// The thread polls by itself.
+    polling: bool,
     failed: BTreeMap<i64, Error>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    queue: Mutex<Queue>,
+    queue: Mutex<WriteQueue>,
     work: Condvar,
     done: Condvar,
-    /// Whoever has it writes: the thread, or one who waits and finds it free. Taken before the queue.
-    connection: Mutex<Option<Writing>>,
+    /// The connection: whoever has it writes, the thread, or a caller that waits and finds it free. Taken before the
+    /// queue.
+    connection: Mutex<Option<WriterConnection>>,
     name: String,
 }
 
 /// The connection, and whether its commits wait for the disk.
 #[derive(Debug)]
-struct Writing {
+struct WriterConnection {
     connection: Connection,
     sync: Option<bool>,
 }
 
 impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, WriteQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The thread, and what it is given.
+/// The thread, and its queue.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Which file it writes, whatever it is called by now.
+    /// The file that is written, whatever it is called by now.
     file: Option<(u64, u64)>,
 }
 
@@ -108,7 +108,7 @@ impl Writer {
             queue: Mutex::default(),
             work: Condvar::new(),
             done: Condvar::new(),
-            connection: Mutex::new(Some(Writing { connection, sync: None })),
+            connection: Mutex::new(Some(WriterConnection { connection, sync: None })),
             name: path.display().to_string(),
         });
         let of_thread = Arc::clone(&shared);
@@ -119,22 +119,22 @@ impl Writer {
         Ok(Self { shared, thread: Mutex::new(Some(thread)), file: identity(path) })
     }
 
-    /// Whether the file at `path` is the one that is written.
+    /// Returns whether the file at `path` is the one that is written.
     pub(super) fn is_there(&self, path: &Path) -> bool {
         self.file.is_none() || identity(path) == self.file
     }
 
-    /// Hands something over. Fails if something of the run could not be written before.
-    pub(super) fn push(&self, run: i64, item: Item) -> Result<()> {
+    /// Hands an item over. Fails if an earlier item of the run could not be written.
+    pub(super) fn push(&self, run: i64, item: WriteItem) -> Result<()> {
         let mut queue = self.shared.queue();
         if let Some(error) = queue.failed.get(&run) {
             let error = error.clone();
-            if matches!(item, Item::Released { .. }) {
+            if matches!(item, WriteItem::Released { .. }) {
                 queue.failed.remove(&run);
             }
             return Err(error);
         }
-        while queue.bytes > MOST_WAITING {
+        while queue.bytes > MAX_WAITING {
             queue = self.shared.done.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         queue.bytes += item.bytes();
@@ -143,32 +143,32 @@ impl Writer {
         if queue.oldest.is_none() {
             queue.oldest = Some(Instant::now());
         }
-        if !queue.awake || queue.bytes > ENOUGH {
-            queue.awake = true;
+        if !queue.polling || queue.bytes > FULL_BATCH {
+            queue.polling = true;
             self.shared.work.notify_one();
         }
         Ok(())
     }
 
-    /// Waits until all that was handed over is written, for `run` to go on.
+    /// Waits until all items handed over are written, for `run` to go on.
     pub(super) fn wait(&self, run: i64, sync: bool) -> Result<()> {
         let queue = self.until_written(sync);
         queue.failed.get(&run).map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Waits until all that was handed over is written, for whoever wants to read it.
+    /// Waits until all items handed over are written, for a reader.
     pub(super) fn flush(&self) {
         drop(self.until_written(false));
     }
 
-    fn until_written(&self, sync: bool) -> MutexGuard<'_, Queue> {
+    fn until_written(&self, sync: bool) -> MutexGuard<'_, WriteQueue> {
         let mut queue = self.shared.queue();
         let wanted = queue.pushed;
         queue.wanted = queue.wanted.max(wanted);
         if sync {
             queue.wanted_on_disk = queue.wanted_on_disk.max(wanted);
         }
-        let written = |queue: &Queue| queue.committed >= wanted && (!sync || queue.synced >= wanted);
+        let written = |queue: &WriteQueue| queue.committed >= wanted && (!sync || queue.synced >= wanted);
         if written(&queue) {
             return queue;
         }
@@ -187,7 +187,7 @@ impl Writer {
         queue
     }
 
-    /// Writes what is still to be written, and ends.
+    /// Writes all waiting items, and ends.
     pub(super) fn stop(&self) {
         self.shared.queue().stopped = true;
         self.shared.work.notify_one();
@@ -205,15 +205,15 @@ fn write_all(shared: &Shared) {
     loop {
         let mut queue = shared.queue();
         let since = Instant::now();
-        while queue.wanted <= queue.committed && queue.bytes < ENOUGH && !queue.stopped {
+        while queue.wanted <= queue.committed && queue.bytes < FULL_BATCH && !queue.stopped {
             // By the age of what is there: what somebody waits for and writes, soon after, is written once.
             let age = queue.oldest.unwrap_or(since).elapsed();
-            let Some(left) = GATHERING.checked_sub(age) else { break };
+            let Some(left) = BATCH_DELAY.checked_sub(age) else { break };
             queue = shared.work.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         looks = if queue.pushed == seen { looks + 1 } else { 0 };
         seen = queue.pushed;
-        let idle = |queue: &Queue| queue.items.is_empty() && queue.synced >= queue.wanted_on_disk;
+        let idle = |queue: &WriteQueue| queue.items.is_empty() && queue.synced >= queue.wanted_on_disk;
         if idle(&queue) {
             if queue.stopped {
                 return;
@@ -224,12 +224,12 @@ fn write_all(shared: &Shared) {
                 drop(shared.connection.lock().unwrap_or_else(PoisonError::into_inner));
                 continue;
             }
-            if looks >= LOOKS {
-                queue.awake = false;
+            if looks >= POLLS {
+                queue.polling = false;
                 while idle(&queue) && !queue.stopped {
                     queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 }
-                queue.awake = true;
+                queue.polling = true;
                 looks = 0;
             }
             continue;
@@ -240,8 +240,8 @@ fn write_all(shared: &Shared) {
 }
 
 impl Shared {
-    /// Commits what has come since the last commit.
-    fn write(&self, connection: &mut Option<Writing>) {
+    /// Commits all items since the last commit.
+    fn write(&self, connection: &mut Option<WriterConnection>) {
         let Some(connection) = connection else { return };
         let mut queue = self.queue();
         let (through, sync) = (queue.pushed, queue.wanted_on_disk > queue.synced);
@@ -266,25 +266,29 @@ impl Shared {
     }
 }
 
-/// Writes items; gives the runs whose items could not be.
-fn commit(connection: &mut Writing, items: &[(i64, Item)], sync: bool, name: &str) -> Vec<(i64, Error)> {
+/// Writes items; returns the runs whose items could not be written.
+fn commit(connection: &mut WriterConnection, items: &[(i64, WriteItem)], sync: bool, name: &str) -> Vec<(i64, Error)> {
     let Err(error) = commit_some(connection, items.iter().map(|(_, item)| item), sync) else { return Vec::new() };
-    let mut runs: BTreeMap<i64, Vec<&Item>> = BTreeMap::new();
+    let mut runs: BTreeMap<i64, Vec<&WriteItem>> = BTreeMap::new();
     for (run, item) in items {
         runs.entry(*run).or_default().push(item);
     }
     if runs.len() == 1 {
-        return runs.into_keys().map(|run| (run, trouble(&error, name))).collect();
+        return runs.into_keys().map(|run| (run, store_error(&error, name))).collect();
     }
     // What is wrong with one run is no matter of the others.
     let each = runs.into_iter().filter_map(|(run, items)| {
         let error = commit_some(connection, items.into_iter(), sync).err()?;
-        Some((run, trouble(&error, name)))
+        Some((run, store_error(&error, name)))
     });
     each.collect()
 }
 
-fn commit_some<'a>(writing: &mut Writing, items: impl Iterator<Item = &'a Item>, sync: bool) -> rusqlite::Result<()> {
+fn commit_some<'a>(
+    writing: &mut WriterConnection,
+    items: impl Iterator<Item = &'a WriteItem>,
+    sync: bool,
+) -> rusqlite::Result<()> {
     // Full: the log is on the disk when the commit returns, with all that was committed before.
     if writing.sync != Some(sync) {
         writing.sync = None;
@@ -307,11 +311,15 @@ fn step(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(statement)?.execute([]).map(|_| ())
 }
 
-fn put_all<'a>(connection: &Connection, items: impl Iterator<Item = &'a Item>, sync: bool) -> rusqlite::Result<()> {
+fn put_all<'a>(
+    connection: &Connection,
+    items: impl Iterator<Item = &'a WriteItem>,
+    sync: bool,
+) -> rusqlite::Result<()> {
     let mut changes = false;
     for item in items {
         put(connection, item)?;
-        changes |= matches!(item, Item::Line { .. });
+        changes |= matches!(item, WriteItem::Line { .. });
     }
     if sync && !changes {
         // A commit that changes nothing syncs nothing; a new line always changes something.
@@ -321,23 +329,23 @@ fn put_all<'a>(connection: &Connection, items: impl Iterator<Item = &'a Item>, s
     Ok(())
 }
 
-fn put(moment: &Connection, item: &Item) -> rusqlite::Result<()> {
+fn put(moment: &Connection, item: &WriteItem) -> rusqlite::Result<()> {
     match item {
-        Item::Line { run, seq, line } => {
+        WriteItem::Line { run, seq, line } => {
             let mut insert = moment.prepare_cached("INSERT INTO journal_lines (run, seq, line) VALUES (?1, ?2, ?3)")?;
             insert.execute((run, seq.cast_signed(), line))?;
         }
-        Item::Begun { run, name, model, begun, holder } => {
+        WriteItem::Begun { run, name, model, begun, holder } => {
             let mut insert = moment.prepare_cached(
                 "INSERT INTO journal_runs (run, name, begun, model, holder) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?;
             insert.execute((run, name, begun, model, holder))?;
         }
-        Item::Prompt { run, prompt } => {
+        WriteItem::Prompt { run, prompt } => {
             let mut update = moment.prepare_cached("UPDATE journal_runs SET prompt = ?2 WHERE run = ?1")?;
             update.execute((run, prompt))?;
         }
-        Item::Ended { run, stop, cost, tokens, ended } => {
+        WriteItem::Ended { run, stop, cost, tokens, ended } => {
             let mut update = moment.prepare_cached(
                 "UPDATE journal_runs SET stop = ?2, cost = ?3, tokens = ?4, ended = ?5 WHERE run = ?1",
             )?;
@@ -345,7 +353,7 @@ fn put(moment: &Connection, item: &Item) -> rusqlite::Result<()> {
             moment.prepare_cached("DELETE FROM journal_saved WHERE run = ?1")?.execute([run])?;
             moment.prepare_cached("DELETE FROM journal_pieces WHERE run = ?1")?.execute([run])?;
         }
-        Item::Saved { run, saved, hash } => {
+        WriteItem::Saved { run, saved, hash } => {
             let piece = &saved.piece;
             if piece.first == 0 {
                 moment.prepare_cached("DELETE FROM journal_pieces WHERE run = ?1")?.execute([run])?;
@@ -360,7 +368,7 @@ fn put(moment: &Connection, item: &Item) -> rusqlite::Result<()> {
             let numbers = (saved.seq.cast_signed(), saved.sum.cast_signed(), hash.cast_signed());
             insert.execute((run, numbers.0, numbers.1, numbers.2, saved.state.as_bytes()))?;
         }
-        Item::Released { run, holder } => {
+        WriteItem::Released { run, holder } => {
             let mut update =
                 moment.prepare_cached("UPDATE journal_runs SET holder = NULL WHERE run = ?1 AND holder = ?2")?;
             update.execute((run, holder))?;
@@ -415,12 +423,12 @@ mod tests {
         }
     }
 
-    fn begun(run: i64, name: &str) -> Item {
-        Item::Begun { run, name: name.to_owned(), model: "m".to_owned(), begun: 0, holder: "h".to_owned() }
+    fn begun(run: i64, name: &str) -> WriteItem {
+        WriteItem::Begun { run, name: name.to_owned(), model: "m".to_owned(), begun: 0, holder: "h".to_owned() }
     }
 
-    fn line(run: i64, seq: u64) -> Item {
-        Item::Line { run, seq, line: b"{}".to_vec() }
+    fn line(run: i64, seq: u64) -> WriteItem {
+        WriteItem::Line { run, seq, line: b"{}".to_vec() }
     }
 
     #[test]
@@ -438,7 +446,7 @@ mod tests {
         for sync in [false, true] {
             writer.push(4, line(1, 0)).unwrap();
             writer.wait(4, sync).unwrap_err();
-            writer.push(4, Item::Released { run: 4, holder: String::new() }).unwrap_err();
+            writer.push(4, WriteItem::Released { run: 4, holder: String::new() }).unwrap_err();
             writer.push(5, line(5, u64::from(sync))).unwrap();
             writer.wait(5, sync).unwrap();
         }
@@ -488,7 +496,7 @@ mod tests {
         writer.push(1, line(1, 1)).unwrap();
         writer.wait(1, true).unwrap();
         assert_eq!(version(&place), 1, "the line is change enough");
-        writer.push(1, Item::Released { run: 1, holder: String::new() }).unwrap();
+        writer.push(1, WriteItem::Released { run: 1, holder: String::new() }).unwrap();
         writer.wait(1, true).unwrap();
         assert_eq!(version(&place), 2, "a change of nothing may leave all pages as they are");
         writer.stop();

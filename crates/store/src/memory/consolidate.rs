@@ -1,4 +1,5 @@
-//! Tidying up, by rules and without a model: what is known twice is merged, what happened again and again is a fact.
+//! Consolidation of memory, by rules and without a model: facts known twice are merged, episodes that repeat become
+//! facts.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +9,21 @@ use serde_json::json;
 
 use super::{
     Memory,
-    identity::{identity, is_same, known},
+    identity::{identity, is_same, known_fact},
     kinds::{Kind, Note, Trust},
     now,
     work::event,
     write::{next_revision, terms},
 };
-use crate::audit::Whose;
+use crate::audit::EventScope;
 use loopwright_base::error::Result;
 
-/// How memories are consolidated.
+/// Rules of consolidation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// So many episodes of one text become a fact.
+    /// Episodes of one text that become a fact.
     pub repeats: usize,
-    /// Episodes of fewer different terms say too little: greetings, thanks.
+    /// Different terms that an episode has at least; shorter ones say too little: greetings, thanks.
     pub terms: usize,
 }
 
@@ -32,10 +33,10 @@ impl Default for Rules {
     }
 }
 
-/// What was done.
+/// The result of consolidation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Consolidated {
-    /// Memories that were merged into another one that says the same.
+pub struct Consolidation {
+    /// Memories that were merged into another one of the same fact.
     pub merged: usize,
     /// New facts, made from episodes.
     pub promoted: Vec<i64>,
@@ -43,14 +44,14 @@ pub struct Consolidated {
     pub expired: usize,
 }
 
-/// When memory was last consolidated, in `memory_notes`.
-const LAST: &str = "consolidated_at";
+/// The key of the time of the last consolidation, in `memory_notes`.
+const LAST_KEY: &str = "consolidated_at";
 
 impl Memory {
-    /// Merges what is there twice and makes facts of what happened again and again. Doing it again changes nothing.
-    pub fn consolidate(&self, rules: Rules) -> Result<Consolidated> {
-        let trouble = self.trouble();
-        let mut done = Consolidated::default();
+    /// Merges duplicates and makes facts of episodes that repeat. A second call changes nothing.
+    pub fn consolidate(&self, rules: Rules) -> Result<Consolidation> {
+        let trouble = self.error_mapper();
+        let mut done = Consolidation::default();
         let mut facts = Vec::new();
         {
             let mut connection = self.writing()?;
@@ -63,7 +64,7 @@ impl Memory {
                 facts = repeated(&transaction, rules)?;
                 transaction.execute(
                     "INSERT INTO memory_notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                    (LAST, now()),
+                    (LAST_KEY, now()),
                 )?;
                 Ok(())
             };
@@ -75,18 +76,18 @@ impl Memory {
             done.promoted = self.remember_many(&facts)?;
         }
         let detail = json!({"merged": done.merged, "promoted": done.promoted, "expired": done.expired});
-        let whose = Whose { session: &self.session, ..Whose::default() };
+        let whose = EventScope { session: &self.session, ..EventScope::default() };
         self.tell_audit(&whose, &event("memory_consolidated", &detail))?;
         Ok(done)
     }
 
-    /// When memory was last consolidated, by whichever process, in seconds since 1970.
+    /// The time of the last consolidation, by whichever process, in seconds since 1970.
     pub fn consolidated_at(&self) -> Result<Option<f64>> {
         let connection = self.reading()?;
         connection
-            .query_row("SELECT value FROM memory_notes WHERE name = ?1", [LAST], |row| row.get(0))
+            .query_row("SELECT value FROM memory_notes WHERE name = ?1", [LAST_KEY], |row| row.get(0))
             .optional()
-            .map_err(self.trouble())
+            .map_err(self.error_mapper())
     }
 }
 
@@ -134,15 +135,15 @@ fn merge(transaction: &Transaction<'_>, revision: i64) -> rusqlite::Result<usize
     Ok(merged)
 }
 
-/// What tells two rows of one scope apart.
+/// The parts of a row that tell it apart from others of its scope.
 struct Fact {
     id: i64,
     text: String,
     speaker: Option<String>,
 }
 
-/// Takes a row into another one of the same fact; what ends later, or never, decides when it ends. Sources stay with
-/// their row, where `why` finds them.
+/// Merges a row into another one of the same fact; the one that ends later, or never, decides when it ends. Sources
+/// stay with their row, where `why` finds them.
 fn merge_into(transaction: &Transaction<'_>, kept: i64, other: i64, revision: i64) -> rusqlite::Result<()> {
     transaction.execute(
         "UPDATE memories AS kept SET seen = kept.seen + other.seen, importance = max(kept.importance, other.importance), \
@@ -166,11 +167,11 @@ fn merge_into(transaction: &Transaction<'_>, kept: i64, other: i64, revision: i6
         .map(drop)
 }
 
-/// Episodes of one text, user, category and speaker: what somebody said several times.
-type Said = (String, Option<String>, Option<String>, Option<String>);
+/// The text, user, category and speaker of an episode that somebody repeated.
+type EpisodeKey = (String, Option<String>, Option<String>, Option<String>);
 
-/// An episode that says something.
-struct Telling {
+/// An episode that repeats a fact.
+struct RepeatedEpisode {
     id: i64,
     trust: usize,
     expires: Option<f64>,
@@ -184,7 +185,7 @@ struct Telling {
 /// A fact is trusted as far as enough of its episodes are: what less trusted ones add lowers nothing, and what more
 /// trusted ones say fewer times lends nothing.
 fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec<Note>> {
-    let mut groups: BTreeMap<Said, Vec<Telling>> = BTreeMap::new();
+    let mut groups: BTreeMap<EpisodeKey, Vec<RepeatedEpisode>> = BTreeMap::new();
     let mut statement = transaction.prepare(
         "SELECT id, text, trust, category, tags, entities, user, speaker, expires_at FROM memories \
          WHERE state = 0 AND kind = 0 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id",
@@ -196,7 +197,7 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
             continue;
         }
         let said = (identity(text).into_owned(), row.get(6)?, row.get(3)?, row.get(7)?);
-        let telling = Telling {
+        let telling = RepeatedEpisode {
             id: row.get(0)?,
             trust: row.get(2)?,
             expires: row.get(8)?,
@@ -218,7 +219,7 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
         tellings.retain(|telling| telling.trust >= trust);
         tellings.sort_by_key(|telling| telling.id);
         tellings.truncate(super::MAX_WORDS);
-        let labels = |of: fn(&Telling) -> &str| {
+        let labels = |of: fn(&RepeatedEpisode) -> &str| {
             let mut all: Vec<String> = Vec::new();
             for list in tellings.iter().map(of) {
                 for word in serde_json::from_str::<Vec<String>>(list).unwrap_or_default() {
@@ -243,23 +244,23 @@ fn repeated(transaction: &Transaction<'_>, rules: Rules) -> rusqlite::Result<Vec
             derived_from: tellings.iter().map(|telling| telling.id).collect(),
             ..Note::default()
         };
-        if known(transaction, (&note, &note.text), note.trust, now())?.is_none() {
+        if known_fact(transaction, (&note, &note.text), note.trust, now())?.is_none() {
             facts.push(note);
         }
     }
     Ok(facts)
 }
 
-/// When a fact ends that these episodes say: when so few of them are left that they would not have made it.
-fn end(tellings: &[Telling], repeats: usize) -> Option<f64> {
+/// The time at which a fact from these episodes ends: when so few of them are left that they would not have made it.
+fn end(tellings: &[RepeatedEpisode], repeats: usize) -> Option<f64> {
     let mut ends: Vec<f64> = tellings.iter().map(|telling| telling.expires.unwrap_or(f64::INFINITY)).collect();
     ends.sort_by(|one, other| other.total_cmp(one));
     ends.get(repeats - 1).copied().filter(|end| end.is_finite())
 }
 
-/// Whether a fact was made from one of these episodes before, no less trusted, or was and is forgotten: it stands, or
-/// does not come back. One that ended may be made anew.
-fn is_made(transaction: &Transaction<'_>, tellings: &[Telling], trust: usize) -> rusqlite::Result<bool> {
+/// Returns whether a fact was made from one of these episodes before, no less trusted, or was and is forgotten: it
+/// stands, or does not come back. One that ended may be made anew.
+fn is_made(transaction: &Transaction<'_>, tellings: &[RepeatedEpisode], trust: usize) -> rusqlite::Result<bool> {
     let mut made = transaction.prepare_cached(
         "SELECT 1 FROM memory_derivations JOIN memories ON memories.id = child WHERE parent = ?1 AND kind = 1 \
          AND ((trust >= ?2 AND (expires_at IS NULL OR expires_at > ?3)) \

@@ -2,14 +2,14 @@
 
 use loopwright_lexicon::months::MONTHS;
 
-/// Days since 1970, of the first and the last day meant.
+/// The first and the last day of a date, in days since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Days {
+pub(super) struct DateRange {
     pub first: i64,
     pub last: i64,
 }
 
-impl Days {
+impl DateRange {
     fn day(year: i64, month: i64, day: i64) -> Option<Self> {
         let last = number(year, month + 1, 1) - number(year, month, 1);
         let day = (1..=last).contains(&day).then(|| number(year, month, day))?;
@@ -25,7 +25,7 @@ impl Days {
         (seconds / 86_400.0).floor() as i64
     }
 
-    /// How much more a memory of `day` is worth to who asks for these days.
+    /// The weight of a memory of `day` for a question about these days.
     pub(super) fn nearness(self, day: i64) -> f32 {
         // Clocks stand in zones: a day off is the same day.
         let slack = i64::from(self.first == self.last);
@@ -71,7 +71,7 @@ fn day_of(word: &str) -> Option<i64> {
 }
 
 /// The first date in the beginning of a text that names a year.
-pub(super) fn date(text: &str, longest: usize) -> Option<Days> {
+pub(super) fn date(text: &str, longest: usize) -> Option<DateRange> {
     // Every date has a year: most text is done here.
     if !text.bytes().take(longest).any(|b| b.is_ascii_digit()) {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn date(text: &str, longest: usize) -> Option<Days> {
         if let (Some(year), Some(month), Some(day), None) =
             (parts.next().and_then(year_of), parts.next(), parts.next(), parts.next())
             && let (Ok(month @ 1..=12), Ok(day)) = (month.parse(), day.get(..2).unwrap_or(day).parse())
-            && let Some(days) = Days::day(year, month, day)
+            && let Some(days) = DateRange::day(year, month, day)
         {
             return Some(days);
         }
@@ -95,8 +95,8 @@ pub(super) fn date(text: &str, longest: usize) -> Option<Days> {
         let before = at.checked_sub(1).and_then(|at| words.get(at)).and_then(|word| day_of(word));
         let next = |by: usize| words.get(at + by).copied();
         let found = match (before, next(1).and_then(year_of), next(1).and_then(day_of), next(2).and_then(year_of)) {
-            (Some(day), Some(year), ..) | (_, _, Some(day), Some(year)) => Days::day(year, month, day),
-            (None, Some(year), ..) => Some(Days::month(year, month)),
+            (Some(day), Some(year), ..) | (_, _, Some(day), Some(year)) => DateRange::day(year, month, day),
+            (None, Some(year), ..) => Some(DateRange::month(year, month)),
             _ => None,
         };
         if found.is_some() {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn dates_are_found_however_they_are_written() {
-        let day = Days { first: 19_485, last: 19_485 };
+        let day = DateRange { first: 19_485, last: 19_485 };
         for text in [
             "8 May 2023",
             "on 8th of May, 2023?",
@@ -125,8 +125,8 @@ mod tests {
         ] {
             assert_eq!(date(text, 200), Some(day), "{text}");
         }
-        assert_eq!(date("in June 2023", 200), Some(Days { first: 19_509, last: 19_538 }));
-        assert_eq!(date("Dec 2023", 200), Some(Days { first: 19_692, last: 19_722 }));
+        assert_eq!(date("in June 2023", 200), Some(DateRange { first: 19_509, last: 19_538 }));
+        assert_eq!(date("Dec 2023", 200), Some(DateRange { first: 19_692, last: 19_722 }));
         for text in [
             "",
             "may I",
@@ -140,7 +140,7 @@ mod tests {
         ] {
             assert_eq!(date(text, 200), None, "{text}");
         }
-        assert_eq!(Days::of(19_485.0 * 86_400.0 + 5.0), 19_485);
+        assert_eq!(DateRange::of(19_485.0 * 86_400.0 + 5.0), 19_485);
     }
 
     #[test]

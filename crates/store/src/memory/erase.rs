@@ -1,4 +1,4 @@
-//! Erasing: taking the words of memories out of every table, out of files of preferences and out of the store's bytes.
+//! Erasing: removes the words of memories from every table, from files of preferences and from the store's bytes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,14 +15,14 @@ use super::{
 use crate::{compact::compact, open::Place};
 use loopwright_base::error::Result;
 
-/// Where what was erased may be told elsewhere.
+/// The traces of erased memories elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     /// The texts.
     texts: BTreeSet<String>,
-    /// The names of whom and what they are about.
+    /// The names of people and things in the texts.
     names: BTreeSet<String>,
-    /// The runs that they came from.
+    /// The runs that the memories came from.
     pub(crate) runs: BTreeSet<String>,
     /// The sessions in which nothing is left.
     pub(crate) sessions: BTreeSet<String>,
@@ -31,23 +31,23 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Whether JSON text holds one of the texts.
+    /// Returns whether JSON text holds one of the texts.
     pub(crate) fn are_told_in(&self, json: &str) -> bool {
         self.texts.iter().any(|text| holds(json, text))
     }
 
-    /// Whether JSON text names a session in which nothing is left.
+    /// Returns whether JSON text names a session in which nothing is left.
     pub(crate) fn is_session_in(&self, json: &str) -> bool {
         self.sessions.iter().any(|session| holds(json, session))
     }
 
-    /// Whether JSON text holds one of the texts, or a name out of them.
+    /// Returns whether JSON text holds one of the texts, or a name out of them.
     pub(crate) fn are_named_in(&self, json: &str) -> bool {
         self.are_told_in(json) || self.names.iter().any(|name| holds(json, name))
     }
 }
 
-/// Whether JSON text holds words, as they are or as a JSON text holds them, and not inside of longer ones.
+/// Returns whether JSON text holds words, plain or escaped, and not inside of longer ones.
 fn holds(json: &str, words: &str) -> bool {
     let escaped = serde_json::to_string(words).unwrap_or_default();
     let escaped = escaped.trim_start_matches('"').strip_suffix('"').unwrap_or_default();
@@ -60,8 +60,8 @@ fn holds(json: &str, words: &str) -> bool {
     })
 }
 
-/// Takes the words of memories out of the tables of memory; gives where else they may be told. What is left of each is
-/// that it was there, when, and how far it was trusted.
+/// Removes the words of memories from the tables of memory; returns their traces elsewhere. A row keeps its existence,
+/// its time and its trust.
 pub(super) fn erase(transaction: &Transaction<'_>, ids: &[i64]) -> rusqlite::Result<Traces> {
     let mut traces = Traces::default();
     let mut sessions = BTreeSet::new();
@@ -120,8 +120,8 @@ fn read_traces(
 }
 
 impl Traces {
-    /// Takes the lines of what was erased out of files of preferences; gives those in which the words still stand in
-    /// lines of people's own.
+    /// Removes the lines of erased memories from files of preferences; returns the files in which the words still stand
+    /// in lines of people's own.
     pub(super) fn leave_files(&self) -> Result<Vec<String>> {
         let mut left = Vec::new();
         for (path, lines) in &self.lines {
@@ -134,7 +134,7 @@ impl Traces {
 }
 
 impl Memory {
-    /// Takes the bytes of what was erased out of the store's file and its log.
+    /// Removes erased bytes from the store's file and its log.
     pub(super) fn finish_erasing(&self, connection: &Connection) -> Result<()> {
         if self.place == Place::Nowhere { Ok(()) } else { compact(connection, &self.name) }
     }

@@ -1,4 +1,4 @@
-//! Forgetting: which memories go with one that is forgotten, and which words of others.
+//! Forgetting: the memories that go with a forgotten one, and the words of others.
 
 use std::collections::BTreeSet;
 
@@ -10,32 +10,32 @@ use unicode_normalization::UnicodeNormalization;
 use super::{
     Memory,
     erase::{self, Traces},
-    identity::twins,
+    identity::duplicates,
     key_of, now,
     work::event,
     write::{next_revision, terms, unknown},
 };
 use crate::{
-    audit::{self, Whose},
+    audit::{self, EventScope},
     work,
 };
 use loopwright_base::error::{Error, Result};
 
-/// What went with a memory.
+/// The result of forgetting a memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Forgot {
+pub struct Forgotten {
     /// The numbers of the memories.
     pub memories: Vec<i64>,
     /// The files of preferences in which erased words still stand, in lines of people's own.
     pub left_in: Vec<String>,
 }
 
-/// What went with a user.
+/// The result of forgetting a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ForgottenUser {
     /// The numbers of the memories.
     pub memories: Vec<i64>,
-    /// Relations that rested on none of these.
+    /// Relations that rested on none of these memories.
     pub relations: usize,
     /// Work after turns that waited, was under way or had failed.
     pub work: usize,
@@ -47,7 +47,7 @@ pub struct ForgottenUser {
     pub similar: Vec<String>,
 }
 
-/// What holds this share of a memory's terms says it again.
+/// The share of a memory's terms above which another one repeats it.
 const REPEATS: f64 = 0.6;
 
 impl Memory {
@@ -55,15 +55,15 @@ impl Memory {
     /// the same user and is trusted no further. Gives the numbers of all that was forgotten.
     ///
     /// With `erase` their words, whoever stands for them, are taken out of every table, of the files of preferences and
-    /// of the bytes of the store; what was derived from them goes too if it holds a word that only they had. Error `erase_unfinished`: what
-    /// is still to be done, by the same call.
+    /// of the bytes of the store; what was derived from them goes too if it holds a word that only they had. Error
+    /// `erase_unfinished`: what is still to be done, by the same call.
     pub fn forget(&self, id: i64, erase: bool) -> Result<Vec<i64>> {
-        self.forget_telling(id, erase).map(|forgot| forgot.memories)
+        self.forget_with_report(id, erase).map(|forgot| forgot.memories)
     }
 
-    /// Forgets a memory as [`forget`](Self::forget) does; says also where its words are left.
-    pub fn forget_telling(&self, id: i64, erase: bool) -> Result<Forgot> {
-        let trouble = self.trouble();
+    /// Forgets a memory as [`forget`](Self::forget) does; also returns the files in which its words are left.
+    pub fn forget_with_report(&self, id: i64, erase: bool) -> Result<Forgotten> {
+        let trouble = self.error_mapper();
         let mut connection = self.writing()?;
         if erase {
             connection.pragma_update(None, "secure_delete", true).map_err(&trouble)?;
@@ -81,15 +81,15 @@ impl Memory {
         }
         // The name of a session may be a word that was to be erased.
         let session = if erase { "" } else { &self.session };
-        let told = event("memory_forgotten", &json!({"ids": forgotten, "erased": erase}));
-        audit::write(&transaction, &Whose { session, ..Whose::default() }, &told).map_err(&trouble)?;
+        let outcome = event("memory_forgotten", &json!({"ids": forgotten, "erased": erase}));
+        audit::write(&transaction, &EventScope { session, ..EventScope::default() }, &outcome).map_err(&trouble)?;
         // A file that can't be written is told before anything is gone.
         let left_in = traces.as_ref().map_or(Ok(Vec::new()), Traces::leave_files)?;
         transaction.commit().map_err(&trouble)?;
         if erase {
             self.finish_erasing(&connection)?;
         }
-        Ok(Forgot { memories: forgotten, left_in })
+        Ok(Forgotten { memories: forgotten, left_in })
     }
 
     /// Forgets a user and erases all that was kept of that one: memories, relations, the work after turns, lines of
@@ -100,7 +100,7 @@ impl Memory {
         if user.trim().is_empty() {
             return Err(Error::usage("invalid_value", "a user has a name").hint("name the user to forget"));
         }
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let mut connection = self.writing()?;
         connection.pragma_update(None, "secure_delete", true).map_err(&trouble)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
@@ -126,7 +126,7 @@ impl Memory {
             audit::erase_words(&transaction, &traces)?;
             let audited = audit::erase_user(&transaction, user, &traces)?;
             let told = event("memory_forgotten", &json!({"ids": memories, "erased": true}));
-            audit::write(&transaction, &Whose::default(), &told)?;
+            audit::write(&transaction, &EventScope::default(), &told)?;
             let left_in = Vec::new();
             let similar = similar(&transaction, user)?;
             Ok((ForgottenUser { memories, relations, work, audit: audited, left_in, similar }, traces))
@@ -139,8 +139,8 @@ impl Memory {
     }
 }
 
-/// The users whose names differ from one in nothing but case, white space and composition. They are others: whose a
-/// memory is is decided letter by letter.
+/// The users whose names differ from one in nothing but case, white space and composition. They are other users: the
+/// owner of a memory is decided letter by letter.
 fn similar(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>> {
     let key = |name: &str| key_of(&name.nfkc().collect::<String>()).nfkc().collect::<String>();
     let wanted = key(user);
@@ -176,9 +176,9 @@ pub(super) fn forget_all(
         }
         next.extend(repeats(transaction, id, erase)?);
         if erase {
-            next.extend(telling(transaction, id, &forgotten)?);
+            next.extend(derived_tellings(transaction, id, &forgotten)?);
         }
-        next.extend(twins(transaction, id, erase)?);
+        next.extend(duplicates(transaction, id, erase)?);
         unlabel(transaction, id, revision)?;
         transaction
             .prepare_cached("UPDATE memories SET state = 1, revision = ?2, changed_at = ?3 WHERE id = ?1")?
@@ -209,8 +209,8 @@ fn text_of(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<String> {
     Ok(statement.query_row([id], |row| row.get(0)).optional()?.unwrap_or_default())
 }
 
-/// What rests on a memory and holds words that stand in nothing else it rests on: they came from there.
-fn telling(transaction: &Transaction<'_>, id: i64, forgotten: &BTreeSet<i64>) -> rusqlite::Result<Vec<i64>> {
+/// The memories derived from one that hold words which stand in none of their other sources: the words came from there.
+fn derived_tellings(transaction: &Transaction<'_>, id: i64, forgotten: &BTreeSet<i64>) -> rusqlite::Result<Vec<i64>> {
     let own = terms(&text_of(transaction, id)?);
     if own.is_empty() {
         return Ok(Vec::new());
@@ -224,28 +224,28 @@ fn telling(transaction: &Transaction<'_>, id: i64, forgotten: &BTreeSet<i64>) ->
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let child: i64 = row.get(0)?;
-        let mut told: BTreeSet<String> = terms(row.get_ref(1)?.as_str()?);
-        told.retain(|term| own.contains(term));
+        let mut unexplained: BTreeSet<String> = terms(row.get_ref(1)?.as_str()?);
+        unexplained.retain(|term| own.contains(term));
         let mut others = parents.query([child])?;
         while let Some(other) = others.next()? {
-            if told.is_empty() {
+            if unexplained.is_empty() {
                 break;
             }
             let parent: i64 = other.get(0)?;
             if parent != id && !forgotten.contains(&parent) {
                 let words = terms(other.get_ref(1)?.as_str()?);
-                told.retain(|term| !words.contains(term));
+                unexplained.retain(|term| !words.contains(term));
             }
         }
-        if !told.is_empty() {
+        if !unexplained.is_empty() {
             found.push(child);
         }
     }
     Ok(found)
 }
 
-/// What rests on a memory and says it again: it goes with it, whatever else it rests on, unless it is trusted further
-/// and not `all` are meant.
+/// The memories derived from one that repeat it: they go with it, whatever else they rest on, unless they are trusted
+/// further and not `all` are meant.
 fn repeats(transaction: &Transaction<'_>, id: i64, all: bool) -> rusqlite::Result<Vec<i64>> {
     let own = terms(&text_of(transaction, id)?);
     if own.is_empty() {
@@ -267,8 +267,8 @@ fn repeats(transaction: &Transaction<'_>, id: i64, all: bool) -> rusqlite::Resul
     Ok(found)
 }
 
-/// What rests on a memory and stays shall not go on telling of it: labels that it holds itself in no word, and that
-/// memory does, are taken off it.
+/// Removes labels that came from a forgotten memory from those derived from it: labels that they hold themselves in no
+/// word.
 fn unlabel(transaction: &Transaction<'_>, id: i64, revision: i64) -> rusqlite::Result<()> {
     let gone = terms(&text_of(transaction, id)?);
     let mut children = transaction.prepare_cached(
@@ -281,11 +281,11 @@ fn unlabel(transaction: &Transaction<'_>, id: i64, revision: i64) -> rusqlite::R
         let own = terms(row.get_ref(1)?.as_str()?);
         let without = |labels: Option<String>| {
             let labels: Vec<String> = serde_json::from_str(&labels?).ok()?;
-            let told = |label: &String| {
+            let is_told = |label: &String| {
                 let words = terms(label);
                 words.iter().any(|word| gone.contains(word) && !own.contains(word))
             };
-            let kept: Vec<&String> = labels.iter().filter(|label| !told(label)).collect();
+            let kept: Vec<&String> = labels.iter().filter(|label| !is_told(label)).collect();
             (kept.len() < labels.len()).then(|| serde_json::json!(kept).to_string())
         };
         let (tags, entities, topics) = (without(row.get(2)?), without(row.get(3)?), without(row.get(4)?));

@@ -1,4 +1,4 @@
-//! Who and what has to do with whom and what: entities, joined by relations of a few kinds.
+//! The graph of entities, joined by relations of a few kinds.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use super::{
 use crate::open;
 use loopwright_base::error::{Error, Result};
 
-/// The relations that there are.
+/// The kinds of relations.
 pub const RELATIONS: [&str; 13] = [
     "is_a",
     "part_of",
@@ -31,51 +31,51 @@ pub const RELATIONS: [&str; 13] = [
     "depends_on",
     "prefers",
 ];
-/// No walk over the graph takes more steps from one entity to the next.
+/// Steps from one entity to the next that a walk takes at most.
 const FARTHEST: usize = 4;
 
-/// A relation to keep.
+/// A relation to store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relation<'a> {
-    /// Who or what.
+    /// The subject, an entity.
     pub subject: &'a str,
-    /// One of [`RELATIONS`].
+    /// The kind, one of [`RELATIONS`].
     pub relation: &'a str,
-    /// To whom or what.
+    /// The object, an entity.
     pub object: &'a str,
-    /// Where that comes from.
+    /// The source.
     pub source: Option<&'a str>,
-    /// The memory that says so; the relation is forgotten with it, and trusted no more than it.
+    /// The memory that states it; the relation is forgotten with it, and trusted no more than it.
     pub memory: Option<i64>,
-    /// How far it can be relied on.
+    /// The trust in it.
     pub trust: Trust,
-    /// Whose it is: without one, the user's whose the memory is, or everybody's.
+    /// The owner: without one, the user of the memory, or everybody.
     pub user: Option<&'a str>,
 }
 
 /// An entity next to another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Neighbour {
-    /// Its name.
+    /// The entity's name.
     pub entity: String,
-    /// How they are related.
+    /// The kind of the relation.
     pub relation: String,
-    /// Whether the relation points from this entity to the one that was asked for.
+    /// The relation points from this entity to the one that was asked for.
     pub inverse: bool,
     /// The entity in between, or the one that was asked for.
     pub of: String,
-    /// How many steps away it is: 1 is next to it.
+    /// The distance in steps: 1 is next to it.
     pub distance: usize,
-    /// How far the way to it can be relied on: as far as its weakest step.
+    /// The trust in the path to it: that of its weakest step.
     pub trust: Trust,
-    /// Where the relation comes from.
+    /// The sources of the relation.
     pub sources: Vec<String>,
-    /// The memories that say so.
+    /// The memories that state it.
     pub memories: Vec<i64>,
 }
 
 impl Memory {
-    /// Keeps a relation between two entities; the same one twice gains a source.
+    /// Stores a relation between two entities; a known one gains a source.
     pub fn relate(&self, relation: &Relation<'_>) -> Result<()> {
         if let Some(source) = relation.source {
             check_word("source", source)?;
@@ -94,15 +94,15 @@ impl Memory {
             let message = format!("{:?} is no relation", relation.relation);
             return Err(Error::usage("unknown_relation", message).hint(format!("one of {}", RELATIONS.join(", "))));
         }
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
         insert_relation(&transaction, relation, &self.name)?;
         transaction.commit().map_err(&trouble)
     }
 
-    /// Who and what is next to an entity, nearest first, then most trusted; `relation` alone, if given. Of a `user`, what
-    /// belongs to that one and what belongs to nobody; an empty name: to nobody alone.
+    /// The entities next to one, nearest first, then most trusted; `relation` alone, if given. Of a `user`, those that
+    /// belong to that one and those that belong to nobody; an empty name: to nobody alone.
     pub fn neighbours(
         &self,
         entity: &str,
@@ -111,7 +111,7 @@ impl Memory {
         limit: usize,
         user: Option<&str>,
     ) -> Result<Vec<Neighbour>> {
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let connection = self.reading()?;
         let start = key_of(entity);
         let mut best: BTreeMap<String, Trust> = BTreeMap::from([(start.clone(), Trust::Verified)]);
@@ -188,11 +188,11 @@ impl Memory {
     }
 }
 
-/// Keeps a relation that was looked at, as part of a change to the store of that name.
+/// Stores a relation that was checked, as part of a change to the store of that name.
 pub(super) fn insert_relation(transaction: &Transaction<'_>, relation: &Relation<'_>, name: &str) -> Result<()> {
     let (subject, object) = (admit(relation.subject.trim()), admit(relation.object.trim()));
     let (subject, object) = (subject.as_ref(), object.as_ref());
-    let trouble = |error: rusqlite::Error| open::trouble(&error, name);
+    let trouble = |error: rusqlite::Error| open::store_error(&error, name);
     let (mut trust, mut user) = (relation.trust, relation.user.map(str::to_owned));
     if let Some(id) = relation.memory {
         let found =

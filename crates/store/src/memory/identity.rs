@@ -1,4 +1,4 @@
-//! The identity of facts: when two tellings are tellings of one fact.
+//! The identity of facts: when two texts state the same fact.
 //!
 //! Two texts are one where they are equal letter by letter, in Unicode's composed form (NFC) and with each run of white
 //! space as one space. Nothing else is overlooked: case (`Use c.` and `Use C.`), signs (`-200 EUR`), operators (`x <=
@@ -38,7 +38,7 @@ pub(super) fn identity(text: &str) -> Cow<'_, str> {
     Cow::Owned(composed.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether two texts say one thing.
+/// Returns whether two texts state the same.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     one == other || identity(one) == identity(other)
 }
@@ -50,10 +50,10 @@ pub(super) fn fingerprint(text: &str) -> i64 {
     xxh3_64(identity(text).as_bytes()).max(1).cast_signed()
 }
 
-/// The live memory that a note tells again, if it is a known fact: one of its scope that is trusted at least as far. A
-/// telling that is trusted less adds nothing to a fact but its source, and one that is trusted further is kept by
+/// The live memory of the fact that a note states, if it is known: one of its scope that is trusted at least as far. A
+/// note that is trusted less adds nothing to a fact but its source, and one that is trusted further is stored by
 /// itself, so that no word of the former is lent the trust of the latter.
-pub(super) fn known(
+pub(super) fn known_fact(
     connection: &Connection,
     (note, text): (&Note, &str),
     trust: Trust,
@@ -87,14 +87,13 @@ pub(super) fn known(
     Ok(None)
 }
 
-/// Who tells a note: whoever it names, or the name that its text begins with.
+/// The speaker of a note: the one it names, or the name that its text begins with.
 pub(super) fn speaker<'a>(note: &'a Note, text: &'a str) -> Option<&'a str> {
     note.speaker.as_deref().or_else(|| names::speaker(text))
 }
 
-/// The memories beside `id` that say the same of the same user: those that are trusted no further, or, where the words
-/// are meant, all of them.
-pub(super) fn twins(connection: &Connection, id: i64, all: bool) -> rusqlite::Result<Vec<i64>> {
+/// The memories beside `id` of the same text and user: those that are trusted no further, or, with `all`, all of them.
+pub(super) fn duplicates(connection: &Connection, id: i64, all: bool) -> rusqlite::Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(
         "SELECT other.id, other.text, own.text FROM memories AS own JOIN memories AS other \
          ON other.fingerprint = own.fingerprint AND other.kind = own.kind AND other.user IS own.user \
@@ -111,9 +110,9 @@ pub(super) fn twins(connection: &Connection, id: i64, all: bool) -> rusqlite::Re
     Ok(found)
 }
 
-/// Gives the rows of an older version, which overlooked case, signs and order, their numbers anew. Done by whoever
-/// opens the file for writing, before it writes anything else.
-pub(super) fn number_anew(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Recomputes the fingerprints of rows of an older version, which overlooked case, signs and order. Done by the process
+/// that opens the file for writing, before it writes anything else.
+pub(super) fn recompute_fingerprints(connection: &mut Connection) -> rusqlite::Result<()> {
     let wanted = "SELECT id, text FROM memories WHERE fingerprint = 0 AND state = 0 LIMIT 4096";
     if !connection.prepare(wanted)?.exists([])? {
         return Ok(());

@@ -1,65 +1,67 @@
 //! Ranking memories for a question, in memory: BM25 over windows of a conversation.
 //!
 //! A turn of a conversation rarely repeats what it answers: the words of a question stand in the turn before. So each
-//! short episode counts the terms of its neighbours in the session too, at a discount that grows with their
-//! distance, and is as long as its window. A turn that only asks says little itself, and more about the next one.
-//! Text that is long, or a fact that nobody in particular said, stands for itself. Same memories, same question, same order.
+//! short episode counts the terms of its neighbours in the session too, at a discount that grows with their distance,
+//! and is as long as its window. A turn that only asks says little itself, and more about the next one. Text that is
+//! long, or a fact that nobody in particular said, stands for itself. Same memories, same question, same order.
 
 use std::collections::HashMap;
 
 use super::{
-    apart::Apart,
-    dates, key_of,
+    answer_kind::AnswerKinds,
+    dates,
+    index_build::TermCounts,
+    key_of,
     kinds::{Kind, Trust},
-    tells::Tells,
 };
 use loopwright_lexicon::words;
 use loopwright_retrieve::bm25::idf;
 
-/// At most this many different terms of a query count, the rarest.
+/// Different terms of a query that count at most, the rarest.
 const MAX_QUERY_TERMS: usize = 64;
-/// No neighbour.
+/// The number that stands for no neighbour.
 const NONE: u32 = u32::MAX;
-/// What the terms of the first, second, … turn before count.
-const BEFORE: [f32; 4] = [0.5, 0.3, 0.2, 0.1];
-/// What the terms of the first, second, … turn after count.
-const AFTER: [f32; 4] = [0.3, 0.2, 0.15, 0.1];
-/// How much more a question says about the turn that follows.
-const ASKED: f32 = 1.5;
-/// What a turn that is a question is worth itself.
-const QUESTION: f32 = 0.8;
-/// What a turn gains whose speaker the question names.
-const SPOKEN: f32 = 1.5;
-/// What a turn gains that says a time to who asks when, or a number to who asks how many.
-const TOLD: f32 = 1.15;
-/// A date is looked for in so many bytes of a query.
+/// Weights of the terms of the first, second, … turn before.
+const WEIGHTS_BEFORE: [f32; 4] = [0.5, 0.3, 0.2, 0.1];
+/// Weights of the terms of the first, second, … turn after.
+const WEIGHTS_AFTER: [f32; 4] = [0.3, 0.2, 0.15, 0.1];
+/// The factor of a question's terms in the turn that follows.
+const QUESTION_NEIGHBOUR_WEIGHT: f32 = 1.5;
+/// The factor of a turn that is a question itself.
+const QUESTION_WEIGHT: f32 = 0.8;
+/// The factor of a turn whose speaker the question names.
+const SPEAKER_WEIGHT: f32 = 1.5;
+/// The factor of a turn that holds the kind of answer that the question asks for: a time or a number.
+const ANSWER_WEIGHT: f32 = 1.15;
+/// Bytes of a query in which a date is looked for.
 const LONGEST_QUERY: usize = 2_000;
-/// Up to this many terms a text leans on its neighbours in full; one twice as long leans a quarter as much.
+/// Terms up to which a text leans on its neighbours in full; one twice as long leans a quarter as much.
 const SHORT: f32 = 24.0;
-/// What more memories hold than this is counted where it stands, not around it: it says too little to pay for that.
-const COMMON: usize = 8_192;
+/// Memories that may hold a term before it is counted where it stands only, not around it: it says too little to pay
+/// for that.
+const MAX_SPREAD: usize = 8_192;
 /// The constants of BM25, for windows.
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
 
 impl Entry {
-    /// Whether it has a place in a conversation: an episode, or what somebody said.
+    /// Returns whether the memory has a place in a conversation: an episode, or what somebody said.
     const fn is_turn(&self) -> bool {
         matches!(self.kind, Kind::Episodic) || self.speaker.is_some()
     }
 
-    /// The conversation that it has its place in.
+    /// The conversation that the memory has its place in.
     const fn talk(&self) -> (u32, Option<u32>) {
         (self.session, self.user)
     }
 
-    /// Whether it still counts at a time.
+    /// Returns whether the memory still counts at a time.
     pub(super) fn lasts(&self, time: f64) -> bool {
         self.expires.is_none_or(|expires| expires > time)
     }
 }
 
-/// What the index knows of a memory.
+/// The index's record of a memory.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub id: i64,
@@ -67,19 +69,19 @@ pub(super) struct Entry {
     pub kind: Kind,
     pub trust: Trust,
     pub importance: f32,
-    /// When it happened, or was stored.
+    /// The time at which it happened, or was stored.
     pub at: f64,
     pub expires: Option<f64>,
     pub question: bool,
-    /// Whether it says when something was, or how many there were.
-    pub tells: Tells,
-    /// Who said it, by [`Index::speaker`].
+    /// The kinds of answers that the text holds.
+    pub answer_kinds: AnswerKinds,
+    /// The speaker, by [`Index::speaker`].
     pub speaker: Option<u32>,
     /// The day that the text names, or on which it was said.
     pub day: Option<i64>,
-    /// Whose it is, by [`Index::user`].
+    /// The user, by [`Index::user`].
     pub user: Option<u32>,
-    /// The checksum of all that it can be found by: other words under the same number have another one.
+    /// The checksum of all words that the memory can be found by.
     pub words: i64,
 }
 
@@ -94,9 +96,9 @@ struct Slot {
     alive: bool,
     before: u32,
     after: u32,
-    /// Terms of its own.
+    /// The number of terms of the memory itself.
     length: f32,
-    /// Terms of its window, each at its discount.
+    /// The number of terms of its window, each at its discount.
     span: f32,
 }
 
@@ -113,27 +115,28 @@ pub(super) struct Index {
     speakers: HashMap<String, u32>,
     /// Speakers by each word of their names.
     named: HashMap<String, Vec<u32>>,
-    /// The last slot of each session and user: what is somebody's own says nothing about what others are shown.
+    /// The last slot of each session and user: the memories of one user are no neighbours of another's.
     last: HashMap<(u32, Option<u32>), u32>,
     alive: usize,
     spans: f64,
-    /// The last change that is in here.
+    /// The last change that the index holds.
     pub revision: i64,
 }
 
-/// A memory that fits.
+/// A memory that matches a query.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct ScoredMemory {
     pub id: i64,
     pub score: f32,
 }
 
-/// The best `limit` of what was found, best first; of equals, what was stored first.
-fn best(mut found: Vec<(u32, Found)>, limit: usize) -> Vec<Found> {
+/// The best `limit` of the matches, best first; of equals, the one stored first.
+fn best(mut found: Vec<(u32, ScoredMemory)>, limit: usize) -> Vec<ScoredMemory> {
     if limit == 0 {
         return Vec::new();
     }
-    let better = |(a, x): &(u32, Found), (b, y): &(u32, Found)| y.score.total_cmp(&x.score).then(a.cmp(b));
+    let better =
+        |(a, x): &(u32, ScoredMemory), (b, y): &(u32, ScoredMemory)| y.score.total_cmp(&x.score).then(a.cmp(b));
     if found.len() > limit {
         found.select_nth_unstable_by(limit - 1, better);
         found.truncate(limit);
@@ -179,7 +182,7 @@ impl Index {
     }
 
     /// The speakers that a question names.
-    fn asked_about(&self, query: &str) -> Vec<u32> {
+    fn named_speakers(&self, query: &str) -> Vec<u32> {
         let mut all: Vec<u32> = Vec::new();
         if self.named.is_empty() {
             return all;
@@ -205,9 +208,9 @@ impl Index {
         slot.alive.then_some(&slot.entry)
     }
 
-    /// Adds a memory, whose terms were taken apart with others; one that is in here keeps its place in the conversation.
-    /// Its old terms must be gone, see [`unword`](Self::unword).
-    pub(super) fn add(&mut self, entry: Entry, apart: &Apart, at: usize) {
+    /// Adds a memory, whose terms were counted with others; one that is known keeps its place in the conversation. Its
+    /// old terms must be gone, see [`unword`](Self::unword).
+    pub(super) fn add(&mut self, entry: Entry, apart: &TermCounts, at: usize) {
         let known = self.by_id.get(&entry.id).copied();
         let number = known.unwrap_or(self.slots.len() as u32);
         let mut length = 0.0_f32;
@@ -234,9 +237,9 @@ impl Index {
         self.measure_around(number);
     }
 
-    /// Takes the terms of those of these memories out that are in here: their words are no longer what they were. All
-    /// at once, since it looks through everything.
-    pub(super) fn unword<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
+    /// Removes the terms of those of these memories that are known: their words have changed. All at once, since it
+    /// looks through everything.
+    pub(super) fn remove_terms<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
         let mut slots: Vec<u32> = entries.filter_map(|entry| self.by_id.get(&entry.id).copied()).collect();
         if slots.is_empty() {
             return;
@@ -263,8 +266,7 @@ impl Index {
         numbers
     }
 
-    /// Changes what is known of a memory; `false` if it is not in here under these words, and is to be
-    /// [added](Self::add).
+    /// Updates the record of a memory; `false` if it is not known under these words, and is to be [added](Self::add).
     pub(super) fn update(&mut self, entry: &Entry) -> bool {
         let slot = self.by_id.get(&entry.id).and_then(|&at| self.slots.get_mut(at as usize));
         let Some(slot) = slot.filter(|slot| slot.entry.words == entry.words) else { return false };
@@ -272,7 +274,7 @@ impl Index {
         true
     }
 
-    /// Takes a memory out: it is neither found any more nor a neighbour of others.
+    /// Removes a memory: it is neither found any more nor a neighbour of others.
     pub(super) fn remove(&mut self, id: i64) {
         let Some(number) = self.by_id.remove(&id) else { return };
         let Some(slot) = self.slots.get_mut(number as usize) else { return };
@@ -300,28 +302,28 @@ impl Index {
         }
     }
 
-    /// What the neighbours of a slot count in its window, beside their distance.
-    fn leaning(slot: &Slot) -> f32 {
+    /// The weight of a slot's neighbours in its window, beside their distance.
+    fn neighbour_weight(slot: &Slot) -> f32 {
         let short = (SHORT / slot.length.max(1.0)).min(1.0);
         if slot.entry.is_turn() { short * short } else { 0.0 }
     }
 
-    /// What the window of a slot that comes `distance` turns after `of` takes from it.
+    /// The weight of a slot in the window of one that comes `distance` turns after it.
     fn weight_before(distance: usize, of: &Slot) -> f32 {
-        let weight = BEFORE.get(distance).copied().unwrap_or_default();
-        if distance == 0 && of.entry.question { weight * ASKED } else { weight }
+        let weight = WEIGHTS_BEFORE.get(distance).copied().unwrap_or_default();
+        if distance == 0 && of.entry.question { weight * QUESTION_NEIGHBOUR_WEIGHT } else { weight }
     }
 
     /// Measures the windows that reach `number`.
     fn measure_around(&mut self, number: u32) {
         let mut at = number;
-        for _ in 0..AFTER.len() {
+        for _ in 0..WEIGHTS_AFTER.len() {
             match self.slots.get(at as usize) {
                 Some(slot) if slot.before != NONE => at = slot.before,
                 _ => break,
             }
         }
-        for _ in 0..=AFTER.len() + BEFORE.len() {
+        for _ in 0..=WEIGHTS_AFTER.len() + WEIGHTS_BEFORE.len() {
             let span = self.span(at);
             let Some(slot) = self.slots.get_mut(at as usize) else { return };
             self.spans += f64::from(span) - f64::from(slot.span);
@@ -332,16 +334,16 @@ impl Index {
 
     fn span(&self, number: u32) -> f32 {
         let Some(slot) = self.slots.get(number as usize) else { return 0.0 };
-        let leaning = Self::leaning(slot);
+        let leaning = Self::neighbour_weight(slot);
         let mut span = slot.length;
         let mut at = slot.before;
-        for distance in 0..BEFORE.len() {
+        for distance in 0..WEIGHTS_BEFORE.len() {
             let Some(near) = self.slots.get(at as usize) else { break };
             span += leaning * Self::weight_before(distance, near) * near.length;
             at = near.before;
         }
         at = slot.after;
-        for weight in AFTER {
+        for weight in WEIGHTS_AFTER {
             let Some(near) = self.slots.get(at as usize) else { break };
             span += leaning * weight * near.length;
             at = near.after;
@@ -385,18 +387,18 @@ impl Index {
         limit: usize,
         keep: impl Fn(&Entry) -> bool,
         worth: impl Fn(&Entry) -> f32,
-    ) -> (Vec<Found>, Vec<Found>) {
+    ) -> (Vec<ScoredMemory>, Vec<ScoredMemory>) {
         let terms = self.query_terms(query);
         let mut scores = vec![0.0_f32; self.slots.len()];
         let mut counts = vec![0.0_f32; self.slots.len()];
         let mut touched: Vec<u32> = Vec::new();
-        let speakers = self.asked_about(query);
+        let speakers = self.named_speakers(query);
         let days = dates::date(query, LONGEST_QUERY);
-        let wanted = Tells::asked(query);
+        let wanted = AnswerKinds::asked(query);
         let average = (self.spans / self.alive.max(1) as f64).max(1.0) as f32;
         for (number, weight) in terms {
             let Some(list) = self.postings.get(number as usize) else { continue };
-            let around = list.len() <= COMMON;
+            let around = list.len() <= MAX_SPREAD;
             for &posting in list {
                 self.spread(posting, around, time, &mut counts, &mut touched);
             }
@@ -412,20 +414,21 @@ impl Index {
             }
             touched.clear();
         }
-        let mut found: Vec<(u32, Found)> = Vec::new();
+        let mut found: Vec<(u32, ScoredMemory)> = Vec::new();
         for (at, (&score, slot)) in scores.iter().zip(&self.slots).enumerate() {
             if score > 0.0 && slot.alive && keep(&slot.entry) {
-                let question = if slot.entry.question { QUESTION } else { 1.0 };
+                let question = if slot.entry.question { QUESTION_WEIGHT } else { 1.0 };
                 let spoken = slot.entry.speaker.is_some_and(|speaker| speakers.contains(&speaker));
                 let near = days.zip(slot.entry.day).map_or(0.0, |(days, day)| days.nearness(day));
-                let told = if slot.entry.tells.answers(wanted) { TOLD } else { 1.0 };
-                let fit = told * (1.0 + near) * if spoken { SPOKEN } else { 1.0 };
+                let factor = if slot.entry.answer_kinds.answers(wanted) { ANSWER_WEIGHT } else { 1.0 };
+                let fit = factor * (1.0 + near) * if spoken { SPEAKER_WEIGHT } else { 1.0 };
                 let score = score * question * fit * worth(&slot.entry);
-                found.push((at as u32, Found { id: slot.entry.id, score }));
+                found.push((at as u32, ScoredMemory { id: slot.entry.id, score }));
             }
         }
-        let is_stood_for =
-            |(at, _): &&(u32, Found)| self.slots.get(*at as usize).is_some_and(|slot| slot.entry.trust >= Trust::User);
+        let is_stood_for = |(at, _): &&(u32, ScoredMemory)| {
+            self.slots.get(*at as usize).is_some_and(|slot| slot.entry.trust >= Trust::User)
+        };
         let sure = found.iter().filter(is_stood_for).copied().collect();
         (best(found, limit), best(sure, limit))
     }
@@ -449,15 +452,15 @@ impl Index {
             return;
         }
         let mut at = slot.after;
-        for distance in 0..BEFORE.len() {
+        for distance in 0..WEIGHTS_BEFORE.len() {
             let Some(near) = self.slots.get(at as usize) else { break };
-            add(at, posting.count * Self::weight_before(distance, slot) * Self::leaning(near));
+            add(at, posting.count * Self::weight_before(distance, slot) * Self::neighbour_weight(near));
             at = near.after;
         }
         at = slot.before;
-        for weight in AFTER {
+        for weight in WEIGHTS_AFTER {
             let Some(near) = self.slots.get(at as usize) else { break };
-            add(at, posting.count * weight * Self::leaning(near));
+            add(at, posting.count * weight * Self::neighbour_weight(near));
             at = near.before;
         }
     }

@@ -1,4 +1,4 @@
-//! Memories as text for a model: fenced as data, short, and with where they come from.
+//! Memories as text for a model: fenced as data, short, and with their sources.
 //!
 //! Nothing inside can close the fence or open another one, whatever was stored: signs of markup are escaped, and
 //! characters that nobody sees are left out. Memories of one text stand there once, as far trusted as the surest of
@@ -20,46 +20,46 @@ use loopwright_base::error::Result;
 use loopwright_guard::sensitivity::Level;
 use loopwright_machine::turn::{RecalledHit, Recollection};
 
-/// How hits are written down.
+/// The limits of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// At most this many hits.
+pub struct InjectionLimits {
+    /// Hits at most.
     pub hits: usize,
-    /// At most this many characters of each.
+    /// Characters of each hit at most.
     pub characters: usize,
 }
 
-impl Default for Shape {
+impl Default for InjectionLimits {
     fn default() -> Self {
         Self { hits: 5, characters: 400 }
     }
 }
 
-/// Text for a model, and what it was made of.
+/// Text for a model, and its hits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Injection {
     /// The fenced text; empty where nothing was found.
     pub text: String,
-    /// What stands in it.
+    /// The hits in the text.
     pub hits: Vec<Hit>,
 }
 
-/// What is trusted so far has somebody who stands for it.
-const SURE: Trust = Trust::User;
-/// Among so many hits duplicates are looked for, or a few times as many.
-const WIDEST: usize = 256;
+/// The trust from which a person stands for a memory.
+const MIN_SURE: Trust = Trust::User;
+/// Hits among which duplicates are looked for, or a few times as many.
+const MAX_CANDIDATES: usize = 256;
 
 impl Memory {
-    /// What fits a question, as text for a model. Half of the places are kept for what somebody stands for and fits,
-    /// however much else fits better; it stands before the rest.
-    pub fn inject(&self, query: &Query, shape: Shape) -> Result<Injection> {
+    /// The memories that match a question, as text for a model. Half of the places are kept for those that a person
+    /// stands for, however much others match better; they stand before the rest.
+    pub fn inject(&self, query: &Query, shape: InjectionLimits) -> Result<Injection> {
         let mut hits = self.distinct(query, shape.hits)?;
-        if hits.iter().any(|hit| hit.record.trust < SURE) {
-            let trust = Some(query.trust.map_or(SURE, |trust| trust.max(SURE)));
+        if hits.iter().any(|hit| hit.record.trust < MIN_SURE) {
+            let trust = Some(query.trust.map_or(MIN_SURE, |trust| trust.max(MIN_SURE)));
             let sure = self.distinct(&Query { trust, ..query.clone() }, shape.hits.div_ceil(2))?;
             hits = sure_first(hits, sure, shape.hits);
         }
-        Ok(Injection { text: written(&hits, shape.characters), hits })
+        Ok(Injection { text: fenced(&hits, shape.characters), hits })
     }
 
     /// The best `most` hits in which each text stands once: duplicates leave room for others, however many there are.
@@ -67,7 +67,7 @@ impl Memory {
         let mut limit = most.saturating_mul(3);
         loop {
             let found = self.recall(&Query { limit, ..query.clone() })?;
-            let all = found.len() < limit || limit > WIDEST;
+            let all = found.len() < limit || limit > MAX_CANDIDATES;
             let hits = diverse(found, most);
             if all || hits.len() >= most {
                 return Ok(hits);
@@ -76,16 +76,16 @@ impl Memory {
         }
     }
 
-    /// What fits a prompt, for a run: what is trusted apart from the rest.
-    pub fn recollect(&self, query: &Query, shape: Shape) -> Result<Recollection> {
+    /// The memories that match a prompt, for a run: the trusted ones apart from the rest.
+    pub fn recollect(&self, query: &Query, shape: InjectionLimits) -> Result<Recollection> {
         let hits = self.inject(query, shape)?.hits;
-        let told = |hit: &Hit| RecalledHit { id: hit.record.id, trust: hit.record.trust.name().to_owned() };
-        let told = hits.iter().map(told).collect();
+        let to_recalled = |hit: &Hit| RecalledHit { id: hit.record.id, trust: hit.record.trust.name().to_owned() };
+        let recalled = hits.iter().map(to_recalled).collect();
         // What once was asked for is no standing wish, whoever said it.
-        let stands = |hit: &Hit| hit.record.trust >= SURE && hit.record.kind != Kind::Episodic;
+        let stands = |hit: &Hit| hit.record.trust >= MIN_SURE && hit.record.kind != Kind::Episodic;
         let (trusted, others): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(stands);
         let characters = shape.characters;
-        Ok(Recollection { trusted: written(&trusted, characters), context: written(&others, characters), hits: told })
+        Ok(Recollection { trusted: fenced(&trusted, characters), context: fenced(&others, characters), hits: recalled })
     }
 }
 
@@ -93,12 +93,12 @@ impl Memory {
 fn sure_first(mut hits: Vec<Hit>, sure: Vec<Hit>, limit: usize) -> Vec<Hit> {
     for hit in sure {
         let same = |known: &Hit| is_same(&known.record.text, &hit.record.text);
-        if !hits.iter().any(|known| same(known) && known.record.trust >= SURE) {
+        if !hits.iter().any(|known| same(known) && known.record.trust >= MIN_SURE) {
             hits.retain(|known| !same(known));
             hits.push(hit);
         }
     }
-    hits.sort_by_key(|hit| hit.record.trust < SURE);
+    hits.sort_by_key(|hit| hit.record.trust < MIN_SURE);
     hits.truncate(limit);
     let mut scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
     scores.sort_by(|one, other| other.total_cmp(one));
@@ -120,7 +120,7 @@ fn diverse(all: Vec<Hit>, limit: usize) -> Vec<Hit> {
             }
             Entry::Occupied(at) => {
                 if let Some(known) = hits.get_mut(*at.get()) {
-                    tell_once(known, hit);
+                    join_duplicates(known, hit);
                 }
             }
         }
@@ -145,9 +145,9 @@ fn diverse(all: Vec<Hit>, limit: usize) -> Vec<Hit> {
     first.into_iter().map(|(_, hit)| hit).collect()
 }
 
-/// Two hits of one text as one: that of the more trusted memory, which is lent nothing by the other but how often it
-/// was said. Labels of equally trusted ones are joined.
-fn tell_once(known: &mut Hit, mut other: Hit) {
+/// Joins two hits of one text: that of the more trusted memory, which is lent nothing by the other but how often it was
+/// said. Labels of equally trusted ones are joined.
+fn join_duplicates(known: &mut Hit, mut other: Hit) {
     let seen = known.record.seen.saturating_add(other.record.seen);
     if other.record.trust > known.record.trust {
         other.score = known.score;
@@ -167,7 +167,7 @@ fn tell_once(known: &mut Hit, mut other: Hit) {
     known.record.seen = seen;
 }
 
-fn written(hits: &[Hit], characters: usize) -> String {
+fn fenced(hits: &[Hit], characters: usize) -> String {
     if hits.is_empty() {
         return String::new();
     }
@@ -213,7 +213,7 @@ fn escaped(text: &str, attribute: bool) -> String {
     out
 }
 
-/// Whether nothing of the text can be seen.
+/// Returns whether nothing of the text can be seen.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_unseen(c))
 }

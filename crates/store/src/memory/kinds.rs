@@ -1,21 +1,21 @@
-//! The words that memory is spoken of in: kinds, trust, what is given to be remembered, what comes back.
+//! The types of memory: kinds, trust, notes, queries and hits.
 
 use serde::{Deserialize, Serialize};
 
 use loopwright_guard::sensitivity::Level;
 
-/// What a memory is.
+/// The kind of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// What happened or was said, once, at its place in a session. Fades with a half-life of 14 days.
+    /// An event or a statement at its place in a session. Fades with a half-life of 14 days.
     #[default]
     Episodic,
-    /// What is so. Fades with a half-life of 30 days.
+    /// A fact. Fades with a half-life of 30 days.
     Semantic,
-    /// How something is done. Does not fade.
+    /// A procedure. Does not fade.
     Procedural,
-    /// What was learned from looking back. Fades with a half-life of 14 days.
+    /// A lesson of a reflection. Fades with a half-life of 14 days.
     Reflection,
 }
 
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Days after which half of what can fade has faded.
+    /// Days after which half of the part that can fade has faded.
     pub const fn half_life(self) -> Option<f64> {
         match self {
             Self::Episodic | Self::Reflection => Some(14.0),
@@ -43,18 +43,18 @@ impl Kind {
     }
 }
 
-/// How far a memory can be relied on, least first.
+/// The trust in a memory, least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// From outside: pages, tool output, other agents.
+    /// Text from outside: pages, tool output, other agents.
     Untrusted,
-    /// Nobody said.
+    /// Text that nobody stands for.
     #[default]
     Unverified,
-    /// The user said so.
+    /// A statement of the user.
     User,
-    /// Checked, or set by who runs the program.
+    /// A statement that was checked, or set by the operator.
     Verified,
 }
 
@@ -73,19 +73,19 @@ impl Trust {
     }
 }
 
-/// Something to remember.
+/// A memory to store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     /// The text.
     pub text: String,
-    /// What it is.
+    /// The kind.
     #[serde(default)]
     pub kind: Kind,
     /// The session it belongs to; without one, the memory's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Who said it; without one, the name that the text begins with, as in `Ann: …`.
+    /// The speaker; without one, the name that the text begins with, as in `Ann: …`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
     /// A word to sort by.
@@ -94,28 +94,28 @@ pub struct Note {
     /// More words to sort by.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Whom and what it is about; without any, the names in the text.
+    /// The people and things it is about; without any, the names in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entities: Option<Vec<String>>,
-    /// Where it comes from: a file, a page, a message.
+    /// The source: a file, a page, a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How far it can be relied on; what it is derived from may lower that.
+    /// The trust; that of the memories it is derived from may lower it.
     #[serde(default)]
     pub trust: Trust,
-    /// How much it matters, 0 to 1.
+    /// The importance, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<f64>,
-    /// When it happened, in seconds since 1970.
+    /// The time at which it happened, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
-    /// When it stops being recalled, in seconds since 1970.
+    /// The time at which it stops being recalled, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<f64>,
     /// The memories it was made from.
     #[serde(default)]
     pub derived_from: Vec<i64>,
-    /// Whose it is: a user or a team; without one it is everybody's.
+    /// The owner: a user or a team; without one everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
@@ -127,57 +127,57 @@ impl Note {
     }
 }
 
-/// What to look for, and where.
+/// A query, with filters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
     /// A question, or words.
     pub text: String,
-    /// At most this many hits.
-    #[serde(default = "five")]
+    /// Hits at most.
+    #[serde(default = "default_limit")]
     pub limit: usize,
-    /// Of these kinds; of all, if empty.
+    /// Memories of these kinds; of all, if empty.
     #[serde(default)]
     pub kinds: Vec<Kind>,
-    /// Of this session alone.
+    /// Memories of this session alone.
     #[serde(default)]
     pub session: Option<String>,
-    /// Of this category alone.
+    /// Memories of this category alone.
     #[serde(default)]
     pub category: Option<String>,
-    /// With all of these tags.
+    /// Memories with all of these tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// About this.
+    /// Memories about this entity.
     #[serde(default)]
     pub entity: Option<String>,
-    /// Of this speaker alone.
+    /// Memories of this speaker alone.
     #[serde(default)]
     pub speaker: Option<String>,
-    /// Trusted at least as much.
+    /// The least trust.
     #[serde(default)]
     pub trust: Option<Trust>,
-    /// Not from before then, in seconds since 1970.
+    /// The earliest time, in seconds since 1970.
     #[serde(default)]
     pub since: Option<f64>,
-    /// Not from after then.
+    /// The latest time.
     #[serde(default)]
     pub until: Option<f64>,
     /// The time that ages are counted from; without one, now.
     #[serde(default)]
     pub now: Option<f64>,
-    /// What the embedder makes of the text.
+    /// The embedder's vector of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector: Option<Vec<f32>>,
-    /// The embedder's name: only what the same one made is compared.
+    /// The embedder's name: only vectors of the same one are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
-    /// What belongs to this user and what belongs to nobody; an empty name: to nobody alone. Without one, everything.
+    /// Memories of this user and of nobody; an empty name: of nobody alone. Without one, all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
 
-const fn five() -> usize {
+const fn default_limit() -> usize {
     5
 }
 
@@ -186,7 +186,7 @@ impl Query {
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            limit: five(),
+            limit: default_limit(),
             kinds: Vec::new(),
             session: None,
             category: None,
@@ -204,44 +204,44 @@ impl Query {
     }
 }
 
-/// A memory as it is stored.
+/// A stored memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
-    /// Its number.
+    /// The number.
     pub id: i64,
     /// The text.
     pub text: String,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The session it belongs to.
     pub session: String,
-    /// Who said it.
+    /// The speaker.
     pub speaker: Option<String>,
     /// A word to sort by.
     pub category: Option<String>,
-    /// More of them.
+    /// More words to sort by.
     pub tags: Vec<String>,
-    /// Whom and what it is about.
+    /// The people and things it is about.
     pub entities: Vec<String>,
-    /// Where it comes from: the first source.
+    /// The first source.
     pub source: Option<String>,
-    /// How far it can be relied on.
+    /// The trust.
     pub trust: Trust,
-    /// How much it matters, 0 to 1.
+    /// The importance, 0 to 1.
     pub importance: f64,
-    /// When it happened, in seconds since 1970, where that is known.
+    /// The time at which it happened, in seconds since 1970, where that is known.
     pub at: Option<f64>,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub stored_at: f64,
-    /// When it stops being recalled.
+    /// The time at which it stops being recalled.
     pub expires: Option<f64>,
-    /// How often it was said.
+    /// The number of times it was said.
     pub seen: u32,
-    /// Whose it is.
+    /// The owner.
     pub user: Option<String>,
-    /// Whether it holds what belongs to persons.
+    /// The sensitivity of its personal data.
     pub sensitivity: Level,
-    /// How often a run was given it.
+    /// The number of runs that were given it.
     pub used: u32,
 }
 
@@ -251,10 +251,10 @@ pub struct Hit {
     /// The memory.
     #[serde(flatten)]
     pub record: Record,
-    /// How well it fits, compared with the other hits.
+    /// The score, compared with those of the other hits.
     pub score: f64,
     /// Seconds since it happened, or since it was stored.
     pub age: f64,
-    /// Why it was found.
+    /// The words or ways by which it was found.
     pub found_by: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! What an agent knows beyond its context: episodes, facts, procedures, reflections, and a graph of entities.
+//! Memory of an agent beyond its context: episodes, facts, procedures, reflections, and a graph of entities.
 //!
-//! Whatever is remembered carries where it came from and how far it can be relied on; what is derived is trusted as
-//! little as the least of what it was made from. What is forgotten is not recalled from that moment on, by any
-//! process, nor is what was derived from it alone. Recall never fails for what a query holds, and never writes.
+//! Every memory carries its source and its trust; a derived one is trusted as little as the least of those it was made
+//! from. A forgotten memory is not recalled from that moment on, by any process, nor is one that was derived from it
+//! alone. Recall never fails for the text of a query, and never writes.
 
 pub mod after;
-mod apart;
+mod answer_kind;
 mod consolidate;
 mod dates;
 mod erase;
@@ -13,12 +13,12 @@ mod forget;
 mod graph;
 mod identity;
 mod index;
+mod index_build;
 mod inject;
 mod kinds;
 mod names;
 mod read;
 mod tables;
-mod tells;
 mod vectors;
 mod work;
 mod write;
@@ -35,10 +35,10 @@ use rusqlite::Connection;
 
 pub(crate) use self::erase::Traces;
 pub use self::{
-    consolidate::{Consolidated, Rules},
-    forget::{Forgot, ForgottenUser},
+    consolidate::{Consolidation, Rules},
+    forget::{Forgotten, ForgottenUser},
     graph::{Neighbour, RELATIONS, Relation},
-    inject::{Injection, Shape},
+    inject::{Injection, InjectionLimits},
     kinds::{Hit, Kind, Note, Query, Record, Trust},
     read::{Provenance, Source, Stats},
     tables::TABLES,
@@ -53,23 +53,23 @@ use super::{
 };
 use loopwright_base::error::{Error, Result};
 
-/// No text is longer, in bytes.
+/// The length of the longest text, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
-/// No session, category, tag, entity, speaker or source is longer, in bytes.
+/// The length of the longest session, category, tag, entity, speaker or source, in bytes.
 pub const MAX_WORD: usize = 4096;
-/// No memory has more tags, entities or parents.
+/// Tags, entities or parents of a memory at most.
 pub const MAX_WORDS: usize = 256;
 
-/// What memory needs of the file.
-const ROOMS: [open::Tables; 3] = [TABLES, queue::TABLES, audit::TABLES];
+/// The rooms of the file that memory needs.
+const MEMORY_ROOMS: [open::Tables; 3] = [TABLES, queue::TABLES, audit::TABLES];
 
 /// The memory in a file. Many threads may use it at once, and many processes the same file.
 pub struct Memory {
     name: String,
     session: String,
     read_only: bool,
-    /// Whether the file had no memory yet when it was opened for reading alone.
-    unmade: AtomicBool,
+    /// The file had no memory yet when it was opened for reading alone.
+    had_no_memory: AtomicBool,
     /// The process that opened it: connections of SQLite do not survive a fork.
     process: u32,
     /// A connection that only reads, so that nobody waits for a writer; a store without a file has one for both. It is
@@ -80,7 +80,7 @@ pub struct Memory {
     /// The vectors of the embedder that was used last.
     vectors: Mutex<Vectors>,
     place: Place,
-    /// A connection for what must not wait, once it was wanted.
+    /// A connection for writes that must not wait, opened when first needed.
     queue: Mutex<Option<Connection>>,
 }
 
@@ -89,11 +89,11 @@ impl Memory {
     /// it says otherwise.
     pub fn open(options: &Options, session: &str) -> Result<Self> {
         check_word("session", session)?;
-        let rooms = ROOMS;
+        let rooms = MEMORY_ROOMS;
         let mut writer = open::open(options, &rooms)?;
         if !options.read_only {
             let name = options.path.name();
-            identity::number_anew(&mut writer).map_err(|error| open::trouble(&error, &name))?;
+            identity::recompute_fingerprints(&mut writer).map_err(|error| open::store_error(&error, &name))?;
         }
         let (name, reader) = match &options.path {
             Place::Nowhere => (":memory:".to_owned(), None),
@@ -109,7 +109,7 @@ impl Memory {
             name,
             session: session.to_owned(),
             read_only: options.read_only,
-            unmade: AtomicBool::new(unmade),
+            had_no_memory: AtomicBool::new(unmade),
             process: std::process::id(),
             reader,
             writer: Mutex::new(writer),
@@ -120,17 +120,17 @@ impl Memory {
         })
     }
 
-    /// A memory that is gone with this value.
+    /// A memory without a file.
     pub fn nowhere() -> Result<Self> {
         Self::open(&Options::new(":memory:"), "default")
     }
 
-    /// The session that memories belong to which don't say.
+    /// The session of memories that name none.
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    /// Where the memory is.
+    /// The name of the place.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -163,14 +163,16 @@ impl Memory {
     fn reading(&self) -> Result<MutexGuard<'_, Connection>> {
         self.check_process()?;
         let reader = self.reader.as_ref().unwrap_or(&self.writer).lock().unwrap_or_else(PoisonError::into_inner);
-        if self.unmade.load(Ordering::Relaxed) && open::look_again(&reader, &ROOMS).map_err(self.trouble())? {
-            self.unmade.store(false, Ordering::Relaxed);
+        if self.had_no_memory.load(Ordering::Relaxed)
+            && open::look_again(&reader, &MEMORY_ROOMS).map_err(self.error_mapper())?
+        {
+            self.had_no_memory.store(false, Ordering::Relaxed);
         }
         Ok(reader)
     }
 
-    fn trouble(&self) -> impl Fn(rusqlite::Error) -> Error {
-        |error| open::trouble(&error, &self.name)
+    fn error_mapper(&self) -> impl Fn(rusqlite::Error) -> Error {
+        |error| open::store_error(&error, &self.name)
     }
 }
 
@@ -187,7 +189,7 @@ fn check_word(what: &str, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// A key under which ways of writing a name meet: lower case, single spaces.
+/// The key of a name: lower case, single spaces.
 fn key_of(name: &str) -> String {
     let mut key = String::with_capacity(name.len());
     for word in name.split_whitespace() {

@@ -1,10 +1,10 @@
-//! Names in text, by rule: who speaks, and whom and what a text is about.
+//! Names in text, by rule: the speaker, and the people and things a text is about.
 
 use loopwright_lexicon::words::is_stop_word;
 
-/// At most this many names are taken from one text.
+/// Names that are taken from one text at most.
 const MOST: usize = 16;
-/// A head such as `[8 May 2023] Ann:` is at most this long, in bytes.
+/// The length of the longest head such as `[8 May 2023] Ann:`, in bytes.
 const LONGEST_HEAD: usize = 96;
 
 /// Words that begin sentences or name times, written large without being names.
@@ -95,7 +95,7 @@ const NO_NAMES: [&str; 81] = [
 /// Words that may stand before a name in a head, beside whatever holds a digit.
 const DATING: [&str; 6] = ["am", "at", "of", "on", "pm", "the"];
 
-/// Who speaks, by the head that the text begins with: `Ann: …`, `[8 May 2023] Ann: …`, `D1:3 Ann (8 May): …`.
+/// The speaker, by the head that the text begins with: `Ann: …`, `[8 May 2023] Ann: …`, `D1:3 Ann (8 May): …`.
 pub(super) fn speaker(text: &str) -> Option<&str> {
     // A colon inside a clock or an address ends no head.
     let ends = text.bytes().take(LONGEST_HEAD).enumerate().filter(|(_, b)| *b == b':').map(|(at, _)| at);
@@ -137,7 +137,7 @@ pub(super) fn speaker(text: &str) -> Option<&str> {
     (!name.is_empty() && name.split_whitespace().count() <= 4).then_some(name)
 }
 
-/// Whether a word belongs to a number or a date.
+/// Returns whether a word belongs to a number or a date.
 fn is_dating(word: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     plain.is_empty()
@@ -185,7 +185,7 @@ pub(super) fn entities(text: &str) -> Vec<String> {
     all
 }
 
-/// Whether the word `raw`, a part of `text`, is followed by one that is written large too.
+/// Returns whether the word `raw`, a part of `text`, is followed by another one written large.
 fn next_is_name(text: &str, raw: &str) -> bool {
     let end = (raw.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize).wrapping_add(raw.len());
     if raw.ends_with(|c: char| !c.is_alphanumeric()) {

@@ -1,4 +1,4 @@
-//! Recalling, and saying where a memory comes from.
+//! Recall, and provenance of memories.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use super::{
     Memory,
-    apart::apart,
-    dates::{self, Days},
-    index::{Entry, Found, Index},
+    answer_kind::AnswerKinds,
+    dates::{self, DateRange},
+    index::{Entry, Index, ScoredMemory},
+    index_build::count_terms,
     key_of,
     kinds::{Hit, Kind, Query, Record, Trust},
     now,
-    tells::Tells,
     vectors::{HASHING, Vectors},
     write::{checksum, terms, unknown},
 };
@@ -24,22 +24,22 @@ use loopwright_base::error::Result;
 use loopwright_guard::sensitivity::Level;
 use loopwright_lexicon::words;
 
-/// What time and little importance can take from a score at most: relevance decides, age breaks near ties.
-const FADING: f64 = 0.1;
-/// What an embedder's opinion counts beside the words.
-const MEANING: f32 = 0.6;
-/// What feature hashing's counts, which knows no meanings: measured on conversations, more does harm.
-const SPELLING: f32 = 0.15;
-/// A date that a text begins with is looked for in so many bytes.
+/// The share of a score that age and low importance can take at most: relevance decides, age breaks near ties.
+const MAX_FADING: f64 = 0.1;
+/// The weight of an embedder beside the words.
+const EMBEDDING_WEIGHT: f32 = 0.6;
+/// The weight of feature hashing, which knows no meanings: measured on conversations, more does harm.
+const HASHING_WEIGHT: f32 = 0.15;
+/// Bytes of a text in which its date is looked for.
 const HEAD: usize = 128;
-/// So many hits beside those that are asked for are looked at, for what was checked among them.
-const BESIDE: usize = 16;
-/// Longer texts, in bytes, are compared by nobody: they put nothing otherwise.
+/// Hits beside those that are asked for in which checked ones are looked for.
+const EXTRA_HITS: usize = 16;
+/// The length up to which texts are compared for other wordings, in bytes.
 pub(super) const SHORT: usize = 4_096;
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 
-/// Where a memory comes from.
+/// The provenance of a memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
     /// The memory.
@@ -47,37 +47,37 @@ pub struct Provenance {
     pub record: Record,
     /// `live`, `forgotten` or `merged`.
     pub state: &'static str,
-    /// When it was last changed, in seconds since 1970.
+    /// The time of the last change, in seconds since 1970.
     pub changed_at: f64,
     /// The memory that it was merged into.
     pub merged_into: Option<i64>,
-    /// All its sources.
+    /// The sources.
     pub sources: Vec<Source>,
-    /// What it was made from, and that from, down to the first, each once.
+    /// The memories it was made from, and theirs, down to the first, each once.
     pub derived_from: Vec<Provenance>,
-    /// What was made from it.
+    /// The memories that were made from it.
     pub derived: Vec<i64>,
 }
 
 /// A source of a memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Source {
-    /// What it is.
+    /// The name of the source.
     pub source: String,
-    /// How far it can be relied on.
+    /// The trust in it.
     pub trust: Trust,
-    /// When it said so.
+    /// The time at which it said so.
     pub at: f64,
 }
 
-/// How much there is.
+/// The number of memories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// Memories that can be recalled.
     pub live: usize,
     /// Forgotten ones.
     pub forgotten: usize,
-    /// Those merged into others.
+    /// Memories that were merged into others.
     pub merged: usize,
     /// Relations between entities.
     pub relations: usize,
@@ -119,16 +119,16 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<(Record, bool)> {
 }
 
 impl Memory {
-    /// What fits a question, best first. Any text is a query; nothing in it is syntax.
+    /// The memories that match a question, best first. Any text is a query; nothing in it is syntax.
     pub fn recall(&self, query: &Query) -> Result<Vec<Hit>> {
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         self.refresh()?;
         let time = query.now.unwrap_or_else(now);
         let filter = Filter::new(query, time);
         let needs_rows = filter.needs_rows();
         let vectors = if query.vector.is_some() { Some(self.vectors(query.embedder.as_deref())?) } else { None };
         // Words beside the text are looked at in the rows: more candidates are taken until enough of them fit.
-        let enough = query.limit.saturating_add(if query.limit == 0 { 0 } else { BESIDE });
+        let enough = query.limit.saturating_add(if query.limit == 0 { 0 } else { EXTRA_HITS });
         let mut wanted = if needs_rows { query.limit.saturating_mul(8).max(64) } else { enough };
         loop {
             let (found, sure, all) = {
@@ -142,23 +142,24 @@ impl Memory {
                 };
                 let user = query.user.as_deref().map(|name| index.known_user(name));
                 let theirs = |entry: &Entry| user.is_none_or(|user| entry.user.is_none() || entry.user == user);
-                let keep = |entry: &Entry| theirs(entry) && filter.keeps(entry, session);
-                let worth = |entry: &Entry| worth(entry, time) as f32;
+                let keep = |entry: &Entry| theirs(entry) && filter.matches_entry(entry, session);
+                let score_factor = |entry: &Entry| worth(entry, time) as f32;
                 if vectors.is_none() {
-                    let (found, sure) = index.search(&query.text, time, wanted, keep, worth);
+                    let (found, sure) = index.search(&query.text, time, wanted, keep, score_factor);
                     let all = found.len() < wanted;
                     (found, sure, all)
                 } else {
                     // Both look deeper than what is asked for: what both find wins.
                     let depth = wanted.saturating_mul(4).max(64);
-                    let (words, sure) = index.search(&query.text, time, depth, keep, worth);
+                    let (words, sure) = index.search(&query.text, time, depth, keep, score_factor);
                     let near =
                         vectors.as_ref().zip(query.vector.as_deref()).map_or_else(Vec::new, |(vectors, vector)| {
                             vectors.nearest(vector, depth, |id| index.entry(id).is_some_and(&keep))
                         });
                     let all = words.len() < depth && near.len() < depth;
-                    let weight = if query.embedder.as_deref() == Some(HASHING) { SPELLING } else { MEANING };
-                    let mut found = fused(&words, &near, weight);
+                    let weight =
+                        if query.embedder.as_deref() == Some(HASHING) { HASHING_WEIGHT } else { EMBEDDING_WEIGHT };
+                    let mut found = fuse(&words, &near, weight);
                     found.truncate(wanted);
                     (found, sure, all)
                 }
@@ -166,7 +167,7 @@ impl Memory {
             let mut hits = Vec::new();
             let connection = self.reading()?;
             let known: HashSet<i64> = found.iter().map(|found| found.id).collect();
-            let take = |all: Vec<Found>, most: usize, hits: &mut Vec<Hit>| -> rusqlite::Result<()> {
+            let take = |all: Vec<ScoredMemory>, most: usize, hits: &mut Vec<Hit>| -> rusqlite::Result<()> {
                 for found in all {
                     if hits.len() >= most {
                         break;
@@ -189,7 +190,7 @@ impl Memory {
                 // However many put it otherwise: what somebody stands for is among those that are compared.
                 let least = hits.last().map_or(0.0, |hit| hit.score) as f32;
                 let sure = sure.into_iter().filter(|found| !known.contains(&found.id));
-                let sure = sure.map(|found| Found { score: found.score.min(least), ..found }).collect();
+                let sure = sure.map(|found| ScoredMemory { score: found.score.min(least), ..found }).collect();
                 let most = hits.len().saturating_add(query.limit);
                 take(sure, most, &mut hits).map_err(&trouble)?;
             }
@@ -197,22 +198,22 @@ impl Memory {
         }
     }
 
-    /// Where a memory comes from: its sources, what it was made from, when, and how far it can be relied on.
+    /// The provenance of a memory: its sources, the memories it was made from, times and trust.
     pub fn why(&self, id: i64) -> Result<Provenance> {
         let connection = self.reading()?;
         let mut seen = Vec::new();
-        provenance(&connection, id, &mut seen, 0).map_err(self.trouble())?.ok_or_else(|| unknown(id))
+        provenance(&connection, id, &mut seen, 0).map_err(self.error_mapper())?.ok_or_else(|| unknown(id))
     }
 
     /// The memory with this number, if it lives.
     pub fn get(&self, id: i64) -> Result<Option<Record>> {
         let connection = self.reading()?;
-        Ok(live(&connection, id).map_err(self.trouble())?.map(|(record, _)| record))
+        Ok(live(&connection, id).map_err(self.error_mapper())?.map(|(record, _)| record))
     }
 
     /// The memories that live, newest first: of these kinds, of this session and of this user, where they are given.
     pub fn list(&self, query: &Query) -> Result<Vec<Record>> {
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let connection = self.reading()?;
         let time = query.now.unwrap_or_else(now);
         let filter = Filter::new(query, time);
@@ -224,13 +225,13 @@ impl Memory {
             while let Some(row) = rows.next()? {
                 let (one, whole) = record(row)?;
                 let theirs = query.user.as_ref().is_none_or(|user| one.user.as_ref().is_none_or(|name| name == user));
-                let fits = theirs
+                let matches_record = theirs
                     && (query.kinds.is_empty() || query.kinds.contains(&one.kind))
                     && query.session.as_ref().is_none_or(|session| one.session == *session)
                     && query.trust.is_none_or(|trust| one.trust >= trust)
                     && one.expires.is_none_or(|expires| expires > time)
                     && filter.fits(&one);
-                if fits && whole {
+                if matches_record && whole {
                     found.push(one);
                 }
                 if found.len() >= query.limit {
@@ -242,7 +243,7 @@ impl Memory {
         read().map_err(trouble)
     }
 
-    /// Those of these memories of which no embedder has made a vector, with their texts.
+    /// Those of these memories that have no vector of an embedder, with their texts.
     pub fn without_vectors(&self, ids: &[i64]) -> Result<Vec<(i64, String)>> {
         let connection = self.reading()?;
         let read = || -> rusqlite::Result<Vec<(i64, String)>> {
@@ -257,12 +258,12 @@ impl Memory {
             }
             Ok(found)
         };
-        read().map_err(self.trouble())
+        read().map_err(self.error_mapper())
     }
 
-    /// Keeps what an embedder made of memories that are there.
+    /// Stores an embedder's vectors of memories that are there.
     pub fn keep_vectors(&self, embedder: &str, vectors: &[(i64, Vec<f32>)]) -> Result<()> {
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let mut connection = self.writing()?;
         let transaction = connection.transaction().map_err(&trouble)?;
         for (id, vector) in vectors {
@@ -275,10 +276,11 @@ impl Memory {
         transaction.commit().map_err(&trouble)
     }
 
-    /// How much there is.
+    /// The number of memories and relations.
     pub fn stats(&self) -> Result<Stats> {
         let connection = self.reading()?;
-        let count = |query: &str| connection.query_row(query, [], |row| row.get::<_, usize>(0)).map_err(self.trouble());
+        let count =
+            |query: &str| connection.query_row(query, [], |row| row.get::<_, usize>(0)).map_err(self.error_mapper());
         Ok(Stats {
             live: count("SELECT count(*) FROM memories WHERE state = 0")?,
             forgotten: count("SELECT count(*) FROM memories WHERE state = 1")?,
@@ -290,7 +292,7 @@ impl Memory {
     /// The vectors of an embedder, up to date.
     fn vectors(&self, embedder: Option<&str>) -> Result<MutexGuard<'_, Vectors>> {
         let embedder = embedder.unwrap_or_default();
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let connection = self.reading()?;
         let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         if vectors.embedder != embedder {
@@ -316,7 +318,7 @@ impl Memory {
 
     /// Brings the index up to date with the file, whoever changed it.
     fn refresh(&self) -> Result<()> {
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let connection = self.reading()?;
         let newest: i64 = connection
             .prepare_cached("SELECT coalesce(max(revision), 0) FROM memories")
@@ -330,8 +332,8 @@ impl Memory {
     }
 }
 
-/// Hits in which what was checked is not behind what puts its terms otherwise and was not: `The valve is not open.`
-/// from a page does not stand in the way of a verified `The valve is open.`. Only such hits change places.
+/// Moves checked hits before unchecked ones of the same terms: `The valve is not open.` from a page does not stand in
+/// the way of a verified `The valve is open.`. Only such hits change places.
 fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     if hits.iter().all(|hit| hit.record.trust == hits.first().map_or(Trust::Untrusted, |first| first.record.trust)) {
         return hits;
@@ -358,8 +360,8 @@ fn checked_first(hits: Vec<Hit>) -> Vec<Hit> {
     ordered.filter_map(|(at, score)| hits.get_mut(at).and_then(Option::take).map(|hit| Hit { score, ..hit })).collect()
 }
 
-/// The best `limit` hits. Half of these places are kept for what somebody stands for and fits: no number of others
-/// crowds it out.
+/// The best `limit` hits. Half of these places are kept for hits that a person stands for: no number of others crowds
+/// them out.
 fn with_checked(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     let is_sure = |hit: &Hit| hit.record.trust >= Trust::User;
     let rest = hits.split_off(limit.min(hits.len()));
@@ -374,9 +376,9 @@ fn with_checked(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     hits
 }
 
-/// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times as
-/// much as words.
-fn fused(words: &[Found], near: &[(i64, f32)], weight: f32) -> Vec<Found> {
+/// Two rankings as one: each hit counts as much as it is near the best one of its ranking, and meaning `weight` times
+/// as much as words.
+fn fuse(words: &[ScoredMemory], near: &[(i64, f32)], weight: f32) -> Vec<ScoredMemory> {
     let mut scores: HashMap<i64, f32> = HashMap::new();
     let best = words.first().map_or(1.0, |found| found.score).max(f32::MIN_POSITIVE);
     for found in words {
@@ -389,12 +391,12 @@ fn fused(words: &[Found], near: &[(i64, f32)], weight: f32) -> Vec<Found> {
         let nearness = if first > last { (cosine - last) / (first - last) } else { 1.0 };
         *scores.entry(*id).or_default() += weight * nearness.max(f32::EPSILON);
     }
-    let mut all: Vec<Found> = scores.into_iter().map(|(id, score)| Found { id, score }).collect();
+    let mut all: Vec<ScoredMemory> = scores.into_iter().map(|(id, score)| ScoredMemory { id, score }).collect();
     all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
     all
 }
 
-/// So many rows are read before their texts are taken apart.
+/// Rows that are read before their terms are counted.
 const BATCH: usize = 65_536;
 
 /// Reads what changed since the index was brought up to date.
@@ -412,8 +414,8 @@ fn read_changes(connection: &Connection, index: &mut Index) -> rusqlite::Result<
     let take = |index: &mut Index, new: &mut Vec<(Entry, String)>| {
         new.sort_by_key(|(entry, _)| entry.id);
         let (entries, texts): (Vec<Entry>, Vec<String>) = new.drain(..).unzip();
-        let apart = apart(index, &texts);
-        index.unword(entries.iter());
+        let apart = count_terms(index, &texts);
+        index.remove_terms(entries.iter());
         for (at, entry) in entries.into_iter().enumerate() {
             index.add(entry, &apart, at);
         }
@@ -443,14 +445,14 @@ fn optional<'a>(row: &'a Row<'_>, at: usize) -> rusqlite::Result<&'a str> {
     Ok(row.get_ref(at)?.as_str_or_null()?.unwrap_or(""))
 }
 
-/// What the index knows of the memory in a row.
+/// The index's record of the memory in a row.
 fn entry(row: &Row<'_>, id: i64, searched: &str, index: &mut Index) -> rusqlite::Result<Entry> {
     let text = row.get_ref(9)?.as_str()?;
     let speaker = optional(row, 10)?;
     // Without a time of its own, a memory was stored when it was stored: that is no date to ask for.
     let day = match dates::date(text, HEAD) {
         Some(days) if days.first == days.last => Some(days.first),
-        _ => row.get::<_, Option<f64>>(14)?.map(Days::of),
+        _ => row.get::<_, Option<f64>>(14)?.map(DateRange::of),
     };
     Ok(Entry {
         id,
@@ -461,7 +463,7 @@ fn entry(row: &Row<'_>, id: i64, searched: &str, index: &mut Index) -> rusqlite:
         at: row.get(7)?,
         expires: row.get(8)?,
         question: text.trim_end().ends_with('?'),
-        tells: Tells::of(text),
+        answer_kinds: AnswerKinds::of(text),
         speaker: (!speaker.is_empty()).then(|| index.speaker(speaker)),
         day,
         user: row.get_ref(15)?.as_str_or_null()?.map(|user| index.user(user)),
@@ -469,7 +471,7 @@ fn entry(row: &Row<'_>, id: i64, searched: &str, index: &mut Index) -> rusqlite:
     })
 }
 
-/// All that the memory in a row can be found by: its text, and the words beside it that do not stand there.
+/// The text by which the memory in a row can be found: its own, and the words beside it that do not stand there.
 fn searched(row: &Row<'_>) -> rusqlite::Result<String> {
     let text = row.get_ref(9)?.as_str()?;
     let mut all = text.to_owned();
@@ -492,11 +494,11 @@ fn searched(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(all)
 }
 
-/// What a score is multiplied by: fading is computed from the age each time, and stored nowhere.
+/// The factor of a score: fading is computed from the age each time, and stored nowhere.
 fn worth(entry: &Entry, time: f64) -> f64 {
     let age = ((time - entry.at) / DAY).max(0.0);
     let freshness = entry.kind.half_life().map_or(1.0, |half| 0.5_f64.powf(age / half));
-    1.0 - FADING * (1.0 - freshness) + FADING * (f64::from(entry.importance) - 0.5)
+    1.0 - MAX_FADING * (1.0 - freshness) + MAX_FADING * (f64::from(entry.importance) - 0.5)
 }
 
 struct Filter<'a> {
@@ -510,8 +512,8 @@ impl<'a> Filter<'a> {
         Self { query, time, entity: query.entity.as_deref().map(key_of) }
     }
 
-    /// By what the index knows.
-    fn keeps(&self, entry: &Entry, session: Option<u32>) -> bool {
+    /// Filters by the index's record.
+    fn matches_entry(&self, entry: &Entry, session: Option<u32>) -> bool {
         let query = self.query;
         session.is_none_or(|session| entry.session == session)
             && (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
@@ -526,7 +528,7 @@ impl<'a> Filter<'a> {
         query.category.is_some() || !query.tags.is_empty() || self.entity.is_some() || query.speaker.is_some()
     }
 
-    /// By what only the row says.
+    /// Filters by the row.
     fn fits(&self, record: &Record) -> bool {
         let query = self.query;
         query.category.as_ref().is_none_or(|category| record.category.as_ref() == Some(category))
@@ -573,8 +575,8 @@ fn found_by(query: &str, record: &Record) -> Vec<String> {
     found
 }
 
-/// The deepest chain of derivations that is told.
-const DEEPEST: usize = 32;
+/// The length of the longest chain of derivations that is returned.
+const MAX_CHAIN: usize = 32;
 
 fn provenance(
     connection: &Connection,
@@ -608,7 +610,7 @@ fn provenance(
     let parents = ids("SELECT parent FROM memory_derivations WHERE child = ?1 ORDER BY parent")?;
     let derived = ids("SELECT child FROM memory_derivations WHERE parent = ?1 ORDER BY child")?;
     let mut derived_from = Vec::new();
-    if depth < DEEPEST {
+    if depth < MAX_CHAIN {
         for parent in parents {
             if !seen.contains(&parent)
                 && let Some(parent) = provenance(connection, parent, seen, depth + 1)?

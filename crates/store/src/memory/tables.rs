@@ -2,7 +2,7 @@
 
 use crate::open::Tables;
 
-/// What [`open`](crate::open::open) brings up to date.
+/// The tables of memory, which [`open`](crate::open::open) brings up to date.
 pub const TABLES: Tables = Tables { room: "memory", migrations: &[FIRST, SECOND, THIRD, FOURTH], reads_from: 2 };
 
 /// `revision` grows with every change, so that each process reads what others changed since it last looked.
@@ -69,8 +69,8 @@ CREATE TABLE memory_vectors (
 CREATE TABLE memory_notes (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT;
 ";
 
-/// Whose a memory is, how much care it needs, how often it was used; what belongs to episodes and reflections alone; and
-/// which memories stand in a file that people edit.
+/// The owner of a memory, its sensitivity, its uses; columns of episodes and reflections alone; and the memories that
+/// stand in a file that people edit.
 const SECOND: &str = "
 ALTER TABLE memories ADD COLUMN user TEXT;
 ALTER TABLE memories ADD COLUMN sensitivity INTEGER NOT NULL DEFAULT 1;
@@ -105,12 +105,12 @@ CREATE TABLE memory_files (
 ";
 
 /// Versions before this one numbered texts alike that differed in case, signs or punctuation: whoever opens the file
-/// next numbers them anew ([`number_anew`](super::identity::number_anew)).
+/// next numbers them anew ([`recompute_fingerprints`](super::identity::recompute_fingerprints)).
 const THIRD: &str = "
 UPDATE memories SET fingerprint = 0;
 ";
 
-/// Whose a relation is: the user of the memory that says so, where there is one.
+/// The owner of a relation: the user of the memory that states it, where there is one.
 const FOURTH: &str = "
 ALTER TABLE memory_relations ADD COLUMN user TEXT;
 UPDATE memory_relations SET user = (SELECT user FROM memories WHERE memories.id = memory);

@@ -1,4 +1,4 @@
-//! What embedders make of texts, compared: by brute force, which is exact, and quick enough for what a person stores.
+//! Vectors of embedders, compared by brute force, which is exact, and quick enough for one person's memories.
 
 use super::write::checksum;
 use loopwright_lexicon::words;
@@ -8,8 +8,8 @@ pub const HASHING: &str = "hashing-1";
 /// The length of such a vector.
 const HASHED: usize = 256;
 
-/// Feature hashing: the pieces of three letters of each word, hashed to places of a vector. It knows no meanings; it
-/// finds words that are spelled alike, in any language, without a model.
+/// The vector of a text by feature hashing: the pieces of three letters of each word, hashed to places of the vector.
+/// It knows no meanings; it finds words that are spelled alike, in any language, without a model.
 pub fn hashed(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; HASHED];
     let mut padded = String::new();
@@ -98,7 +98,7 @@ impl Vectors {
     }
 }
 
-/// In eight lanes, which compilers know how to make one instruction of.
+/// The dot product, in eight lanes, which compilers know how to make one instruction of.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0_f32; 8];
     let (wide_a, wide_b) = (a.chunks_exact(8), b.chunks_exact(8));

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::inject::is_blank;
 use super::{
     MAX_TEXT, MAX_WORDS, Memory, check_word,
-    identity::{fingerprint, known, speaker},
+    identity::{fingerprint, known_fact, speaker},
     kinds::{Note, Trust},
     names, now,
 };
@@ -18,14 +18,14 @@ use loopwright_base::error::{Error, Result};
 use loopwright_guard::sensitivity::without_secrets;
 use loopwright_lexicon::words;
 
-/// Every text that is stored, every word beside it and every name in the graph passes here once: what must not be kept
-/// is taken out here. What opens something never enters; what belongs to persons does, under a label.
+/// Filters every stored text, every word beside it and every name in the graph: secrets never enter; personal data
+/// does, under a label.
 pub(crate) fn admit(text: &str) -> Cow<'_, str> {
     without_secrets(text).0
 }
 
 impl Memory {
-    /// Remembers one thing; gives its number.
+    /// Stores a memory; returns its number.
     ///
     /// An episode is always new. A fact, procedure or reflection that is known already, letter by letter in its scope
     /// and trusted at least as far, is not stored twice: it gets one more source and counts as seen once more. It keeps
@@ -35,15 +35,15 @@ impl Memory {
         ids.first().copied().ok_or_else(|| Error::internal("store_failed", "nothing was stored"))
     }
 
-    /// Remembers many things at once: all of them, or none.
+    /// Stores many memories at once: all of them, or none.
     pub fn remember_many(&self, notes: &[Note]) -> Result<Vec<i64>> {
         self.remember_with(notes, None)
     }
 
-    /// Remembers many things with what an embedder made of them.
+    /// Stores many memories with an embedder's vectors.
     pub fn remember_with(&self, notes: &[Note], vectors: Option<(&str, &[Vec<f32>])>) -> Result<Vec<i64>> {
         for (at, note) in notes.iter().enumerate() {
-            check(note).map_err(|error| place(error, at, notes.len()))?;
+            check(note).map_err(|error| with_place(error, at, notes.len()))?;
         }
         if let Some((_, vectors)) = vectors
             && vectors.len() != notes.len()
@@ -51,7 +51,7 @@ impl Memory {
             let message = format!("{} vectors for {} notes", vectors.len(), notes.len());
             return Err(Error::usage("invalid_vectors", message).hint("give one vector for each note"));
         }
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
         let revision = next_revision(&transaction).map_err(&trouble)?;
@@ -60,7 +60,7 @@ impl Memory {
         for (at, note) in notes.iter().enumerate() {
             let trust = derived_trust(&transaction, note)
                 .map_err(&trouble)?
-                .map_err(|parent| place(unknown_parent(parent), at, notes.len()))?;
+                .map_err(|parent| with_place(unknown_parent(parent), at, notes.len()))?;
             let session = note.session.as_deref().unwrap_or(&self.session);
             let id = store(&transaction, note, session, trust, revision, time).map_err(&trouble)?;
             if let Some((embedder, vectors)) = vectors
@@ -79,7 +79,7 @@ impl Memory {
     }
 }
 
-/// There is no such memory.
+/// The error of a number that no memory has.
 pub(super) fn unknown(id: i64) -> Error {
     Error::usage("unknown_memory", format!("there is no memory {id}"))
         .hint("give the id of a hit, or what `remember` gave")
@@ -90,7 +90,7 @@ fn unknown_parent(id: i64) -> Error {
         .hint("derive from memories that live")
 }
 
-fn place(mut error: Error, at: usize, of: usize) -> Error {
+fn with_place(mut error: Error, at: usize, of: usize) -> Error {
     if of > 1 {
         error.message = format!("note {at}: {}", error.message);
     }
@@ -166,7 +166,8 @@ pub(super) fn derived_trust(connection: &Connection, note: &Note) -> rusqlite::R
     Ok(Ok(trust))
 }
 
-/// When the last of some memories ends, if all of them do: what is made of them lasts no longer, unless it says so.
+/// The time at which the last of some memories ends, if all of them do: a memory made of them lasts no longer, unless
+/// it says so.
 fn end_of(connection: &Connection, ids: &[i64]) -> rusqlite::Result<Option<f64>> {
     let mut end: Option<f64> = None;
     for id in ids {
@@ -179,7 +180,7 @@ fn end_of(connection: &Connection, ids: &[i64]) -> rusqlite::Result<Option<f64>>
     Ok(end)
 }
 
-/// What says that a text is as it was stored.
+/// The checksum that tells whether a text is as it was stored.
 pub(super) fn checksum(text: &str) -> i64 {
     xxh3_64(text.as_bytes()).cast_signed()
 }
@@ -194,14 +195,14 @@ pub(super) fn store(
 ) -> rusqlite::Result<i64> {
     let (text, level) = without_secrets(note.text.trim_end());
     let text = text.as_ref();
-    let known = known(transaction, (note, text), trust, time)?;
+    let known = known_fact(transaction, (note, text), trust, time)?;
     let expires = if note.expires.is_some() { note.expires } else { end_of(transaction, &note.derived_from)? };
     let id = if let Some((id, held)) = known {
         transaction
             .prepare_cached("UPDATE memories SET revision = ?2, seen = seen + 1, changed_at = ?3 WHERE id = ?1")?
             .execute((id, revision, time))?;
         if held == trust {
-            tell_again(transaction, id, note, expires)?;
+            merge_note(transaction, id, note, expires)?;
         }
         id
     } else {
@@ -258,8 +259,8 @@ pub(super) fn store(
     Ok(id)
 }
 
-/// Adds to a fact what another telling of equal trust says beside the text. When it ends is as the newest telling says.
-fn tell_again(transaction: &Transaction<'_>, id: i64, note: &Note, expires: Option<f64>) -> rusqlite::Result<()> {
+/// Adds the words beside the text of a note to a known fact of equal trust. The newest note decides when it ends.
+fn merge_note(transaction: &Transaction<'_>, id: i64, note: &Note, expires: Option<f64>) -> rusqlite::Result<()> {
     let (tags, entities): (String, String) = transaction
         .prepare_cached("SELECT tags, entities FROM memories WHERE id = ?1")?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -10,7 +10,7 @@ use crate::names;
 use loopwright_base::{
     json::{Fields, Raw},
     message::{
-        Block, Extra, Form, Media, Message, ProviderBlock, Role, Source, Text, Thinking, ToolResult, ToolUse, Wire,
+        Block, Extra, Form, Media, MediaSource, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, Wire,
     },
 };
 
@@ -170,12 +170,12 @@ fn result_part(raw: &Raw, place: Place) -> Block {
 fn media(mut fields: Fields, titled: bool) -> Option<Media> {
     let mut source = Fields::parse(fields.take("source")?.text()).ok()?;
     let from = match source.take_str("type")?.as_str() {
-        "base64" => Source::Base64 { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
+        "base64" => MediaSource::Base64 { media_type: source.take_str("media_type")?, data: source.take_str("data")? },
         "text" if source.get_str("media_type").as_deref() == Some(PLAIN) => {
-            Source::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? }
+            MediaSource::Text { media_type: source.take_str("media_type")?, data: source.take_str("data")? }
         }
-        "url" => Source::Url(source.take_str("url")?),
-        "file" => Source::File(source.take_str("file_id")?),
+        "url" => MediaSource::Url(source.take_str("url")?),
+        "file" => MediaSource::File(source.take_str("file_id")?),
         _ => return None,
     };
     if !source.is_empty() {
@@ -323,25 +323,25 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
     object.end();
 }
 
-fn write_source(out: &mut String, source: &Source) {
+fn write_source(out: &mut String, source: &MediaSource) {
     let mut object = Object::begin(out);
     match source {
-        Source::Base64 { media_type, data } => {
+        MediaSource::Base64 { media_type, data } => {
             object.string("type", "base64");
             object.string("media_type", media_type);
             object.string("data", data);
         }
-        Source::Text { data, .. } => {
+        MediaSource::Text { data, .. } => {
             object.string("type", "text");
             // The wire knows no other type of text.
             object.string("media_type", PLAIN);
             object.string("data", data);
         }
-        Source::Url(url) => {
+        MediaSource::Url(url) => {
             object.string("type", "url");
             object.string("url", url);
         }
-        Source::File(id) => {
+        MediaSource::File(id) => {
             object.string("type", "file");
             object.string("file_id", id);
         }

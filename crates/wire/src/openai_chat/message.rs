@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
-    message::{Block, Extra, Form, Media, Message, ProviderBlock, Role, Source, Text, Thinking, ToolResult, ToolUse},
+    message::{
+        Block, Extra, Form, Media, MediaSource, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse,
+    },
 };
 
 use super::{
@@ -127,12 +129,12 @@ pub(super) fn check(message: &Message) -> Result<()> {
 
 fn check_image(media: &Media) -> Result<()> {
     match &media.source {
-        Source::Base64 { .. } => Ok(()),
-        Source::Url(url) if !url.is_empty() => Ok(()),
-        Source::Url(_) => {
+        MediaSource::Base64 { .. } => Ok(()),
+        MediaSource::Url(url) if !url.is_empty() => Ok(()),
+        MediaSource::Url(_) => {
             Err(Error::usage("invalid_source", "the image's address is empty").hint("give its address, or its bytes"))
         }
-        Source::File(_) | Source::Text { .. } => Err(Error::usage(
+        MediaSource::File(_) | MediaSource::Text { .. } => Err(Error::usage(
             "unsupported_source",
             "Chat Completions takes images inline or at an address, not as a file or text",
         )
@@ -142,7 +144,7 @@ fn check_image(media: &Media) -> Result<()> {
 
 fn check_document(media: &Media) -> Result<()> {
     match &media.source {
-        Source::File(text) | Source::Url(text) if text.is_empty() => {
+        MediaSource::File(text) | MediaSource::Url(text) if text.is_empty() => {
             Err(Error::usage("invalid_source", "the document has neither a file id nor an address")
                 .hint("give its address, or its bytes"))
         }
@@ -299,10 +301,10 @@ fn image_part(media: &Media) -> String {
     let extra = own(media.extra.as_deref());
     let mut image = Object::new();
     match &media.source {
-        Source::Url(url) => image.text("url", url),
-        Source::Base64 { media_type, data } => image.text("url", &data_url(media_type, data)),
+        MediaSource::Url(url) => image.text("url", url),
+        MediaSource::Base64 { media_type, data } => image.text("url", &data_url(media_type, data)),
         // `check` lets none of these through.
-        Source::File(_) | Source::Text { .. } => {}
+        MediaSource::File(_) | MediaSource::Text { .. } => {}
     }
     image.rest(inner(extra, "image_url").as_ref(), &[]);
     let mut part = Object::new();
@@ -316,13 +318,13 @@ fn document_part(media: &Media) -> String {
     let extra = own(media.extra.as_deref());
     let mut file = Object::new();
     match &media.source {
-        Source::Text { media_type, data } => {
+        MediaSource::Text { media_type, data } => {
             return text_part(&document_text(media.name.as_deref(), media_type, data), extra);
         }
-        Source::File(id) => file.text("file_id", id),
+        MediaSource::File(id) => file.text("file_id", id),
         // Only some servers fetch; the others say so.
-        Source::Url(url) => file.text("file_data", url),
-        Source::Base64 { media_type, data } => {
+        MediaSource::Url(url) => file.text("file_data", url),
+        MediaSource::Base64 { media_type, data } => {
             file.text("file_data", &data_url(media_type, data));
             if media.name.is_none() {
                 // A file without a name is refused.
@@ -662,15 +664,15 @@ fn read_part(part: &Raw, media: bool) -> Option<Block> {
         "image_url" if media => {
             let mut image = Fields::parse(fields.take("image_url")?.text()).ok()?;
             let url = image.take_str("url")?;
-            let source = split_data_url(&url).unwrap_or(Source::Url(url));
+            let source = split_data_url(&url).unwrap_or(MediaSource::Url(url));
             Some(Block::Image(Media { source, name: None, extra: nested(&fields, "image_url", &image) }))
         }
         "file" if media => {
             let mut file = Fields::parse(fields.take("file")?.text()).ok()?;
             let name = file.take_str("filename");
             let source = match (file.take_str("file_id"), file.take_str("file_data")) {
-                (Some(id), None) => Source::File(id),
-                (None, Some(data)) => split_data_url(&data).unwrap_or(Source::Url(data)),
+                (Some(id), None) => MediaSource::File(id),
+                (None, Some(data)) => split_data_url(&data).unwrap_or(MediaSource::Url(data)),
                 _ => return None,
             };
             Some(Block::Document(Media { source, name, extra: nested(&fields, "file", &file) }))
@@ -688,9 +690,9 @@ fn nested(outer: &Fields, key: &str, rest: &Fields) -> Option<Box<Extra>> {
     Extra::of(WIRE, fields)
 }
 
-fn split_data_url(url: &str) -> Option<Source> {
+fn split_data_url(url: &str) -> Option<MediaSource> {
     let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    Some(Source::Base64 { media_type: media_type.to_owned(), data: data.to_owned() })
+    Some(MediaSource::Base64 { media_type: media_type.to_owned(), data: data.to_owned() })
 }
 
 /// An element of a request's `tool_calls`.

@@ -12,7 +12,9 @@ use super::{
 };
 use loopwright_base::{
     json::{Fields, Raw},
-    message::{Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, says_nothing},
+    message::{
+        Block, Extra, Form, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, is_empty_arguments,
+    },
 };
 
 /// What joins the parts of one reasoning item.
@@ -383,7 +385,7 @@ fn encode_call(call: &ToolUse, ids: bool, kept: Kept) -> String {
     // The arguments may have been changed since: what was written stands only for what it said.
     let written = extra.and_then(|extra| extra.get("arguments")).filter(|written| {
         let same = from_arguments(String::new(), String::new(), written);
-        let is_nothing = written.is_null() || written.string().is_some_and(|text| says_nothing(&text));
+        let is_nothing = written.is_null() || written.string().is_some_and(|text| is_empty_arguments(&text));
         !(is_nothing && kept == Kept::Signed) && same.input == call.input && same.invalid == call.invalid
     });
     match written {

@@ -5,7 +5,7 @@
 use super::{super::document_text, BARE, WIRE, is_marked, ours, write::Object};
 use loopwright_base::{
     json::{Fields, Raw},
-    message::{Block, Extra, Media, ProviderBlock, Source, Text},
+    message::{Block, Extra, Media, MediaSource, ProviderBlock, Text},
 };
 
 /// The type of a text part that goes without saying.
@@ -59,8 +59,8 @@ fn decode_media(raw: &Raw) -> Option<Block> {
     match fields.take_str("type")?.as_str() {
         "input_image" => {
             let source = match fields.take_str("image_url") {
-                Some(url) => from_data_url(&url).unwrap_or(Source::Url(url)),
-                None => Source::File(fields.take_str("file_id")?),
+                Some(url) => from_data_url(&url).unwrap_or(MediaSource::Url(url)),
+                None => MediaSource::File(fields.take_str("file_id")?),
             };
             Some(Block::Image(Media { source, name: None, extra: Extra::of(WIRE, fields) }))
         }
@@ -68,12 +68,12 @@ fn decode_media(raw: &Raw) -> Option<Block> {
             let source = match fields.take_str("file_data") {
                 Some(data) => from_data_url(&data)?,
                 None => match fields.take_str("file_url") {
-                    Some(url) => Source::Url(url),
-                    None => Source::File(fields.take_str("file_id")?),
+                    Some(url) => MediaSource::Url(url),
+                    None => MediaSource::File(fields.take_str("file_id")?),
                 },
             };
             let name = fields.take_str("filename");
-            if name.is_none() && matches!(source, Source::Base64 { .. }) {
+            if name.is_none() && matches!(source, MediaSource::Base64 { .. }) {
                 fields.put(BARE, &true);
             }
             Some(Block::Document(Media { source, name, extra: Extra::of(WIRE, fields) }))
@@ -82,10 +82,10 @@ fn decode_media(raw: &Raw) -> Option<Block> {
     }
 }
 
-fn from_data_url(url: &str) -> Option<Source> {
+fn from_data_url(url: &str) -> Option<MediaSource> {
     let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     let exact = !media_type.is_empty() && !media_type.contains([';', ',']);
-    exact.then(|| Source::Base64 { media_type: media_type.to_owned(), data: data.to_owned() })
+    exact.then(|| MediaSource::Base64 { media_type: media_type.to_owned(), data: data.to_owned() })
 }
 
 /// Whether the text says all, so that a bare string can stand for it.
@@ -120,19 +120,19 @@ fn encode_image(media: &Media, plain: &str) -> String {
     let mut part = Object::new();
     part.text("type", "input_image");
     let key = match &media.source {
-        Source::Base64 { media_type, data } => {
+        MediaSource::Base64 { media_type, data } => {
             part.text("image_url", &format!("data:{media_type};base64,{data}"));
             "image_url"
         }
-        Source::Url(url) => {
+        MediaSource::Url(url) => {
             part.text("image_url", url);
             "image_url"
         }
-        Source::File(id) => {
+        MediaSource::File(id) => {
             part.text("file_id", id);
             "file_id"
         }
-        Source::Text { data, .. } => return encode_text(&Text { text: data.clone(), extra: None }, plain),
+        MediaSource::Text { data, .. } => return encode_text(&Text { text: data.clone(), extra: None }, plain),
     };
     part.rest(ours(media.extra.as_deref()), &["type", key]);
     part.end()
@@ -144,7 +144,7 @@ fn encode_file(media: &Media, plain: &str) -> String {
     part.text("type", "input_file");
     let mut default_name = None;
     let key = match &media.source {
-        Source::Base64 { media_type, data } => {
+        MediaSource::Base64 { media_type, data } => {
             part.text("file_data", &format!("data:{media_type};base64,{data}"));
             // The API wants a name beside inline data.
             if extra.and_then(|extra| extra.get(BARE)).is_none() {
@@ -152,15 +152,15 @@ fn encode_file(media: &Media, plain: &str) -> String {
             }
             "file_data"
         }
-        Source::Url(url) => {
+        MediaSource::Url(url) => {
             part.text("file_url", url);
             "file_url"
         }
-        Source::File(id) => {
+        MediaSource::File(id) => {
             part.text("file_id", id);
             "file_id"
         }
-        Source::Text { media_type, data } => {
+        MediaSource::Text { media_type, data } => {
             let text = document_text(media.name.as_deref(), media_type, data);
             return encode_text(&Text { text, extra: None }, plain);
         }

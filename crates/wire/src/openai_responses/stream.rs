@@ -22,7 +22,7 @@ use crate::{Decode, searches};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
-    message::{Block, says_nothing},
+    message::{Block, is_empty_arguments},
     request::{Delta, ProviderSearch, Response},
 };
 
@@ -228,7 +228,7 @@ impl StreamDecoder {
             // Some servers trim what they have streamed.
             None if shown.text.trim() == text.trim() => Ok(()),
             // What was streamed stands for no arguments.
-            None if shown.kind == Kind::Call && says_nothing(&shown.text) && text == "{}" => Ok(()),
+            None if shown.kind == Kind::Call && is_empty_arguments(&shown.text) && text == "{}" => Ok(()),
             // Its paragraphs may come in another order than they stand in; nobody acts on them.
             None if shown.kind == Kind::Reasoning => Ok(()),
             None => Err(contradiction()),

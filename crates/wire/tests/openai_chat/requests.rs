@@ -2,7 +2,7 @@
 
 use loopwright_base::{
     json::Fields,
-    message::{Block, Extra, Form, Media, Message, Role, Source, Thinking, ToolResult, ToolUse, Wire},
+    message::{Block, Extra, Form, Media, MediaSource, Message, Role, Thinking, ToolResult, ToolUse, Wire},
     request::{Effort, Request, Tool, ToolChoice, WebSearch},
 };
 use loopwright_wire as wire;
@@ -114,7 +114,7 @@ fn our_own_requests() {
 #[test]
 fn several_results_with_media_become_several_messages() {
     let image = Block::Image(Media {
-        source: Source::Base64 { media_type: "image/png".into(), data: "AA".into() },
+        source: MediaSource::Base64 { media_type: "image/png".into(), data: "AA".into() },
         name: None,
         extra: None,
     });
@@ -184,9 +184,9 @@ fn what_the_wire_cannot_take_is_refused() {
     };
     let media = |source| Media { source, name: None, extra: None };
     for (block, role, code) in [
-        (Block::Image(media(Source::File("f".into()))), Role::User, "unsupported_source"),
-        (Block::Document(media(Source::File(String::new()))), Role::User, "invalid_source"),
-        (Block::Image(media(Source::Url("u".into()))), Role::Assistant, "unsupported_block"),
+        (Block::Image(media(MediaSource::File("f".into()))), Role::User, "unsupported_source"),
+        (Block::Document(media(MediaSource::File(String::new()))), Role::User, "invalid_source"),
+        (Block::Image(media(MediaSource::Url("u".into()))), Role::Assistant, "unsupported_block"),
         (Block::ToolUse(ToolUse::from_text("c", "f", String::new())), Role::User, "unsupported_block"),
         (Block::ToolResult(ToolResult::text("c", "f", "")), Role::System, "unsupported_block"),
     ] {

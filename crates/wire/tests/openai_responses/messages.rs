@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use loopwright_base::{
-    error::{FailureKind, Guilt},
+    error::{FailureKind, Fault},
     json::Raw,
     message::{
-        Block, Media, Message, Role, Source, StopReason, Text, Thinking, ToolFailure, ToolResult, ToolUse, Usage, Wire,
+        Block, Media, MediaSource, Message, Role, StopReason, Text, Thinking, ToolFailure, ToolResult, ToolUse, Usage,
+        Wire,
     },
     request::{Effort, FunctionTool, OutputSchema, Request, Response, Tool, ToolChoice, WebSearch},
 };
@@ -91,18 +92,18 @@ fn our_own_request_has_what_the_api_needs() {
 fn what_the_wire_can_not_say_is_refused_by_name() {
     let refused = |request: Request| {
         let error = wire::encode_request(WIRE, &request).unwrap_err();
-        assert_eq!(error.guilt, Guilt::Usage);
+        assert_eq!(error.guilt, Fault::Usage);
         error.message
     };
     assert!(refused(Request { stop: vec!["END".into()], ..Request::default() }).contains("`stop`"));
     let search = WebSearch { blocked_domains: vec!["example.org".into()], ..WebSearch::default() };
     let tools = Arc::new([Tool::WebSearch(search)]);
     assert!(refused(Request { tools, ..Request::default() }).contains("`blocked_domains`"));
-    let image = Media { source: Source::Url("https://example.org/a.png".into()), name: None, extra: None };
+    let image = Media { source: MediaSource::Url("https://example.org/a.png".into()), name: None, extra: None };
     let system = Some(Arc::new(Message::new(Role::System, vec![Block::Image(image)])));
     assert!(refused(Request { system, ..Request::default() }).contains("image"));
     for body in ["", "[]", "{\"input\":7}", "{\"input\":[7]}", "{\"$exact\":1}"] {
-        assert_eq!(wire::decode_request(WIRE, body).unwrap_err().guilt, Guilt::Usage, "{body}");
+        assert_eq!(wire::decode_request(WIRE, body).unwrap_err().guilt, Fault::Usage, "{body}");
     }
 }
 
@@ -135,7 +136,7 @@ fn blocks_become_items_in_order() {
 
     let image = |source| Block::Image(Media { source, name: None, extra: None });
     let mut pictures = ToolResult::text("c2", "look", "two");
-    pictures.content.push(image(Source::Base64 { media_type: "image/png".into(), data: "AAAA".into() }));
+    pictures.content.push(image(MediaSource::Base64 { media_type: "image/png".into(), data: "AAAA".into() }));
     let failure = ToolFailure { kind: "timeout".into(), message: "slow".into(), hint: None };
     let message = Message::new(
         Role::User,
@@ -143,9 +144,9 @@ fn blocks_become_items_in_order() {
             Block::text("see"),
             Block::ToolResult(ToolResult::failed("c1", "add", failure)),
             Block::ToolResult(pictures),
-            image(Source::File("file_1".into())),
+            image(MediaSource::File("file_1".into())),
             Block::Document(Media {
-                source: Source::Base64 { media_type: "application/pdf".into(), data: "BBBB".into() },
+                source: MediaSource::Base64 { media_type: "application/pdf".into(), data: "BBBB".into() },
                 name: None,
                 extra: None,
             }),

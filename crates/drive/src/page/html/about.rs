@@ -1,15 +1,15 @@
-//! What a page says of itself (title, date, language, address), and its links made whole.
+//! Metadata of a page (title, date, language, address), and its links made absolute.
 
 use html5ever::Attribute;
 use reqwest::Url;
 
-use super::{super::element::attribute, Reader, visible};
+use super::{super::element::attribute, PageReader, visible};
 use loopwright_retrieve::passages::head;
 
 const MAX_URL: usize = 2_000;
 
-impl Reader {
-    pub(super) fn whole(&self, href: &str) -> Option<String> {
+impl PageReader {
+    pub(super) fn absolute_url(&self, href: &str) -> Option<String> {
         let href = href.trim();
         if href.is_empty() || href.len() > MAX_URL || href.starts_with('#') {
             return None;
@@ -49,7 +49,7 @@ impl Reader {
 
     pub(super) fn base_url(&mut self, attributes: &[Attribute]) {
         if let Some(url) =
-            attribute(attributes, "href").and_then(|href| self.whole(href)).and_then(|url| Url::parse(&url).ok())
+            attribute(attributes, "href").and_then(|href| self.absolute_url(href)).and_then(|url| Url::parse(&url).ok())
         {
             self.base = Some(url);
         }
@@ -57,7 +57,7 @@ impl Reader {
 
     pub(super) fn link_tag(&mut self, attributes: &[Attribute]) {
         let is_canonical = attribute(attributes, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("canonical"));
-        if is_canonical && let Some(url) = attribute(attributes, "href").and_then(|href| self.whole(href)) {
+        if is_canonical && let Some(url) = attribute(attributes, "href").and_then(|href| self.absolute_url(href)) {
             self.document.canonical.get_or_insert(url);
         }
     }

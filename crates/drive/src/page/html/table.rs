@@ -1,18 +1,18 @@
-//! Rows and cells of a table; what is a table for its looks only is read as paragraphs.
+//! Rows and cells of a table; one made for its layout is read as paragraphs.
 
-use super::{super::blocks::Kind, Reader};
+use super::{super::blocks::Kind, PageReader};
 
-/// A cell that is longer is a paragraph in a table made for its looks.
+/// The length from which a cell is a paragraph, in a table made for its layout.
 const MAX_CELL: usize = 600;
 
-impl Reader {
+impl PageReader {
     pub(super) fn end_cell(&mut self) {
         let Some(row) = &mut self.row else { return self.flush() };
         if row.layout {
             return self.flush();
         }
         if self.line.len() > MAX_CELL {
-            return self.loosen();
+            return self.treat_as_layout();
         }
         self.end_link();
         self.space = false;
@@ -51,8 +51,8 @@ impl Reader {
         self.push(Kind::Row(first), line, links);
     }
 
-    /// The row that is being read is there for its looks: what was read of it so far are paragraphs.
-    pub(super) fn loosen(&mut self) {
+    /// Treats the row that is being read as layout: its cells so far are paragraphs.
+    pub(super) fn treat_as_layout(&mut self) {
         let Some(row) = &mut self.row else { return };
         if row.layout {
             return;

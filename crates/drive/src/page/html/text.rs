@@ -1,21 +1,21 @@
-//! The text of the block that is being read: its words, the white space between them, links and code in them, and
-//! where it ends.
+//! The text of the block that is being read: its words, the white space between them, links and code in them, and its
+//! end.
 
 use html5ever::Attribute;
 
 use super::{
     super::{
         blocks::{Block, Kind},
-        element::{Open, Role, attribute},
+        element::{OpenElement, Role, attribute},
     },
-    Place, Reader,
+    PageReader, Place,
     about::one_line,
     shows,
 };
 
-impl Reader {
-    /// Blocks in a piece of code are lines of it.
-    pub(super) fn part_lines(&mut self, role: Role) {
+impl PageReader {
+    /// Separates the lines of a piece of code: blocks in it are lines.
+    pub(super) fn separate_lines(&mut self, role: Role) {
         if !matches!(role, Role::Inline | Role::Code | Role::Raised | Role::Link | Role::Cell { .. })
             && !self.line.is_empty()
             && !self.line.ends_with('\n')
@@ -27,8 +27,8 @@ impl Reader {
     /// The mark beside a heading that leads to itself is not part of it.
     pub(super) fn end_anchor(&mut self) {
         let Some(start) = self.anchor.take() else { return };
-        let said = self.line.get(start..).unwrap_or_default().trim();
-        if matches!(said, "§" | "¶" | "#" | "🔗" | "⚓") {
+        let anchor_text = self.line.get(start..).unwrap_or_default().trim();
+        if matches!(anchor_text, "§" | "¶" | "#" | "🔗" | "⚓") {
             self.line.truncate(start);
         }
     }
@@ -41,14 +41,14 @@ impl Reader {
                 if std::mem::take(&mut self.raised) && (c.is_ascii_digit() || "+-−".contains(c)) && !self.space {
                     self.line.push('^');
                 }
-                self.owed();
+                self.write_space();
                 self.line.push(c);
             }
         }
     }
 
-    /// Writes the space that is owed.
-    pub(super) fn owed(&mut self) {
+    /// Writes the space before a word.
+    pub(super) fn write_space(&mut self) {
         if std::mem::take(&mut self.space) && !self.line.is_empty() && !self.line.ends_with(['\n', ' ']) {
             self.line.push(' ');
             // A link does not begin with white space.
@@ -60,7 +60,7 @@ impl Reader {
     }
 
     pub(super) fn word(&mut self, word: &str) {
-        self.owed();
+        self.write_space();
         self.line.push_str(word);
     }
 
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// The block that was being read is done.
+    /// Ends the block that is being read.
     pub(super) fn flush(&mut self) {
         if self.row.as_ref().is_some_and(|row| !row.layout) {
             // Blocks in a cell are words in a row.
@@ -146,7 +146,7 @@ impl Reader {
 
     pub(super) fn push(&mut self, kind: Kind, text: String, links: Vec<Place>) {
         let top = self.stack.last();
-        let of = |flag: fn(&Open) -> bool| top.is_some_and(flag);
+        let of = |flag: fn(&OpenElement) -> bool| top.is_some_and(flag);
         let (quoted, around, main) = (of(|top| top.quoted), of(|top| top.around), of(|top| top.main));
         self.blocks.push(Block { kind, text, links, quoted, around, main });
     }

@@ -1,19 +1,18 @@
-//! What an agent says against what it does, against what was forbidden, and against what it said before.
-//! Sentences and names are compared, nothing is understood: what is told here was said in so many words.
+//! Contradictions of an agent's words with its actions, with prohibitions, and with its earlier words.
 
 use std::collections::BTreeSet;
 
-use super::{ConcernKind, Round, SanityResult, WISHES, cut, start_of};
-use crate::role::{plain, summary::sentences};
+use super::{CheckedRound, ConcernKind, MAX_USER_TEXT, SanityResult, cut, start_of};
+use crate::role::{plain_line, summary::sentences};
 use loopwright_base::message::ToolUse;
 use loopwright_context::names;
 use loopwright_lexicon::words::each_term;
 use loopwright_monitor::signals::signals;
 
-/// What it says against what it does, against what was forbidden, and against what it said before.
+/// The contradictions of an agent's words with its actions, with prohibitions, and with its earlier words.
 pub(super) fn contradictions(
     asked: &[String],
-    rounds: &[Round<'_>],
+    rounds: &[CheckedRound<'_>],
     last_failed: Option<bool>,
     result: &mut SanityResult,
 ) {
@@ -29,31 +28,31 @@ pub(super) fn contradictions(
         }
         let arguments = call.arguments_text();
         if let Some((name, sentence)) = forbidden.iter().find(|(name, _)| mentions(arguments, name)) {
-            let text = format!("the user said {:?}, and {} was called on {name}", plain(sentence, 100), call.name);
+            let text = format!("the user said {:?}, and {} was called on {name}", plain_line(sentence, 100), call.name);
             result.concern(ConcernKind::Contradiction, text, "undo it, or ask the user");
             result.should_pause = true;
             break;
         }
     }
-    let mut told: Vec<(BTreeSet<String>, bool, String)> = Vec::new();
+    let mut claims_so_far: Vec<(BTreeSet<String>, bool, String)> = Vec::new();
     for round in rounds.iter().rev().take(20).rev() {
         for sentence in sentences(start_of(&round.said)).take(20).filter(|sentence| sentence.len() <= 200) {
             let (words, negated) = claim(sentence);
             if words.len() < 3 {
                 continue;
             }
-            let other = told.iter().find(|(known, sign, _)| *sign != negated && alike(known, &words));
+            let other = claims_so_far.iter().find(|(known, sign, _)| *sign != negated && share_words(known, &words));
             if let Some((_, _, before)) = other {
-                let text = format!("first {:?}, then {:?}", plain(before, 90), plain(sentence, 90));
+                let text = format!("first {:?}, then {:?}", plain_line(before, 90), plain_line(sentence, 90));
                 result.concern(ConcernKind::Contradiction, text, "find out which of the two holds");
                 return;
             }
-            told.push((words, negated, sentence.to_owned()));
+            claims_so_far.push((words, negated, sentence.to_owned()));
         }
     }
 }
 
-/// Names that the user wants left alone, with the sentence that says so.
+/// Names that the user wants left alone, each with the sentence that says so.
 pub(super) fn forbidden(asked: &[String]) -> Vec<(String, String)> {
     const NO: [&str; 12] = [
         "never ",
@@ -87,10 +86,10 @@ pub(super) fn forbidden(asked: &[String]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for text in asked {
         // Each sentence by itself: the next one may name what is meant to be touched.
-        for sentence in sentences(cut(text, WISHES)) {
+        for sentence in sentences(cut(text, MAX_USER_TEXT)) {
             let sentence = &sentence.replace('’', "'");
             let lower = sentence.to_lowercase();
-            if let Some(kept) = kept_as_it_is(&lower).and_then(|kept| sentence.get(kept)) {
+            if let Some(kept) = unchanged_subject(&lower).and_then(|kept| sentence.get(kept)) {
                 names(kept, |name| found.push((name.to_owned(), sentence.to_owned())));
             }
             let without = lower.match_indices(WITHOUT).map(|(at, _)| at).find(|at| {
@@ -111,8 +110,8 @@ pub(super) fn forbidden(asked: &[String]) -> Vec<(String, String)> {
     found
 }
 
-/// Where the words stand before those that say of something that it stays: `config.py must stay as it is`.
-fn kept_as_it_is(sentence: &str) -> Option<std::ops::Range<usize>> {
+/// The range before words such as `must stay as it is` in `config.py must stay as it is`.
+fn unchanged_subject(sentence: &str) -> Option<std::ops::Range<usize>> {
     const STAYS: [&str; 11] = [
         " off limits",
         " off-limits",
@@ -140,7 +139,7 @@ fn kept_as_it_is(sentence: &str) -> Option<std::ops::Range<usize>> {
     must.then_some(from..at)
 }
 
-/// Whether a call may change something, by its name and its words.
+/// Returns whether a call may change something, by its name and its words.
 fn changes(call: &ToolUse) -> bool {
     const WORDS: [&str; 14] = [
         "write", "edit", "delete", "remove", "rm ", "mv ", "create", "update", "replace", "append", "patch", "insert",
@@ -169,7 +168,7 @@ fn mentions(arguments: &str, name: &str) -> bool {
     found
 }
 
-/// The words of a sentence that say something, and whether it says no.
+/// The significant words of a sentence, and whether it denies something.
 fn claim(sentence: &str) -> (BTreeSet<String>, bool) {
     const NO: [&str; 10] = ["not", "no", "never", "cannot", "n't", "without", "neither", "isnt", "doesnt", "none"];
     let lower = sentence.to_lowercase().replace('’', "'");
@@ -186,7 +185,7 @@ fn claim(sentence: &str) -> (BTreeSet<String>, bool) {
     (words, negated)
 }
 
-fn alike(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+fn share_words(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     let common = one.intersection(other).count();
     let all = one.len() + other.len() - common;
     // Two sentences on the same matter: nearly the same words, whatever else they are.

@@ -1,22 +1,21 @@
-//! Whether the last rounds have left what was asked for: told by the words and the made up names of both.
-//! A few words say nothing; it takes several rounds in a row that share none with the wish or with what came of it.
+//! Drift of the last rounds away from the request, by the words and the made up names of both.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{ConcernKind, Round, SanityResult, WISHES, cut, start_of};
-use crate::role::plain;
+use super::{CheckedRound, ConcernKind, MAX_USER_TEXT, SanityResult, cut, start_of};
+use crate::role::plain_line;
 use loopwright_lexicon::words::each_term;
 
-/// Rounds in a row that have nothing to do with what was asked, before that is a concern.
-const ASTRAY: usize = 3;
-/// Rounds whose names are looked at together, and how many names it takes to say something.
-const ELSEWHERE: RangeInclusive<usize> = 4..=8;
-const ENOUGH_NAMES: usize = 10;
+/// Rounds in a row without relation to the request, before that is a concern.
+const MIN_ASTRAY: usize = 3;
+/// Rounds whose names are compared together, and the names that it takes to say something.
+const NAME_ROUNDS: RangeInclusive<usize> = 4..=8;
+const MIN_NAMES: usize = 10;
 /// Names of a run that are kept.
 const MOST_NAMES: usize = 20_000;
 
-/// Words that any work is told with, as stems.
+/// Stems of words that any work is told with.
 const COMMON: [&str; 44] = [
     "let", "look", "check", "read", "file", "find", "need", "use", "run", "make", "see", "start", "first", "next",
     "now", "good", "great", "work", "try", "get", "go", "code", "add", "chang", "updat", "creat", "write", "test",
@@ -24,7 +23,7 @@ const COMMON: [&str; 44] = [
     "project", "result",
 ];
 
-fn telling(text: &str) -> BTreeSet<String> {
+fn stems_of(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     each_term(start_of(text), |term| {
         if term.len() > 2 && !COMMON.contains(&term) && words.len() < 400 {
@@ -39,7 +38,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Names that somebody has made up: they have an underscore or a capital inside, and stand for one thing.
-fn made_up<'a>(text: &'a str, into: &mut BTreeSet<&'a str>) {
+fn made_up_names<'a>(text: &'a str, into: &mut BTreeSet<&'a str>) {
     for word in text.split(|c: char| !is_word(c)).filter(|word| word.len() > 4) {
         let bytes = word.as_bytes();
         let inner = word.trim_matches('_').contains('_');
@@ -51,9 +50,9 @@ fn made_up<'a>(text: &'a str, into: &mut BTreeSet<&'a str>) {
     }
 }
 
-/// How many of the last rounds are about things that have made up names, of which hardly one was heard of before.
-fn other_things(asked: &[String], rounds: &[Round<'_>]) -> Option<usize> {
-    let working: Vec<&Round<'_>> = rounds.iter().filter(|round| !round.calls.is_empty()).collect();
+/// The number of last rounds about things that have made up names, of which hardly one was heard of before.
+fn other_things(asked: &[String], rounds: &[CheckedRound<'_>]) -> Option<usize> {
+    let working: Vec<&CheckedRound<'_>> = rounds.iter().filter(|round| !round.calls.is_empty()).collect();
     let results: Vec<String> = working
         .iter()
         .map(|round| {
@@ -65,48 +64,48 @@ fn other_things(asked: &[String], rounds: &[Round<'_>]) -> Option<usize> {
         .iter()
         .map(|round| {
             let mut names = BTreeSet::new();
-            made_up(start_of(&round.said), &mut names);
-            round.calls.iter().for_each(|(call, _)| made_up(start_of(call.arguments_text()), &mut names));
+            made_up_names(start_of(&round.said), &mut names);
+            round.calls.iter().for_each(|(call, _)| made_up_names(start_of(call.arguments_text()), &mut names));
             names
         })
         .collect();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for text in asked {
-        known.extend(cut(text, WISHES).split(|c: char| !is_word(c)).take(MOST_NAMES));
+        known.extend(cut(text, MAX_USER_TEXT).split(|c: char| !is_word(c)).take(MOST_NAMES));
     }
     for (at, (names, results)) in own.iter().zip(&results).enumerate() {
         let rest = working.len() - at;
-        if at > 0 && ELSEWHERE.contains(&rest) {
+        if at > 0 && NAME_ROUNDS.contains(&rest) {
             let now: BTreeSet<&str> = own.iter().skip(at).flatten().copied().collect();
             let common = now.iter().filter(|name| known.contains(*name)).count();
-            if now.len() >= ENOUGH_NAMES && common * 20 <= now.len() {
+            if now.len() >= MIN_NAMES && common * 20 <= now.len() {
                 return Some(rest);
             }
         }
         if known.len() < MOST_NAMES {
             known.extend(names);
-            made_up(results, &mut known);
+            made_up_names(results, &mut known);
         }
     }
     None
 }
 
-/// Whether the last rounds have nothing to do with what was asked, nor with anything that came of it.
-pub(super) fn drift(asked: &[String], rounds: &[Round<'_>], result: &mut SanityResult) {
-    let mut matter: BTreeSet<String> = asked.iter().flat_map(|text| telling(text)).collect();
+/// Adds a concern if the last rounds have nothing to do with the request, nor with its results.
+pub(super) fn drift(asked: &[String], rounds: &[CheckedRound<'_>], result: &mut SanityResult) {
+    let mut matter: BTreeSet<String> = asked.iter().flat_map(|text| stems_of(text)).collect();
     if matter.len() < 2 {
         return;
     }
     if let Some(count) = other_things(asked, rounds) {
-        let goal = asked.last().map(|text| plain(text, 90)).unwrap_or_default();
+        let goal = asked.last().map(|text| plain_line(text, 90)).unwrap_or_default();
         let text = format!("the last {count} rounds are about names that nobody spoke of before; asked was {goal:?}");
         return result.concern(ConcernKind::Drift, text, "go back to what the user asked for");
     }
-    let mut astray: Vec<&Round<'_>> = Vec::new();
+    let mut astray: Vec<&CheckedRound<'_>> = Vec::new();
     for round in rounds {
-        let mut about = telling(&round.said);
+        let mut about = stems_of(&round.said);
         for (call, _) in &round.calls {
-            about.extend(telling(call.arguments_text()));
+            about.extend(stems_of(call.arguments_text()));
         }
         // A few words say nothing about where it goes.
         if about.len() < 4 {
@@ -119,12 +118,12 @@ pub(super) fn drift(asked: &[String], rounds: &[Round<'_>], result: &mut SanityR
         astray.clear();
         matter.extend(about);
         for result in round.calls.iter().filter_map(|(_, result)| *result) {
-            matter.extend(telling(&plain(&result.prose(), 400)));
+            matter.extend(stems_of(&plain_line(&result.prose(), 400)));
         }
     }
-    if astray.len() >= ASTRAY {
-        let last = astray.last().map(|round| plain(&round.said, 90)).unwrap_or_default();
-        let goal = asked.last().map(|text| plain(text, 90)).unwrap_or_default();
+    if astray.len() >= MIN_ASTRAY {
+        let last = astray.last().map(|round| plain_line(&round.said, 90)).unwrap_or_default();
+        let goal = asked.last().map(|text| plain_line(text, 90)).unwrap_or_default();
         let text = format!("the last {} rounds share no word with what was asked ({goal:?}): {last:?}", astray.len());
         result.concern(ConcernKind::Drift, text, "go back to what the user asked for");
     }

@@ -1,4 +1,4 @@
-//! Whether a run is still sane: loops, drift, stuck states, contradictions.
+//! Sanity checks of a run: loops, drift, stuck states, contradictions.
 //!
 //! The rules read nothing but the messages and give the same result for the same ones. A second opinion can only make
 //! a result stricter: [`SanityResult::stricter`] keeps every concern and never takes back a pause or an abort.
@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
 
-use super::{plain, tame};
+use super::{plain_line, strip_prompt_markup};
 use loopwright_base::message::{Block, Message, Role, ToolResult, ToolUse};
 use loopwright_monitor::{
     momentum::{Momentum, MomentumPolicy, Pace},
@@ -24,27 +24,27 @@ use drift::drift;
 /// Entries of each list, and characters of an entry.
 const MOST: usize = 8;
 const LONGEST: usize = 240;
-/// Messages that are looked at.
-const LOOKED_AT: usize = 400;
-/// Bytes of a text that are looked at.
-const READ: usize = 4_096;
+/// Messages that are read at most.
+const MAX_MESSAGES: usize = 400;
+/// Bytes of a text that are read at most.
+const MAX_TEXT: usize = 4_096;
 
 /// Bytes of a message of the user in which wishes are looked for.
-const WISHES: usize = 65_536;
+const MAX_USER_TEXT: usize = 65_536;
 
-/// What is wrong.
+/// The kind of a concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConcernKind {
-    /// The same again and again.
+    /// The run repeats itself.
     Loop,
-    /// It has left what was asked for.
+    /// The run has left the request.
     Drift,
-    /// Nothing comes of it.
+    /// The run makes no progress.
     Stuck,
-    /// What it says or does does not go together.
+    /// The agent's words and actions contradict each other.
     Contradiction,
-    /// Anything else.
+    /// Another concern.
     Other,
 }
 
@@ -61,31 +61,31 @@ impl ConcernKind {
     }
 }
 
-/// Something that is wrong.
+/// A concern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concern {
-    /// What kind.
+    /// The kind.
     pub kind: ConcernKind,
-    /// In words.
+    /// The concern, in words.
     pub text: String,
 }
 
-/// Whether a run is still sane.
+/// The result of a sanity check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SanityResult {
-    /// It serves what was asked for.
+    /// The run serves the request.
     pub on_track: bool,
-    /// How sure that is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
-    /// How far it has come, from 0 to 1.
+    /// The progress, from 0 to 1.
     pub progress: f64,
-    /// What is wrong.
+    /// The concerns.
     pub concerns: Vec<Concern>,
-    /// What to do otherwise.
+    /// Suggestions for another approach.
     pub suggestions: Vec<String>,
-    /// Somebody should look before it goes on.
+    /// A person should look before the run goes on.
     pub should_pause: bool,
-    /// It should end.
+    /// The run should end.
     pub should_abort: bool,
 }
 
@@ -104,7 +104,7 @@ impl Default for SanityResult {
 }
 
 impl SanityResult {
-    /// The same, each field in its bounds.
+    /// The result with each field in its bounds.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         let share = |value: f64| if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
@@ -113,17 +113,17 @@ impl SanityResult {
         self.concerns.truncate(MOST);
         self.suggestions.truncate(MOST);
         for concern in &mut self.concerns {
-            concern.text = plain(&concern.text, LONGEST);
+            concern.text = plain_line(&concern.text, LONGEST);
         }
         for suggestion in &mut self.suggestions {
-            *suggestion = plain(suggestion, LONGEST);
+            *suggestion = plain_line(suggestion, LONGEST);
         }
         self.concerns.retain(|concern| !concern.text.is_empty());
         self.suggestions.retain(|suggestion| !suggestion.is_empty());
         self
     }
 
-    /// This verdict and a second opinion: the stricter of the two in everything that decides.
+    /// The stricter of this result and a second opinion, in everything that decides.
     #[must_use]
     pub fn stricter(mut self, other: Self) -> Self {
         self.confidence = if self.on_track == other.on_track {
@@ -158,29 +158,29 @@ impl SanityResult {
     }
 }
 
-/// How the note begins that tells a model of a check. Notes are ours: no word of theirs is the user's.
+/// The beginning of the note that tells a model of a check. Notes are ours: no word of theirs is the user's.
 const HEAD: &str = "[Sanity check";
 
-/// What the model is told of a result; nothing where there is nothing to tell.
+/// The note to the model about a result; `None` where there is nothing to tell.
 pub fn note_of(result: &SanityResult) -> Option<String> {
     if result.concerns.is_empty() && result.suggestions.is_empty() {
         return None;
     }
     let mut note = format!("{HEAD}, an observation and no instruction of the user:");
     for concern in result.concerns.iter().take(4) {
-        let _ = write!(note, " {}: {};", concern.kind.name(), tame(&concern.text, LONGEST));
+        let _ = write!(note, " {}: {};", concern.kind.name(), strip_prompt_markup(&concern.text, LONGEST));
     }
     for suggestion in result.suggestions.iter().take(3) {
-        let _ = write!(note, " consider: {};", tame(suggestion, LONGEST));
+        let _ = write!(note, " consider: {};", strip_prompt_markup(suggestion, LONGEST));
     }
     note.pop();
     note.push(']');
     Some(note)
 }
 
-/// A round: what the agent said and did, and what came of it.
+/// A round: the agent's words and calls, and their results.
 #[derive(Default)]
-struct Round<'a> {
+struct CheckedRound<'a> {
     said: String,
     calls: Vec<(&'a ToolUse, Option<&'a ToolResult>)>,
 }
@@ -191,15 +191,15 @@ pub fn check_sanity<'a>(
     stuck: Option<&StuckPolicy>,
     momentum: Option<&MomentumPolicy>,
 ) -> SanityResult {
-    let mut looked: Vec<&Message> = messages.rev().take(LOOKED_AT).collect();
+    let mut looked: Vec<&Message> = messages.rev().take(MAX_MESSAGES).collect();
     looked.reverse();
     let mut asked: Vec<String> = Vec::new();
-    let mut rounds: Vec<Round<'a>> = Vec::new();
+    let mut rounds: Vec<CheckedRound<'a>> = Vec::new();
     for message in looked {
         match message.role {
             Role::Assistant => {
                 let calls = message.tool_uses().map(|call| (call, None)).collect();
-                rounds.push(Round { said: message.prose(), calls });
+                rounds.push(CheckedRound { said: message.prose(), calls });
             }
             Role::User => {
                 let results: Vec<&ToolResult> = message.tool_results().collect();
@@ -232,7 +232,7 @@ pub fn check_sanity<'a>(
 
 fn judge(
     asked: &[String],
-    rounds: &[Round<'_>],
+    rounds: &[CheckedRound<'_>],
     stuck: Option<&StuckPolicy>,
     momentum: Option<&MomentumPolicy>,
 ) -> SanityResult {
@@ -280,7 +280,7 @@ fn judge(
         // Each round that brings something new halves what is left, up to a point nobody can see from outside.
         (1.0 - 0.8_f64.powi(i32::try_from(news).unwrap_or(i32::MAX))) * 0.9
     };
-    circles(&detector, &mut result);
+    loops(&detector, &mut result);
     let policy = momentum.copied().unwrap_or_default();
     match moment.pace(&policy) {
         Pace::Good => {}
@@ -298,7 +298,7 @@ fn judge(
     result.bounded()
 }
 
-fn circles(detector: &StuckDetector, result: &mut SanityResult) {
+fn loops(detector: &StuckDetector, result: &mut SanityResult) {
     let Some(verdict) = detector.verdict() else { return };
     let kind = match verdict.pattern {
         Pattern::RepeatedCall | Pattern::NearDuplicate | Pattern::Cycle | Pattern::RepeatedText => ConcernKind::Loop,
@@ -316,7 +316,7 @@ fn circles(detector: &StuckDetector, result: &mut SanityResult) {
 }
 
 fn start_of(text: &str) -> &str {
-    cut(text, READ)
+    cut(text, MAX_TEXT)
 }
 
 fn cut(text: &str, most: usize) -> &str {

@@ -1,10 +1,10 @@
-//! The summary of a turn: what was asked, done and answered, in a few lines.
+//! The summary of a turn: the question, the actions and the answer, in a few lines.
 
 use std::{collections::HashMap, fmt::Write as _};
 
 use serde::Serialize;
 
-use super::{Turn, cut, language::Said, start_of};
+use super::{Turn, cut, language::Sentence, start_of};
 use crate::memory::inject::is_blank;
 use loopwright_lexicon::{
     lines::Format,
@@ -12,7 +12,7 @@ use loopwright_lexicon::{
     words,
 };
 
-/// A turn that was kept.
+/// The stored summary of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Episode {
     /// The number of the memory.
@@ -21,43 +21,43 @@ pub struct Episode {
     pub session: String,
     /// The run.
     pub run: String,
-    /// Whose turn it was.
+    /// The user of the turn.
     pub user: Option<String>,
-    /// What was asked, done and answered.
+    /// The question, the actions and the answer.
     pub summary: String,
-    /// What it was about.
+    /// The topics of the turn.
     pub topics: Vec<String>,
-    /// Whom it was about.
+    /// The people of the turn.
     pub entities: Vec<String>,
-    /// When it began, in seconds since 1970.
+    /// The time at which it began, in seconds since 1970.
     pub started_at: f64,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended_at: f64,
-    /// How many prompts the conversation had by then.
+    /// The number of prompts that the conversation had by then.
     pub turn_count: usize,
-    /// How much it matters, 0 to 1.
+    /// The importance, 0 to 1.
     pub importance: f64,
-    /// How often a run was given it.
+    /// The number of runs that were given it.
     pub access_count: u32,
-    /// Whether consolidation has looked at it.
+    /// Consolidation has looked at it.
     pub consolidated: bool,
-    /// When it stops being recalled.
+    /// The time at which it stops being recalled.
     pub expires: Option<f64>,
     /// `normal` or `sensitive`.
     pub sensitivity: String,
-    /// Whether an embedder has made a vector of it.
+    /// An embedder has made a vector of it.
     pub embedded: bool,
 }
 
-/// Characters of a question, of an answer.
+/// Characters of a question in the summary, and of an answer.
 const ASKED: usize = 240;
 const ANSWERED: usize = 360;
 
-/// The summary: what was asked, with which tools it was worked on, how it ended, what was answered.
-pub(super) fn summary(turn: &Turn, said: &[Said]) -> String {
+/// The summary: the question, the tools, the end and the answer.
+pub(super) fn summary(turn: &Turn, sentences: &[Sentence]) -> String {
     let mut text = String::new();
     // What was stated is kept by itself; the summary says what was wanted.
-    let wanted = said.iter().filter(|one| !one.states && !one.prefers).map(|one| one.text.as_str());
+    let wanted = sentences.iter().filter(|one| !one.states && !one.prefers).map(|one| one.text.as_str());
     let wanted = wanted.collect::<Vec<_>>().join(" ");
     if !is_blank(&wanted) {
         let _ = write!(text, "The user asked: {}", cut(wanted.trim(), ASKED));
@@ -70,12 +70,12 @@ pub(super) fn summary(turn: &Turn, said: &[Said]) -> String {
         }
     }
     if !tools.is_empty() {
-        let told: Vec<String> = tools
+        let names: Vec<String> = tools
             .iter()
             .take(8)
             .map(|(name, count)| if *count > 1 { format!("{name} ×{count}") } else { (*name).to_owned() })
             .collect();
-        let _ = write!(text, "{}Tools that ran: {}.", gap(&text), told.join(", "));
+        let _ = write!(text, "{}Tools that ran: {}.", gap(&text), names.join(", "));
     }
     let failed = turn.calls.iter().filter(|call| call.failure.is_some()).count();
     if failed > 0 {
@@ -84,7 +84,7 @@ pub(super) fn summary(turn: &Turn, said: &[Said]) -> String {
     if !turn.success {
         let _ = write!(text, "{}It ended with {}.", gap(&text), turn.stop);
     }
-    let answered = gist(&turn.answer);
+    let answered = first_sentences(&turn.answer);
     if !answered.is_empty() {
         let _ = write!(text, "{}It was answered: {answered}", gap(&text));
     }
@@ -96,7 +96,7 @@ const fn gap(text: &str) -> &'static str {
 }
 
 /// The first sentences of an answer.
-fn gist(answer: &str) -> String {
+fn first_sentences(answer: &str) -> String {
     let mut text = String::new();
     for unit in sentences(answer, Format::Markdown) {
         if matches!(unit.kind, Kind::Code | Kind::Heading) {
@@ -115,7 +115,7 @@ fn gist(answer: &str) -> String {
     cut(&text, ANSWERED)
 }
 
-/// The words that a turn is about: those that come most often, first those that came first.
+/// The topics of a turn: the words that come most often, first those that came first.
 pub(super) fn topics(turn: &Turn) -> Vec<String> {
     let mut counts: HashMap<String, (usize, usize, String)> = HashMap::new();
     let mut place = 0;
@@ -135,12 +135,12 @@ pub(super) fn topics(turn: &Turn) -> Vec<String> {
     all.into_iter().take(5).map(|(_, _, word)| word).collect()
 }
 
-/// How much a turn matters: more where something was done, failed, or was said about the user.
-pub(super) fn importance(turn: &Turn, said: &[Said]) -> f64 {
+/// The importance of a turn: higher where something was done, failed, or was said about the user.
+pub(super) fn importance(turn: &Turn, sentences: &[Sentence]) -> f64 {
     let mut importance: f64 = 0.4;
     importance += if turn.calls.is_empty() { 0.0 } else { 0.1 };
     importance += if turn.calls.iter().any(|call| call.failure.is_some()) || !turn.success { 0.1 } else { 0.0 };
-    importance += if said.iter().any(|one| one.states || one.prefers) { 0.2 } else { 0.0 };
+    importance += if sentences.iter().any(|one| one.states || one.prefers) { 0.2 } else { 0.0 };
     if turn.prompt.split_whitespace().count() < 3 && turn.calls.is_empty() {
         importance -= 0.2;
     }

@@ -3,9 +3,9 @@
 //! Only lines with our mark, and those without a mark under our heading, are ours; all else stays as it is. A mark
 //! names a memory, and the store and the user whose it is: several may share a file, and each leaves the lines of the
 //! others alone. A line that a person wrote is learned, one that was changed is changed in memory, one that was removed
-//! is forgotten and does not come back. A person removed a line only where the file still has our heading and the end of
-//! this user's lines, and was not cut: what is empty, or has lost one of them, is a file that something happened to. The file is replaced as a whole,
-//! or not at all.
+//! is forgotten and does not come back. A person removed a line only where the file still has our heading and the end
+//! of this user's lines, and was not cut: what is empty, or has lost one of them, is a file that something happened to.
+//! The file is replaced as a whole, or not at all.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -23,10 +23,10 @@ use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    audit::{self, Whose},
+    audit::{self, EventScope},
     memory::{
         Memory,
-        after::lines::{self, Block, HEADING, Known, Mark, Piece, is_part, plain, shown, squeezed},
+        after::lines::{self, Block, HEADING, KnownTexts, Mark, Piece, is_part, plain, shown, squeezed},
         forget::forget_all,
         identity::{identity, is_same},
         kinds::{Kind, Note, Trust},
@@ -38,13 +38,13 @@ use crate::{
 };
 use loopwright_base::error::{Error, Result};
 
-/// What a new file begins with.
+/// The text of a new file.
 const HEAD: &str = "# Memory\n\nWhat was noticed about how you like things. Edit it freely: a line that you change is changed in \
                     memory, one that you\nremove is forgotten, one that you add is learned.\n";
-/// No file is larger, in bytes.
+/// The size of the largest file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// What came of it.
+/// The result of syncing a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Synced {
     /// Lines that were written.
@@ -58,7 +58,7 @@ pub struct Synced {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct NewLine {
     path: String,
     #[serde(default)]
     user: Option<String>,
@@ -67,20 +67,20 @@ struct Wanted {
 }
 
 impl Memory {
-    pub(super) fn sync_as(&self, job: &Job) -> Result<Vec<i64>> {
-        let wanted: Wanted = serde_json::from_str(&job.payload)
+    pub(super) fn sync_for_job(&self, job: &Job) -> Result<Vec<i64>> {
+        let wanted: NewLine = serde_json::from_str(&job.payload)
             .map_err(|error| Error::internal("broken_work", format!("the work {} can't be read: {error}", job.id)))?;
         self.sync(Path::new(&wanted.path), wanted.user.as_deref(), &wanted.session, Some(job))?;
         Ok(Vec::new())
     }
 
-    /// Brings a file of preferences and memory in step; gives what was done.
+    /// Syncs a file of preferences and memory; returns the number of changes.
     pub fn sync_file(&self, path: &Path, user: Option<&str>) -> Result<Synced> {
         self.sync(path, user, self.session(), None)
     }
 
     fn sync(&self, path: &Path, user: Option<&str>, session: &str, job: Option<&Job>) -> Result<Synced> {
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let place = whole_path(path);
         let name = place.display().to_string();
         // Whoever writes it just now may not be done.
@@ -88,20 +88,20 @@ impl Memory {
         let since = now();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        let _alone = alone();
+        let _alone = lock_files();
         let before = read(&place)?;
         let mut done = Synced::default();
         let tag = tag_of(&transaction, user).map_err(&trouble)?;
-        let step = Step { transaction: &transaction, name: &name, user, session, time: since, tag };
-        let text = step.bring(before.as_deref(), &mut done).map_err(&trouble)?;
-        let whose = Whose { session, turn: job.map(|job| job.name.as_str()), user };
-        let told = [
+        let step = FileSync { transaction: &transaction, name: &name, user, session, time: since, tag };
+        let text = step.synced_text(before.as_deref(), &mut done).map_err(&trouble)?;
+        let whose = EventScope { session, turn: job.map(|job| job.name.as_str()), user };
+        let changes = [
             ("file_written", done.written),
             ("file_line_learned", done.learned),
             ("file_line_changed", done.changed),
             ("file_line_removed", done.removed),
         ];
-        for (kind, count) in told.into_iter().filter(|(_, count)| *count > 0) {
+        for (kind, count) in changes.into_iter().filter(|(_, count)| *count > 0) {
             let detail = json!({"path": name, "lines": count});
             audit::write(&transaction, &whose, &event(kind, &detail)).map_err(&trouble)?;
         }
@@ -117,28 +117,28 @@ impl Memory {
     }
 }
 
-/// A line of a memory that was erased.
+/// A line of an erased memory in a file.
 #[derive(Debug)]
 pub(in crate::memory) struct ErasedLine {
     /// The number of the memory.
     pub(in crate::memory) id: i64,
-    /// The text it stood there with.
+    /// The text of the line.
     pub(in crate::memory) text: String,
     /// The tag of its marks.
     pub(in crate::memory) tag: String,
 }
 
-/// Takes the lines of memories that were erased out of a file, whatever people and formatters made of them. Gives
-/// whether their words still stand in what is somebody else's.
+/// Removes the lines of erased memories from a file, whatever people and formatters made of them. Returns whether their
+/// words still stand in somebody else's lines.
 pub(in crate::memory) fn remove_lines(path: &Path, erased: &[ErasedLine]) -> Result<bool> {
-    let _alone = alone();
+    let _alone = lock_files();
     let Some(before) = read(path)? else { return Ok(false) };
     let mut blocks = lines::read(&before);
-    let known = Known::of((0_i64..).zip(erased.iter().map(|one| one.text.as_str())));
+    let known = KnownTexts::of((0_i64..).zip(erased.iter().map(|one| one.text.as_str())));
     lines::rejoin(&mut blocks, |text| known.has(text));
     for block in &mut blocks {
         let gone = |piece: &Piece| {
-            let said = known.said(block, piece);
+            let said = known.matching_ids(block, piece);
             (0_i64..).zip(erased).any(|(at, one)| match &piece.mark {
                 Some(Mark::Of(id, tag)) => *tag == one.tag && (*id == one.id || said.contains(&at)),
                 Some(Mark::Number(id)) => *id == one.id && said.contains(&at),
@@ -165,15 +165,15 @@ fn written(blocks: &[Block], before: &str) -> String {
     blocks.iter().flat_map(Block::written).flat_map(|line| [line, end.to_owned()]).collect()
 }
 
-/// Whether nothing but empty lines at the end tells two texts apart.
+/// Returns whether two texts differ in nothing but empty lines at the end.
 fn is_same_file(text: &str, before: &str) -> bool {
     text.trim_end_matches(['\r', '\n']) == before.trim_end_matches(['\r', '\n'])
 }
 
-/// One thread of a process is at files of preferences at a time, whatever stores it has open. Nobody waits for longer
-/// than a file takes: a process that was forked meanwhile has the lock of a thread that it has not, and [`replace`]
-/// looks whether the file is as it was read.
-fn alone() -> Option<MutexGuard<'static, ()>> {
+/// A lock by which one thread of a process syncs files of preferences at a time, whatever stores it has open. Nobody
+/// waits for longer than a file takes: a process that was forked meanwhile has the lock of a thread that it has not,
+/// and [`replace`] looks whether the file is as it was read.
+fn lock_files() -> Option<MutexGuard<'static, ()>> {
     static FILES: Mutex<()> = Mutex::new(());
     let since = Instant::now();
     loop {
@@ -186,7 +186,7 @@ fn alone() -> Option<MutexGuard<'static, ()>> {
     }
 }
 
-/// So young a file may still be written by whoever changed it.
+/// The age below which a file may still be written by whoever changed it.
 const YOUNG: Duration = Duration::from_millis(100);
 
 /// Waits until a file was left alone for a moment.
@@ -197,7 +197,8 @@ fn wait_until_settled(path: &Path) {
     }
 }
 
-/// The one name of a file, whether it is there yet or not: links and folders of links followed as far as they exist.
+/// The canonical path of a file, whether it is there yet or not: links and folders of links followed as far as they
+/// exist.
 fn whole_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     for folder in path.ancestors() {
@@ -208,7 +209,7 @@ fn whole_path(path: &Path) -> PathBuf {
     path
 }
 
-/// What marks say of whose they are: a hash of the store, which has a number of its own, and of the user.
+/// The tag of marks, which names their owner: a hash of the store, which has a number of its own, and of the user.
 pub(in crate::memory) fn tag_of(transaction: &Transaction<'_>, user: Option<&str>) -> rusqlite::Result<String> {
     const STORE: &str = "store";
     let known: Option<f64> = transaction
@@ -227,19 +228,19 @@ pub(in crate::memory) fn tag_of(transaction: &Transaction<'_>, user: Option<&str
     Ok(format!("{:08x}", xxh3_64(whose.as_bytes()) >> 32))
 }
 
-struct Step<'a> {
+struct FileSync<'a> {
     transaction: &'a Transaction<'a>,
     name: &'a str,
     user: Option<&'a str>,
     session: &'a str,
     time: f64,
-    /// What stands in our marks.
+    /// The tag in our marks.
     tag: String,
 }
 
-impl Step<'_> {
-    /// The text that the file shall have; `None` if it may stay as it is.
-    fn bring(&self, before: Option<&str>, done: &mut Synced) -> rusqlite::Result<Option<String>> {
+impl FileSync<'_> {
+    /// The new text of the file; `None` if it may stay as it is.
+    fn synced_text(&self, before: Option<&str>, done: &mut Synced) -> rusqlite::Result<Option<String>> {
         let rows = self.rows()?;
         let text = before.unwrap_or_default();
         let mut blocks = lines::read(text);
@@ -250,22 +251,22 @@ impl Step<'_> {
             blocks.pop();
         }
         let whole = !cut && blocks.iter().any(Block::is_heading) && self.was_here(&blocks);
-        let known = Known::of(rows.iter().map(|(id, was)| (*id, was.as_str())));
+        let known = KnownTexts::of(rows.iter().map(|(id, was)| (*id, was.as_str())));
         let mut others = self.others()?;
         lines::rejoin(&mut blocks, |text| known.has(text) || others.have(text));
-        let doubtful = self.sort_out(&mut blocks, &rows, &known);
+        let doubtful = self.select_lines(&mut blocks, &rows, &known);
         others.mark(&blocks, &self.tag);
         if before.is_some() {
             let said: HashSet<i64> = blocks
                 .iter()
                 .flat_map(|block| block.pieces.iter().map(move |piece| (block, piece)))
                 .filter(|(_, piece)| !matches!(piece.mark, Some(Mark::Of(..))))
-                .flat_map(|(block, piece)| known.said(block, piece))
+                .flat_map(|(block, piece)| known.matching_ids(block, piece))
                 .collect();
             let is_left = |id: &i64| said.contains(id) || is_named(*id);
             let removable = rows.keys().filter(|id| whole && !doubtful.contains(id) && !is_left(id)).copied().collect();
-            let found = Found { rows: &rows, known: &known, others: &others, removable };
-            self.take_in(&mut blocks, found, done)?;
+            let found = KnownLines { rows: &rows, known: &known, others: &others, removable };
+            self.apply_edits(&mut blocks, found, done)?;
             self.note_others(&blocks, &others)?;
         }
         let live = self.live()?;
@@ -282,7 +283,7 @@ impl Step<'_> {
             return Ok(None);
         }
         done.written = new.len();
-        put_in(&mut blocks, new, text.trim().is_empty());
+        insert_lines(&mut blocks, new, text.trim().is_empty());
         self.put_end(&mut blocks);
         for piece in ours(&blocks) {
             if let Some(id) = piece.id() {
@@ -294,12 +295,12 @@ impl Step<'_> {
         Ok((!same).then_some(text))
     }
 
-    /// Says which pieces are to be brought in step: those with our mark wherever they stand, and items without a mark
-    /// under our heading. Gives numbers of ours that are not to be taken for removed.
-    fn sort_out(&self, blocks: &mut [Block], rows: &BTreeMap<i64, String>, known: &Known) -> BTreeSet<i64> {
+    /// Selects the pieces to sync: those with our mark wherever they stand, and items without a mark under our heading.
+    /// Returns numbers of ours that are not to be taken for removed.
+    fn select_lines(&self, blocks: &mut [Block], rows: &BTreeMap<i64, String>, known: &KnownTexts) -> BTreeSet<i64> {
         let mut doubtful = BTreeSet::new();
         for block in blocks {
-            let said: Vec<Vec<i64>> = block.pieces.iter().map(|piece| known.said(block, piece)).collect();
+            let said: Vec<Vec<i64>> = block.pieces.iter().map(|piece| known.matching_ids(block, piece)).collect();
             let item = block.listed && block.under;
             for (piece, said) in block.pieces.iter_mut().zip(said) {
                 piece.ours = match piece.mark.clone() {
@@ -326,20 +327,20 @@ impl Step<'_> {
         doubtful
     }
 
-    /// Takes in what people did to the lines.
-    fn take_in(&self, blocks: &mut [Block], found: Found<'_>, done: &mut Synced) -> rusqlite::Result<()> {
-        let Found { rows, known, others, removable } = found;
+    /// Applies the changes that people made to the lines.
+    fn apply_edits(&self, blocks: &mut [Block], found: KnownLines<'_>, done: &mut Synced) -> rusqlite::Result<()> {
+        let KnownLines { rows, known, others, removable } = found;
         let revision = next_revision(self.transaction)?;
         let mut live = self.live()?;
         let mut unchanged = BTreeSet::new();
         for block in blocks.iter() {
             for piece in block.pieces.iter().filter(|piece| piece.ours) {
-                unchanged.extend(piece.id().filter(|id| known.said(block, piece).contains(id)));
+                unchanged.extend(piece.id().filter(|id| known.matching_ids(block, piece).contains(id)));
             }
         }
         let mut present = unchanged.clone();
         for block in blocks {
-            let said: Vec<Vec<i64>> = block.pieces.iter().map(|piece| known.said(block, piece)).collect();
+            let said: Vec<Vec<i64>> = block.pieces.iter().map(|piece| known.matching_ids(block, piece)).collect();
             for (piece, said) in block.pieces.iter_mut().zip(said).filter(|(piece, _)| piece.ours) {
                 let (id, text) = (piece.id(), piece.text.clone());
                 let marked = id.filter(|id| rows.contains_key(id));
@@ -359,7 +360,7 @@ impl Step<'_> {
                     id
                 } else if let Some(same) = alike().filter(|_| marked.is_none_or(|id| unchanged.contains(&id))) {
                     Some(same)
-                } else if others.said(&text, id.is_some()) {
+                } else if others.is_others(&text, id.is_some()) {
                     None
                 } else if let Some(known) = marked.filter(|id| !unchanged.contains(id)) {
                     // A person says it otherwise now.
@@ -386,8 +387,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Takes out what was forgotten, what stands there twice, and marks of ours that lost their text, which is put back
-    /// where nothing else says it.
+    /// Removes forgotten lines, duplicates, and marks of ours that lost their text, which is put back where nothing
+    /// else says it.
     fn tidy(&self, blocks: &mut Vec<Block>, rows: &BTreeMap<i64, String>, live: &BTreeMap<i64, Live>) {
         let present: BTreeSet<i64> = ours(blocks).filter_map(Piece::id).collect();
         for piece in blocks.iter_mut().flat_map(|block| &mut block.pieces) {
@@ -412,8 +413,8 @@ impl Step<'_> {
         blocks.retain(|block| !block.is_gone());
     }
 
-    /// What others said in the file, as far as the store knows.
-    fn others(&self) -> rusqlite::Result<Others> {
+    /// The lines of others in the file, as far as the store knows.
+    fn others(&self) -> rusqlite::Result<OtherLines> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT line FROM memory_files JOIN memories ON id = memory WHERE path = ?1 AND user IS NOT ?2 AND state = 0",
         )?;
@@ -425,11 +426,11 @@ impl Step<'_> {
         let mut statement = self.transaction.prepare_cached("SELECT name FROM memory_notes WHERE name LIKE ?1")?;
         let noted = statement.query_map([format!("{note}%")], |row| row.get(0))?.collect::<Result<_, _>>()?;
         let squeezed = rows.iter().map(|line| squeezed(line)).collect();
-        Ok(Others { rows, squeezed, noted, marked: HashSet::new(), torn: false, note })
+        Ok(OtherLines { rows, squeezed, noted, marked: HashSet::new(), lost_text: false, note })
     }
 
-    /// Notes what bears the mark of others, until it stands there no more.
-    fn note_others(&self, blocks: &[Block], others: &Others) -> rusqlite::Result<()> {
+    /// Records the lines that bear marks of others, until they stand there no more.
+    fn note_others(&self, blocks: &[Block], others: &OtherLines) -> rusqlite::Result<()> {
         let bare = blocks.iter().flat_map(|block| &block.pieces).filter(|piece| piece.mark.is_none());
         let left: HashSet<String> = bare.map(|piece| others.note_of(&squeezed(&shown(&piece.text)))).collect();
         let marked = others.marked.iter().map(|text| others.note_of(&squeezed(text)));
@@ -445,8 +446,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Whether the memory that a mark names was forgotten, with this text or erased. A mark may also name one that never
-    /// was: of a change that came into the file and not into the store.
+    /// Returns whether the memory that a mark names was forgotten, with this text or erased. A mark may also name one
+    /// that never was: of a change that came into the file and not into the store.
     fn is_gone(&self, id: Option<i64>, text: &str) -> rusqlite::Result<bool> {
         let mut statement =
             self.transaction.prepare_cached("SELECT text FROM memories WHERE id = ?1 AND state <> 0")?;
@@ -454,7 +455,7 @@ impl Step<'_> {
         Ok(was.is_some_and(|was| was.is_empty() || is_same(&plain(&was), text)))
     }
 
-    /// Whether the file ends in the middle of one of these lines of ours: somebody was not done writing it.
+    /// Returns whether the file ends in the middle of one of these lines of ours: somebody was not done writing it.
     fn is_cut<'a>(&self, text: &str, blocks: &[Block], mut rows: impl Iterator<Item = (&'a i64, &'a String)>) -> bool {
         let last = blocks.last().filter(|last| !text.ends_with('\n') && !last.pieces.is_empty());
         last.is_some_and(|last| {
@@ -465,9 +466,9 @@ impl Step<'_> {
         })
     }
 
-    /// Whether this user's lines were put into the file as it is: their end stands there. Another user may have put the
-    /// heading back into a file that lost all, and a file that lost its end may have lost lines. Older versions wrote
-    /// no ends, and marks of numbers alone.
+    /// Returns whether this user's lines were put into the file as it is: their end stands there. Another user may have
+    /// put the heading back into a file that lost all, and a file that lost its end may have lost lines. Older versions
+    /// wrote no ends, and marks of numbers alone.
     fn was_here(&self, blocks: &[Block]) -> bool {
         let here = |piece: &Piece| piece.is_end_of(&self.tag) || matches!(piece.mark, Some(Mark::Number(_)));
         blocks.iter().flat_map(|block| &block.pieces).any(here)
@@ -501,7 +502,7 @@ impl Step<'_> {
         statement.query_map((self.name, self.user), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// The preferences that live.
+    /// The live preferences.
     fn live(&self) -> rusqlite::Result<BTreeMap<i64, Live>> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT id, text, trust FROM memories WHERE state = 0 AND kind = 1 AND category = 'preference' \
@@ -529,7 +530,7 @@ impl Step<'_> {
             .map(drop)
     }
 
-    /// What a person wrote into the file is known from now on.
+    /// Stores a line that a person wrote into the file.
     fn learn(&self, text: &str, revision: i64) -> rusqlite::Result<i64> {
         let note = Note {
             text: text.to_owned(),
@@ -545,62 +546,62 @@ impl Step<'_> {
     }
 }
 
-/// A preference that lives.
+/// A live preference.
 struct Live {
     text: String,
     trust: Trust,
 }
 
-/// What is known when the changes of people are taken in.
-struct Found<'a> {
+/// The state in which the changes of people are applied.
+struct KnownLines<'a> {
     /// Our lines as they stood in the file.
     rows: &'a BTreeMap<i64, String>,
-    known: &'a Known,
-    others: &'a Others,
-    /// Those that a person removed, if nothing says them.
+    known: &'a KnownTexts,
+    others: &'a OtherLines,
+    /// The lines that a person removed, if nothing says them.
     removable: BTreeSet<i64>,
 }
 
-/// What others said in the file, as it is shown.
-struct Others {
+/// The lines of others in the file, as they are shown.
+struct OtherLines {
     /// The lines of other users of the store.
     rows: HashSet<String>,
-    /// The same without white space.
+    /// The lines of other users without white space.
     squeezed: HashSet<String>,
-    /// What bore the mark of others when the file was read last.
+    /// The lines that bore marks of others when the file was read last.
     noted: HashSet<String>,
-    /// What bears it now.
+    /// The lines that bear marks of others now.
     marked: HashSet<String>,
-    /// Whether a mark of others lost its text.
-    torn: bool,
-    /// What the names of notes begin with.
+    /// A mark of others lost its text.
+    lost_text: bool,
+    /// The prefix of the names of notes.
     note: String,
 }
 
-impl Others {
-    /// Looks at what bears a mark that is not this one.
+impl OtherLines {
+    /// Collects the lines that bear a mark other than this one.
     fn mark(&mut self, blocks: &[Block], own: &str) {
         let foreign = |piece: &&Piece| matches!(&piece.mark, Some(Mark::Of(_, tag)) if tag != own);
         for piece in blocks.iter().flat_map(|block| &block.pieces).filter(foreign) {
-            self.torn |= piece.text.is_empty();
+            self.lost_text |= piece.text.is_empty();
             self.marked.insert(shown(&piece.text));
         }
     }
 
-    /// Whether a text is known to be somebody else's, without white space.
+    /// Returns whether a text, without white space, is known to be somebody else's.
     fn have(&self, text: &str) -> bool {
         self.squeezed.contains(text) || self.noted.contains(&self.note_of(text))
     }
 
-    /// Whether a text is, or may be, somebody else's. Behind a mark of ours, it is if it bears that one's no more;
-    /// without a mark also if it is a piece of what others say, or if some of them lost theirs.
-    fn said(&self, text: &str, marked: bool) -> bool {
+    /// Returns whether a text is, or may be, somebody else's. Behind a mark of ours, it is if it bears that one's no
+    /// more; without a mark also if it is a piece of what others say, or if some of them lost theirs.
+    fn is_others(&self, text: &str, marked: bool) -> bool {
         let text = shown(text);
         let known = self.have(&squeezed(&text));
         if marked {
             return known && !self.marked.contains(&text);
         }
-        known || self.torn || self.rows.iter().chain(&self.marked).any(|line| is_part(&text, line))
+        known || self.lost_text || self.rows.iter().chain(&self.marked).any(|line| is_part(&text, line))
     }
 
     fn note_of(&self, text: &str) -> String {
@@ -608,7 +609,7 @@ impl Others {
     }
 }
 
-/// What the names of notes of lines begin with.
+/// The prefix of the names of notes of lines.
 pub(in crate::memory) const NOTE: &str = "line ";
 
 fn ours(blocks: &[Block]) -> impl Iterator<Item = &Piece> {
@@ -616,7 +617,7 @@ fn ours(blocks: &[Block]) -> impl Iterator<Item = &Piece> {
 }
 
 /// Puts new lines behind the last of ours, or under our heading, which is made where there is none.
-fn put_in(blocks: &mut Vec<Block>, new: Vec<Block>, empty: bool) {
+fn insert_lines(blocks: &mut Vec<Block>, new: Vec<Block>, empty: bool) {
     if new.is_empty() {
         return;
     }
@@ -667,7 +668,7 @@ fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Puts a new file in the place of the one that was read, unless somebody changed it meanwhile.
+/// Replaces the file that was read, unless somebody changed it meanwhile.
 fn replace(path: &Path, before: Option<&str>, text: &str) -> Result<()> {
     let failed = |error: std::io::Error| wrong(path, &format!("can't be written: {error}"));
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {

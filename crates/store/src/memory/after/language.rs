@@ -1,4 +1,4 @@
-//! What a text states, by rule and without a model: facts, relations between entities, preferences.
+//! Statements of a text, by rule and without a model: facts, relations between entities, preferences.
 //!
 //! Only plain statements count: no question, no request, nothing in quotes or fences of others. A rule that is not sure
 //! says nothing.
@@ -14,23 +14,23 @@ use loopwright_lexicon::{
     words::is_stop_word,
 };
 
-/// No statement is longer, in characters; longer text tells a story and states nothing in particular.
+/// The length of the longest statement, in characters; longer text tells a story and states nothing in particular.
 const LONGEST: usize = 400;
-/// No text gives more statements.
+/// Statements of one text at most.
 const MOST: usize = 24;
 
 /// A sentence of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Sentence {
     pub text: String,
-    /// Whether it states something that stays true.
+    /// The sentence states something that stays true.
     pub states: bool,
-    /// Whether it says how things are liked or shall be done.
+    /// The sentence states a preference.
     pub prefers: bool,
 }
 
-/// The sentences of a text, and what each is. `own`: the writer speaks of themselves.
-pub(super) fn said(text: &str, own: bool) -> Vec<Said> {
+/// The sentences of a text, with the kind of each. `own`: the writer speaks of themselves.
+pub(super) fn classify_sentences(text: &str, own: bool) -> Vec<Sentence> {
     let text = start_of(text, 32_768);
     let mut all = Vec::new();
     for unit in sentences(text, Format::Markdown) {
@@ -44,7 +44,7 @@ pub(super) fn said(text: &str, own: bool) -> Vec<Said> {
         let fits = sentence.chars().count() <= LONGEST && !sentence.ends_with('?');
         let prefers = own && fits && prefers(&sentence);
         let states = fits && !prefers && states(&sentence, own);
-        all.push(Said { text: sentence, states, prefers });
+        all.push(Sentence { text: sentence, states, prefers });
         if all.len() >= 200 {
             break;
         }
@@ -71,7 +71,7 @@ fn any(rules: &[Option<Regex>], text: &str) -> bool {
     rules.iter().flatten().any(|rule| rule.is_match(text))
 }
 
-/// How a sentence begins that asks for something.
+/// Beginnings of requests.
 static ASKS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     [
         rule(
@@ -83,21 +83,21 @@ static ASKS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     ]
 });
 
-/// What states something about the writer.
+/// Statements about the writer.
 static OWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     rule(
         r"(?i)\b(?:my|our|mine|ours)\b.*\b(?:is|are|was|were|has|have|lives?|works?|called|named|runs?|uses?|costs?|starts?|ends?|begins?|stands?|comes?|goes|likes?|loves?|means?|needs?|depends?|takes?|sits?|lies)\b|\b(?:i|we)(?:'m|'ve|'re| am| are| was| were| have| had| live| lived| work| worked| own| use| used| moved| bought| sold| met| know| study| studied| teach| run| speak| drive| play| grew| got| started| finished| married| founded| built| wrote| made| created| took| keep| kept| host| maintain| deploy| ship)\b",
     )
 });
 
-/// What states something about somebody or something with a name.
+/// Statements about somebody or something with a name.
 static STATES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     rule(
         r"\b(?:is|are|was|were|has|have|had|lives?|lived|works?|worked|owns?|uses?|moved|bought|met|knows?|studies|studied|teaches|runs?|depends|requires|needs|created|built|wrote|made|founded|designed|belongs|means|costs|starts|ends|likes?|loves?|prefers?|hates?|called|named)\b",
     )
 });
 
-/// What may be so, or not.
+/// Words of doubt.
 static DOUBTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     rule(
         r"(?i)\b(?:maybe|perhaps|probably|might|could be|not sure|i think|i guess|seems?|hypothetically|for example|e\.g\.)\b",
@@ -116,7 +116,7 @@ fn holds(rule: &LazyLock<Option<Regex>>, text: &str) -> bool {
     rule.as_ref().is_some_and(|rule| rule.is_match(text))
 }
 
-/// Five ways of saying how things are liked or shall be done.
+/// Five forms of preferences.
 static PREFERS: LazyLock<[Option<Regex>; 5]> = LazyLock::new(|| {
     [
         rule(
@@ -129,7 +129,7 @@ static PREFERS: LazyLock<[Option<Regex>; 5]> = LazyLock::new(|| {
     ]
 });
 
-/// What sounds like a preference and is a request of the moment.
+/// Wishes of the moment, which sound like preferences.
 static WISHES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     rule(
         r"(?i)\b(?:i|we)(?:'d| would) (?:like|love|prefer) (?:you )?to\b|\bwould (?:you )?like\b|\blooks? like\b|\bfeel like\b",
@@ -142,7 +142,7 @@ fn prefers(sentence: &str) -> bool {
 
 /// A relation that a sentence states.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct StatedRelation {
     pub subject: String,
     pub relation: &'static str,
     pub object: String,
@@ -206,9 +206,9 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The relations that a sentence states. `writer` is who says "I".
-pub(super) fn relations(sentence: &str, writer: &str) -> Vec<Found> {
-    let mut all: Vec<Found> = Vec::new();
+/// The relations that a sentence states. `writer` is the person that "I" names.
+pub(super) fn relations(sentence: &str, writer: &str) -> Vec<StatedRelation> {
+    let mut all: Vec<StatedRelation> = Vec::new();
     if sentence.len() > 4 * LONGEST || sentence.ends_with('?') || holds(&DOUBTS, sentence) {
         return all;
     }
@@ -222,9 +222,9 @@ pub(super) fn relations(sentence: &str, writer: &str) -> Vec<Found> {
             if subject.eq_ignore_ascii_case(&object) || all.len() >= 12 {
                 continue;
             }
-            let same = |known: &Found| known.subject == subject && known.object == object;
+            let same = |known: &StatedRelation| known.subject == subject && known.object == object;
             if !all.iter().any(same) {
-                all.push(Found { subject, relation, object });
+                all.push(StatedRelation { subject, relation, object });
             }
         }
     }
@@ -232,13 +232,13 @@ pub(super) fn relations(sentence: &str, writer: &str) -> Vec<Found> {
     let names = names::entities(sentence);
     for (at, one) in names.iter().enumerate() {
         for other in names.iter().skip(at + 1) {
-            let known = |found: &Found| {
+            let known = |found: &StatedRelation| {
                 let both = [found.subject.as_str(), found.object.as_str()];
                 both.iter().any(|name| name.contains(one.as_str()))
                     && both.iter().any(|name| name.contains(other.as_str()))
             };
             if all.len() < 12 && !all.iter().any(known) {
-                all.push(Found { subject: one.clone(), relation: "related_to", object: other.clone() });
+                all.push(StatedRelation { subject: one.clone(), relation: "related_to", object: other.clone() });
             }
         }
     }
@@ -254,7 +254,7 @@ const ENDS: [&str; 30] = [
 /// Words of time that a sentence begins with.
 const TIMES: [&str; 8] = ["yesterday", "today", "tomorrow", "tonight", "lately", "recently", "currently", "nowadays"];
 
-/// Who or what is meant; nothing for words that name nothing.
+/// The entity that words name; nothing for words that name none.
 fn entity(words: &str, writer: &str) -> Option<String> {
     if matches!(words, "I" | "We" | "we" | "my" | "My" | "our" | "Our") {
         return Some(writer.to_owned());
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<&'static str> {
-        let kind = |one: &Said| {
+        let kind = |one: &Sentence| {
             if one.prefers {
                 "prefers"
             } else if one.states {
@@ -303,7 +303,7 @@ mod tests {
                 "-"
             }
         };
-        said(text, true).iter().map(kind).collect()
+        classify_sentences(text, true).iter().map(kind).collect()
     }
 
     #[test]

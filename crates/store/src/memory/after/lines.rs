@@ -1,24 +1,24 @@
 //! The lines of a file of preferences, read as Markdown and whatever a formatter made of them.
 //!
 //! An item is one whatever it begins with (indent, bullet, number, checkbox, `>`), over how many lines it was wrapped,
-//! and wherever its mark went: behind it, onto the next line, escaped, or with its dashes corrected. What nobody changed
-//! is written as it stands.
+//! and wherever its mark went: behind it, onto the next line, escaped, or with its dashes corrected. What nobody
+//! changed is written as it stands.
 
 use std::collections::{HashMap, HashSet};
 
 use super::super::identity::identity;
 
-/// The heading that our lines stand under.
+/// The heading of our lines.
 pub(super) const HEADING: &str = "## Preferences";
 
-/// What a comment of ours says.
+/// A mark: a comment of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// The number of a memory, and the tag of whose it is.
+    /// The number of a memory, and the tag of its owner.
     Of(i64, String),
     /// A number alone, as an older version wrote it.
     Number(i64),
-    /// The end of the lines of whom the tag names.
+    /// The end of the lines of the owner that the tag names.
     End(String),
 }
 
@@ -37,11 +37,11 @@ impl Mark {
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) mark: Option<Mark>,
-    /// Whether it is one of those that are brought in step.
+    /// The piece is one of those that are synced.
     pub(super) ours: bool,
-    /// Whether its mark stands there as we write it.
+    /// The mark stands there as we write it.
     pub(super) neat: bool,
-    /// Whether it has to be written anew.
+    /// The piece has to be written anew.
     pub(super) changed: bool,
 }
 
@@ -50,7 +50,7 @@ impl Piece {
         Self { text: plain(text), mark, ours: false, neat, changed: false }
     }
 
-    /// The number of the memory that its mark names.
+    /// The number of the memory that the mark names.
     pub(super) const fn id(&self) -> Option<i64> {
         match self.mark {
             Some(Mark::Of(id, _) | Mark::Number(id)) => Some(id),
@@ -58,7 +58,7 @@ impl Piece {
         }
     }
 
-    /// Gives it another mark, or none.
+    /// Sets or removes the mark.
     pub(super) fn set_mark(&mut self, mark: Option<Mark>) {
         self.changed |= self.mark != mark;
         self.mark = mark;
@@ -74,16 +74,16 @@ impl Piece {
 pub(super) struct Block {
     /// The lines as they stand.
     raw: Vec<String>,
-    /// What the first of them begins with.
+    /// The prefix of the first line.
     lead: String,
-    /// The text behind that, on one line, with its marks.
+    /// The text behind the prefix, on one line, with its marks.
     pub(super) body: String,
-    /// Whether it is an item of a list.
+    /// The block is an item of a list.
     pub(super) listed: bool,
-    /// Whether it stands under our heading.
+    /// The block stands under our heading.
     pub(super) under: bool,
     pub(super) pieces: Vec<Piece>,
-    /// How many pieces there were.
+    /// The number of pieces that were read.
     count: usize,
 }
 
@@ -110,7 +110,7 @@ impl Block {
         self.pieces.is_empty() && self.raw.iter().all(|line| line.trim_matches(is_space).is_empty())
     }
 
-    /// Whether all that it held was taken out of it.
+    /// Returns whether all that the block held was taken out of it.
     pub(super) const fn is_gone(&self) -> bool {
         self.count > 0 && self.pieces.is_empty()
     }
@@ -124,13 +124,13 @@ impl Block {
         self.pieces.iter().any(|piece| piece.ours)
     }
 
-    /// Whether it begins as what was written, and was cut.
+    /// Returns whether the block is the beginning of a written one, and was cut.
     pub(super) fn begins(&self, written: &str) -> bool {
         let (own, all) = (squeezed(&shown(&self.body)), squeezed(&shown(written)));
         (self.listed || !own.is_empty()) && own.len() < all.len() && all.starts_with(&own)
     }
 
-    /// The lines that it is written as.
+    /// The lines of the block.
     pub(super) fn written(&self) -> Vec<String> {
         if self.count == self.pieces.len() && !self.pieces.iter().any(|piece| piece.changed) {
             return self.raw.clone();
@@ -146,7 +146,7 @@ impl Block {
         self.pieces.iter().enumerate().map(line).collect()
     }
 
-    /// Takes one more line in.
+    /// Adds one more line.
     fn take(&mut self, lines: impl IntoIterator<Item = String>, body: &str) {
         self.raw.extend(lines);
         let before = self.body.trim_end_matches('\\').len();
@@ -160,7 +160,7 @@ impl Block {
         self.count = self.pieces.len();
     }
 
-    /// Whether the text is still without the mark behind it, or the mark without its text.
+    /// Returns whether the text is still without the mark behind it, or the mark without its text.
     fn is_open(&self) -> bool {
         self.pieces.last().is_some_and(|last| last.mark.is_none() || (last.text.is_empty() && last.id().is_some()))
     }
@@ -170,13 +170,13 @@ impl Block {
     }
 }
 
-/// Lines of ours, by what they say.
-pub(super) struct Known {
+/// Lines of ours, by their text.
+pub(super) struct KnownTexts {
     shown: HashMap<String, Vec<i64>>,
     squeezed: HashMap<String, Vec<i64>>,
 }
 
-impl Known {
+impl KnownTexts {
     pub(super) fn of<'a>(lines: impl IntoIterator<Item = (i64, &'a str)>) -> Self {
         let mut known = Self { shown: HashMap::new(), squeezed: HashMap::new() };
         for (id, line) in lines {
@@ -193,13 +193,13 @@ impl Known {
         known
     }
 
-    /// Whether one of the lines is this, without white space.
+    /// Returns whether one of the lines is this, without white space.
     pub(super) fn has(&self, squeezed: &str) -> bool {
         self.squeezed.contains_key(squeezed)
     }
 
-    /// The numbers of the lines that a piece of a block says.
-    pub(super) fn said(&self, block: &Block, piece: &Piece) -> Vec<i64> {
+    /// The numbers of the lines with the text of a piece of a block.
+    pub(super) fn matching_ids(&self, block: &Block, piece: &Piece) -> Vec<i64> {
         let text = shown(&piece.text);
         let mut said = self.shown.get(&text).cloned().unwrap_or_default();
         if block.raw.len() > 1 && !text.is_empty() {
@@ -215,8 +215,8 @@ impl Known {
     }
 }
 
-/// What a line begins with that is no text: code, and the signs of a merge.
-const BREAKS: [&str; 5] = ["```", "~~~", "<<<<<<<", "=======", ">>>>>>>"];
+/// Beginnings of lines that are no text: code, and the signs of a merge.
+const NON_TEXT_STARTS: [&str; 5] = ["```", "~~~", "<<<<<<<", "=======", ">>>>>>>"];
 
 /// The blocks of a text.
 pub(super) fn read(text: &str) -> Vec<Block> {
@@ -225,7 +225,7 @@ pub(super) fn read(text: &str) -> Vec<Block> {
     for line in text.lines() {
         let bare = line.trim_matches(is_space);
         let is_heading = line.trim_start_matches('\u{feff}').starts_with('#') || bare == HEADING;
-        if is_heading || bare.is_empty() || BREAKS.iter().any(|sign| bare.starts_with(sign)) {
+        if is_heading || bare.is_empty() || NON_TEXT_STARTS.iter().any(|sign| bare.starts_with(sign)) {
             under = if is_heading { bare == HEADING } else { under };
             blocks.push(Block::bare(line));
             continue;
@@ -264,11 +264,11 @@ pub(super) fn read(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// An item is cut into so many lines at most that begin as items do.
+/// Lines that begin as items do, into which an item is cut at most.
 const MOST_CUTS: usize = 8;
 
-/// Joins items that are one item, which a formatter cut before a dash or a number: all of them together say what is
-/// known, without white space.
+/// Joins items that are one item, which a formatter cut before a dash or a number: all of them together are a known
+/// line, without white space.
 pub(super) fn rejoin(blocks: &mut Vec<Block>, is_known: impl Fn(&str) -> bool) {
     let mut at = 0;
     while at < blocks.len() {
@@ -293,7 +293,7 @@ pub(super) fn rejoin(blocks: &mut Vec<Block>, is_known: impl Fn(&str) -> bool) {
     }
 }
 
-/// What a line begins with, and whether that makes it an item of a list.
+/// The prefix of a line, and whether it makes the line an item of a list.
 fn lead_of(line: &str) -> (&str, bool) {
     let skip = |rest: &str, more: &[char]| -> usize {
         rest.len() - rest.trim_start_matches(|c: char| is_space(c) || more.contains(&c)).len()
@@ -324,10 +324,10 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}')
 }
 
-/// How a comment may begin, its dashes be written, and its end, beside a backslash before each.
-const OPENS: [&str; 5] = ["<", "&lt;", "&#60;", "&#x3c;", "‹"];
+/// Forms of a comment's beginning, of its dashes and of its end, beside a backslash before each.
+const COMMENT_OPENS: [&str; 5] = ["<", "&lt;", "&#60;", "&#x3c;", "‹"];
 const DASHES: [&str; 10] = ["-", "–", "—", "−", "‐", "‑", "&ndash;", "&mdash;", "&#8211;", "&#8212;"];
-const CLOSES: [&str; 5] = [">", "&gt;", "&#62;", "&#x3e;", "›"];
+const COMMENT_CLOSES: [&str; 5] = [">", "&gt;", "&#62;", "&#x3e;", "›"];
 
 /// The mark that a text begins with, and its length.
 fn mark_at(text: &str) -> Option<(usize, Mark)> {
@@ -346,7 +346,7 @@ fn mark_at(text: &str) -> Option<(usize, Mark)> {
         let text = text.trim_start();
         text.split_at(text.bytes().take_while(u8::is_ascii_alphanumeric).count())
     }
-    let rest = after(after(text, &OPENS)?.trim_start(), &["!"])?.trim_start();
+    let rest = after(after(text, &COMMENT_OPENS)?.trim_start(), &["!"])?.trim_start();
     let (first, rest) = word(dashes(rest)?);
     let (second, end) = word(rest);
     let is_tag = second.len() == 8 && second.bytes().all(|b| b.is_ascii_hexdigit());
@@ -357,11 +357,11 @@ fn mark_at(text: &str) -> Option<(usize, Mark)> {
         Err(_) if is_tag && first.eq_ignore_ascii_case("end") => Mark::End(tag),
         _ => return None,
     };
-    let rest = after(dashes(end.trim_start())?.trim_start(), &CLOSES)?;
+    let rest = after(dashes(end.trim_start())?.trim_start(), &COMMENT_CLOSES)?;
     Some((text.len() - rest.len(), mark))
 }
 
-/// Where the first mark of a text stands, its length, and what it says.
+/// The place of a text's first mark, its length, and the mark.
 fn first_mark(text: &str) -> Option<(usize, usize, Mark)> {
     let starts = |c: char| matches!(c, '<' | '&' | '‹' | '\\');
     text.match_indices(starts).find_map(|(at, _)| {
@@ -370,7 +370,7 @@ fn first_mark(text: &str) -> Option<(usize, usize, Mark)> {
     })
 }
 
-/// The texts of a line, each with its mark. What stands behind the last mark belongs to the text before it.
+/// The texts of a line, each with its mark. Text behind the last mark belongs to the text before it.
 fn pieces(line: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = line;
@@ -407,15 +407,15 @@ pub(super) fn plain(text: &str) -> String {
     plain
 }
 
-/// The numbers and tags that a text names side by side, as marks do, however they are written.
+/// The pairs of numbers and tags in a text, as in marks, however they are written.
 pub(super) fn named(text: &str) -> HashSet<(i64, String)> {
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let pair = |two: &[&str]| Some((two.first()?.parse().ok()?, two.get(1)?.to_ascii_lowercase()));
     words.windows(2).filter_map(pair).collect()
 }
 
-/// Signs that formatters and editors write one way or another.
-const WRITINGS: [(&str, &str); 22] = [
+/// Signs that formatters and editors write in several forms.
+const SIGN_FORMS: [(&str, &str); 22] = [
     ("&lt;", "<"),
     ("&gt;", ">"),
     ("&quot;", "\""),
@@ -443,7 +443,7 @@ const WRITINGS: [(&str, &str); 22] = [
 /// A text as it is shown, by which lines are compared: without escapes, with plain quotation marks and dashes.
 pub(super) fn shown(text: &str) -> String {
     let mut plain = text.to_owned();
-    for (written, meant) in WRITINGS {
+    for (written, meant) in SIGN_FORMS {
         if plain.contains(written) {
             plain = plain.replace(written, meant);
         }
@@ -474,7 +474,7 @@ pub(super) fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Whether a text stands in another one, both as they are shown, and not inside of longer words.
+/// Returns whether a text stands in another one, both as they are shown, and not inside of longer words.
 pub(super) fn is_part(text: &str, of: &str) -> bool {
     !text.is_empty()
         && of.match_indices(text).any(|(at, found)| {

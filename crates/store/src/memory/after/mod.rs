@@ -1,8 +1,8 @@
-//! What follows a turn: what is kept of it, by rule and without a model.
+//! Work after a turn: the memories that are made of it, by rule and without a model.
 //!
 //! A turn is written down without its secrets, queued, and worked on later: its summary, what was stated in it, who has
-//! to do with whom, what the user prefers, how something was done, what went wrong. All that comes of one piece of work is
-//! kept in one transaction together with its end, so it is kept once, whatever happens to the process. What rests on
+//! to do with whom, what the user prefers, how something was done, what went wrong. All that comes of one piece of work
+//! is kept in one transaction together with its end, so it is kept once, whatever happens to the process. What rests on
 //! results from outside is trusted as little as they are.
 
 mod episode;
@@ -32,24 +32,24 @@ use loopwright_base::{
 use loopwright_guard::sensitivity::{redact_json, without_secrets};
 use loopwright_machine::Outcome;
 
-/// What shall follow a turn.
+/// Switches of the work after a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // each is a choice of its own
 pub struct After {
     /// Summaries of turns.
     pub episodes: bool,
-    /// Facts, and who has to do with whom.
+    /// Facts, and relations between entities.
     pub entities: bool,
-    /// How the user likes things.
+    /// Preferences of the user.
     pub preferences: bool,
-    /// What can be learned from looking back, and a second look for what was missed.
+    /// Lessons of reflecting on a turn, and a second look for what was missed.
     pub reflection: bool,
-    /// How something was done.
+    /// Procedures.
     pub skills: bool,
-    /// What happened, for the audit.
+    /// Events of the audit.
     pub audit: bool,
-    /// The file in which preferences stand for people to edit.
+    /// The file of preferences that people may edit.
     pub memory_file: Option<String>,
 }
 
@@ -77,11 +77,11 @@ pub struct TurnCall {
     pub input: String,
     /// The failure's kind, if it failed.
     pub failure: Option<String>,
-    /// How its result begins.
+    /// The beginning of its result.
     pub excerpt: String,
 }
 
-/// A turn as it is kept until its work is done.
+/// A turn, stored until its work is done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Turn {
@@ -89,50 +89,50 @@ pub struct Turn {
     pub run: String,
     /// The session.
     pub session: String,
-    /// Whose turn it was.
+    /// The user.
     pub user: Option<String>,
-    /// What the user wrote.
+    /// The user's text.
     pub prompt: String,
-    /// What was answered.
+    /// The answer.
     pub answer: String,
-    /// Why it ended.
+    /// The reason for its end.
     pub stop: String,
-    /// Whether it reached what it was for.
+    /// The turn reached its goal.
     pub success: bool,
-    /// Whether the answer was verified, where that is looked at.
+    /// The verdict on the answer, where it is verified.
     pub verified: Option<bool>,
     /// Seconds since 1970.
     pub started_at: f64,
     /// Seconds since 1970.
     pub ended_at: f64,
-    /// How many prompts the conversation had by then.
+    /// The number of prompts that the conversation had by then.
     pub turns: usize,
     /// Requests to the model.
     pub rounds: u32,
     /// The tool calls, in order.
     pub calls: Vec<TurnCall>,
-    /// Whether something from outside was read: results of tools, pages.
+    /// Text from outside was read: results of tools, pages.
     pub outside: bool,
     /// The memories that the turn was given.
     pub recalled: Vec<i64>,
-    /// What happened, for the audit.
+    /// Events for the audit.
     pub events: Vec<Event>,
-    /// What shall follow.
+    /// The work that follows.
     pub after: After,
-    /// How many texts held something that opens something.
+    /// The number of texts that held secrets.
     pub secrets: usize,
 }
 
-/// Characters of a prompt and of an answer, of arguments, of a result that are kept until the work is done.
+/// Characters of a prompt and of an answer, of arguments, of a result that are stored until the work is done.
 const MOST_SAID: usize = 16_000;
 const MOST_INPUT: usize = 2_000;
 const MOST_RESULT: usize = 600;
-/// So many calls and events.
+/// Calls and events that are stored.
 const MOST_CALLS: usize = 100;
 const MOST_EVENTS: usize = 400;
 
 impl Turn {
-    /// What a run's history and outcome say of its turn. `prompt_at`: where its prompt stands in the history.
+    /// The turn of a run, from its history and outcome. `prompt_at`: the place of its prompt in the history.
     pub fn of(history: &History, outcome: &Outcome, prompt_at: Option<usize>) -> Self {
         let wrote = |message: &&Message| {
             message.role == Role::User && message.content.iter().any(|block| matches!(block, Block::Text(_)))
@@ -204,23 +204,23 @@ impl Turn {
         self
     }
 
-    /// How far what the model said can be relied on: never further than what it was given.
+    /// The trust in the model's statements: never higher than that in what it was given.
     const fn trust(&self) -> Trust {
         if self.outside { Trust::Untrusted } else { Trust::Unverified }
     }
 
-    /// Where what comes of it comes from.
+    /// The source of the memories made of it.
     fn source(&self) -> String {
         format!("run {}", self.run)
     }
 
-    /// Who says "I" in it.
+    /// The person that "I" names in it.
     fn writer(&self) -> &str {
         self.user.as_deref().filter(|user| !user.trim().is_empty()).unwrap_or("the user")
     }
 }
 
-/// Takes secrets out of a text; whether there were any.
+/// Removes secrets from a text; returns whether there were any.
 fn clean(text: &mut String) -> bool {
     let (Cow::Owned(cleaned), _) = without_secrets(text) else { return false };
     *text = cleaned;
@@ -233,7 +233,7 @@ fn start_of(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// At most so many characters.
+/// The first characters of a text.
 fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

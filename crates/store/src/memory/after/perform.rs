@@ -1,4 +1,4 @@
-//! Doing the work of a turn: all of it, and its end, in one transaction.
+//! The work of a turn: all of it, and its end, in one transaction.
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use serde_json::json;
@@ -6,12 +6,12 @@ use serde_json::json;
 use super::{
     Reflection, Thought, Turn, cut,
     episode::{Episode, importance, summary, topics},
-    language::{self, Said},
+    language::{self, Sentence},
     reflect,
     skill::skill,
 };
 use crate::{
-    audit::{self, Event, Whose},
+    audit::{self, Event, EventScope},
     memory::{
         FILE, Memory,
         graph::{Relation, insert_relation},
@@ -33,10 +33,10 @@ fn turn_of(job: &Job) -> Result<Turn> {
         .map_err(|error| Error::internal("broken_work", format!("the work {} can't be read: {error}", job.id)))
 }
 
-/// What a turn says, by rule.
-struct Read {
-    said: Vec<(Said, Vec<language::Found>)>,
-    answered: Vec<(Said, Vec<language::Found>)>,
+/// The statements of a turn, by rule.
+struct TurnStatements {
+    said: Vec<(Sentence, Vec<language::StatedRelation>)>,
+    answered: Vec<(Sentence, Vec<language::StatedRelation>)>,
     skill: Option<String>,
     summary: String,
     topics: Vec<String>,
@@ -44,18 +44,18 @@ struct Read {
     importance: f64,
 }
 
-/// So many statements of an answer are kept.
+/// Statements of an answer that are stored.
 const MOST_ANSWERED: usize = 6;
 
-impl Read {
+impl TurnStatements {
     fn of(turn: &Turn) -> Self {
-        let said = language::said(&own_words(&turn.prompt), true);
-        let related = |one: Said, writer: &str| {
+        let said = language::classify_sentences(&own_words(&turn.prompt), true);
+        let related = |one: Sentence, writer: &str| {
             let found = if one.states || one.prefers { language::relations(&one.text, writer) } else { Vec::new() };
             (one, found)
         };
-        let typed = |found: &[language::Found]| found.iter().any(|found| found.relation != "related_to");
-        let answered = language::said(&turn.answer, false).into_iter().filter(|one| one.states);
+        let typed = |found: &[language::StatedRelation]| found.iter().any(|found| found.relation != "related_to");
+        let answered = language::classify_sentences(&turn.answer, false).into_iter().filter(|one| one.states);
         let answered = answered.map(|one| related(one, "the assistant")).filter(|(_, found)| typed(found));
         let answered = answered.take(MOST_ANSWERED).collect();
         let mut entities = names::entities(&turn.prompt);
@@ -76,36 +76,36 @@ impl Read {
     }
 }
 
-/// One piece of work under way: its transaction, and what is told of it.
-struct Keeping<'a> {
+/// One piece of work in progress: its transaction, and its events.
+struct TurnWriter<'a> {
     memory: &'a Memory,
     transaction: &'a Transaction<'a>,
     turn: &'a Turn,
     revision: i64,
     time: f64,
     kept: Vec<i64>,
-    told: Vec<Event>,
+    events: Vec<Event>,
 }
 
 impl Memory {
-    /// Does a piece of work by rule; gives the numbers of the memories that came of it. An error leaves nothing behind.
+    /// Does a piece of work by rule; returns the numbers of the new memories. An error leaves nothing behind.
     pub fn perform(&self, job: &Job) -> Result<Vec<i64>> {
         match job.kind.as_str() {
             TURN => {
                 let turn = turn_of(job)?;
                 // Nobody waits for the file while the turn is read.
-                let read = Read::of(&turn);
+                let read = TurnStatements::of(&turn);
                 self.keep(job, &turn, |keeping| keeping.keep_turn(&read))
             }
             REFLECTION => self.reflect(job, None),
             CONSOLIDATION => self.consolidate_as(job),
-            FILE => self.sync_as(job),
+            FILE => self.sync_for_job(job),
             other => Err(Error::usage("unknown_work", format!("there is no work of the kind {other:?}"))
                 .hint("a newer version may have queued it")),
         }
     }
 
-    /// Does the work of looking back: with what somebody thought of the turn, else by rule.
+    /// Does the work of reflection: with a model's thoughts about the turn, else by rule.
     pub fn reflect(&self, job: &Job, thoughts: Option<&[Thought]>) -> Result<Vec<i64>> {
         let turn = turn_of(job)?;
         let own = if thoughts.is_none() { reflect::by_rule(&turn) } else { Vec::new() };
@@ -115,26 +115,26 @@ impl Memory {
         })
     }
 
-    fn keep(&self, job: &Job, turn: &Turn, work: impl FnOnce(&mut Keeping<'_>) -> Result<()>) -> Result<Vec<i64>> {
-        let trouble = self.trouble();
+    fn keep(&self, job: &Job, turn: &Turn, work: impl FnOnce(&mut TurnWriter<'_>) -> Result<()>) -> Result<Vec<i64>> {
+        let trouble = self.error_mapper();
         let time = now();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
         let revision = next_revision(&transaction).map_err(&trouble)?;
-        let mut keeping = Keeping {
+        let mut keeping = TurnWriter {
             memory: self,
             transaction: &transaction,
             turn,
             revision,
             time,
             kept: Vec::new(),
-            told: Vec::new(),
+            events: Vec::new(),
         };
         work(&mut keeping)?;
-        let Keeping { kept, told, .. } = keeping;
-        let whose = Whose { session: &turn.session, turn: Some(&turn.run), user: turn.user.as_deref() };
+        let TurnWriter { kept, events, .. } = keeping;
+        let whose = EventScope { session: &turn.session, turn: Some(&turn.run), user: turn.user.as_deref() };
         if turn.after.audit {
-            told.iter().try_for_each(|one| audit::write(&transaction, &whose, one)).map_err(&trouble)?;
+            events.iter().try_for_each(|one| audit::write(&transaction, &whose, one)).map_err(&trouble)?;
         }
         self.end_work(&transaction, job, &whose, time)?;
         transaction.commit().map_err(&trouble)?;
@@ -145,16 +145,16 @@ impl Memory {
         let since = now();
         // Doing it again changes nothing: it may well end before its end is written down.
         let done = self.consolidate(super::super::Rules::default())?;
-        let trouble = self.trouble();
+        let trouble = self.error_mapper();
         let mut connection = self.writing()?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&trouble)?;
-        let whose = Whose { session: self.session(), ..Whose::default() };
+        let whose = EventScope { session: self.session(), ..EventScope::default() };
         self.end_work(&transaction, job, &whose, since)?;
         transaction.commit().map_err(&trouble)?;
         Ok(done.promoted)
     }
 
-    /// The episodes that are kept, newest first.
+    /// The stored episodes, newest first.
     pub fn episodes(&self, session: Option<&str>, limit: usize) -> Result<Vec<Episode>> {
         let connection = self.reading()?;
         let read = || -> rusqlite::Result<Vec<Episode>> {
@@ -187,10 +187,10 @@ impl Memory {
             })?;
             rows.collect()
         };
-        read().map_err(self.trouble())
+        read().map_err(self.error_mapper())
     }
 
-    /// What was learned from looking back, surest first; `category` alone, if given.
+    /// The stored lessons, surest first; `category` alone, if given.
     pub fn reflections(&self, category: Option<&str>) -> Result<Vec<Reflection>> {
         let connection = self.reading()?;
         let time = now();
@@ -223,11 +223,11 @@ impl Memory {
             }
             Ok(all)
         };
-        read().map_err(self.trouble())
+        read().map_err(self.error_mapper())
     }
 }
 
-impl Keeping<'_> {
+impl TurnWriter<'_> {
     fn note(&self, kind: Kind, text: String, trust: Trust) -> Note {
         Note {
             text,
@@ -240,12 +240,12 @@ impl Keeping<'_> {
         }
     }
 
-    /// Keeps a memory; gives its number.
-    fn put(&mut self, note: &Note, told: &str) -> Result<Option<i64>> {
+    /// Stores a memory; returns its number.
+    fn put(&mut self, note: &Note, event_kind: &str) -> Result<Option<i64>> {
         if note.text.trim().is_empty() {
             return Ok(None);
         }
-        let trouble = self.memory.trouble();
+        let trouble = self.memory.error_mapper();
         // What was forgotten meanwhile is nothing to derive from.
         let mut note = note.clone();
         let mut live = Vec::with_capacity(note.derived_from.len());
@@ -264,16 +264,16 @@ impl Keeping<'_> {
         let id = write::store(self.transaction, &note, &self.turn.session, trust, self.revision, self.time)
             .map_err(&trouble)?;
         self.kept.push(id);
-        self.told.push(event(told, &json!({"id": id, "trust": trust.name()})));
+        self.events.push(event(event_kind, &json!({"id": id, "trust": trust.name()})));
         Ok(Some(id))
     }
 
-    fn keep_turn(&mut self, read: &Read) -> Result<()> {
+    fn keep_turn(&mut self, read: &TurnStatements) -> Result<()> {
         let turn = self.turn;
         let after = &turn.after;
-        self.told.extend(turn.events.iter().cloned());
+        self.events.extend(turn.events.iter().cloned());
         if turn.secrets > 0 {
-            self.told.push(event("secret_left_out", &json!({"texts": turn.secrets})));
+            self.events.push(event("secret_left_out", &json!({"texts": turn.secrets})));
         }
         let mut parents = Vec::new();
         if after.entities {
@@ -304,7 +304,7 @@ impl Keeping<'_> {
             };
             self.put(&note, "skill_kept")?;
         }
-        let trouble = self.memory.trouble();
+        let trouble = self.memory.error_mapper();
         for id in &turn.recalled {
             self.transaction
                 .prepare_cached("UPDATE memories SET used = used + 1 WHERE id = ?1")
@@ -320,7 +320,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    fn keep_facts(&mut self, read: &Read, parents: &mut Vec<i64>) -> Result<()> {
+    fn keep_facts(&mut self, read: &TurnStatements, parents: &mut Vec<i64>) -> Result<()> {
         for (one, found) in read.said.iter().filter(|(one, _)| one.states) {
             let note = Note {
                 category: Some("fact".to_owned()),
@@ -334,7 +334,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    fn keep_preferences(&mut self, read: &Read, parents: &mut Vec<i64>) -> Result<()> {
+    fn keep_preferences(&mut self, read: &TurnStatements, parents: &mut Vec<i64>) -> Result<()> {
         for (one, found) in read.said.iter().filter(|(one, _)| one.prefers) {
             let note = Note {
                 category: Some("preference".to_owned()),
@@ -350,11 +350,11 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    /// What was wanted, as the user said it, and the summary, which rests on it, on what was stated and on what was
-    /// recalled.
-    fn keep_episode(&mut self, read: &Read, parents: &[i64]) -> Result<Option<i64>> {
+    /// Stores the goal, as the user said it, and the summary, which rests on it, on statements and on recalled
+    /// memories.
+    fn keep_episode(&mut self, read: &TurnStatements, parents: &[i64]) -> Result<Option<i64>> {
         let turn = self.turn;
-        let apart = |one: &&Said| !(one.states && turn.after.entities || one.prefers && turn.after.preferences);
+        let apart = |one: &&Sentence| !(one.states && turn.after.entities || one.prefers && turn.after.preferences);
         let wanted = read.said.iter().map(|(one, _)| one).filter(apart);
         let wanted: Vec<&str> = wanted.map(|one| one.text.as_str()).collect();
         let wanted = cut(&wanted.join(" "), 2_000);
@@ -394,12 +394,12 @@ impl Keeping<'_> {
                     i64::try_from(turn.turns).unwrap_or(i64::MAX),
                 ))
             })
-            .map_err(self.memory.trouble())?;
+            .map_err(self.memory.error_mapper())?;
         Ok(Some(id))
     }
 
-    /// What the answer states of who has to do with whom: facts that rest on the episode, no surer than it.
-    fn keep_answer(&mut self, read: &Read, episode: Option<i64>) -> Result<()> {
+    /// Stores the relations that the answer states: facts that rest on the episode, no surer than it.
+    fn keep_answer(&mut self, read: &TurnStatements, episode: Option<i64>) -> Result<()> {
         let turn = self.turn;
         for (one, found) in &read.answered {
             let note = Note {
@@ -413,7 +413,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    fn keep_relations(&mut self, all: &[language::Found], memory: Option<i64>, trust: Trust) -> Result<()> {
+    fn keep_relations(&mut self, all: &[language::StatedRelation], memory: Option<i64>, trust: Trust) -> Result<()> {
         let source = self.turn.source();
         for found in all {
             let relation = Relation {
@@ -426,7 +426,7 @@ impl Keeping<'_> {
                 user: self.turn.user.as_deref(),
             };
             insert_relation(self.transaction, &relation, self.memory.name())?;
-            self.told.push(event("relation_kept", &json!({"relation": found.relation, "memory": memory})));
+            self.events.push(event("relation_kept", &json!({"relation": found.relation, "memory": memory})));
         }
         Ok(())
     }
@@ -443,9 +443,9 @@ impl Keeping<'_> {
             importance: Some(confidence),
             ..self.note(Kind::Reflection, pattern, turn.trust())
         };
-        let told = if adversarial { "critique_kept" } else { "reflection_kept" };
-        let Some(id) = self.put(&note, told)? else { return Ok(()) };
-        let trouble = self.memory.trouble();
+        let kind = if adversarial { "critique_kept" } else { "reflection_kept" };
+        let Some(id) = self.put(&note, kind)? else { return Ok(()) };
+        let trouble = self.memory.error_mapper();
         let run = || -> rusqlite::Result<()> {
             let new = self
                 .transaction

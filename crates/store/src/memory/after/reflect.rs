@@ -1,7 +1,7 @@
-//! Looking back on a turn: what went wrong and what worked, and a second, adversarial look for what was missed.
+//! Reflection on a turn: mistakes and successes, and a second, adversarial look for what was missed.
 //!
-//! A pattern that is seen again is not kept twice: it gains an event that supports it, and its confidence is the mean of
-//! all. One that was not seen for fourteen days is stale, which is computed when it is read.
+//! A pattern that is seen again is not kept twice: it gains an event that supports it, and its confidence is the mean
+//! of all. One that was not seen for fourteen days is stale, which is computed when it is read.
 
 use std::fmt::Write as _;
 
@@ -11,50 +11,50 @@ use super::{Turn, cut};
 
 /// Days without a new event after which a pattern is stale.
 pub(super) const STALE: f64 = 14.0;
-/// No look gives more patterns.
+/// Patterns of one look at most.
 pub(super) const MOST: usize = 12;
 
-/// A pattern, as a look back gives it.
+/// A pattern, before it is stored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thought {
-    /// What was learned.
+    /// The lesson.
     pub pattern: String,
     /// `reflection` or `adversarial`.
     #[serde(default)]
     pub category: String,
-    /// How sure that is, from 0 to 1.
-    #[serde(default = "half")]
+    /// The confidence, from 0 to 1.
+    #[serde(default = "default_confidence")]
     pub confidence: f64,
 }
 
-const fn half() -> f64 {
+const fn default_confidence() -> f64 {
     0.5
 }
 
-/// A pattern that was kept.
+/// A stored pattern.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reflection {
     /// The number of the memory.
     pub id: i64,
-    /// What was learned.
+    /// The lesson.
     pub pattern: String,
     /// `reflection` or `adversarial`.
     pub category: String,
-    /// The mean of all.
+    /// The mean confidence.
     pub confidence: f64,
     /// The runs in which it was seen.
     pub supporting_events: Vec<String>,
-    /// How often it was seen.
+    /// The number of times it was seen.
     pub seen: u32,
-    /// When it was first seen, in seconds since 1970.
+    /// The time at which it was first seen, in seconds since 1970.
     pub first_at: f64,
-    /// When it was last seen.
+    /// The time at which it was last seen.
     pub last_at: f64,
-    /// Whether it was not seen for fourteen days.
+    /// The pattern was not seen for fourteen days.
     pub stale: bool,
     /// The session in which it was first seen.
     pub session: String,
-    /// Whose turns it was seen in.
+    /// The user of the turns it was seen in.
     pub user: Option<String>,
 }
 
@@ -62,27 +62,27 @@ fn thought(category: &str, confidence: f64, pattern: String) -> Thought {
     Thought { pattern, category: category.to_owned(), confidence }
 }
 
-/// What the rules learn from a turn.
+/// The patterns that the rules find in a turn.
 pub(super) fn by_rule(turn: &Turn) -> Vec<Thought> {
-    let mut all = looked_back(turn);
+    let mut all = lessons(turn);
     all.extend(second_look(turn));
     all.truncate(MOST);
     all
 }
 
-/// Kinds of failure that say that a call may not be made.
+/// Kinds of failure of calls that may not be made.
 const FORBIDDEN: [&str; 2] = ["denied", "forbidden"];
 
-/// What went wrong, and what helped.
-fn looked_back(turn: &Turn) -> Vec<Thought> {
+/// Mistakes, and remedies that helped.
+fn lessons(turn: &Turn) -> Vec<Thought> {
     let mut all = Vec::new();
-    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut findings: Vec<(&str, &str)> = Vec::new();
     for (at, call) in turn.calls.iter().enumerate() {
         let Some(kind) = call.failure.as_deref() else { continue };
-        if told.contains(&(call.name.as_str(), kind)) {
+        if findings.contains(&(call.name.as_str(), kind)) {
             continue;
         }
-        told.push((&call.name, kind));
+        findings.push((&call.name, kind));
         let later = turn.calls.iter().skip(at + 1);
         let again = later.clone().find(|later| later.name == call.name && later.failure.is_none());
         let instead = later.clone().find(|later| later.name != call.name && later.failure.is_none());
@@ -135,13 +135,13 @@ fn looked_back(turn: &Turn) -> Vec<Thought> {
     all
 }
 
-/// Tools whose names say that they change something.
+/// Parts of the names of tools that change something.
 const CHANGES: [&str; 10] =
     ["write", "edit", "patch", "create", "replace", "insert", "update", "delete", "move", "apply"];
-/// Tools whose names say that they look whether it is right.
+/// Parts of the names of tools that check something.
 const LOOKS: [&str; 8] = ["test", "check", "lint", "build", "read", "diff", "shell", "run"];
 
-/// What a hostile reader would ask: edge cases, what was not checked, what could be abused.
+/// Questions of a hostile reader: edge cases, things not checked, things that could be abused.
 fn second_look(turn: &Turn) -> Vec<Thought> {
     let mut all = Vec::new();
     let mut add = |confidence: f64, pattern: &str| all.push(thought("adversarial", confidence, pattern.to_owned()));
@@ -199,8 +199,8 @@ fn second_look(turn: &Turn) -> Vec<Thought> {
     all
 }
 
-/// What a model is asked that looks back on a turn. `adversarial`: the second look. `in_object`: the list that it answers
-/// with is the member `patterns` of an object, as schemas of providers want it.
+/// The instructions for a model that reflects on a turn. `adversarial`: the second look. `in_object`: the list that it
+/// answers with is the member `patterns` of an object, as schemas of providers want it.
 pub fn instructions(turn: &Turn, adversarial: bool, in_object: bool) -> String {
     let mut text = String::from(if adversarial {
         "You review a turn of an agent as its adversary. Look for what was missed: edge cases, validation gaps (what was \

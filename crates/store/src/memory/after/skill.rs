@@ -1,15 +1,15 @@
-//! Skills: how something was done, with the tools in their order and the arguments left out.
+//! Skills: procedures, with the tools in their order and the arguments left out.
 
 use serde_json::Value;
 
-use super::{Turn, cut, language::Said};
+use super::{Turn, cut, language::Sentence};
 
-/// So many steps are kept.
+/// Steps that are stored.
 const MOST_STEPS: usize = 20;
 
-/// The way a turn took, if it is one to take again: it reached its end and was not found wanting, with two calls or more
-/// of two tools or more, the last of which succeeded.
-pub(super) fn skill(turn: &Turn, said: &[Said]) -> Option<String> {
+/// The procedure of a turn, if it is worth repeating: the turn reached its end and was not found wanting, with two
+/// calls or more of two tools or more, the last of which succeeded.
+pub(super) fn skill(turn: &Turn, sentences: &[Sentence]) -> Option<String> {
     let reached = turn.success
         && turn.verified != Some(false)
         && !matches!(turn.stop.as_str(), "needs_user_input" | "ambiguous" | "abstained");
@@ -22,7 +22,7 @@ pub(super) fn skill(turn: &Turn, said: &[Said]) -> Option<String> {
         return None;
     }
     let goal =
-        said.iter().find(|one| !one.states && !one.prefers).map_or(turn.prompt.as_str(), |one| one.text.as_str());
+        sentences.iter().find(|one| !one.states && !one.prefers).map_or(turn.prompt.as_str(), |one| one.text.as_str());
     let goal = without_values(goal);
     let mut steps: Vec<String> = Vec::new();
     for call in succeeded() {
@@ -36,7 +36,7 @@ pub(super) fn skill(turn: &Turn, said: &[Said]) -> Option<String> {
     Some(format!("To do this: {}\n{}", cut(&goal, 200), steps.join("\n")))
 }
 
-/// The names of arguments, and of what kind each was: never a value.
+/// The names of arguments, and the kind of each: never a value.
 fn shape(input: &str) -> String {
     let Ok(Value::Object(members)) = serde_json::from_str(input) else { return String::new() };
     let kind = |value: &Value| match value {
@@ -49,12 +49,12 @@ fn shape(input: &str) -> String {
         Value::Array(_) => "list",
         Value::Object(_) => "object",
     };
-    let told: Vec<String> =
+    let steps: Vec<String> =
         members.iter().take(12).map(|(name, value)| format!("{}=<{}>", cut(name, 40), kind(value))).collect();
-    told.join(", ")
+    steps.join(", ")
 }
 
-/// A goal without what belongs to one occasion: addresses, numbers, marks that stand for what was taken out.
+/// A goal without the parts of one occasion: addresses, numbers, marks of removed secrets.
 fn without_values(goal: &str) -> String {
     let word = |word: &str| {
         if word.contains("://") {

@@ -1,0 +1,140 @@
+"""Places of journals: lines of text, a file of one run, or a store of many."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from . import _core
+from .errors import UsageError
+
+__all__ = ["JournalPath", "is_store", "locate_journal", "project_store"]
+
+_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_MAGIC = b"SQLite format 3\0"
+
+
+class JournalPath(NamedTuple):
+    """A journal: `text`, or the `path` of a file, or of a store and the name of a `run` in it."""
+
+    path: str | None = None
+    run: str | None = None
+    text: str | None = None
+
+    def head(self) -> str:
+        """The first line."""
+        if self.text is not None:
+            return self.text.partition("\n")[0]
+        if self.run is not None:
+            return _core.journal_text(self.path or "", self.run, 0)[0]
+        try:
+            with Path(self.path or "").open("rb") as file:
+                return file.readline().decode(errors="replace")
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def read(self) -> str:
+        """All lines. What is whole is told by their sums."""
+        if self.text is not None:
+            return self.text
+        if self.run is not None:
+            return _core.journal_text(self.path or "", self.run)[0]
+        try:
+            # A line may have been cut inside a character.
+            return Path(self.path or "").read_bytes().decode(errors="replace")
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    @property
+    def name(self) -> str:
+        """How it is called in messages."""
+        return f"{self.path!r}" if self.run is None else f"run {self.run!r} of {self.path!r}"
+
+    def _unreadable(self, error: OSError) -> UsageError:
+        reason = error.strerror or str(error)
+        message = f"the journal {self.path!r} can't be read: {reason}"
+        return UsageError(message, "journal_not_found", "give the path of a .jsonl file that a run wrote, or its name")
+
+
+def is_store(journal: object) -> bool:
+    """Whether a journal that is to be written is a store: a `Journal`, or a path that ends as databases do."""
+    if isinstance(journal, str):
+        return journal.lower().endswith(_SUFFIXES)
+    from .journal import Journal
+
+    return isinstance(journal, Journal) or (
+        isinstance(journal, os.PathLike) and os.fspath(journal).lower().endswith(_SUFFIXES)
+    )
+
+
+def project_store() -> str:
+    """The store of the project: `$LOOPWRIGHT_JOURNAL`, or `.loopwright/journal.db` in the working folder."""
+    return os.environ.get("LOOPWRIGHT_JOURNAL") or str(Path(".loopwright") / "journal.db")
+
+
+def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = None) -> JournalPath:
+    """The journal of a run that is there to be read.
+
+    `journal` is text, the path of a file, a store or a folder of journals, and `run` the name of a run in it or the
+    beginning of one; or `journal` itself is such a name, of a run in the project's store. `None`, which the result of a
+    run without a journal has, raises `no_journal`.
+    """
+    if journal is None:
+        message = "the run kept no journal"
+        raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
+    if isinstance(journal, str) and "\n" in journal:
+        return JournalPath(text=journal)
+    path = os.fspath(journal)
+    if is_store(journal) or _holds_store(path):
+        if not Path(path).exists():
+            message = f"there is no journal {path!r}"
+            raise UsageError(message, "journal_not_found", "give the path of a store that runs wrote to")
+        return JournalPath(path, _core.journal_find(path, run))
+    if Path(path).is_dir() and run is not None:
+        return _in_folder(Path(path), run)
+    if isinstance(journal, str) and run is None and os.sep not in path and not Path(path).exists():
+        found = _by_name(path)
+        if found is not None:
+            return found
+    return JournalPath(path)
+
+
+def _by_name(name: str) -> JournalPath | None:
+    """The run of the project that is called so."""
+    if not name:
+        return None
+    store, folder = project_store(), Path(".loopwright") / "runs"
+    if Path(store).is_file():
+        try:
+            return JournalPath(store, _core.journal_find(store, name))
+        except UsageError as error:
+            if error.code != "journal_not_found":
+                raise
+    if folder.is_dir():
+        try:
+            return _in_folder(folder, name)
+        except UsageError as error:
+            if error.code != "journal_not_found":
+                raise
+    return None
+
+
+def _in_folder(folder: Path, name: str) -> JournalPath:
+    matches = sorted(path for path in folder.glob("*.jsonl") if path.name.startswith(name)) if name else []
+    exact = [path for path in matches if path.stem == name]
+    if len(exact or matches) == 1:
+        return JournalPath(str((exact or matches)[0]))
+    if matches:
+        message = f"{name!r} may be {', '.join(path.stem for path in matches[:5])}"
+        raise UsageError(message, "ambiguous_run", "write more of the name")
+    message = f"there is no journal {name!r}, and no run of that name in {str(folder)!r}"
+    raise UsageError(message, "journal_not_found", "give the path of a journal, or the name of a run")
+
+
+def _holds_store(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False

@@ -1,0 +1,45 @@
+"""The `repr()` of objects that hold what was said and done: as of dataclasses, without secrets and personal data.
+
+What a log, a debugger or a failing test prints is the `repr()`; the fields hold everything as it is.
+"""
+
+from __future__ import annotations
+
+from threading import local
+from typing import Any
+
+__all__ = ["brief", "redacted_repr"]
+
+_under_way = local()
+
+
+def redacted_repr(*classes: type[Any]) -> None:
+    """Takes secrets out of what `repr()` gives for these classes."""
+    for each in classes:
+        each.__repr__ = _redacted(each.__repr__)
+
+
+def _redacted(plain: Any) -> Any:
+    def shown(self: Any) -> str:
+        # What lies inside is looked through once, with what is around it.
+        if getattr(_under_way, "inside", False):
+            return str(plain(self))
+        from .guard import redact
+
+        _under_way.inside = True
+        try:
+            text = str(plain(self))
+        finally:
+            _under_way.inside = False
+        return redact(text)
+
+    shown.__name__, shown.__qualname__ = "__repr__", getattr(plain, "__qualname__", "__repr__")
+    return shown
+
+
+def brief(value: object) -> str:
+    """`repr()` of whatever was given wrongly, cut short: of what nests too deep, or can't be shown, its type."""
+    try:
+        return f"{value!r:.100}"
+    except Exception:  # noqa: BLE001 - any class may have a `__repr__` of its own; huge integers have none
+        return f"a value of type {type(value).__name__}"
