@@ -807,15 +807,6 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
     }
 }
 
-/// What stands in a message about arguments: shortened on a character boundary.
-pub(crate) fn shorten(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
-}
-
 /// The text of a system message, where there is one.
 pub(crate) fn system_of(text: Option<&str>) -> Option<std::sync::Arc<Message>> {
     text.filter(|text| !text.is_empty())

@@ -34,6 +34,7 @@ use loopwright_base::{
     message::{Block, Message, Role},
     request::{History, Response},
     sources::{Source, SourceKind, parse_feedback, parse_prompt, render_feedback, render_supported},
+    text::clip,
 };
 use loopwright_retrieve::gather::Gathered;
 
@@ -607,7 +608,7 @@ fn sorry(attempts: u32, issues: &[String], no_sources: bool) -> String {
         said.push_str("What is wrong with the best draft:\n\n");
         for issue in issues.iter().take(SHOWN) {
             // Writing to a string does not fail.
-            let _ = writeln!(said, "• {}", crate::command::shorten(issue, 300));
+            let _ = writeln!(said, "• {}", clip(issue, 300));
         }
         if issues.len() > SHOWN {
             let _ = writeln!(said, "• and {} more", issues.len() - SHOWN);

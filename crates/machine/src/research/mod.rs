@@ -46,8 +46,8 @@ pub use state::{
 };
 pub use table::{TRANSITIONS, diagram, transitions};
 
-use super::{Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Spent, Stop, Time, command::shorten};
-use loopwright_base::{error::Error, request::History};
+use super::{Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Spent, Stop, Time};
+use loopwright_base::{error::Error, request::History, text::clip};
 
 /// What a report and all that is known are, at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -458,7 +458,7 @@ impl Machine for ResearchMachine {
                 Work::Hits { .. } | Work::SectionHits { .. } => "a search".to_owned(),
                 Work::Page { .. } => "a page".to_owned(),
                 Work::Scout => "the first queries".to_owned(),
-                Work::Hypothesis { topic } => format!("a document imagined for {:?}", shorten(topic, 80)),
+                Work::Hypothesis { topic } => format!("a document imagined for {:?}", clip(topic, 80)),
                 Work::Outline => "the outline".to_owned(),
                 Work::OwnAnalysis => "the analyser".to_owned(),
                 Work::Plan | Work::OwnPlan => format!("the plan of cycle {}", self.state.cycles + 1),

@@ -8,15 +8,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{AgentPlace, ChildrenConfig, ContextConfig, IntentMode, MadeCall, RecallConfig, RolesConfig};
-use crate::{
-    Budget, ChoiceConfig, HookStage, RetryPolicy,
-    command::{shorten, system_of},
-};
+use crate::{Budget, ChoiceConfig, HookStage, RetryPolicy, command::system_of};
 use loopwright_base::{
     error::{Error, Result},
     json::Raw,
     message::Message,
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
+    text::clip,
 };
 use loopwright_extract::known_dialect;
 use loopwright_guard::{Authority, GuardConfig, RiskLevel};
@@ -225,7 +223,7 @@ impl TurnConfig {
         for tool in &self.tools {
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if tool.name.is_empty() || tool.name.len() > 64 || !tool.name.chars().all(legal) {
-                let shown = shorten(&tool.name, 100);
+                let shown = clip(&tool.name, 100);
                 return Err(Error::usage("invalid_tool_name", format!("the tool name {shown:?} is not legal"))
                     .hint("use 1 to 64 letters, digits, _ and -"));
             }
@@ -234,7 +232,7 @@ impl TurnConfig {
                     .hint("give one of them another name"));
             }
             if !tool.schema.is_object() {
-                let shown = shorten(tool.schema.text(), 100);
+                let shown = clip(tool.schema.text(), 100);
                 let message = format!("the schema of tool {:?} is no JSON object: {shown}", tool.name);
                 return Err(
                     Error::usage("invalid_schema", message).hint("give a JSON schema, as {\"type\": \"object\"}")

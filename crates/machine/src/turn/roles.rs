@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use super::{RoleConfig, RoleModel, Trigger, TurnMachine, emit, sanity, summarize, supervise};
 use crate::{
     Command, Id, Notice, Purpose, Spent, Time,
-    command::shorten,
     role::{Form, SanityResult, Summary, Unreadable, Verdict, plain, read_sanity, read_summary, read_verdict, repair},
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
     message::{Message, Role, Usage},
     request::{Effort, History, Request, Response},
+    text::clip,
 };
 
 /// Characters of an answer that could not be used, as its author sees it again.
@@ -660,6 +660,6 @@ const fn last_resort(purpose: Purpose) -> &'static str {
 
 fn failed(out: &mut Vec<Command>, purpose: Purpose, model: &str, reason: &str, next: &str) {
     let role = purpose.name().to_owned();
-    let reason = shorten(reason, 400);
+    let reason = clip(reason, 400);
     emit(out, Notice::RoleFailed { role, model: model.to_owned(), reason, next: next.to_owned() });
 }

@@ -12,6 +12,7 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::Block,
     request::Response,
+    text::pieces,
 };
 
 /// The fields that the provider sends with `message_delta`, null or missing before.
@@ -158,15 +159,8 @@ impl Events {
     }
 
     fn cut(&self, deltas: &mut Vec<String>, kind: &str, key: &'static str, text: &str) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let mut at = self.piece.min(rest.len());
-            while !rest.is_char_boundary(at) {
-                at += 1;
-            }
-            let (piece, after) = rest.split_at(at);
+        for piece in pieces(text, self.piece) {
             deltas.push(delta(kind, key, &Raw::of(piece)));
-            rest = after;
         }
     }
 }

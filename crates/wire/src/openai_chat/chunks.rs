@@ -6,6 +6,7 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, ToolUse},
     request::Response,
+    text::pieces,
 };
 
 use super::{
@@ -98,21 +99,4 @@ fn call_pieces(call: &ToolUse, index: usize, piece: usize) -> Vec<String> {
     let arguments = pieces(call.arguments_text(), piece)
         .map(|piece| format!(r#"{{"index":{index},"function":{{"arguments":{}}}}}"#, quoted(piece)));
     std::iter::once(head.end()).chain(arguments).collect()
-}
-
-/// The text in pieces of about `size` bytes, never cutting a character.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut left = text;
-    std::iter::from_fn(move || {
-        if left.is_empty() {
-            return None;
-        }
-        let mut end = size.clamp(1, left.len());
-        while !left.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, rest) = left.split_at(end);
-        left = rest;
-        Some(piece)
-    })
 }

@@ -11,6 +11,7 @@ use super::{
 use loopwright_base::{
     json::{Fields, Raw},
     request::Response,
+    text::pieces,
 };
 
 /// The answer as events (name, data), text cut into pieces of about `piece` bytes.
@@ -242,21 +243,4 @@ impl Place<'_> {
 
 fn list(fields: &Fields, key: &str) -> Vec<Raw> {
     fields.get(key).and_then(|list| list.to().ok()).unwrap_or_default()
-}
-
-/// `text` in pieces of about `size` bytes, cut between characters.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut end = size.min(rest.len());
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, others) = rest.split_at(end);
-        rest = others;
-        Some(piece)
-    })
 }

@@ -1,10 +1,10 @@
 //! What a page says of itself (title, date, language, address), and its links made whole.
 
 use html5ever::Attribute;
+use loopwright_base::text::head;
 use reqwest::Url;
 
 use super::{super::element::attribute, Reader, visible};
-use loopwright_retrieve::passages::head;
 
 const MAX_URL: usize = 2_000;
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{ConcernKind, Round, SanityResult, WISHES, cut, start_of};
+use super::{ConcernKind, Round, SanityResult, WISHES, start_of};
 use crate::role::{plain, summary::sentences};
-use loopwright_base::message::ToolUse;
+use loopwright_base::{message::ToolUse, text::head};
 use loopwright_context::names;
 use loopwright_lexicon::words::each_term;
 use loopwright_monitor::signals::signals;
@@ -87,7 +87,7 @@ pub(super) fn forbidden(asked: &[String]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for text in asked {
         // Each sentence by itself: the next one may name what is meant to be touched.
-        for sentence in sentences(cut(text, WISHES)) {
+        for sentence in sentences(head(text, WISHES)) {
             let sentence = &sentence.replace('’', "'");
             let lower = sentence.to_lowercase();
             if let Some(kept) = kept_as_it_is(&lower).and_then(|kept| sentence.get(kept)) {

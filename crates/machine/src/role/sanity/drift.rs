@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{ConcernKind, Round, SanityResult, WISHES, cut, start_of};
+use super::{ConcernKind, Round, SanityResult, WISHES, start_of};
 use crate::role::plain;
+use loopwright_base::text::head;
 use loopwright_lexicon::words::each_term;
 
 /// Rounds in a row that have nothing to do with what was asked, before that is a concern.
@@ -72,7 +73,7 @@ fn other_things(asked: &[String], rounds: &[Round<'_>]) -> Option<usize> {
         .collect();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for text in asked {
-        known.extend(cut(text, WISHES).split(|c: char| !is_word(c)).take(MOST_NAMES));
+        known.extend(head(text, WISHES).split(|c: char| !is_word(c)).take(MOST_NAMES));
     }
     for (at, (names, results)) in own.iter().zip(&results).enumerate() {
         let rest = working.len() - at;
