@@ -113,6 +113,12 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
+/// Appends `text` as a JSON string.
+pub fn quote(out: &mut String, text: &str) {
+    // A text is always written without failing.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+}
+
 /// What is nested deeper is no tree of values any more: [`Raw::value`] may give `null` for it, and who judges that sees
 /// nothing.
 pub const DEEPEST_TREE: usize = 100;

@@ -24,6 +24,7 @@
 pub mod anthropic;
 mod halves;
 mod names;
+mod object;
 pub mod offline;
 pub mod openai_chat;
 pub mod openai_responses;

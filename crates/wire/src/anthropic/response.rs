@@ -4,11 +4,11 @@
 //! what writing would not bring back by itself.
 
 use super::{
-    NOTE, Object,
+    NOTE,
     block::{Place, decode_blocks, fits, write_blocks},
-    note, own,
+    note, own, wire_key,
 };
-use crate::failure_kind;
+use crate::{failure_kind, object::Object};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -32,19 +32,17 @@ pub fn decode_response(body: &str) -> Result<Response, Failure> {
 
 /// The answer as `/v1/messages` would write it.
 pub fn encode_response(response: &Response) -> String {
-    let mut out = String::new();
-    let mut object = Object::begin(&mut out);
+    let mut object = Object::new();
     let blocks = response.message.content.iter().filter(|block| fits(block, Place::Response));
     for (key, value) in head(response) {
-        object.json(key, value.text());
+        object.raw(key, value.text());
     }
-    write_blocks(object.key("content"), blocks, Place::Response);
+    write_blocks(object.open("content"), blocks, Place::Response);
     for (key, value) in tail(response) {
-        object.json(key, value.text());
+        object.raw(key, value.text());
     }
-    object.rest(own(response.extra.as_deref()));
-    object.end();
-    out
+    object.rest(own(response.extra.as_deref()), wire_key);
+    object.end()
 }
 
 pub(super) fn invalid(message: impl Into<String>) -> Failure {

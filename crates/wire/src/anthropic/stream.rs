@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 
 use super::{
-    array,
     block::{Place, decode_block, write_invalid},
     response::{self, assemble, failure, invalid, short},
 };
@@ -481,9 +480,8 @@ impl Open {
         }
         if !self.citations.is_empty() {
             let begun: Vec<Raw> = fields.get("citations").and_then(|raw| raw.to().ok()).unwrap_or_default();
-            if let Ok(all) = Raw::parse(array(begun.iter().chain(&self.citations))) {
-                fields.set("citations", all);
-            }
+            let all: Vec<&Raw> = begun.iter().chain(&self.citations).collect();
+            fields.put("citations", &all);
         }
         let mut invalid = None;
         if !self.json.trim().is_empty() {

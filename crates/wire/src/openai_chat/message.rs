@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use loopwright_base::{
     error::{Error, Result},
-    json::{Fields, Raw},
+    json::{Fields, Raw, quote},
     message::{Block, Extra, Form, Media, Message, ProviderBlock, Role, Source, Text, Thinking, ToolResult, ToolUse},
 };
 
@@ -15,9 +15,10 @@ use super::{
     super::{
         document_text,
         names::{self, legal_name},
+        object::{Object, push_list},
     },
     WIRE,
-    object::{FIELD, ORIGINAL, Object, REFUSAL, inner, kept, quote, same_json},
+    object::{FIELD, ORIGINAL, REFUSAL, inner, kept, same_json, wire_key},
     own,
 };
 
@@ -91,7 +92,7 @@ fn write(message: &Message) -> String {
             let mut object = Object::with_capacity(256);
             object.text("role", "assistant");
             answer(&mut object, message, false);
-            object.rest(own(message.extra.as_deref()), &[]);
+            object.rest(own(message.extra.as_deref()), wire_key);
             object.end()
         }
     }
@@ -235,7 +236,7 @@ fn tool_message(result: &ToolResult) -> String {
         }
         object.text("content", &text);
     }
-    object.rest(own(result.extra.as_deref()), &[]);
+    object.rest(own(result.extra.as_deref()), wire_key);
     object.end()
 }
 
@@ -262,35 +263,27 @@ fn spoken(message: &Message, blocks: &[&Block]) -> String {
     } else {
         parts(content, &blocks);
     }
-    object.rest(own(message.extra.as_deref()), &[]);
+    object.rest(own(message.extra.as_deref()), wire_key);
     object.end()
 }
 
 /// A list of parts, without blocks that have no form here.
 fn parts(out: &mut String, blocks: &[&Block]) {
-    out.push('[');
-    let mut first = true;
-    for block in blocks.iter().filter(|block| is_spoken(block)) {
-        if !first {
-            out.push(',');
-        }
-        first = false;
-        match block {
-            Block::Text(text) => out.push_str(&text_part(&text.text, own(text.extra.as_deref()))),
-            Block::Image(media) => out.push_str(&image_part(media)),
-            Block::Document(media) => out.push_str(&document_part(media)),
-            Block::Provider(block) => out.push_str(block.raw.text()),
-            Block::Thinking(_) | Block::ToolUse(_) | Block::ToolResult(_) => {}
-        }
-    }
-    out.push(']');
+    let part = |block: &&Block| match block {
+        Block::Text(text) => text_part(&text.text, own(text.extra.as_deref())),
+        Block::Image(media) => image_part(media),
+        Block::Document(media) => document_part(media),
+        Block::Provider(block) => block.raw.text().to_owned(),
+        Block::Thinking(_) | Block::ToolUse(_) | Block::ToolResult(_) => String::new(),
+    };
+    push_list(out, blocks.iter().filter(|block| is_spoken(block)).map(part));
 }
 
 fn text_part(text: &str, extra: Option<&Fields>) -> String {
     let mut object = Object::with_capacity(text.len() + 40);
     object.text("type", "text");
     object.text("text", text);
-    object.rest(extra, &[]);
+    object.rest(extra, wire_key);
     object.end()
 }
 
@@ -304,11 +297,11 @@ fn image_part(media: &Media) -> String {
         // `check` lets none of these through.
         Source::File(_) | Source::Text { .. } => {}
     }
-    image.rest(inner(extra, "image_url").as_ref(), &[]);
+    image.rest(inner(extra, "image_url").as_ref(), wire_key);
     let mut part = Object::new();
     part.text("type", "image_url");
     part.raw("image_url", &image.end());
-    part.rest(extra, &[]);
+    part.rest(extra, wire_key);
     part.end()
 }
 
@@ -333,11 +326,11 @@ fn document_part(media: &Media) -> String {
     if let Some(name) = &media.name {
         file.text("filename", name);
     }
-    file.rest(inner(extra, "file").as_ref(), &[]);
+    file.rest(inner(extra, "file").as_ref(), wire_key);
     let mut part = Object::new();
     part.text("type", "file");
     part.raw("file", &file.end());
-    part.rest(extra, &[]);
+    part.rest(extra, wire_key);
     part.end()
 }
 
@@ -368,19 +361,16 @@ pub(super) fn answer(object: &mut Object, message: &Message, all_reasoning: bool
     if !refusal.is_empty() {
         object.text("refusal", &refusal);
     }
-    let mut calls = String::new();
+    let mut calls = Vec::new();
     for block in &message.content {
-        let call = match block {
-            Block::ToolUse(call) => tool_call(call),
-            Block::Provider(block) if block.wire == WIRE && is_call(block) => block.raw.text().to_owned(),
-            _ => continue,
-        };
-        calls.push(if calls.is_empty() { '[' } else { ',' });
-        calls.push_str(&call);
+        match block {
+            Block::ToolUse(call) => calls.push(tool_call(call)),
+            Block::Provider(block) if block.wire == WIRE && is_call(block) => calls.push(block.raw.text().to_owned()),
+            _ => {}
+        }
     }
     if !calls.is_empty() {
-        calls.push(']');
-        object.raw("tool_calls", &calls);
+        object.list("tool_calls", calls);
     }
 }
 
@@ -450,13 +440,13 @@ fn tool_call(call: &ToolUse) -> String {
     let mut function = Object::with_capacity(arguments.len() + call.name.len() + 48);
     function.text("name", &call.name);
     function.text("arguments", arguments);
-    function.rest(inner(extra, "function").as_ref(), &[]);
+    function.rest(inner(extra, "function").as_ref(), wire_key);
     let function = function.end();
     let mut object = Object::with_capacity(function.len() + call.id.len() + 48);
     object.text("id", &call.id);
     object.text("type", "function");
     object.raw("function", &function);
-    object.rest(extra, &[]);
+    object.rest(extra, wire_key);
     object.end()
 }
 

@@ -8,7 +8,10 @@ use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::value::RawValue;
 
-use crate::failure_kind;
+use crate::{
+    failure_kind,
+    object::{Object, push_list},
+};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -19,7 +22,7 @@ use loopwright_base::{
 use super::{
     WIRE,
     message::{answer, is_refusal, read_content, refusal_text, thinking},
-    object::{Object, kept_key},
+    object::{keep, kept_key, wire_key},
     own,
     parse::{self, Answer, Body, Call, Choice, Choices, Obj, Part, Rest, string},
 };
@@ -289,7 +292,7 @@ fn foreign_call(call: &Call<'_>) -> Raw {
     if let Some(kind) = call.kind {
         object.raw("type", kind.get());
     }
-    object.keep(&call.rest);
+    keep(&mut object, &call.rest);
     Raw::parse(object.end()).unwrap_or_default()
 }
 
@@ -297,7 +300,7 @@ fn foreign_call(call: &Call<'_>) -> Raw {
 fn beside(choice: &Choice<'_>, said: &Answer<'_>, others: &[&RawValue]) -> String {
     let mut message = Object::with_capacity(64);
     let rest: Rest<'_> = said.rest.iter().filter(|member| !is_wanted_back(member)).cloned().collect();
-    message.keep(&rest);
+    keep(&mut message, &rest);
     if let Some(raw) = said.refusal.filter(|_| refusal(said).is_none()) {
         message.raw("refusal", raw.get());
     }
@@ -305,16 +308,12 @@ fn beside(choice: &Choice<'_>, said: &Answer<'_>, others: &[&RawValue]) -> Strin
         message.raw("tool_calls", none);
     }
     let mut first = Object::with_capacity(96);
-    first.keep(&choice.rest);
+    keep(&mut first, &choice.rest);
     if !message.is_empty() {
         first.raw("message", &message.end());
     }
-    let mut out = format!("[{}", first.end());
-    for other in others {
-        out.push(',');
-        out.push_str(other.get());
-    }
-    out.push(']');
+    let mut out = String::new();
+    push_list(&mut out, std::iter::once(&*first.end()).chain(others.iter().map(|other| other.get())));
     out
 }
 
@@ -392,7 +391,7 @@ pub(super) fn encode(response: &Response) -> String {
     if let Some(usage) = usage_text(response, extra) {
         object.raw("usage", &usage);
     }
-    object.rest(extra, &["usage", "choices"]);
+    object.rest(extra, |key| wire_key(key).filter(|key| !matches!(*key, "usage" | "choices")));
     object.end()
 }
 
@@ -408,21 +407,17 @@ fn encode_choices(response: &Response, extra: Option<&Fields>) -> String {
     let mut message = Object::with_capacity(512);
     message.raw("role", "\"assistant\"");
     answer(&mut message, &response.message, true);
-    message.rest(own(response.message.extra.as_deref()), &[]);
-    message.rest(Some(&beside), &[]);
+    message.rest(own(response.message.extra.as_deref()), wire_key);
+    message.rest(Some(&beside), wire_key);
     let mut first = Object::with_capacity(640);
     if extra.is_none() {
         first.raw("index", "0");
     }
     first.raw("message", &message.end());
     first.text("finish_reason", finish_name(&response.stop));
-    first.rest(Some(&choice), &[]);
-    let mut out = format!("[{}", first.end());
-    for other in others {
-        out.push(',');
-        out.push_str(other.text());
-    }
-    out.push(']');
+    first.rest(Some(&choice), wire_key);
+    let mut out = String::new();
+    push_list(&mut out, std::iter::once(&*first.end()).chain(others.iter().map(Raw::text)));
     out
 }
 

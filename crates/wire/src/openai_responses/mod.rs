@@ -10,7 +10,6 @@ mod replay;
 mod request;
 mod response;
 mod stream;
-mod write;
 
 pub use item::{encode_as_it_came, encode_message};
 pub use replay::encode_stream;
@@ -49,6 +48,11 @@ const TOP_P: &str = "$top_p";
 /// Whether `key` is one of our marks, which never go to the wire.
 fn is_mark(key: &str) -> bool {
     matches!(key, ITEM | BEFORE | AFTER | BARE | EXACT | LIST | TEMPERATURE | TOP_P)
+}
+
+/// The name on the wire of a member that is kept; `None` for our marks.
+fn wire_key(key: &str) -> Option<&str> {
+    (!is_mark(key)).then_some(key)
 }
 
 /// Whether an object of the wire uses one of our marks: it can't be taken apart then.

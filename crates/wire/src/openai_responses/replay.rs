@@ -6,8 +6,8 @@ use serde_json::json;
 use super::{
     part::{REFUSAL, text_key},
     response::{encode_parts, join},
-    write::Object,
 };
+use crate::object::Object;
 use loopwright_base::{
     json::{Fields, Raw},
     request::Response,
@@ -235,7 +235,7 @@ impl Place<'_> {
         event.raw("output_index", &self.output.to_string());
     }
 
-    fn write(&self, event: &mut Object, key: &str, at: usize) {
+    fn write(&self, event: &mut Object, key: &'static str, at: usize) {
         self.write_item(event);
         event.raw(key, &at.to_string());
     }
