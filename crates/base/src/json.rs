@@ -115,8 +115,17 @@ impl<'de> Deserialize<'de> for Raw {
 
 /// Appends `text` as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
-    // A text is always written without failing.
-    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    // Looking at every byte, without stopping early, is many bytes at once for the compiler; most texts are copied then.
+    let escaped = |any, byte| any | (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    if text.bytes().fold(false, escaped) {
+        // A text is always written without failing.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    } else {
+        out.reserve(text.len() + 2);
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    }
 }
 
 /// What is nested deeper is no tree of values any more: [`Raw::value`] may give `null` for it, and who judges that sees
