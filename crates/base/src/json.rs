@@ -113,6 +113,11 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
+/// Whether a field says nothing else than its type's default, so that serde may leave it out.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Appends `text` as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
     // Looking at every byte, without stopping early, is many bytes at once for the compiler; most texts are copied then.

@@ -120,13 +120,6 @@ pub enum Form {
     Parts,
 }
 
-impl Form {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-    fn is_auto(&self) -> bool {
-        *self == Self::Auto
-    }
-}
-
 /// One message: who speaks, and the blocks said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -135,7 +128,7 @@ pub struct Message {
     /// What is said, in order.
     pub content: Vec<Block>,
     /// How the content was written.
-    #[serde(default, skip_serializing_if = "Form::is_auto")]
+    #[serde(default, skip_serializing_if = "super::json::is_default")]
     pub form: Form,
     /// Fields of one wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -341,7 +334,7 @@ pub struct ToolResult {
     #[serde(deserialize_with = "blocks_of_result")]
     pub content: Vec<Block>,
     /// How the content was written.
-    #[serde(default, skip_serializing_if = "Form::is_auto")]
+    #[serde(default, skip_serializing_if = "super::json::is_default")]
     pub form: Form,
     /// Whether the provider is told that it failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -42,12 +42,6 @@ impl Purpose {
     }
 }
 
-/// For fields that are left out where nothing was chosen.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
-pub(crate) const fn is_first(place: &u32) -> bool {
-    *place == 0
-}
-
 /// A call that shall run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -71,7 +65,7 @@ pub enum Command {
         /// What for.
         purpose: Purpose,
         /// Which model of the role's chain; 0 is the first.
-        #[serde(default, skip_serializing_if = "is_first")]
+        #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
         place: u32,
         /// Which attempt at the same request, from 1.
         attempt: u32,
@@ -728,7 +722,7 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
         Generate {
             id: Id,
             purpose: Purpose,
-            #[serde(skip_serializing_if = "is_first")]
+            #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
             place: u32,
             attempt: u32,
             model: &'a str,

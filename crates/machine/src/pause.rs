@@ -88,10 +88,6 @@ pub(super) enum Incoming {
 }
 
 impl Pause {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     pub(super) const fn state(&self) -> RunState {
         self.state
     }

@@ -70,11 +70,6 @@ impl Default for ChildrenConfig {
 }
 
 impl ChildrenConfig {
-    /// Whether nothing is configured.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Checks the kinds, and the turns that they are.
     pub(super) fn check(&self) -> Result<()> {
         let mut names = BTreeSet::new();
@@ -118,10 +113,10 @@ pub(super) struct Children {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     /// Children so far, theirs included.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     started: u32,
     /// Requests of children that have ended.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     requests: u32,
     /// Children by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -131,17 +126,7 @@ pub(super) struct Children {
     ending: Option<Stop>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-const fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 impl Children {
-    /// Whether there is nothing to save.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Puts the tool that starts children among the tools of a turn, if it may have any.
     pub(super) fn offer(config: &mut TurnConfig) -> Self {
         let children = &config.children;

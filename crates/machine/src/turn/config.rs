@@ -84,7 +84,7 @@ pub struct TurnConfig {
     /// What the run may use.
     pub budget: Budget,
     /// How requests are held inside the model's window.
-    #[serde(skip_serializing_if = "ContextConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub context: ContextConfig,
     /// When a model call that failed is tried again.
     pub retry: RetryPolicy,
@@ -106,7 +106,7 @@ pub struct TurnConfig {
     /// The source of all jitter.
     pub seed: u64,
     /// The sub-agents that it may start.
-    #[serde(skip_serializing_if = "ChildrenConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub children: ChildrenConfig,
     /// Which sub-agent it is itself, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct TurnConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// Models and rules beside the one that acts.
-    #[serde(skip_serializing_if = "RolesConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub roles: RolesConfig,
     /// How memory is asked before the first request; `None` where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,10 +127,10 @@ pub struct TurnConfig {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
     /// What is done with what the words of the prompt say of its intent.
-    #[serde(skip_serializing_if = "IntentMode::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub intent: IntentMode,
     /// How the model is chosen.
-    #[serde(skip_serializing_if = "ChoiceConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub choice: ChoiceConfig,
     /// From so many tool rounds left on the model is told of them, the plainer the fewer.
     #[serde(skip_serializing_if = "is_one")]

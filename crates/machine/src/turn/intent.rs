@@ -45,13 +45,6 @@ pub enum IntentMode {
     Act,
 }
 
-impl IntentMode {
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 impl TurnMachine {
     /// Tells what the newest message says of its intent, and of the goal.
     pub(super) fn tell_intent(&mut self, out: &mut Vec<Command>) {

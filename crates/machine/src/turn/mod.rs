@@ -111,7 +111,7 @@ struct Asking {
     visible: bool,
     last_failure: Option<Failure>,
     /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
-    #[serde(default, skip_serializing_if = "super::command::is_first")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     before: u32,
     /// Tokens of a budget that it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
-    #[serde(default, skip_serializing_if = "Children::is_default")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     children: Children,
     #[serde(default, skip_serializing_if = "Desk::is_empty")]
     desk: Box<Desk>,

@@ -91,7 +91,7 @@ pub(super) struct Question {
     prompt: String,
     since: Time,
     /// Tokens of the run's budget that are set aside for it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     reserved: u64,
 }
 
@@ -100,11 +100,6 @@ impl Question {
     const fn is_laid_aside(&self) -> bool {
         self.id == 0
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// What a role has used.
@@ -229,7 +224,7 @@ impl RolesReport {
 pub(super) struct Desk {
     open: Vec<Question>,
     /// Which model of the turn's own chain acts; 0 is the first.
-    #[serde(skip_serializing_if = "crate::command::is_first")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub(super) acting: u32,
     /// How the first of the chain was asked: so is another one that says nothing of it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -79,11 +79,6 @@ impl TurnConfig {
 const ANSWER: usize = 16_000;
 
 impl ContextConfig {
-    /// Whether nothing is configured.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Checks what can be checked before a run.
     pub(super) fn check(&self) -> Result<()> {
         if self.budget == Some(0) || self.window == Some(0) {
