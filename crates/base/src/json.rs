@@ -76,6 +76,11 @@ impl Raw {
         self.text().starts_with('{')
     }
 
+    /// Whether the text is an array without elements.
+    pub fn is_empty_array(&self) -> bool {
+        self.to::<Vec<de::IgnoredAny>>().is_ok_and(|elements| elements.is_empty())
+    }
+
     /// Whether the text is an array.
     pub fn is_array(&self) -> bool {
         self.text().starts_with('[')

@@ -40,6 +40,7 @@ use loopwright_base::{
     json::{Fields, Raw, nested_deeper},
     message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
+    text::first,
 };
 use loopwright_extract as extract;
 
@@ -188,6 +189,11 @@ pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
     }
 }
 
+/// The beginning of what a provider sent, for messages.
+fn excerpt(text: &str) -> &str {
+    first(text.trim(), 200)
+}
+
 /// What an HTTP answer that is no success means. The shapes of all providers are known here: an `error` object or
 /// string, `message`, `detail`; a body that is no JSON is quoted, shortened.
 pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
@@ -199,8 +205,8 @@ pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Fail
         .and_then(|error| words(error, &["message", "detail", "type"]))
         .or_else(|| words(&fields, &["error", "message", "detail"]))
         .unwrap_or_else(|| {
-            let short: String = body.trim().chars().take(200).collect();
-            if short.is_empty() { "no details given".to_owned() } else { short }
+            let short = excerpt(body);
+            if short.is_empty() { "no details given" } else { short }.to_owned()
         });
     let code = error
         .as_ref()

@@ -8,7 +8,7 @@ use super::{
     block::{Place, decode_blocks, fits, write_blocks},
     note, own, wire_key,
 };
-use crate::{failure_kind, object::Object};
+use crate::{excerpt, failure_kind, object::Object};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -19,14 +19,14 @@ use loopwright_base::{
 /// A whole answer to `/v1/messages`.
 pub fn decode_response(body: &str) -> Result<Response, Failure> {
     let mut fields =
-        Fields::parse(body).map_err(|_| invalid(format!("the answer is no JSON object: {}", short(body))))?;
+        Fields::parse(body).map_err(|_| invalid(format!("the answer is no JSON object: {}", excerpt(body))))?;
     if fields.get_str("type").as_deref() == Some("error") {
         return Err(failure(&fields));
     }
     let content = fields
         .take("content")
         .and_then(|raw| decode_blocks(&raw, Place::Response))
-        .ok_or_else(|| invalid(format!("the answer has no list `content`: {}", short(body))))?;
+        .ok_or_else(|| invalid(format!("the answer has no list `content`: {}", excerpt(body))))?;
     Ok(assemble(fields, content))
 }
 
@@ -47,11 +47,6 @@ pub fn encode_response(response: &Response) -> String {
 
 pub(super) fn invalid(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::InvalidBody, message)
-}
-
-/// The beginning of what a provider sent, for messages.
-pub(super) fn short(text: &str) -> String {
-    text.trim().chars().take(200).collect()
 }
 
 /// An error object that came with status 200: as an event of a stream, or in place of an answer.

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 
 use super::{
     block::{Place, decode_block, write_invalid},
-    response::{self, assemble, failure, invalid, short},
+    response::{self, assemble, failure, invalid},
 };
-use crate::{Decode, failure_kind, searches};
+use crate::{Decode, excerpt, failure_kind, searches};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -156,10 +156,10 @@ impl StreamDecoder {
         let mut event = match Fields::parse(data) {
             Ok(event) => event,
             Err(_) if name == "error" => {
-                let words = short(data);
-                return Err(Failure::new(failure_kind(200, "", &words), format!("the provider broke off: {words}")));
+                let words = excerpt(data);
+                return Err(Failure::new(failure_kind(200, "", words), format!("the provider broke off: {words}")));
             }
-            Err(_) => return Err(invalid(format!("an event of the stream is no JSON object: {}", short(data)))),
+            Err(_) => return Err(invalid(format!("an event of the stream is no JSON object: {}", excerpt(data)))),
         };
         let kind = event.take_str("type").unwrap_or_else(|| name.to_owned());
         match kind.as_str() {

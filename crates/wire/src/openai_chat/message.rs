@@ -475,10 +475,10 @@ pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
     let role = fields.get_str("role")?;
     let mut said = Vec::new();
     let content = fields.get("content");
-    if role == "tool" && content.is_none_or(|content| content.is_null() || is_empty_list(content)) {
+    if role == "tool" && content.is_none_or(|content| content.is_null() || content.is_empty_array()) {
         fields.put("content", "");
         said.push("its content is nothing, which the provider would refuse; it is empty text now");
-    } else if role == "assistant" && content.is_some_and(is_empty_list) && !message.content.is_empty() {
+    } else if role == "assistant" && content.is_some_and(Raw::is_empty_array) && !message.content.is_empty() {
         fields.set("content", Raw::null());
         said.push("its content is an empty list, which the provider would refuse; it is null now");
     }
@@ -489,7 +489,7 @@ pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
     if calls.is_some_and(Raw::is_null) {
         fields.take("tool_calls");
         said.push("its tool_calls are null, which the provider would refuse; it has none now");
-    } else if calls.is_some_and(is_empty_list) {
+    } else if calls.is_some_and(Raw::is_empty_array) {
         fields.take("tool_calls");
         said.push("its tool_calls are an empty list, which the provider would refuse; it has none now");
     } else if let Some(calls) = calls.filter(|_| role == "assistant").and_then(|calls| calls.to::<Vec<Raw>>().ok()) {
@@ -515,10 +515,6 @@ pub fn says_beside(message: &Message) -> bool {
         ["audio", "function_call"].iter().any(|name| fields.get(name).is_some_and(|value| !value.is_null()))
     };
     message.role == Role::Assistant && own(message.extra.as_deref()).is_some_and(says)
-}
-
-fn is_empty_list(raw: &Raw) -> bool {
-    raw.to::<Vec<Raw>>().is_ok_and(|elements| elements.is_empty())
 }
 
 /// A call of a function that lacks what every such call has, with it.
@@ -611,7 +607,7 @@ fn read_tool(mut fields: Fields) -> Message {
     let id = fields.take_str("tool_call_id").unwrap_or_default();
     let (form, content) = match fields.take("content") {
         // Of no parts the wire wants empty text: what came as an empty list is kept as it came.
-        Some(content) if is_empty_list(&content) => (Form::Auto, Vec::new()),
+        Some(content) if content.is_empty_array() => (Form::Auto, Vec::new()),
         Some(content) => read_content(&content, true),
         None => (Form::Auto, Vec::new()),
     };

@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::HashMap};
 use serde_json::value::RawValue;
 
 use crate::{
-    failure_kind,
+    excerpt, failure_kind,
     object::{Object, push_list},
 };
 use loopwright_base::{
@@ -17,6 +17,7 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Message, ProviderBlock, Role, StopReason, ToolUse, Usage},
     request::Response,
+    text::first,
 };
 
 use super::{
@@ -34,11 +35,7 @@ pub(super) const WANTED_BACK: [&str; 2] = ["reasoning_details", "thinking_blocks
 
 /// An answer that is not what the protocol says; `text` is quoted, shortened.
 pub(super) fn invalid(what: impl std::fmt::Display, text: &str) -> Failure {
-    Failure::new(FailureKind::InvalidBody, format!("{what}: {}", short(text)))
-}
-
-fn short(text: &str) -> String {
-    text.trim().chars().take(200).collect()
+    Failure::new(FailureKind::InvalidBody, format!("{what}: {}", excerpt(text)))
 }
 
 /// An error that came in place of an answer, under status 200: an object, a string, anything.
@@ -47,7 +44,7 @@ pub(super) fn failure(raw: &str) -> Failure {
     let words = |keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
     let message = words(&["message", "detail", "type"])
         .or_else(|| serde_json::from_str::<String>(raw).ok())
-        .map_or_else(|| short(raw), |text| text.chars().take(2_000).collect());
+        .map_or_else(|| excerpt(raw).to_owned(), |text| first(&text, 2_000).to_owned());
     // Routers put the status of the provider behind them here.
     let status = fields.get("code").and_then(|code| code.to::<u16>().ok()).filter(|code| (400..600).contains(code));
     let code = words(&["code", "type"]).unwrap_or_default();
