@@ -158,13 +158,7 @@ impl Message {
 
     /// All text blocks joined, without reasoning, calls and results.
     pub fn prose(&self) -> String {
-        let mut prose = String::new();
-        for block in &self.content {
-            if let Block::Text(text) = block {
-                prose.push_str(&text.text);
-            }
-        }
-        prose
+        prose(&self.content)
     }
 
     /// The client-side tool uses, in order.
@@ -373,13 +367,7 @@ impl ToolResult {
 
     /// All text of the result.
     pub fn prose(&self) -> String {
-        let mut prose = String::new();
-        for block in &self.content {
-            if let Block::Text(text) = block {
-                prose.push_str(&text.text);
-            }
-        }
-        prose
+        prose(&self.content)
     }
 }
 
@@ -433,6 +421,11 @@ impl ProviderBlock {
 }
 
 impl Block {
+    /// Whether the block is an image or a document.
+    pub const fn is_media(&self) -> bool {
+        matches!(self, Self::Image(_) | Self::Document(_))
+    }
+
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text { text: text.into(), extra: None })
@@ -498,6 +491,16 @@ impl<'de> Deserialize<'de> for Word<'de> {
 
         deserializer.deserialize_str(Visitor)
     }
+}
+
+fn prose(content: &[Block]) -> String {
+    let mut prose = String::new();
+    for block in content {
+        if let Block::Text(text) = block {
+            prose.push_str(&text.text);
+        }
+    }
+    prose
 }
 
 impl<'de> Deserialize<'de> for Block {

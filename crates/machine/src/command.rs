@@ -801,6 +801,15 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
     }
 }
 
+pub(crate) fn emit(out: &mut Vec<Command>, notice: Notice) {
+    out.push(Command::Emit { notice });
+}
+
+/// The refusal of an event that may come once, at the start.
+pub(crate) fn refuse(code: &'static str, message: &str) -> Command {
+    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
+}
+
 /// The text of a system message, where there is one.
 pub(crate) fn system_of(text: Option<&str>) -> Option<std::sync::Arc<Message>> {
     text.filter(|text| !text.is_empty())

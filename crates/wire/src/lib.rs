@@ -189,6 +189,11 @@ pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
     }
 }
 
+/// A failure for an answer that breaks the protocol.
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::InvalidBody, message)
+}
+
 /// The beginning of what a provider sent, for messages.
 fn excerpt(text: &str) -> &str {
     first(text.trim(), 200)

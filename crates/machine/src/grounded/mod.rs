@@ -27,6 +27,7 @@ pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 
 use super::{
     Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Spent, Stop, Time,
+    command::{emit, refuse},
     turn::made_calls,
 };
 use loopwright_base::{
@@ -621,12 +622,4 @@ fn sorry(attempts: u32, issues: &[String], no_sources: bool) -> String {
         "Could you rephrase the question, or add details: ask for one fact at a time, or for what the sources say about it?"
     });
     said
-}
-
-fn emit(out: &mut Vec<Command>, notice: Notice) {
-    out.push(Command::Emit { notice });
-}
-
-fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }

@@ -46,7 +46,10 @@ pub use state::{
 };
 pub use table::{TRANSITIONS, diagram, transitions};
 
-use super::{Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Spent, Stop, Time};
+use super::{
+    Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Spent, Stop, Time,
+    command::{emit, refuse},
+};
 use loopwright_base::{error::Error, request::History, text::clip};
 
 /// What a report and all that is known are, at the end of a run.
@@ -480,12 +483,4 @@ impl ResearchMachine {
     fn works(&self) -> bool {
         !matches!(self.stage, Stage::Idle | Stage::Done)
     }
-}
-
-fn emit(out: &mut Vec<Command>, notice: Notice) {
-    out.push(Command::Emit { notice });
-}
-
-fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }

@@ -65,10 +65,13 @@ pub use text::limit_output;
 pub use window::ContextConfig;
 use window::Window;
 
-use super::{CallRecord, Command, Id, IterationRecord, Notice, Outcome, Spent, Stop, Time};
+use super::{
+    CallRecord, Command, Id, IterationRecord, Notice, Outcome, Spent, Stop, Time,
+    command::{emit, refuse},
+};
 use loopwright_base::{
     breaker::Breaker,
-    error::{Error, Failure},
+    error::Failure,
     message::Block,
     request::{History, Request, Response, ToolChoice},
 };
@@ -301,14 +304,6 @@ impl TurnMachine {
     fn drop_answer(&mut self) {
         self.outcome.dropped += 1;
     }
-}
-
-fn emit(out: &mut Vec<Command>, notice: Notice) {
-    out.push(Command::Emit { notice });
-}
-
-fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }
 
 const fn forces_tools(choice: &ToolChoice) -> bool {

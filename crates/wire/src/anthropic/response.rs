@@ -8,9 +8,9 @@ use super::{
     block::{Place, decode_blocks, fits, write_blocks},
     note, own, wire_key,
 };
-use crate::{excerpt, failure_kind, object::Object};
+use crate::{excerpt, failure_kind, invalid, object::Object};
 use loopwright_base::{
-    error::{Failure, FailureKind},
+    error::Failure,
     json::{Fields, Raw},
     message::{Block, Extra, Message, Role, StopReason, Usage, Wire},
     request::Response,
@@ -43,10 +43,6 @@ pub fn encode_response(response: &Response) -> String {
     }
     object.rest(own(response.extra.as_deref()), wire_key);
     object.end()
-}
-
-pub(super) fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::InvalidBody, message)
 }
 
 /// An error object that came with status 200: as an event of a stream, or in place of an answer.

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 
 use super::{
     block::{Place, decode_block, write_invalid},
-    response::{self, assemble, failure, invalid},
+    response::{self, assemble, failure},
 };
-use crate::{Decode, excerpt, failure_kind, searches};
+use crate::{Decode, excerpt, failure_kind, invalid, searches};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},

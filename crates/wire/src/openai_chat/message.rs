@@ -165,14 +165,14 @@ fn user(message: &Message, between: Option<&str>) -> String {
             out.push(',');
         }
         out.push_str(&tool_message(result));
-        if result.content.iter().any(is_media) {
+        if result.content.iter().any(Block::is_media) {
             labels.push((Block::text(format!("Content of the tool result {}:", result.id)), result));
         }
     }
     let mut blocks: Vec<&Block> = Vec::new();
     for (label, result) in &labels {
         blocks.push(label);
-        blocks.extend(result.content.iter().filter(|block| is_media(block)));
+        blocks.extend(result.content.iter().filter(|block| block.is_media()));
     }
     blocks.extend(message.content.iter().filter(|block| !matches!(block, Block::ToolResult(_))));
     if blocks.iter().any(|block| is_spoken(block)) {
@@ -193,7 +193,7 @@ pub(super) const BETWEEN: &str = r#"{"role":"assistant","content":"I have the re
 /// Whether what is written of a message ends with a result of a tool.
 pub(super) fn ends_with_result(message: &Message) -> bool {
     let says_more = |block: &Block| match block {
-        Block::ToolResult(result) => result.content.iter().any(is_media),
+        Block::ToolResult(result) => result.content.iter().any(Block::is_media),
         block => is_spoken(block),
     };
     message.role == Role::User && message.tool_results().next().is_some() && !message.content.iter().any(says_more)
@@ -202,10 +202,6 @@ pub(super) fn ends_with_result(message: &Message) -> bool {
 /// Whether what is written of a message begins with the words of a user.
 pub(super) fn begins_with_words(message: &Message) -> bool {
     message.role == Role::User && message.tool_results().next().is_none()
-}
-
-const fn is_media(block: &Block) -> bool {
-    matches!(block, Block::Image(_) | Block::Document(_))
 }
 
 /// Whether the block has a form among the parts of a user's message.
@@ -221,13 +217,13 @@ fn tool_message(result: &ToolResult) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", "tool");
     object.text("tool_call_id", &result.id);
-    let as_parts = result.form == Form::Parts && !result.content.iter().any(is_media);
+    let as_parts = result.form == Form::Parts && !result.content.iter().any(Block::is_media);
     if as_parts {
         let blocks: Vec<&Block> = result.content.iter().collect();
         parts(object.open("content"), &blocks);
     } else {
         let mut text = result.prose();
-        if text.is_empty() && result.content.iter().any(is_media) {
+        if text.is_empty() && result.content.iter().any(Block::is_media) {
             text.push_str("The content follows in the next message.");
         } else if text.is_empty()
             && let Some(failure) = &result.failure

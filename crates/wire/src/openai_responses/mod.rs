@@ -18,7 +18,7 @@ pub use response::{decode_response, encode_response};
 pub use stream::StreamDecoder;
 
 use loopwright_base::{
-    error::{Failure, FailureKind},
+    error::Failure,
     json::Fields,
     message::{Extra, Wire},
 };
@@ -79,9 +79,4 @@ fn failure_of(error: &Fields, what: &str) -> Failure {
         (false, false) => format!("{message} ({code})"),
     };
     Failure::new(kind, format!("{what}: {said}"))
-}
-
-/// A failure for an answer that breaks the protocol.
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::InvalidBody, message)
 }

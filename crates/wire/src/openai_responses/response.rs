@@ -5,8 +5,8 @@
 
 use serde_json::json;
 
-use super::{EXACT, LIST, WIRE, failure_of, invalid, is_mark, item, ours, part::REFUSAL, wire_key};
-use crate::object::Object;
+use super::{EXACT, LIST, WIRE, failure_of, is_mark, item, ours, part::REFUSAL, wire_key};
+use crate::{invalid, object::Object};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},

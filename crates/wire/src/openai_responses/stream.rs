@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 
 use self::event::{Event, index, index_or_first, object, string};
 use super::{
-    failure_of, invalid, is_marked, item,
+    failure_of, is_marked, item,
     item::PARAGRAPH,
     part::{REFUSAL, text_key},
     response::decode_fields,
 };
-use crate::{Decode, searches};
+use crate::{Decode, invalid, searches};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
