@@ -125,7 +125,7 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// Appends `text` as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
-    // Looking at every byte, without stopping early, is many bytes at once for the compiler; most texts are copied then.
+    // All bytes are looked at, without stopping early: so the compiler takes many at once. Most texts are copied then.
     let escaped = |any, byte| any | (byte < b' ') | (byte == b'"') | (byte == b'\\');
     if text.bytes().fold(false, escaped) {
         // A text is always written without failing.

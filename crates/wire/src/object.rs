@@ -60,8 +60,8 @@ impl Object {
         push_list(self.open(key), items);
     }
 
-    /// Kept members that were not written yet, under the names that `name` gives them; it has none for notes of ours and
-    /// what is left out.
+    /// Kept members that were not written yet, under the names that `name` gives them; it has none for notes of ours
+    /// and what is left out.
     pub(crate) fn rest<'k>(&mut self, fields: Option<&'k Fields>, name: impl Fn(&'k str) -> Option<&'k str>) {
         for (key, value) in fields.into_iter().flat_map(Fields::iter) {
             if let Some(key) = name(key).filter(|key| !self.keys.contains(key)) {
