@@ -8,18 +8,11 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyBytes, PyDict, PyList, PyTuple, PyTupleMethods},
 };
-use serde::de::DeserializeOwned;
 
-use super::errors;
+use super::{errors, messages::read};
 use loopwright_retrieve::analysis::{
     self, Coverage, Cut, LatentPolicy, Matrix, Rows, SelectPolicy, StopPolicy, TrendPolicy,
 };
-
-fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| {
-        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
-    })
-}
 
 fn or_raise<T>(outcome: loopwright_base::error::Result<T>) -> PyResult<T> {
     outcome.map_err(|error| errors::exception(&error))
@@ -227,7 +220,7 @@ pub(super) fn analysis_select(
     kept: &Bound<'_, PyAny>,
     policy: &str,
 ) -> PyResult<Vec<Selected>> {
-    let policy: SelectPolicy = parsed(policy, "policy")?;
+    let policy: SelectPolicy = read(policy, "policy")?;
     let (hyde, chunks, kept) = (given(hyde, "hyde")?, given(chunks, "chunks")?, given(kept, "kept")?);
     let chosen = or_raise(py.detach(|| analysis::select(&hyde, &chunks, &kept, &policy)))?;
     Ok(chosen.iter().map(|one| (one.chunk, one.topic, one.score, one.relevance, one.novelty)).collect())
@@ -258,7 +251,7 @@ pub(super) fn analysis_gain(prev: Vec<(String, f32)>, now: Vec<(String, f32)>) -
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // what Python gives is converted
 pub(super) fn analysis_trend(gains: Vec<f32>, policy: &str) -> PyResult<(&'static str, &'static str)> {
-    let policy: TrendPolicy = parsed(policy, "policy")?;
+    let policy: TrendPolicy = read(policy, "policy")?;
     let trend = analysis::trend(&gains, &policy);
     Ok((trend.name(), trend.words()))
 }
@@ -272,7 +265,7 @@ pub(super) fn analysis_enough(
     accepted: Option<usize>,
     claims: Option<usize>,
 ) -> PyResult<Option<(&'static str, &'static str)>> {
-    let policy: StopPolicy = parsed(policy, "policy")?;
+    let policy: StopPolicy = read(policy, "policy")?;
     or_raise(policy.epsilon())?;
     Ok(analysis::enough(&history, &policy, accepted, claims).map(|rule| (rule.name(), rule.words())))
 }
@@ -288,7 +281,7 @@ pub(super) fn analysis_latent(
     outline: &Bound<'_, PyAny>,
     policy: &str,
 ) -> PyResult<Vec<Cluster>> {
-    let policy: LatentPolicy = parsed(policy, "policy")?;
+    let policy: LatentPolicy = read(policy, "policy")?;
     let (chunks, outline) = (given(chunks, "chunks")?, given(outline, "outline")?);
     let found = or_raise(py.detach(|| analysis::latent(&chunks, &outline, &policy)))?;
     Ok(found.into_iter().map(|one| (one.members, one.centre, one.topic, one.similarity, one.novel)).collect())
@@ -318,7 +311,7 @@ pub(super) fn analysis_usable(py: Python<'_>, rows: &Bound<'_, PyAny>, width: Op
 /// A threshold as a cosine, or as a difference of cosines.
 #[pyfunction]
 pub(super) fn analysis_cut(cut: &str, background: Option<&Background>, difference: bool) -> PyResult<f32> {
-    let cut: Cut = parsed(cut, "threshold")?;
+    let cut: Cut = read(cut, "threshold")?;
     let background = background.map(|background| &background.0);
     or_raise(if difference { cut.width(background) } else { cut.at(background) })
 }

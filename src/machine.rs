@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
-use super::{convert, errors, history};
+use super::{convert, errors, history, messages::json_of};
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
     json::Raw,
@@ -53,10 +53,6 @@ fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAn
             ));
         }
     })
-}
-
-fn json_of<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 #[pymethods]

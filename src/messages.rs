@@ -15,8 +15,18 @@ fn invalid(what: &str, error: &serde_json::Error) -> PyErr {
     errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
 }
 
+/// A value from its JSON text.
+pub(super) fn read<'a, T: serde::Deserialize<'a>>(text: &'a str, what: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| invalid(what, &error))
+}
+
+/// The JSON text of a value of ours, which is written without failing.
+pub(super) fn json_of<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 fn canonical<T: serde::Serialize + serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<String> {
-    let value: T = serde_json::from_str(text).map_err(|error| invalid(what, &error))?;
+    let value: T = read(text, what)?;
     serde_json::to_string(&value).map_err(|error| invalid(what, &error))
 }
 
@@ -42,7 +52,7 @@ pub(super) fn json_members(text: &str) -> PyResult<Vec<(String, String)>> {
 /// The elements of a JSON array, each as it was written.
 #[pyfunction]
 pub(super) fn json_elements(text: &str) -> PyResult<Vec<String>> {
-    let elements: Vec<Raw> = serde_json::from_str(text).map_err(|error| invalid("JSON array", &error))?;
+    let elements: Vec<Raw> = read(text, "JSON array")?;
     Ok(elements.iter().map(|element| element.text().to_owned()).collect())
 }
 

@@ -1,18 +1,11 @@
 //! The rule engines of the roles, for `loopwright.roles`.
 
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
 
-use super::{convert, errors, history};
+use super::{convert, errors, history, messages::read};
 use loopwright_base::json::Raw;
 use loopwright_machine::role::{self, Summary};
 use loopwright_monitor::{momentum::MomentumPolicy, stuck::StuckPolicy};
-
-fn parsed<T: DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| {
-        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
-    })
-}
 
 /// Whether what these messages tell of is sane, as a dict; policies as JSON text.
 #[pyfunction]
@@ -23,8 +16,8 @@ pub(super) fn check_sanity<'py>(
     stuck: Option<&str>,
     momentum: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let stuck: Option<StuckPolicy> = stuck.map(|text| parsed(text, "policy")).transpose()?;
-    let momentum: Option<MomentumPolicy> = momentum.map(|text| parsed(text, "policy")).transpose()?;
+    let stuck: Option<StuckPolicy> = stuck.map(|text| read(text, "policy")).transpose()?;
+    let momentum: Option<MomentumPolicy> = momentum.map(|text| read(text, "policy")).transpose()?;
     if let Some(policy) = &stuck {
         policy.check().map_err(|error| errors::exception(&error))?;
     }
@@ -47,6 +40,6 @@ pub(super) fn summarize<'py>(py: Python<'py>, messages: &history::History) -> Py
 /// A summary (JSON text) in words, at most about so many characters.
 #[pyfunction]
 pub(super) fn summary_words(summary: &str, chars: usize) -> PyResult<String> {
-    let summary: Summary = parsed(summary, "summary")?;
+    let summary: Summary = read(summary, "summary")?;
     Ok(summary.bounded().words(chars))
 }

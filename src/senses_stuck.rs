@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::errors;
+use super::{errors, messages::read};
 use loopwright_machine::Stop;
 use loopwright_monitor::{
     breakpoint::Breakpoint,
@@ -13,12 +13,6 @@ use loopwright_monitor::{
     momentum::{self, MomentumPolicy},
     stuck::{self, StuckPolicy},
 };
-
-fn parsed<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| {
-        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
-    })
-}
 
 /// Pattern, members, rounds, first and last record, the sentence for people and the one for the model.
 type VerdictRow = (&'static str, Vec<(String, String)>, u64, u64, u64, String, String);
@@ -48,7 +42,7 @@ impl StuckDetector {
     #[new]
     #[pyo3(signature = (policy=None))]
     fn new(policy: Option<&str>) -> PyResult<Self> {
-        let policy: StuckPolicy = policy.map_or_else(|| Ok(StuckPolicy::default()), |text| parsed(text, "policy"))?;
+        let policy: StuckPolicy = policy.map_or_else(|| Ok(StuckPolicy::default()), |text| read(text, "policy"))?;
         policy.check().map_err(|error| errors::exception(&error))?;
         Ok(Self(Mutex::new(stuck::StuckDetector::new(policy))))
     }
@@ -56,7 +50,7 @@ impl StuckDetector {
     /// A detector from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        Ok(Self(Mutex::new(parsed(text, "detector")?)))
+        Ok(Self(Mutex::new(read(text, "detector")?)))
     }
 
     /// The detector as JSON text.
@@ -145,9 +139,9 @@ impl Momentum {
     #[pyo3(signature = (policy=None, momentum=None))]
     fn new(policy: Option<&str>, momentum: Option<&str>) -> PyResult<Self> {
         let policy: MomentumPolicy =
-            policy.map_or_else(|| Ok(MomentumPolicy::default()), |text| parsed(text, "policy"))?;
+            policy.map_or_else(|| Ok(MomentumPolicy::default()), |text| read(text, "policy"))?;
         policy.check().map_err(|error| errors::exception(&error))?;
-        let momentum = momentum.map_or_else(|| Ok(momentum::Momentum::default()), |text| parsed(text, "momentum"))?;
+        let momentum = momentum.map_or_else(|| Ok(momentum::Momentum::default()), |text| read(text, "momentum"))?;
         Ok(Self { policy, momentum: Mutex::new(momentum) })
     }
 
@@ -193,6 +187,6 @@ pub(super) fn breakpoint_of(stop_reason: &str) -> PyResult<Option<&'static str>>
 /// What to say so that a model goes on; `standing` as JSON text.
 #[pyfunction]
 pub(super) fn continuation(standing: &str) -> PyResult<Option<String>> {
-    let standing: Standing = parsed(standing, "standing")?;
+    let standing: Standing = read(standing, "standing")?;
     Ok(say(&standing))
 }

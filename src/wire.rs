@@ -4,7 +4,10 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use super::{bridge, errors};
+use super::{
+    bridge, errors,
+    messages::{json_of, read},
+};
 use loopwright_base::{
     error::Failure,
     message::{Message, Wire},
@@ -21,16 +24,6 @@ pub(super) fn named(name: &str) -> PyResult<Wire> {
     })
 }
 
-fn read<'a, T: serde::Deserialize<'a>>(text: &'a str, what: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| {
-        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
-    })
-}
-
-fn text<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
-}
-
 /// The body that a wire wants for a request.
 #[pyfunction]
 pub(super) fn encode_request(wire: &str, request: &str) -> PyResult<String> {
@@ -42,7 +35,7 @@ pub(super) fn encode_request(wire: &str, request: &str) -> PyResult<String> {
 #[pyfunction]
 pub(super) fn decode_request(wire: &str, body: &str) -> PyResult<String> {
     let request = wire::decode_request(named(wire)?, body).map_err(|error| errors::exception(&error))?;
-    Ok(text(&request))
+    Ok(json_of(&request))
 }
 
 /// The answer as a wire would write it.
@@ -57,7 +50,7 @@ pub(super) fn encode_response(wire: &str, response: &str) -> PyResult<String> {
 pub(super) fn decode_response(wire: &str, body: &str) -> PyResult<String> {
     let response =
         wire::decode_response(named(wire)?, body).map_err(|failure| errors::exception(&failure.to_error()))?;
-    Ok(text(&response))
+    Ok(json_of(&response))
 }
 
 /// One message as the element (or elements, separated by commas) of a wire's history.
@@ -81,19 +74,19 @@ pub(super) fn decode_stream(wire: &str, chunks: Vec<Vec<u8>>) -> PyResult<(Strin
     };
     let response = feed().map_err(|failure| errors::exception(&failure.to_error()))?;
     deltas.retain(|delta| !matches!(delta, Delta::Search(_)));
-    Ok((text(&response), text(&deltas)))
+    Ok((json_of(&response), json_of(&deltas)))
 }
 
 /// A request, checked and in the canonical form.
 #[pyfunction]
 pub(super) fn canonical_request(request: &str) -> PyResult<String> {
-    read::<Request>(request, "request").map(|request| text(&request))
+    read::<Request>(request, "request").map(|request| json_of(&request))
 }
 
 /// A response, checked and in the canonical form.
 #[pyfunction]
 pub(super) fn canonical_response(response: &str) -> PyResult<String> {
-    read::<Response>(response, "response").map(|response| text(&response))
+    read::<Response>(response, "response").map(|response| json_of(&response))
 }
 
 /// The answer as the events (name, data) that a wire would stream, text cut into pieces of about `piece` bytes.
@@ -108,7 +101,7 @@ pub(super) fn encode_stream(wire: &str, response: &str, piece: usize) -> PyResul
 #[pyo3(signature = (status, body, retry_after=None))]
 pub(super) fn decode_failure(py: Python<'_>, status: u16, body: &str, retry_after: Option<f64>) -> (Py<PyAny>, String) {
     let failure = wire::decode_failure(status, retry_after, body);
-    let json = text(&failure);
+    let json = json_of(&failure);
     (failed(&failure).into_value(py).into_any(), json)
 }
 
@@ -153,12 +146,12 @@ impl StreamDecoder {
         let mut deltas = Vec::new();
         let finished = self.stream().finish(&mut deltas);
         let response = finished.map_err(|failure| failed(&failure))?;
-        Ok((text(&response), bridge::delta_objects(py, deltas)?))
+        Ok((json_of(&response), bridge::delta_objects(py, deltas)?))
     }
 
     /// What has come so far and is whole enough to stand in a history.
     fn partial(&self) -> Option<String> {
-        self.stream().partial().map(|response| text(&response))
+        self.stream().partial().map(|response| json_of(&response))
     }
 }
 

@@ -76,6 +76,11 @@ impl Raw {
         self.text().starts_with('{')
     }
 
+    /// Whether the text is an array without elements.
+    pub fn is_empty_array(&self) -> bool {
+        self.to::<Vec<de::IgnoredAny>>().is_ok_and(|elements| elements.is_empty())
+    }
+
     /// Whether the text is an array.
     pub fn is_array(&self) -> bool {
         self.text().starts_with('[')
@@ -110,6 +115,26 @@ impl Serialize for Raw {
 impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Box::<RawValue>::deserialize(deserializer).map(|raw| Self(Arc::from(raw)))
+    }
+}
+
+/// Whether a field says nothing else than its type's default, so that serde may leave it out.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Appends `text` as a JSON string.
+pub fn quote(out: &mut String, text: &str) {
+    // All bytes are looked at, without stopping early: so the compiler takes many at once. Most texts are copied then.
+    let escaped = |any, byte| any | (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    if text.bytes().fold(false, escaped) {
+        // A text is always written without failing.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    } else {
+        out.reserve(text.len() + 2);
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
     }
 }
 

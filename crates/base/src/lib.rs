@@ -29,4 +29,3 @@ pub mod request;
 pub mod sources;
 pub mod text;
 pub mod workers;
-pub mod write_json;

@@ -1,6 +1,9 @@
 //! Word lists in tables of TOML, in which machines and rules look words up.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use toml::de::{DeTable, DeValue};
 
@@ -25,4 +28,10 @@ pub fn lists(table: &str) -> Lists {
         }
     }
     all
+}
+
+/// The list of that name; one that is in no table is empty.
+pub fn list(lists: &'static Lists, name: &str) -> &'static HashSet<String> {
+    static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
+    lists.get(name).unwrap_or(&NONE)
 }

@@ -120,13 +120,6 @@ pub enum Form {
     Parts,
 }
 
-impl Form {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-    fn is_auto(&self) -> bool {
-        *self == Self::Auto
-    }
-}
-
 /// A message: its author's role, and its blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -135,7 +128,7 @@ pub struct Message {
     /// The blocks, in order.
     pub content: Vec<Block>,
     /// The form of the content.
-    #[serde(default, skip_serializing_if = "Form::is_auto")]
+    #[serde(default, skip_serializing_if = "super::json::is_default")]
     pub form: Form,
     /// Fields of one wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,13 +158,7 @@ impl Message {
 
     /// All text blocks joined, without reasoning, calls and results.
     pub fn prose(&self) -> String {
-        let mut prose = String::new();
-        for block in &self.content {
-            if let Block::Text(text) = block {
-                prose.push_str(&text.text);
-            }
-        }
-        prose
+        prose(&self.content)
     }
 
     /// The client-side tool uses, in order.
@@ -341,7 +328,7 @@ pub struct ToolResult {
     #[serde(deserialize_with = "blocks_of_result")]
     pub content: Vec<Block>,
     /// The form of the content.
-    #[serde(default, skip_serializing_if = "Form::is_auto")]
+    #[serde(default, skip_serializing_if = "super::json::is_default")]
     pub form: Form,
     /// The provider is told that the tool failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -380,13 +367,7 @@ impl ToolResult {
 
     /// All text of the result.
     pub fn prose(&self) -> String {
-        let mut prose = String::new();
-        for block in &self.content {
-            if let Block::Text(text) = block {
-                prose.push_str(&text.text);
-            }
-        }
-        prose
+        prose(&self.content)
     }
 }
 
@@ -440,6 +421,11 @@ impl ProviderBlock {
 }
 
 impl Block {
+    /// Whether the block is an image or a document.
+    pub const fn is_media(&self) -> bool {
+        matches!(self, Self::Image(_) | Self::Document(_))
+    }
+
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text { text: text.into(), extra: None })
@@ -505,6 +491,16 @@ impl<'de> Deserialize<'de> for ShortText<'de> {
 
         deserializer.deserialize_str(WordVisitor)
     }
+}
+
+fn prose(content: &[Block]) -> String {
+    let mut prose = String::new();
+    for block in content {
+        if let Block::Text(text) = block {
+            prose.push_str(&text.text);
+        }
+    }
+    prose
 }
 
 impl<'de> Deserialize<'de> for Block {

@@ -16,7 +16,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{
     json::Raw,
     message::{Block, Extra, Message, Role, StopReason, Usage, Wire},
-    write_json::push_json,
 };
 
 /// A message in a history, with its wire form once it has been written.
@@ -109,10 +108,8 @@ impl History {
         if let Some(saved) = &entry.saved {
             self.hash_in(saved.text().as_bytes());
         } else {
-            let mut json = Vec::with_capacity(256);
             // Writing our own types into memory does not fail.
-            let _ = push_json(&mut json, entry.message());
-            self.hash_in(&json);
+            self.hash_in(&serde_json::to_vec(entry.message()).unwrap_or_default());
         }
         Arc::make_mut(&mut self.entries).push(entry);
     }

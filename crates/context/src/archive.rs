@@ -11,7 +11,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     facts::Facts,
-    shorten::{cut, cut_end},
     table::head_of,
     terms::{self, Map},
 };
@@ -19,6 +18,7 @@ use loopwright_base::{
     error::{Error, Result},
     json::Raw,
     message::{Block, Media, MediaSource, Message},
+    text::{head, tail},
 };
 
 /// Messages by handle. A copy is one pointer, until the one or the other changes.
@@ -135,11 +135,11 @@ impl Archive {
         let lines: Vec<&str> = rows(&text).map(|(_, row)| row).collect();
         let from = from.saturating_sub(1);
         // Rows of a table come under its head.
-        let head = head_of(&lines, from).filter(|_| from < lines.len()).and_then(|head| lines.get(head));
-        let head = head.filter(|head| head.iter().map(|row| row.len()).sum::<usize>() <= bytes / 5);
-        let mut out: String = head.into_iter().flatten().copied().collect();
+        let titles = head_of(&lines, from).filter(|_| from < lines.len()).and_then(|rows| lines.get(rows));
+        let titles = titles.filter(|rows| rows.iter().map(|row| row.len()).sum::<usize>() <= bytes / 5);
+        let mut out: String = titles.into_iter().flatten().copied().collect();
         let shown = page(lines.get(from..).unwrap_or_default(), bytes - out.len());
-        out.extend(shown.iter().map(|row| cut(row, bytes)));
+        out.extend(shown.iter().map(|row| head(row, bytes)));
         let next = from + shown.len();
         if next < lines.len() {
             let _ = write!(out, "\n[goes on: recall(\"{handle}\", from_line={})]", next + 1);
@@ -163,7 +163,7 @@ impl Archive {
                         out.push_str("[more lines match]\n");
                         return out;
                     }
-                    let _ = writeln!(out, "{handle}:{number}: {}", cut(row.trim_end(), 400));
+                    let _ = writeln!(out, "{handle}:{number}: {}", head(row.trim_end(), 400));
                 }
             }
             if !out.is_empty() {
@@ -243,7 +243,7 @@ pub(super) fn first_page<'a>(text: &'a str, before: usize, bytes: usize, handle:
     let (next, all) = (before + shown.len() + 1, before + lines.len());
     let note =
         format!("[lines {} to {} of {all}; goes on: recall(\"{handle}\", from_line={next})]", before + 1, next - 1);
-    (cut(text, shown.iter().map(|row| row.len()).sum()), note)
+    (head(text, shown.iter().map(|row| row.len()).sum()), note)
 }
 
 /// How many rows a message has before what stands behind these blocks.
@@ -258,7 +258,7 @@ const ROW: usize = 512;
 
 /// The beginning of a longer line, which ends behind an item of a list or at a space where one stands in its second half.
 fn piece(line: &str) -> &str {
-    let most = cut(line, ROW);
+    let most = head(line, ROW);
     if most.len() == line.len() {
         return most;
     }
@@ -308,7 +308,7 @@ impl Sought {
     fn rows<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Cow<'a, str>)> {
         // So much of the next row that no word stands in that alone, for then it is the next row that holds it.
         let longest = self.0.iter().map(String::len).max().unwrap_or(0);
-        let head = longest.saturating_sub(1);
+        let overlap = longest.saturating_sub(1);
         let mut all = rows(text).peekable();
         std::iter::from_fn(move || {
             loop {
@@ -317,9 +317,9 @@ impl Sought {
                     return Some((number, Cow::Borrowed(row)));
                 }
                 let Some((_, next)) = all.peek().filter(|_| !row.ends_with('\n')) else { continue };
-                let seam = format!("{}{}", cut_end(row, 2 * longest), cut(next, head));
+                let seam = format!("{}{}", tail(row, 2 * longest), head(next, overlap));
                 if self.stands_in(&seam) {
-                    return Some((number, Cow::Owned(format!("{}{}", cut_end(row, 300), cut(next, head)))));
+                    return Some((number, Cow::Owned(format!("{}{}", tail(row, 300), head(next, overlap)))));
                 }
             }
         })

@@ -5,11 +5,12 @@
 
 use super::{
     archive::{RECALL_NAMES, digits_of},
-    chunks, pairs,
-    shorten::{cut, cut_end},
-    terms, units,
+    chunks, pairs, terms, units,
 };
-use loopwright_base::message::{Block, Message, Role, Wire};
+use loopwright_base::{
+    message::{Block, Message, Role, Wire},
+    text::{head, tail},
+};
 
 /// Keys of ids, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl Facts {
             match block {
                 Block::Text(text) => {
                     put(&mut plain.text, text.text.len());
-                    mark(DEMANDS, message.role == Role::User && terms::demands(cut(&text.text, READ)));
+                    mark(DEMANDS, message.role == Role::User && terms::demands(head(&text.text, READ)));
                 }
                 Block::Thinking(thinking) => {
                     let bytes = thinking.text.len()
@@ -223,7 +224,7 @@ impl Facts {
 /// Outputs tell of a failure at their beginning or at their end.
 fn tells_of_failure(part: &Block) -> bool {
     let Block::Text(text) = part else { return false };
-    terms::tells_of_error(cut(&text.text, 300)) || terms::tells_of_error(cut_end(&text.text, 600))
+    terms::tells_of_error(head(&text.text, 300)) || terms::tells_of_error(tail(&text.text, 600))
 }
 
 /// The uses that wait for their results, by what was said last.

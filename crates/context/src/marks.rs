@@ -4,10 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    plan::{Aim, Whole},
-    window::is_zero,
-};
+use super::plan::{Aim, Whole};
 use loopwright_tokens::LearnedRatios;
 
 /// What a window knows beside its history: with the same history, the same view can be made from it again.
@@ -43,7 +40,7 @@ pub struct Marks {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ahead: Option<Point>,
     /// Of a long history: how many messages there were when it was last asked whether to prepare one.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     pub(super) looked: usize,
 }
 

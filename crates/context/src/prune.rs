@@ -5,13 +5,12 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use loopwright_base::text::{head, tail};
 use serde::{
     Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::Value;
-
-use super::shorten::{cut, cut_end};
 
 /// What is nested deeper is but counted.
 const DEPTH: usize = 32;
@@ -115,7 +114,7 @@ impl<'de> Visitor<'de> for Reading {
         if text.len() <= self.length + SLACK {
             return Ok(Part::Text(text.to_owned()));
         }
-        Ok(Part::Ends(cut(text, self.length).to_owned(), cut_end(text, self.length).to_owned(), text.len()))
+        Ok(Part::Ends(head(text, self.length).to_owned(), tail(text, self.length).to_owned(), text.len()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Part, A::Error> {
@@ -165,8 +164,8 @@ impl<'de> Visitor<'de> for Reading {
 
 fn prune(part: &Part, items: usize, length: usize) -> Value {
     let ends = |start: &str, end: &str, bytes: usize| {
-        let head = cut(start, length * 2 / 3);
-        let tail = cut_end(end, length / 3);
+        let head = head(start, length * 2 / 3);
+        let tail = tail(end, length / 3);
         Value::String(format!("{head}[…{} bytes…]{tail}", bytes - head.len() - tail.len()))
     };
     match part {
@@ -203,8 +202,8 @@ mod tests {
     fn plainly(value: &Value, items: usize, length: usize, depth: usize) -> Value {
         match value {
             Value::String(text) if text.len() > length + SLACK => {
-                let head = cut(text, length * 2 / 3);
-                let tail = cut_end(text, length / 3);
+                let head = head(text, length * 2 / 3);
+                let tail = tail(text, length / 3);
                 Value::String(format!("{head}[…{} bytes…]{tail}", text.len() - head.len() - tail.len()))
             }
             Value::Array(list) if depth >= DEPTH => Value::String(format!("[…{} items]", list.len())),

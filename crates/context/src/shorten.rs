@@ -5,40 +5,16 @@
 
 use std::fmt::Write as _;
 
+use loopwright_base::text::{head, tail};
+
 use super::{fold::lines_of, prune::shorten_json, table::tables, terms, weigh::Weights};
 
 /// The longest piece of a line that is kept of a longer one.
 const LINE: usize = 240;
 
-/// The beginning of `text`, at most `bytes` long, cut between characters.
-pub(super) fn cut(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    text.get(..floor(text, bytes)).unwrap_or_default()
-}
-
-/// The last boundary between characters at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// The first boundary between characters at or behind `at`.
-fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
-}
-
-/// The end of `text`, at most `bytes` long, cut between characters.
-pub(super) fn cut_end(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    text.get(ceil(text, text.len() - bytes)..).unwrap_or_default()
-}
-
 /// A text, or the beginning and the end of a long one: at most `bytes` of each.
 pub(super) fn ends(text: &str, bytes: usize) -> (&str, &str) {
-    if text.len() <= 2 * bytes { (text, "") } else { (cut(text, bytes), cut_end(text, bytes)) }
+    if text.len() <= 2 * bytes { (text, "") } else { (head(text, bytes), tail(text, bytes)) }
 }
 
 /// Beginning and end of a long line.
@@ -46,8 +22,8 @@ fn middle_out(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }
-    let head = cut(text, bytes * 2 / 3);
-    let tail = cut_end(text, bytes / 3);
+    let head = head(text, bytes * 2 / 3);
+    let tail = tail(text, bytes / 3);
     format!("{head} […{} bytes…] {tail}", text.len() - head.len() - tail.len())
 }
 
@@ -134,7 +110,7 @@ fn choose(lines: &[&str], cells: &[Cells], from: usize, limit: usize, weights: &
     let last = lines.len() - 1;
     let mut seen = terms::Set::default();
     for (at, (line, cells)) in lines.iter().zip(cells).enumerate() {
-        let body = cut(line.trim(), 2 * LINE);
+        let body = head(line.trim(), 2 * LINE);
         if at < from {
             terms::names(body, |name| {
                 seen.insert(terms::key(name));

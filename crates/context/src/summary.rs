@@ -8,12 +8,14 @@ use std::{fmt::Write as _, sync::Arc};
 use super::{
     pace::Hand,
     pairs::Placed,
-    shorten::cut,
     terms::{self, Map, Set},
     units::{Kind, SUMMARY_HEAD, Unit},
     weigh::{Name, Weighed, Weights},
 };
-use loopwright_base::message::{Block, Message, Role};
+use loopwright_base::{
+    message::{Block, Message, Role},
+    text::head,
+};
 
 /// The longest line about an exchange.
 const LINE: usize = 220;
@@ -191,7 +193,7 @@ pub(super) async fn summarise(
     while tokens > most {
         let Some(Block::Text(text)) = Arc::make_mut(&mut message).content.first_mut() else { return (None, more) };
         let over = tokens - most;
-        let shorter = cut(&text.text, text.text.len().saturating_sub(over * 2 + 8)).len();
+        let shorter = head(&text.text, text.text.len().saturating_sub(over * 2 + 8)).len();
         if shorter <= SUMMARY_HEAD.len() {
             return (None, more);
         }
@@ -326,7 +328,7 @@ pub fn constraints(prose: &str) -> String {
     ];
     let mut found = String::new();
     // A full stop ends a sentence only before a space: paths hold them too.
-    for sentence in cut(prose, 8_192).split(['!', '\n', ';']).flat_map(|part| part.split_inclusive(". ")) {
+    for sentence in head(prose, 8_192).split(['!', '\n', ';']).flat_map(|part| part.split_inclusive(". ")) {
         let lower = sentence.to_ascii_lowercase();
         if WORDS.iter().any(|word| lower.contains(word)) {
             found.push_str(sentence);
@@ -338,11 +340,11 @@ pub fn constraints(prose: &str) -> String {
 
 /// Arguments without the braces and quotes of JSON where there is but one text.
 fn plain_arguments(text: &str) -> String {
-    let value: serde_json::Value = match serde_json::from_str(cut(text, 4_096)) {
+    let value: serde_json::Value = match serde_json::from_str(head(text, 4_096)) {
         Ok(value) => value,
-        Err(_) => return cut(text, 400).to_owned(),
+        Err(_) => return head(text, 400).to_owned(),
     };
-    let Some(map) = value.as_object() else { return cut(text, 400).to_owned() };
+    let Some(map) = value.as_object() else { return head(text, 400).to_owned() };
     let texts: Vec<String> =
         map.values().map(|value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)).collect();
     texts.join(", ")
@@ -354,13 +356,13 @@ fn telling(messages: &[Placed], weights: &Map<Name<'_>>) -> String {
     for placed in messages {
         for result in placed.message.tool_results() {
             let Some(text) = super::chunks::only_text(result) else { continue };
-            for line in cut(text, 8_192).lines() {
+            for line in head(text, 8_192).lines() {
                 let body = line.trim();
                 if body.is_empty() {
                     continue;
                 }
                 let mut score = 0.01;
-                terms::names(cut(body, 200), |name| {
+                terms::names(head(body, 200), |name| {
                     score += weights.weight(terms::key(name)).unwrap_or(0.02).min(2.0);
                 });
                 if terms::tells_of_error(body) {
@@ -380,7 +382,7 @@ fn one_line(text: &str, bytes: usize) -> String {
     for word in text.split_ascii_whitespace() {
         if out.len() + word.len() + 1 > bytes {
             if out.is_empty() {
-                out.push_str(cut(word, bytes));
+                out.push_str(head(word, bytes));
             }
             out.push('…');
             break;

@@ -14,11 +14,14 @@ use super::{
     pairs::Placed,
     policy::Policy,
     salience::{Category, Features},
-    shorten::{cut, ends},
+    shorten::ends,
     terms::{self, Map, Set},
     units::{Kind, Unit},
 };
-use loopwright_base::message::{Block, ToolUse};
+use loopwright_base::{
+    message::{Block, ToolUse},
+    text::head,
+};
 
 /// What is known about a name.
 pub(super) struct Name<'a> {
@@ -124,7 +127,7 @@ fn keywords(messages: &[Placed], units: &[Unit]) -> Set {
         for placed in messages.get(unit.messages.clone()).into_iter().flatten() {
             for block in &placed.message.content {
                 if let Block::Text(text) = block {
-                    terms::names(cut(&text.text, 32_768), |name| {
+                    terms::names(head(&text.text, 32_768), |name| {
                         asked.insert(terms::key(name));
                     });
                 }
@@ -178,7 +181,7 @@ fn look<'a>(
             match block {
                 Block::Text(text) => {
                     use_text(&text.text, fresh, true, false, names);
-                    features.decision |= decides(cut(&text.text, 2_048));
+                    features.decision |= decides(head(&text.text, 2_048));
                 }
                 Block::ToolUse(call) => {
                     use_text(call.arguments_text(), fresh, true, true, names);
@@ -186,7 +189,7 @@ fn look<'a>(
                         features.file = true;
                         changed.add(call);
                         parsed += call.arguments_text().len();
-                        terms::names(cut(call.arguments_text(), 600), |name| {
+                        terms::names(head(call.arguments_text(), 600), |name| {
                             if name.contains(['/', '.'])
                                 && let Some(known) = names.get_mut(&terms::key(name))
                             {
@@ -253,7 +256,7 @@ impl<'a> Changed<'a> {
         }
         if !found {
             // A command, a patch, or what nobody can read.
-            terms::names(cut(call.arguments_text(), 600), |name| {
+            terms::names(head(call.arguments_text(), 600), |name| {
                 if name.contains(['/', '.']) {
                     note(Cow::Borrowed(name));
                 }
@@ -271,7 +274,7 @@ fn decides(text: &str) -> bool {
 fn changes_files(name: &str, arguments: &str) -> bool {
     const NAMES: [&str; 6] = ["write", "edit", "create", "replace", "patch", "save"];
     const COMMANDS: [&str; 6] = ["str_replace", "sed -i", "cat >", "cat <<", "apply_patch", "tee "];
-    let head = cut(arguments, 400);
+    let head = head(arguments, 400);
     let lower = name.to_ascii_lowercase();
     NAMES.iter().any(|word| lower.contains(word)) || COMMANDS.iter().any(|word| head.contains(word))
 }

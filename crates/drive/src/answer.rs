@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use loopwright_lexicon::months::{MONTHS, days};
 use reqwest::header::{self, HeaderMap};
 
 /// The kind of body that the headers promise.
@@ -82,11 +83,14 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<f64> {
 /// Seconds since 1970 of a date in one of the three forms that HTTP knows: `Sun, 06 Nov 1994 08:49:37 GMT`,
 /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
 fn http_date(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let parts: Vec<&str> = text.split([' ', ',', '-']).filter(|part| !part.is_empty()).take(7).collect();
     let ([_, day, name, year, clock, "GMT" | "UTC"] | [_, name, day, clock, year]) = parts[..] else { return None };
     let day: i64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let month = i64::try_from(MONTHS.iter().position(|month| *month == name)?).ok()? + 1;
+    let month = i64::try_from(
+        MONTHS.iter().position(|month| month.get(..3).is_some_and(|short| short.eq_ignore_ascii_case(name)))?,
+    )
+    .ok()?
+        + 1;
     let year = match (year.len(), year.parse::<i64>().ok()?) {
         (2, year @ 70..=99) => 1900 + year,
         (2, year @ 0..=69) => 2000 + year,
@@ -98,11 +102,7 @@ fn http_date(text: &str) -> Option<i64> {
     if clock.next().is_some() {
         return None;
     }
-    // Days since 1970 in the Gregorian calendar; the year begins in March, so that the leap day is its last.
-    let shifted = if month > 2 { year } else { year - 1 };
-    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + day_of_year - 719_468;
-    Some(days * 86400 + hour * 3600 + minute * 60 + second)
+    Some(days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second)
 }
 
 #[cfg(test)]

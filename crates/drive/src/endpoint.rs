@@ -14,6 +14,7 @@ use super::provider::{self, KeyRule, PROVIDERS, Provider};
 use loopwright_base::{
     error::{Error, Result},
     message::Wire,
+    text::ceil_boundary,
 };
 
 /// Text that must not be seen: a key. `Debug` prints `***`, and there is no `Display`.
@@ -225,8 +226,7 @@ impl Endpoint {
                 clean.push_str(&rest[..at]);
                 clean.push_str("***");
                 // Equal bytes may end inside a character of the text if the secret is not ASCII.
-                let end = (same..=found.len()).find(|end| found.is_char_boundary(*end)).unwrap_or(found.len());
-                rest = &found[end..];
+                rest = &found[ceil_boundary(found, same)..];
             }
             clean.push_str(rest);
             text = clean;

@@ -11,7 +11,10 @@ use ignore::Walk;
 use regex::{Regex, RegexBuilder};
 
 use super::gather::{UnreadableRules, entries_of};
-use loopwright_base::error::{Error, Fault, Result};
+use loopwright_base::{
+    error::{Error, Fault, Result},
+    text::head,
+};
 use loopwright_retrieve::plain::decoded;
 
 /// The length of the longest pattern of paths that is accepted, in characters.
@@ -195,7 +198,7 @@ impl LinePattern {
     fn place(&self, line: &str, is_over: &mut dyn FnMut() -> bool) -> Result<Option<usize>, SearchStop> {
         let mut length = FIRST_PIECE;
         loop {
-            let piece = start(line, length);
+            let piece = head(line, length);
             let is_whole = piece.len() == line.len();
             // What fits at the end of a piece may do so only because the piece ends there.
             let fits = self.0.find(piece).filter(|fits| is_whole || fits.end() + CHARACTER <= piece.len());
@@ -208,11 +211,6 @@ impl LinePattern {
             length = length.saturating_mul(2);
         }
     }
-}
-
-/// The first bytes of a text, up to a character's border.
-fn start(text: &str, most: usize) -> &str {
-    (most.saturating_sub(CHARACTER - 1)..=most).rev().find_map(|at| text.get(..at)).unwrap_or(text)
 }
 
 /// A matching line as it is shown: the text around the match.

@@ -13,6 +13,7 @@ use std::{
 };
 
 use flate2::read::ZlibDecoder;
+use loopwright_base::text::floor_boundary;
 
 /// Bytes that all streams of a file may hold, unpacked.
 const MAX_UNPACKED: u64 = 64 << 20;
@@ -59,11 +60,7 @@ pub(super) fn pages(bytes: Vec<u8>) -> Result<Vec<String>, String> {
     let mut left = MAX_TEXT;
     for page in &mut pages {
         if page.len() > left {
-            let mut end = left;
-            while !page.is_char_boundary(end) {
-                end -= 1;
-            }
-            page.truncate(end);
+            page.truncate(floor_boundary(page, left));
         }
         left -= page.len();
     }

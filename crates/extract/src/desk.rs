@@ -25,6 +25,7 @@ use super::{
 pub(super) use calls::{Calls, Mode, REMAINS};
 use calls::{Drop, TOO_LARGE};
 pub(super) use dry_run::DryRun;
+use loopwright_base::text::head;
 
 const SWALLOWED: &str = "a string without its end swallowed what closes the call, and the next call";
 
@@ -199,8 +200,7 @@ impl Sink for Desk<'_> {
             if json.len() > room {
                 // JSON can be longer than what it was written as: what is over is left out, the bytes stay the call's.
                 self.calls.full = true;
-                let fits = (0..=room).rev().find(|fits| json.is_char_boundary(*fits)).unwrap_or(0);
-                json = json.get(..fits).unwrap_or_default();
+                json = head(json, room);
             }
             let own = self.whole.get(self.used - bytes..self.used).unwrap_or_default();
             if own.len() == json.len() && std::ptr::eq(own.as_ptr(), json.as_ptr()) {

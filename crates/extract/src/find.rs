@@ -9,6 +9,7 @@ mod reasoned;
 
 use std::fmt;
 
+use loopwright_base::text::{ceil_boundary, floor_boundary};
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -215,7 +216,7 @@ impl Search<'_> {
                     let read = offset(rest, error.line(), error.column()).max(1);
                     at = start + if left >= read { 1 } else { read };
                     left = left.saturating_sub(read);
-                    at = ceil(self.text, at);
+                    at = ceil_boundary(self.text, at);
                 }
                 None => break,
             }
@@ -257,8 +258,8 @@ impl Search<'_> {
         let found = trimmed(self.text, span.start + start, span.start + end);
         for repair in &mut repaired.repairs {
             // Whole characters, so that each can be shown.
-            let end = ceil(self.text, span.start + repair.span.end);
-            repair.span = Span { start: floor(self.text, span.start + repair.span.start), end };
+            let end = ceil_boundary(self.text, span.start + repair.span.end);
+            repair.span = Span { start: floor_boundary(self.text, span.start + repair.span.start), end };
         }
         let fenced = repaired.repairs.iter().any(|repair| repair.what == Mend::Fence);
         let place = match place {
@@ -301,14 +302,6 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
         _ => memchr::memchr_iter(b'\n', text.as_bytes()).nth(line - 2).map_or(text.len(), |at| at + 1),
     };
     (start + column).min(text.len())
-}
-
-fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// What stands in a code fence.

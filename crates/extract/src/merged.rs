@@ -1,6 +1,8 @@
 //! Whether two calls became one: what stood between them is missing, and what had to be mended made a single call of both. Such a
 //! call must not run. Looks at arguments that were mended only, and at each byte a fixed number of times.
 
+use loopwright_base::text::{head, tail};
+
 use super::{
     dialect::{Dialect, First, Grammar},
     json::Mend,
@@ -125,8 +127,7 @@ fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
     let heads = || memchr::memchr_iter(b'(', arguments.as_bytes());
     let named = |at: usize, tools: &Signatures| {
         let (before, behind) = arguments.split_at(at);
-        let near = (before.len().saturating_sub(NEAR_NAME)..=before.len()).find(|from| before.is_char_boundary(*from));
-        let before = before.get(near.unwrap_or(0)..).unwrap_or_default();
+        let before = tail(before, NEAR_NAME);
         // A value that was cut may stand right before the name.
         before.char_indices().any(|(from, _)| {
             let (value, name) = before.split_at(from);
@@ -139,9 +140,7 @@ fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
         return true;
     }
     memchr::memchr_iter(b')', arguments.as_bytes()).any(|at| {
-        let behind = arguments.get(at + 1..).unwrap_or_default();
-        let near = (0..=behind.len().min(NEAR_NAME)).rev().find(|end| behind.is_char_boundary(*end)).unwrap_or(0);
-        let behind = behind.get(..near).unwrap_or_default();
+        let behind = head(arguments.get(at + 1..).unwrap_or_default(), NEAR_NAME);
         let call = behind.replacen("\\n", "\n", 2);
         let name = call.trim_start_matches([',', ' ', '\n', '\t']);
         let parted = name.len() < call.len();

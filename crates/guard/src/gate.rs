@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
+use loopwright_base::text::clip;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -203,7 +204,7 @@ fn destination(subject: &Subject) -> Option<String> {
     };
     let mut hosts = subject.all().flat_map(|part| &part.hosts);
     if let Some(host) = hosts.find(|host| !here(host)) {
-        return Some(shorten(host, 100));
+        return Some(clip(host, 100));
     }
     let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
     sends.then(|| format!("wherever {} sends it", subject.tool))
@@ -225,14 +226,6 @@ fn joined(one: &str, other: &str) -> String {
     format!("{}; {other}", one.trim_end_matches('.'))
 }
 
-fn shorten(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
-}
-
 /// What a call would touch, for the person who is asked.
 fn touches(subject: &Subject) -> Vec<String> {
     const MOST: usize = 20;
@@ -244,7 +237,7 @@ fn touches(subject: &Subject) -> Vec<String> {
     };
     for part in subject.all() {
         for place in &part.writes {
-            push(format!("writes {} ({})", shorten(&place.raw, 100), place.class().words()));
+            push(format!("writes {} ({})", clip(&place.raw, 100), place.class().words()));
         }
         // Of a line, bare words are files where the program takes files.
         let program = part.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
@@ -255,10 +248,10 @@ fn touches(subject: &Subject) -> Vec<String> {
                 push("files that another command names".to_owned());
                 continue;
             }
-            push(format!("{} ({})", shorten(&place.raw, 100), place.class().words()));
+            push(format!("{} ({})", clip(&place.raw, 100), place.class().words()));
         }
         for host in &part.hosts {
-            push(format!("the host {}", shorten(host, 100)));
+            push(format!("the host {}", clip(host, 100)));
         }
     }
     found

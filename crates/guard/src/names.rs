@@ -2,14 +2,13 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-use loopwright_base::lists::{Lists, lists};
+use loopwright_base::lists::{self, Lists};
 
-static LISTS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("guard.toml")));
+static LISTS: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!("guard.toml")));
 
 /// The list of that name; one that is in no table is empty.
 pub(super) fn list(name: &str) -> &'static HashSet<String> {
-    static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
-    LISTS.get(name).unwrap_or(&NONE)
+    lists::list(&LISTS, name)
 }
 
 /// Whether a list holds this name.

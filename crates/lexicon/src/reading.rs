@@ -4,6 +4,8 @@
 //! word each, so that nobody is taken at the words of others. Contractions are written out (`i'll` is `i will`), which
 //! lets rules speak of words alone, never of parts of words. Time is linear, memory is bounded by a window.
 
+use loopwright_base::text::floor_boundary;
+
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     hash::{BuildHasherDefault, Hasher},
@@ -179,8 +181,8 @@ impl Reading {
             // One endless line: its end, or its beginning.
             if line.bytes.len() > WINDOW {
                 match side {
-                    Side::Head => line.bytes.end = floor(text, line.bytes.start + WINDOW),
-                    Side::Tail => line.bytes.start = floor(text, line.bytes.end - WINDOW),
+                    Side::Head => line.bytes.end = floor_boundary(text, line.bytes.start + WINDOW),
+                    Side::Tail => line.bytes.start = floor_boundary(text, line.bytes.end - WINDOW),
                 }
             }
         }
@@ -295,11 +297,6 @@ struct Open {
     first: usize,
     item: bool,
     heading: bool,
-}
-
-/// The start of the character at `at`.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
 }
 
 /// The length of the mark of a list item: `- `, `* `, `1. `, `2) `, with a box to tick.

@@ -178,13 +178,8 @@ pub struct BudgetUsage {
     /// The cost, where the model's price is known.
     pub cost: Option<f64>,
     /// `cost` leaves something out: other models answered too, whose prices are not known.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub partial: bool,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl BudgetUsage {

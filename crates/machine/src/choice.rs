@@ -76,11 +76,6 @@ impl Default for ChoiceConfig {
 }
 
 impl ChoiceConfig {
-    /// Returns whether the configuration is the default, which chooses nothing.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// The effect of a choice of that confidence.
     pub fn mode(&self, confidence: f64) -> ChoiceMode {
         if confidence >= self.enforce {

@@ -42,12 +42,6 @@ impl Purpose {
     }
 }
 
-/// Returns whether a place is 0, for fields that are left out where nothing was chosen.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
-pub(crate) const fn is_first(place: &u32) -> bool {
-    *place == 0
-}
-
 /// A call that shall run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -71,7 +65,7 @@ pub enum Command {
         /// The purpose.
         purpose: Purpose,
         /// The place of the model in the role's chain; 0 is the first.
-        #[serde(default, skip_serializing_if = "is_first")]
+        #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
         place: u32,
         /// The number of the attempt at the same request, from 1.
         attempt: u32,
@@ -728,7 +722,7 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
         Generate {
             id: Id,
             purpose: Purpose,
-            #[serde(skip_serializing_if = "is_first")]
+            #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
             place: u32,
             attempt: u32,
             model: &'a str,
@@ -807,13 +801,13 @@ fn digest<S: serde::Serializer>(command: &Command, serializer: S) -> Result<S::O
     }
 }
 
-/// The text of an argument in a message: shortened on a character boundary.
-pub(crate) fn shorten(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
+pub(crate) fn emit(out: &mut Vec<Command>, notice: Notice) {
+    out.push(Command::Emit { notice });
+}
+
+/// The refusal of an event that may come once, at the start.
+pub(crate) fn refuse(code: &'static str, message: &str) -> Command {
+    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }
 
 /// The text of a system message, where there is one.

@@ -3,7 +3,9 @@
 //! The words are made from the outcome alone when somebody asks, in every language binding and on the command line
 //! alike; journals do not hold them.
 
-use super::{Outcome, Stop, command::shorten};
+use loopwright_base::text::clip;
+
+use super::{Outcome, Stop};
 
 /// The length of the longest quoted piece of an error or a call, in characters.
 const SHOWN: usize = 300;
@@ -98,14 +100,14 @@ impl Outcome {
         let Some(error) = &self.error else { return String::new() };
         let said = error.message.trim().trim_end_matches('.');
         let hint = error.hint.as_deref().map_or_else(String::new, |hint| format!(" ({hint})"));
-        format!(": {}{hint}", shorten(said, SHOWN))
+        format!(": {}{hint}", clip(said, SHOWN))
     }
 
     /// The finding of the last check of the run's sanity.
     fn sanity(&self, otherwise: &str) -> String {
         let found = self.roles.sanity.last().and_then(|check| check.result.concerns.first());
         let said = found.map_or(otherwise, |concern| concern.text.as_str());
-        format!("a check of the run says: {}.", shorten(said.trim_end_matches('.'), SHOWN))
+        format!("a check of the run says: {}.", clip(said.trim_end_matches('.'), SHOWN))
     }
 }
 
@@ -124,7 +126,7 @@ fn counted(count: u64, one: &str, more: &str) -> String {
 fn last_call(outcome: &Outcome) -> String {
     let Some(call) = outcome.tool_calls.last() else { return "what was under way".to_owned() };
     let failed = call.failure.as_deref().map_or_else(String::new, |kind| format!(" ({kind})"));
-    format!("the tool {:?}{failed}", shorten(&call.name, SHOWN))
+    format!("the tool {:?}{failed}", clip(&call.name, SHOWN))
 }
 
 #[cfg(test)]

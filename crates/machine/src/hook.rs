@@ -6,13 +6,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::Stop;
-use crate::command::shorten;
 use loopwright_base::{
     error::{Error, Result},
     json::{DEEPEST_TREE, Fields, Raw, nested_deeper, unfit},
     marks::CONTEXT_MARK,
     message::{Block, Message, Role, ToolFailure, ToolResult, ToolUse},
     request::{Effort, Request, Response},
+    text::clip,
 };
 
 /// A stage at which hooks run: before and after each of six things.
@@ -220,7 +220,7 @@ impl HookSubject {
     pub fn replace(&mut self, value: &Raw) -> Result<()> {
         let kind = self.name();
         let wrong = |wanted: &str| {
-            let shown = shorten(value.text(), 100);
+            let shown = clip(value.text(), 100);
             Error::usage("invalid_replacement", format!("{shown} can't take the place of the {kind}"))
                 .hint(format!("give {wanted}"))
         };

@@ -87,10 +87,6 @@ pub(super) enum GateResult {
 }
 
 impl Pause {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     pub(super) const fn state(&self) -> RunState {
         self.state
     }

@@ -155,7 +155,7 @@ pub struct Tree {
     outcome: Option<Box<Outcome>>,
     history: Option<History>,
     dropped: u64,
-    #[serde(default, skip_serializing_if = "Pause::is_default")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     pause: Pause,
     /// The parts of answers that the next event may end, by machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -7,6 +7,7 @@
 
 use std::sync::LazyLock;
 
+use loopwright_base::text::head;
 use loopwright_lexicon::words;
 
 /// Bytes of a text that are read.
@@ -91,8 +92,7 @@ pub(super) struct Sketch {
 
 impl Sketch {
     pub(super) fn of(text: &str) -> Self {
-        let end = (0..=text.len().min(LONGEST)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
-        let text = text.get(..end).unwrap_or_default();
+        let text = head(text, LONGEST);
         let mut terms: Vec<Term> = Vec::new();
         let mut vector = [0.0_f32; NUMBERS];
         let (mut weight, mut known, mut telling) = (0.0_f32, 0.0_f32, 0.0_f32);

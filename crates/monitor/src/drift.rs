@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::about::{LONGEST, Sketch};
-use loopwright_base::error::{Error, Result};
+use loopwright_base::{
+    error::{Error, Result},
+    text::head,
+};
 use loopwright_lexicon::reading::{Phrases, Reading, Side};
 
 /// Nearness at which sameness and difference are equally likely, and how sharply that turns. Fitted on pairs of
@@ -348,7 +351,7 @@ impl GoalDrift {
         }
         let shared = Sketch::of(&self.goal).common(sketch);
         if evidence > TAKEN {
-            self.last = cut(message);
+            head(message, LONGEST).clone_into(&mut self.last);
         }
         self.seen += 1;
         Drift { step, anchor, state: self.state, changed: self.state != before, phrases, shared, evidence }
@@ -371,16 +374,11 @@ fn near_goal(goal: &str, message: &Sketch) -> f32 {
     parts.map(|part| part.nearness(message)).fold(whole, f32::max)
 }
 
-fn cut(text: &str) -> String {
-    let end = (0..=text.len().min(LONGEST)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
-    text.get(..end).unwrap_or_default().to_owned()
-}
-
 fn checked(goal: &str) -> Result<String> {
     if goal.trim().is_empty() {
         return Err(Error::usage("empty_goal", "the goal is empty").hint("give what the user wants, in words"));
     }
-    Ok(cut(goal))
+    Ok(head(goal, LONGEST).to_owned())
 }
 
 static PHRASES: LazyLock<Phrases<f32>> = LazyLock::new(|| {

@@ -3,6 +3,7 @@
 //! The pieces of a text, one after the other, are the text: no line is lost and none stands in two pieces. Markdown is
 //! cut at headings and paragraphs, code at empty lines, anything else at paragraphs.
 
+use loopwright_base::text::floor_boundary;
 use loopwright_lexicon::lines::Format;
 use std::ops::Range;
 
@@ -143,10 +144,7 @@ impl Cutter {
         self.flush();
         let mut start = line.start;
         while start < line.end() {
-            let mut end = line.end().min(start + MAX_BYTES);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
+            let mut end = floor_boundary(text, line.end().min(start + MAX_BYTES));
             if end < line.end()
                 && let Some(at) = text.get(start..end).and_then(|piece| piece.rfind([' ', '\t']))
                 && at > MAX_BYTES / 2

@@ -2,6 +2,7 @@
 //!
 //! Words are never changed, added or reordered; what is taken away is only marking. The cost is that of the text's length.
 
+use loopwright_base::text::clip;
 use loopwright_lexicon::sentences::{Kind, comment_mark, mark_of};
 
 /// A longer unit (a line of data, say) is cut after this many characters.
@@ -19,14 +20,9 @@ pub fn clean(raw: &str, kind: Kind, plain: bool) -> String {
         }
         text.push_str(line);
     }
-    let mut text = text.trim();
-    let cut;
-    if let Some((end, _)) = text.char_indices().nth(MAX_QUOTE) {
-        cut = format!("{}…", text.get(..end).unwrap_or_default());
-        text = &cut;
-    }
+    let text = clip(text.trim(), MAX_QUOTE);
     match kind {
-        Kind::Code => text.to_owned(),
+        Kind::Code => text,
         Kind::Heading => unmarked(text.trim_matches('#').trim(), plain),
         Kind::Row | Kind::Columns => unmarked(text.trim_matches('|').trim(), plain),
         Kind::Prose => unmarked(text.trim_end_matches("*/").trim_end_matches("-->").trim_end(), plain),

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use loopwright_base::text::head;
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, Sentence, sentences},
@@ -58,12 +59,6 @@ pub fn passages(text: &str, format: Format, most: usize) -> Vec<Passage> {
     }
     cutter.close();
     cutter.all
-}
-
-/// The beginning of a text, at most so many bytes of whole characters.
-pub fn head(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().take(4).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
 }
 
 struct Cutter<'a> {

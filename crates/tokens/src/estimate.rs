@@ -4,6 +4,8 @@
 //! evenly over the text are counted exactly and tell what a piece costs in this text; there are as many of them as it
 //! takes until they agree. Short texts are counted exactly. The answer is the same every time.
 
+use loopwright_base::text::ceil_boundary;
+
 use super::{
     exact::Encoding,
     scan::{Masks, WINDOW},
@@ -100,7 +102,7 @@ fn ratio(encoding: &Encoding, text: &str, strata: &[Stratum], plan: &SamplingPla
         for (n, group) in strata.chunks(rounds).enumerate() {
             // Which of a group wanders too, or a text that repeats at the pace of the groups would hide half of itself.
             let Some(stratum) = group.get((round + pseudo_random(n ^ 1 << 20)) % rounds) else { continue };
-            let sample = &text[boundary(text, stratum.start)..boundary(text, stratum.end)];
+            let sample = &text[ceil_boundary(text, stratum.start)..ceil_boundary(text, stratum.end)];
             let count = encoding.count(sample);
             let count = (count as f64 - excess_of_cuts(sample, count)).max(0.0);
             tokens += count;
@@ -131,14 +133,6 @@ fn pseudo_random(n: usize) -> usize {
     let n = (n as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let n = (n ^ n >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (n ^ n >> 31) as usize
-}
-
-/// The next start of a character.
-fn boundary(text: &str, mut at: usize) -> usize {
-    while at < text.len() && !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at.min(text.len())
 }
 
 /// The cost of a window in 64ths of a token: prices from a fit over all classes of text. Only their proportions matter,

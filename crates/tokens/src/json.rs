@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use loopwright_base::json::quote;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -172,11 +173,6 @@ impl Json {
             }
         }
     }
-}
-
-fn quote(out: &mut String, text: &str) {
-    // A text is always written without failing.
-    out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
 impl fmt::Display for Json {

@@ -3,6 +3,8 @@
 //! A citation is a pair of brackets that holds a source's number, `path:line`, `path:line-line`, the name of a source,
 //! or several of these. Code, links and indexes such as `a[0]` are none. One pass over the text, whatever it holds.
 
+use loopwright_base::text::head;
+
 use std::ops::Range;
 
 /// Brackets that hold more bytes than this are no citation.
@@ -112,12 +114,7 @@ pub fn citations(text: &str, knows: impl Fn(&str) -> bool) -> Brackets {
 
 /// A citation that opens at `start` and names a source whose own name holds brackets, and where it ends.
 fn with_brackets(text: &str, start: usize, knows: &impl Fn(&str) -> bool) -> Option<(usize, Place)> {
-    let mut near = text.get(start + 1..)?;
-    let mut most = near.len().min(LONGEST);
-    while !near.is_char_boundary(most) {
-        most -= 1;
-    }
-    near = near.get(..most)?.split('\n').next()?;
+    let near = head(text.get(start + 1..)?, LONGEST).split('\n').next()?;
     let mut ends = near.match_indices(']').map(|(end, _)| end);
     let first = ends.next()?;
     let nested = near.get(..first)?.contains('[');

@@ -9,7 +9,10 @@ use super::{
     numbers::{Number, digit, numbers},
     quantity::{Quantity, frequencies, implicit, quantities},
 };
-use loopwright_base::sources::{Source, SourceKind};
+use loopwright_base::{
+    sources::{Source, SourceKind},
+    text::tail,
+};
 use loopwright_lexicon::{lines::Format, words};
 
 /// The quantities, dates and words of a text.
@@ -202,9 +205,7 @@ fn counts_items(sentence: &str, quantity: &Quantity) -> bool {
 
 fn says_something(sentence: &str, number: &Number) -> bool {
     // What is far away says nothing about a number.
-    let near =
-        (0..=number.bytes.start.saturating_sub(NEAR)).rev().find(|at| sentence.is_char_boundary(*at)).unwrap_or(0);
-    let before = sentence.get(near..number.bytes.start).unwrap_or_default();
+    let before = tail(sentence.get(..number.bytes.start).unwrap_or_default(), NEAR);
     let after = sentence.get(number.bytes.end..).unwrap_or_default();
     let written = sentence.get(number.bytes.clone()).unwrap_or_default();
     let last = before.trim_end_matches(['(', '*', '_', ' ', '\n', '\u{a0}']);

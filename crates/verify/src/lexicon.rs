@@ -1,7 +1,6 @@
 //! The words by which the check tells what a sentence does: the table `crates/verify/src/answers.toml`.
 
-use loopwright_base::lists::Lists;
-use loopwright_base::lists::lists;
+use loopwright_base::lists::{self, Lists};
 use std::{collections::HashSet, sync::LazyLock};
 
 use super::meanings::Terms;
@@ -10,12 +9,11 @@ use loopwright_lexicon::words;
 
 const TABLE: &str = include_str!("answers.toml");
 
-static LISTS: LazyLock<Lists> = LazyLock::new(|| lists(TABLE));
+static LISTS: LazyLock<Lists> = LazyLock::new(|| lists::lists(TABLE));
 
 /// The list of that name.
 pub fn list(name: &str) -> &'static HashSet<String> {
-    static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
-    LISTS.get(name).unwrap_or(&NONE)
+    lists::list(&LISTS, name)
 }
 
 /// The longest phrase of a list that `text` begins with, as whole words; empty if it begins with none.

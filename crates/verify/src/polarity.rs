@@ -14,6 +14,7 @@ use super::{
     denial::{Standing, Told},
     verbatim::{Repeats, Wording},
 };
+use loopwright_base::text::first;
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, sentences},
@@ -197,8 +198,7 @@ fn repeated<'a>(
 
 impl Statements {
     fn shown(&self, at: usize) -> &str {
-        let said = self.said.get(at).map(String::as_str).unwrap_or_default();
-        said.char_indices().nth(SHOWN).map_or(said, |(end, _)| said.get(..end).unwrap_or_default())
+        first(self.said.get(at).map(String::as_str).unwrap_or_default(), SHOWN)
     }
 
     fn wording(&self, at: usize) -> Option<&Wording> {

@@ -11,6 +11,7 @@ use super::{
     numbers::{Number, numbers, shown},
     units::{Unit, list_of, rate},
 };
+use loopwright_base::text::{head, tail};
 use loopwright_lexicon::words;
 
 /// How many bytes before a number are looked at for its bound, and behind it for its rate.
@@ -114,17 +115,6 @@ impl Around {
 
 fn is_each(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "per" | "a" | "an" | "each" | "every" | "once" | "one")
-}
-
-/// The end of a text, at most so many bytes.
-fn tail(text: &str, most: usize) -> &str {
-    let start = text.len().saturating_sub(most);
-    (start..=text.len()).find_map(|at| text.get(at..)).unwrap_or_default()
-}
-
-fn head(text: &str, most: usize) -> &str {
-    let end = text.len().min(most);
-    (0..=end).rev().find_map(|at| text.get(..at)).unwrap_or_default()
 }
 
 /// All quantities of a text, in order.

@@ -24,6 +24,7 @@
 pub mod anthropic;
 mod halves;
 mod names;
+mod object;
 pub mod offline;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -39,6 +40,7 @@ use loopwright_base::{
     json::{Fields, Raw, nested_deeper},
     message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
+    text::first,
 };
 use loopwright_extract as extract;
 
@@ -187,6 +189,16 @@ pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
     }
 }
 
+/// A failure for an answer that breaks the protocol.
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::InvalidBody, message)
+}
+
+/// The beginning of what a provider sent, for messages.
+fn excerpt(text: &str) -> &str {
+    first(text.trim(), 200)
+}
+
 /// What an HTTP answer that is no success means. The shapes of all providers are known here: an `error` object or
 /// string, `message`, `detail`; a body that is no JSON is quoted, shortened.
 pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
@@ -198,8 +210,8 @@ pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Fail
         .and_then(|error| words(error, &["message", "detail", "type"]))
         .or_else(|| words(&fields, &["error", "message", "detail"]))
         .unwrap_or_else(|| {
-            let short: String = body.trim().chars().take(200).collect();
-            if short.is_empty() { "no details given".to_owned() } else { short }
+            let short = excerpt(body);
+            if short.is_empty() { "no details given" } else { short }.to_owned()
         });
     let code = error
         .as_ref()

@@ -15,7 +15,6 @@ use std::{collections::HashSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use self::saved::Saved;
-pub(super) use self::saved::is_zero;
 use super::{
     ahead::{Ahead, History, Made},
     archive::{Archive, RECALL_BYTES},

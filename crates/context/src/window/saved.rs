@@ -28,7 +28,7 @@ pub(super) struct Saved {
     marks: Marks,
     given: Vec<Arc<Message>>,
     counts: Vec<usize>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     left_out: usize,
     view: Vec<Arc<Message>>,
     tokens: usize,
@@ -104,9 +104,4 @@ impl From<Saved> for ContextWindow {
             prepares: !unprepared,
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-pub(crate) const fn is_zero(number: &usize) -> bool {
-    *number == 0
 }

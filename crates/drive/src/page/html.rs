@@ -10,6 +10,7 @@ mod text;
 
 use about::one_line;
 use html5ever::{Attribute, LocalName, tokenizer::TokenSinkResult};
+use loopwright_base::text::head;
 use reqwest::Url;
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     sheet::Sheet,
     tokens::{self, Syntax},
 };
-use loopwright_retrieve::passages::head;
 
 const MAX_TITLE: usize = 500;
 

@@ -20,9 +20,12 @@ pub use lines::visible_lines;
 
 use self::tokens::Syntax;
 use super::fetch::Page;
-use loopwright_base::error::{Error, Fault, Result};
+use loopwright_base::{
+    error::{Error, Fault, Result},
+    text::head,
+};
 use loopwright_lexicon::lines::Format;
-use loopwright_retrieve::passages::{Passage, SENTENCES, head as start, passages};
+use loopwright_retrieve::passages::{Passage, SENTENCES, passages};
 
 /// Options of reading a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +130,7 @@ pub fn read_page(page: &Page, options: &ReadOptions) -> Result<PageText> {
         return Err(not_text(&page.url, "something else"));
     }
     let looks_html = || {
-        let head = read.text.trim_start();
-        let head = start(head, 500).to_ascii_lowercase();
+        let head = head(read.text.trim_start(), 500).to_ascii_lowercase();
         ["<!doctype html", "<html", "<head", "<body"].iter().any(|mark| head.starts_with(mark))
             || head.starts_with("<?xml") && head.contains("<html")
             || kind.is_empty() && begins_with_element(&read.text)

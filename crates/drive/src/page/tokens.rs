@@ -10,9 +10,9 @@ use html5ever::{
     tendril::StrTendril,
     tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
 };
+use loopwright_base::text::head;
 
 use super::element::{is_empty, role};
-use loopwright_retrieve::passages::head;
 
 /// Bytes of the pieces that the tokenizer gets.
 const PIECE: usize = 2 << 10;

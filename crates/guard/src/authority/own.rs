@@ -4,6 +4,7 @@
 use loopwright_base::{
     marks::CONTEXT_MARK,
     sources::{parse_feedback, parse_prompt},
+    text::tail,
 };
 
 /// Bytes of user text that are read, from its end.
@@ -80,11 +81,7 @@ pub fn own_words(text: &str) -> String {
     if ours || parse_feedback(text).is_some() {
         return String::new();
     }
-    let mut from = text.len().saturating_sub(MOST_TEXT);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let mut own = without_fences(&text[from..]);
+    let mut own = without_fences(tail(text, MOST_TEXT));
     if own.lines().any(|line| line.trim_start().starts_with('>')) {
         own = own.lines().filter(|line| !line.trim_start().starts_with('>')).collect::<Vec<_>>().join("\n");
     }

@@ -1,6 +1,8 @@
 //! Code cut into names, strings and signs, whatever the language: enough to tell calls from comments and strings.
 //! The text is read once, from front to back; what cannot be told stays a sign.
 
+use loopwright_base::text::ceil_boundary;
+
 use std::ops::Range;
 
 use super::Language;
@@ -128,10 +130,7 @@ pub(super) fn lex(text: &str, language: Language) -> Lexed<'_> {
             tokens.push((Token::Sign(c), at..at + c.len_utf8()));
             c.len_utf8()
         };
-        at += length.max(1);
-        while !text.is_char_boundary(at) {
-            at += 1;
-        }
+        at = ceil_boundary(text, at + length.max(1));
     }
     Lexed { tokens }
 }

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use loopwright_base::text::head;
 use serde_json::{Value, json};
 use toml::{
     Spanned,
@@ -80,11 +81,7 @@ struct Reader<'s> {
 impl Reader<'_> {
     fn wrong(&self, span: &Range<usize>, code: &'static str, message: impl Into<String>) -> PolicyError {
         let text = &self.source.text;
-        let mut at = span.start.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        let before = &text[..at];
+        let before = head(text, span.start);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         PolicyError {

@@ -4,6 +4,7 @@
 use std::{ops::Range, sync::OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use loopwright_base::text::{ceil_boundary, floor_boundary};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
@@ -105,12 +106,7 @@ pub(super) fn hits(text: &str, least: Level) -> Vec<Hit> {
         return Vec::new();
     }
     for one in &mut found {
-        while !text.is_char_boundary(one.span.start) {
-            one.span.start -= 1;
-        }
-        while !text.is_char_boundary(one.span.end) {
-            one.span.end += 1;
-        }
+        one.span = floor_boundary(text, one.span.start)..ceil_boundary(text, one.span.end);
     }
     // The most telling detector names a find; what lies inside another's span is the same find.
     found.sort_by_key(|one| (one.span.start, one.row));

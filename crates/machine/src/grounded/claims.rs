@@ -9,8 +9,10 @@ use super::{
     placed, silence,
     verify::{Claim, MOST_CLAIMS, Reader, Severity},
 };
-use crate::command::shorten;
-use loopwright_base::sources::{Source, SourceKind};
+use loopwright_base::{
+    sources::{Source, SourceKind},
+    text::clip,
+};
 use loopwright_lexicon::{
     sentences::{Kind, Sentence},
     words,
@@ -112,10 +114,10 @@ impl Reader<'_> {
         if own.is_none() && !self.cited.is_empty() {
             let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
             let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            self.issue(severity, "UNCITED_CLAIM", &format!("{:?} names no source", shorten(&sentence, 120)));
+            self.issue(severity, "UNCITED_CLAIM", &format!("{:?} names no source", clip(&sentence, 120)));
         }
         if self.claimed.len() < MOST_CLAIMS {
-            let sentence = shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400);
+            let sentence = clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400);
             let mut sources: Vec<usize> = own.into_iter().flatten().map(|at| self.source_of(*at) + 1).collect();
             sources.sort_unstable();
             sources.dedup();
@@ -270,7 +272,7 @@ impl Reader<'_> {
             && let Some(said) = self.reversed_sentence(text, own)
         {
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-            self.unsupported(text, &format!("what it cites says the opposite: {:?}", shorten(&said, 120)));
+            self.unsupported(text, &format!("what it cites says the opposite: {:?}", clip(&said, 120)));
             return Some(false);
         }
         if kind != Kind::Heading
@@ -326,7 +328,7 @@ impl Reader<'_> {
             return Some(false);
         }
         if nowhere {
-            let message = format!("the name {name:?} in {:?} stands in no source", shorten(text.trim(), 120));
+            let message = format!("the name {name:?} in {:?} stands in no source", clip(text.trim(), 120));
             self.warning("NAME_NOT_IN_SOURCES", &message);
         }
         Some(supported)
@@ -358,7 +360,7 @@ impl Reader<'_> {
     fn unsupported(&mut self, text: &str, why: &str) {
         let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
         let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.issue(severity, "UNSUPPORTED", &format!("{:?}: {why}", shorten(&sentence, 160)));
+        self.issue(severity, "UNSUPPORTED", &format!("{:?}: {why}", clip(&sentence, 160)));
     }
 }
 

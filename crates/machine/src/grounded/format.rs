@@ -1,7 +1,7 @@
 //! The rules of a format.
 
 use super::verify::Reader;
-use crate::command::shorten;
+use loopwright_base::text::clip;
 use loopwright_verify::citation;
 
 impl Reader<'_> {
@@ -38,7 +38,7 @@ impl Reader<'_> {
                 "BLOCKQUOTE" => "write no lines that begin with >",
                 _ => "write bold with single asterisks",
             };
-            self.error(code, &format!("{advice}; found {:?}", shorten(text.trim(), 80)));
+            self.error(code, &format!("{advice}; found {:?}", clip(text.trim(), 80)));
         }
     }
 }

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{GroundedMachine, GroundedPhase, emit, evidence_of};
-use crate::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, command::shorten, role::truth, turn::TurnConfig};
+use crate::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, role::truth, turn::TurnConfig};
 use loopwright_base::{
     message::Message,
     request::History,
     sources::{Source, bar_line, render_prompt},
+    text::clip,
 };
 use loopwright_extract::extract_json;
 
@@ -208,7 +209,7 @@ impl GroundedMachine {
             .flat_map(|(_, problems)| problems)
             .take(MOST_PROBLEMS)
             .map(|one| {
-                let line = |text: &str, most| shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), most);
+                let line = |text: &str, most| clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), most);
                 format!("JUDGE: {:?}: {}", line(&one.claim, 160), line(&one.why, 300))
             })
             .collect();

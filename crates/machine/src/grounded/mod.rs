@@ -27,6 +27,7 @@ pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 
 use super::{
     BudgetUsage, Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Stop, Time,
+    command::{emit, refuse},
     turn::made_calls,
 };
 use loopwright_base::{
@@ -34,6 +35,7 @@ use loopwright_base::{
     message::{Block, Message, Role},
     request::{History, Response},
     sources::{Source, SourceKind, parse_feedback, parse_prompt, render_feedback, render_supported},
+    text::clip,
 };
 use loopwright_retrieve::gather::Gathered;
 
@@ -607,7 +609,7 @@ fn apology(attempts: u32, issues: &[String], no_sources: bool) -> String {
         said.push_str("What is wrong with the best draft:\n\n");
         for issue in issues.iter().take(SHOWN) {
             // Writing to a string does not fail.
-            let _ = writeln!(said, "• {}", crate::command::shorten(issue, 300));
+            let _ = writeln!(said, "• {}", clip(issue, 300));
         }
         if issues.len() > SHOWN {
             let _ = writeln!(said, "• and {} more", issues.len() - SHOWN);
@@ -620,12 +622,4 @@ fn apology(attempts: u32, issues: &[String], no_sources: bool) -> String {
         "Could you rephrase the question, or add details: ask for one fact at a time, or for what the sources say about it?"
     });
     said
-}
-
-fn emit(out: &mut Vec<Command>, notice: Notice) {
-    out.push(Command::Emit { notice });
-}
-
-fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use loopwright_base::text::clip;
 use serde_json::Value;
 
 use super::{
@@ -76,7 +77,7 @@ pub(super) fn schema_mistake(schema: &Value) -> Option<String> {
                 }
             }
             Some(kind) => {
-                let kind = crate::command::shorten(&kind.to_string(), 80);
+                let kind = clip(&kind.to_string(), 80);
                 return Some(format!("{at}.type is {kind}, which is no type of JSON; there are {}", TYPES.join(", ")));
             }
             None => {}

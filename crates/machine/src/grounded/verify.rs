@@ -12,8 +12,10 @@ use std::{
 use serde::Serialize;
 
 use super::config::{Lengths, Profile};
-use crate::command::shorten;
-use loopwright_base::sources::{Source, SourceKind};
+use loopwright_base::{
+    sources::{Source, SourceKind},
+    text::clip,
+};
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, Sentence, of_whole},
@@ -259,7 +261,7 @@ impl<'a> Reader<'a> {
             if !known {
                 self.unknown = true;
                 if named.insert(text) {
-                    let message = format!("{} is none of the sources", shorten(text, 120));
+                    let message = format!("{} is none of the sources", clip(text, 120));
                     self.error("CITATION_UNKNOWN", &message);
                 }
             }
@@ -329,7 +331,7 @@ impl<'a> Reader<'a> {
                 Exact::Quote => "the quotation",
             };
             let severity = if self.evidence.unseen { Severity::Warning } else { Severity::Error };
-            self.issue(severity, "UNSUPPORTED", &format!("{what} {:?} stands in no source", shorten(said.trim(), 160)));
+            self.issue(severity, "UNSUPPORTED", &format!("{what} {:?} stands in no source", clip(said.trim(), 160)));
         }
     }
 
@@ -515,7 +517,7 @@ impl<'a> Reader<'a> {
                 masks.push(here);
             } else if title || (listing && item) {
                 // What is listed as a source and is none is invented.
-                invented.extend(line.chars().any(char::is_alphanumeric).then(|| shorten(line.trim(), 120)));
+                invented.extend(line.chars().any(char::is_alphanumeric).then(|| clip(line.trim(), 120)));
             } else if !line.trim().is_empty() {
                 listing = false;
             }

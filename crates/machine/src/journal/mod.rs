@@ -27,7 +27,6 @@ use crate::{ApprovalDecision, Call, Command, Digest, Event, EventKind, Machine, 
 use loopwright_base::{
     json::Raw,
     message::{ToolResult, ToolUse},
-    write_json,
 };
 
 pub use diff::{Difference, compare};
@@ -253,7 +252,7 @@ impl Run {
 
 fn push_json<T: Serialize>(bytes: &mut Vec<u8>, value: &T) {
     // Writing our own types into memory does not fail.
-    let _ = write_json::push_json(bytes, value);
+    let _ = serde_json::to_writer(bytes, value);
 }
 
 /// Ends the line that began at `start`; returns its sum. `before` is the sum of the line before.

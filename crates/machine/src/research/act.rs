@@ -6,8 +6,11 @@ use super::{
     ResearchMachine, StageWork, emit,
     state::{Action, AskedQuery, Chunk, SearchHit, SourcePage, Topic, Vector},
 };
-use crate::{Command, Notice, command::shorten};
-use loopwright_base::error::{Error, Result};
+use crate::{Command, Notice};
+use loopwright_base::{
+    error::{Error, Result},
+    text::{clip, first, floor_boundary},
+};
 use loopwright_lexicon::lines::Format;
 use loopwright_retrieve::passages::passages;
 
@@ -98,7 +101,7 @@ impl ResearchMachine {
                 pages: 0,
                 vector,
             });
-            queries.push(shorten(query, 80));
+            queries.push(clip(query, 80));
             let at = self.hits.len();
             if self.config.without_search {
                 continue;
@@ -127,7 +130,7 @@ impl ResearchMachine {
             }
             Err(error) => {
                 self.failed_searches += 1;
-                self.problem(format!("the search for {:?} failed: {error}", shorten(&query, 80)), out);
+                self.problem(format!("the search for {:?} failed: {error}", clip(&query, 80)), out);
                 self.search_error = Some(error);
                 Vec::new()
             }
@@ -249,7 +252,7 @@ impl ResearchMachine {
                 page.text.clone_from(&slot.hit.snippet);
                 excerpt = true;
             }
-            let text = cut(&page.text, limits.page_chars);
+            let text = first(&page.text, limits.page_chars);
             if text.trim().chars().count() > enough {
                 let number = self.state.sources.len();
                 let title = [&page.title, &slot.hit.title].into_iter().find(|title| !title.trim().is_empty());
@@ -272,7 +275,7 @@ impl ResearchMachine {
                 self.split_page(text, &slot.hit.url, number, section);
             }
             if let Some(problem) = found.problem.as_ref().filter(|_| found.source.is_none()) {
-                let message = format!("{}: {problem}", shorten(&found.url, 120));
+                let message = format!("{}: {problem}", clip(&found.url, 120));
                 self.problem(message, out);
             }
             self.state.results.push(found);
@@ -314,11 +317,7 @@ impl ResearchMachine {
     /// The text of a fresh chunk for the embedder.
     pub(super) fn embedded_text(chunk: &Chunk) -> String {
         let mut text = format!("{}\n{}", chunk.heading, chunk.text);
-        let mut end = text.len().min(MAX_EMBEDDED);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
+        text.truncate(floor_boundary(&text, MAX_EMBEDDED));
         text
     }
 }
@@ -336,9 +335,4 @@ pub(super) fn topic_of<'a>(outline: &'a [Topic], named: &str) -> Option<&'a Topi
 
 fn problem_of(error: &Error) -> String {
     super::plan::one_line(&error.to_string(), 200)
-}
-
-/// The first `most` characters.
-fn cut(text: &str, most: usize) -> &str {
-    text.char_indices().nth(most).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }

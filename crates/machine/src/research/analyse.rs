@@ -13,8 +13,8 @@ use super::{
     hashing, prompts,
     state::{AskedQuery, Chunk, CycleRecord, Hypothesis, Topic, UnkeptChunk, Vector},
 };
-use crate::{Command, command::shorten};
-use loopwright_base::error::Result;
+use crate::Command;
+use loopwright_base::{error::Result, text::clip};
 use loopwright_lexicon::words;
 use loopwright_retrieve::analysis::{
     self, Coverage, Gains, LatentPolicy, SelectPolicy, Selected, StopPolicy, StopRule, Trend, TrendPolicy,
@@ -104,7 +104,7 @@ impl ResearchMachine {
     pub(super) fn set_document(&mut self, topic: &str, document: Option<String>) {
         let document = document.filter(|text| text.chars().any(char::is_alphanumeric));
         let (model, text) = match document {
-            Some(text) => (self.config.turn.model.clone(), shorten(text.trim(), 8_000)),
+            Some(text) => (self.config.turn.model.clone(), clip(text.trim(), 8_000)),
             None => (String::new(), self.line_of(topic)),
         };
         self.state.hypotheses.insert(topic.to_owned(), Hypothesis { model, text, vector: None });

@@ -7,8 +7,11 @@ use serde_json::{Map, Value};
 
 use super::{ResearchState, Topic, VERSION, stage::PROMPTS};
 
-use crate::{command::shorten, turn::TurnConfig};
-use loopwright_base::error::{Error, Result};
+use crate::turn::TurnConfig;
+use loopwright_base::{
+    error::{Error, Result},
+    text::clip,
+};
 use loopwright_retrieve::analysis::{Cut, LatentPolicy, SelectPolicy, StopPolicy, Thresholds, TrendPolicy};
 
 /// The level of detail of a report.
@@ -268,7 +271,7 @@ fn mistake_at(key: &str, value: &Value) -> Option<String> {
     });
     let (place, value, why) = inner.unwrap_or_else(|| (key.to_owned(), value, plain(&error)));
     let place = place.strip_prefix("own.").unwrap_or(&place);
-    Some(format!("{place} can't be {}: {why}", shorten(&value.to_string(), 80)))
+    Some(format!("{place} can't be {}: {why}", clip(&value.to_string(), 80)))
 }
 
 /// The error without its place in a text that nobody sees.

@@ -47,9 +47,10 @@ pub use state::{
 pub use table::{TRANSITIONS, diagram, transitions};
 
 use super::{
-    BudgetUsage, Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Stop, Time, command::shorten,
+    BudgetUsage, Command, Event, EventKind, Id, Limit, Machine, Notice, Outcome, Stop, Time,
+    command::{emit, refuse},
 };
-use loopwright_base::{error::Error, request::History};
+use loopwright_base::{error::Error, request::History, text::clip};
 
 /// The report and the state of a research that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -464,7 +465,7 @@ impl Machine for ResearchMachine {
                 StageWork::Hits { .. } | StageWork::SectionHits { .. } => "a search".to_owned(),
                 StageWork::Page { .. } => "a page".to_owned(),
                 StageWork::Scout => "the first queries".to_owned(),
-                StageWork::Hypothesis { topic } => format!("a document imagined for {:?}", shorten(topic, 80)),
+                StageWork::Hypothesis { topic } => format!("a document imagined for {:?}", clip(topic, 80)),
                 StageWork::Outline => "the outline".to_owned(),
                 StageWork::OwnAnalysis => "the analyser".to_owned(),
                 StageWork::Plan | StageWork::OwnPlan => format!("the plan of cycle {}", self.state.cycles + 1),
@@ -486,12 +487,4 @@ impl ResearchMachine {
     fn works(&self) -> bool {
         !matches!(self.stage, Stage::Idle | Stage::Done)
     }
-}
-
-fn emit(out: &mut Vec<Command>, notice: Notice) {
-    out.push(Command::Emit { notice });
-}
-
-fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }

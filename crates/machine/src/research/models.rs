@@ -3,8 +3,8 @@
 //! A model that fails leaves the matter to the rules; one that was never reached ends the run.
 
 use super::{ModelQuestion, ResearchMachine, Stage, StageWork, WorkAnswer, tools};
-use crate::{Command, Id, MachineConfig, Outcome, command::shorten, turn::TurnConfig};
-use loopwright_base::{error::Fault, message::Message, request::History};
+use crate::{Command, Id, MachineConfig, Outcome, turn::TurnConfig};
+use loopwright_base::{error::Fault, message::Message, request::History, text::clip};
 
 impl ResearchMachine {
     /// Asks a model, as soon as there is room.
@@ -116,7 +116,7 @@ impl ResearchMachine {
                 // The model has never been reached: that is no accident on the way.
                 return self.fail(error, out);
             }
-            self.problem(format!("the model failed: {}", shorten(&error.to_string(), 200)), out);
+            self.problem(format!("the model failed: {}", clip(&error.to_string(), 200)), out);
         }
         self.ready.push_back((work, WorkAnswer::Words(said)));
         self.send(out);

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::state::{Action, PlannedBy, ResearchPlan, ResearchState};
-use crate::command::shorten;
-use loopwright_base::{json::Raw, request::OutputSchema};
+use loopwright_base::{json::Raw, request::OutputSchema, text::clip};
 use loopwright_extract::extract_json;
 use loopwright_retrieve::analysis::Trend;
 
@@ -76,7 +75,7 @@ pub fn read_plan(answer: &str) -> PlanOutcome {
         Ok(found) => found,
         Err(none) => {
             let problem = none.problems.first().map_or("it holds no JSON", |one| one.what.as_str());
-            return PlanOutcome::Invalid(format!("the answer is no plan: {}", shorten(problem, 200)));
+            return PlanOutcome::Invalid(format!("the answer is no plan: {}", clip(problem, 200)));
         }
     };
     if !found.complete {
@@ -120,7 +119,7 @@ fn read_action(action: &Value) -> Result<Action, String> {
             let topic = text("topic", TOPIC).ok_or("ADD_TO_OUTLINE needs a `topic`")?;
             Ok(Action::AddToOutline { topic, subtopics: texts(field("subtopics")) })
         }
-        other => Err(format!("there is no action {:?}; use SEARCH or ADD_TO_OUTLINE", shorten(other, 40))),
+        other => Err(format!("there is no action {:?}; use SEARCH or ADD_TO_OUTLINE", clip(other, 40))),
     }
 }
 

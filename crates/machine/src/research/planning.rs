@@ -3,13 +3,15 @@
 //! What a plan wants is held against what was asked before: repetitions are refused with reasons that the next plan
 //! sees.
 
+use loopwright_base::text::clip;
+
 use std::fmt::Write as _;
 
 use super::{
     Action, ModelQuestion, PlanOutcome, PlannedBy, Refusal, ResearchMachine, ResearchPlan, Stage, StageWork, Topic,
     act, hashing, plan, prompts, rules,
 };
-use crate::{Command, command::shorten};
+use crate::Command;
 
 /// Plans that are asked for in a cycle before rules plan.
 const PLANS: u32 = 2;
@@ -100,7 +102,7 @@ impl ResearchMachine {
                 self.plan(out);
             }
             Some(PlanOutcome::Invalid(problem)) => {
-                self.problem(format!("a plan could not be read: {}", shorten(&problem, 200)), out);
+                self.problem(format!("a plan could not be read: {}", clip(&problem, 200)), out);
                 self.plan_problem = Some(problem);
                 self.go("invalid", Stage::Planning, out);
                 self.plan(out);
@@ -154,7 +156,7 @@ impl ResearchMachine {
         let mut refused = Vec::new();
         let mut queries: Vec<String> = Vec::new();
         let mut accepted: Vec<Action> = Vec::new();
-        let mut refuse = |what: &str, reason: String| refused.push(Refusal { what: shorten(what, 200), reason });
+        let mut refuse = |what: &str, reason: String| refused.push(Refusal { what: clip(what, 200), reason });
         for action in &plan.plan {
             match action {
                 Action::AddToOutline { topic, subtopics } => {
@@ -170,7 +172,7 @@ impl ResearchMachine {
                 }
                 Action::Search { query, target_outline_topic } => {
                     if let Some(known) = self.repeated(query, &queries) {
-                        refuse(query, format!("too near to {:?}, which was asked before", shorten(&known, 200)));
+                        refuse(query, format!("too near to {:?}, which was asked before", clip(&known, 200)));
                     } else if queries.len() >= self.config.limits.searches {
                         refuse(query, format!("a plan has at most {} searches", self.config.limits.searches));
                     } else {

@@ -8,8 +8,7 @@ use super::{
     hashing::{cosine, hash_vector},
     state::{Action, Chunk, PlannedBy, ResearchPlan, ResearchState, Topic},
 };
-use crate::command::shorten;
-use loopwright_base::sources::Source;
+use loopwright_base::{sources::Source, text::clip};
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, leans, sentences},
@@ -87,7 +86,7 @@ const BOILERPLATE: [&str; 22] = [
 pub(super) fn broad_queries(query: &str) -> Vec<String> {
     let asked = query.split_whitespace().collect::<Vec<_>>().join(" ");
     let keys = key_words(query);
-    let mut all = vec![shorten(&asked, 300)];
+    let mut all = vec![clip(&asked, 300)];
     if !keys.is_empty() {
         all.push(keys.join(" "));
     }
@@ -244,7 +243,7 @@ pub(super) fn outline(state: &ResearchState) -> Vec<Topic> {
 
 /// One topic: the question.
 pub(super) fn question_topic(state: &ResearchState) -> Vec<Topic> {
-    vec![Topic { topic: shorten(&super::plan::one_line(&state.query, 200), 120), subtopics: Vec::new() }]
+    vec![Topic { topic: clip(&super::plan::one_line(&state.query, 200), 120), subtopics: Vec::new() }]
 }
 
 fn heading(text: &str) -> Option<String> {

@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::{
     ModelQuestion, ResearchMachine, Stage, StageWork, Topic, Vector, act, hashing::cosine, plan, prompts, write,
 };
-use crate::{Command, Stop, command::shorten};
+use crate::{Command, Stop};
 use loopwright_base::{
     error::{Error, Result},
     message::{Message, Role},
+    text::clip,
 };
 use loopwright_monitor::drift::BACKGROUND;
 use loopwright_retrieve::analysis::Background;
@@ -42,7 +43,7 @@ impl ResearchMachine {
         }
         if let Some(state) = self.config.own.state.take() {
             if state.query != query.trim() {
-                let message = format!("the state is that of {:?}", shorten(&state.query, 100));
+                let message = format!("the state is that of {:?}", clip(&state.query, 100));
                 self.outcome.error =
                     Some(Error::usage("other_question", message).hint("ask what it was asked, or give no state"));
                 self.go("refused", Stage::Done, out);
@@ -62,7 +63,7 @@ impl ResearchMachine {
         out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.turn.budget.wall_time) });
         self.begin("setup", 1, out);
         self.go("start", Stage::Embedding, out);
-        let texts = std::iter::once(self.state.query.as_str()).chain(BACKGROUND).map(|text| shorten(text, 8_000));
+        let texts = std::iter::once(self.state.query.as_str()).chain(BACKGROUND).map(|text| clip(text, 8_000));
         self.embed(texts.collect(), StageWork::EmbedQuery, out);
     }
 

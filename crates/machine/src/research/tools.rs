@@ -10,8 +10,8 @@ use super::{
     act::{PendingPage, TOOL},
     plan, prompts,
 };
-use crate::{Command, Outcome, command::shorten};
-use loopwright_base::{message::Message, request::History};
+use crate::{Command, Outcome};
+use loopwright_base::{message::Message, request::History, text::clip};
 
 /// Rounds of calls in a cycle.
 pub(super) const ROUNDS: u32 = 4;
@@ -68,7 +68,7 @@ impl ResearchMachine {
         for result in messages.iter().flat_map(Message::tool_results).take(MAX_RESULTS) {
             let call = child.tool_calls.iter().find(|call| call.id == result.id);
             let arguments = call.map(|call| call.input.text().to_owned()).unwrap_or_default();
-            let title = plan::one_line(&format!("{}({})", result.name, shorten(&arguments, SHOWN)), 200);
+            let title = plan::one_line(&format!("{}({})", result.name, clip(&arguments, SHOWN)), 200);
             let text = result.prose();
             if result.is_error {
                 self.problem(format!("the tool {title} failed: {}", plan::one_line(&text, 200)), out);

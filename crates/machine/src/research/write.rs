@@ -17,8 +17,8 @@ use super::{
     rules,
     state::{Chunk, Topic, Vector},
 };
-use crate::{Command, Notice, command::shorten};
-use loopwright_base::{error::Result, sources::Source};
+use crate::{Command, Notice};
+use loopwright_base::{error::Result, sources::Source, text::clip};
 use loopwright_extract::extract_json;
 
 /// Passages that a search of the reviewer adds.
@@ -123,7 +123,7 @@ impl ResearchMachine {
             match unsupported(statement, &sources, &self.state.query) {
                 None => kept.push((statement.text.clone(), statement.cites.clone(), statement.ends_paragraph)),
                 Some(why) => {
-                    dropped.push(format!("{}: {}", shorten(&statement.text, 160), shorten(&why, 200)));
+                    dropped.push(format!("{}: {}", clip(&statement.text, 160), clip(&why, 200)));
                     if let Some(before) = kept.last_mut() {
                         before.2 |= statement.ends_paragraph;
                     }
@@ -168,7 +168,7 @@ impl ResearchMachine {
         let all = statements(&section.draft);
         let flaws = all.iter().filter_map(|one| {
             let why = unsupported(one, &sources, &self.state.query)?;
-            Some(format!("- {:?}: {}", shorten(&one.text, 160), shorten(&why, 200)))
+            Some(format!("- {:?}: {}", clip(&one.text, 160), clip(&why, 200)))
         });
         flaws.take(MAX_NAMED).collect()
     }
@@ -227,7 +227,7 @@ impl ResearchMachine {
         let flaws = self.flaws(section);
         let query = text("query");
         let Some(section) = self.sections.get_mut(at) else { return };
-        section.review = Some(shorten(&text("critique"), 500)).filter(|text| !text.is_empty());
+        section.review = Some(clip(&text("critique"), 500)).filter(|text| !text.is_empty());
         let wants_search = verdict == "SEARCH" && query.chars().any(char::is_alphanumeric);
         // What the rules found stands, whatever the reviewer says of it.
         if !wants_search && verdict != "REWRITE" && flaws.is_empty() {
@@ -236,9 +236,9 @@ impl ResearchMachine {
         }
         section.rewrites += 1;
         if wants_search {
-            section.query = shorten(&query, 300);
+            section.query = clip(&query, 300);
             let query = section.query.clone();
-            self.status(format!("Looking for what a section lacks: {}.", shorten(&query, 80)), out);
+            self.status(format!("Looking for what a section lacks: {}.", clip(&query, 80)), out);
             let id = self.issue(StageWork::SectionHits { section: at });
             out.push(Command::Query { id, query, k: self.config.limits.review_hits });
         } else {
@@ -267,7 +267,7 @@ impl ResearchMachine {
                     self.take_hit(hit, &query, &topic, Some(at), out);
                 }
             }
-            Err(error) => self.problem(format!("the search for {:?} failed: {error}", shorten(&query, 80)), out),
+            Err(error) => self.problem(format!("the search for {:?} failed: {error}", clip(&query, 80)), out),
         }
         self.section_pages(at, out);
     }
@@ -437,7 +437,7 @@ impl ResearchMachine {
         }
         Report {
             query: self.state.query.clone(),
-            title: rules::title_case(&shorten(&plan::one_line(&self.state.query, 300), 120)),
+            title: rules::title_case(&clip(&plan::one_line(&self.state.query, 300), 120)),
             r#abstract: self.quoted_abstract(&sections, &bibliography),
             not_found: report::not_found(&self.state, &sections),
             contradictions: report::conflicts(&self.state),

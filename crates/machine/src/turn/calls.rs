@@ -7,11 +7,11 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::shorten;
 use loopwright_base::{
     json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
     message::{Block, Message, Role, StopReason, ToolFailure, ToolResult, ToolUse, is_empty_arguments},
     request::History,
+    text::clip,
 };
 
 /// Calls of one answer that may run.
@@ -100,9 +100,9 @@ fn fit_arguments(call: &mut ToolUse) -> Option<ToolFailure> {
         return None;
     }
     let (what, text, hint) = if let Some(text) = call.invalid.take() {
-        ("the arguments are no JSON", shorten(&text, 300), "call the tool again with a JSON object")
+        ("the arguments are no JSON", clip(&text, 300), "call the tool again with a JSON object")
     } else if let Some(what) = unfit(call.input.text()) {
-        let message = format!("the arguments {what}: {}", shorten(call.input.text(), 300));
+        let message = format!("the arguments {what}: {}", clip(call.input.text(), 300));
         call.input = Raw::empty_object();
         return Some(ToolFailure {
             kind: "invalid_arguments".into(),
@@ -110,12 +110,12 @@ fn fit_arguments(call: &mut ToolUse) -> Option<ToolFailure> {
             hint: Some("call the tool again with values that can be read".to_owned()),
         });
     } else if nested_deeper(call.input.text(), DEEPEST_TREE) {
-        let text = shorten(call.input.text(), 300);
+        let text = clip(call.input.text(), 300);
         ("the arguments are nested deeper than 100", text, "call the tool again with flatter arguments")
     } else if call.input.is_object() {
         return None;
     } else {
-        let text = shorten(call.input.text(), 300);
+        let text = clip(call.input.text(), 300);
         ("the arguments are no JSON object", text, "call the tool again with an object")
     };
     call.input = Raw::empty_object();

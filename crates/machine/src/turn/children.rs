@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::{ToolConfig, TurnConfig, TurnMachine, emit, round::Round, text::limit_output};
 use crate::{
     Budget, BudgetUsage, ChildRecord, Command, HookStage, Id, Interrupt, Limit, MachineConfig, Notice, Outcome, Stop,
-    arguments_hash, command::shorten,
+    arguments_hash,
 };
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
     message::{Block, Message, Role, ToolFailure, ToolResult},
     request::History,
+    text::clip,
 };
 use loopwright_guard::{RiskLevel, policy::Verdict};
 
@@ -69,18 +70,13 @@ impl Default for ChildrenConfig {
 }
 
 impl ChildrenConfig {
-    /// Whether nothing is configured.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Checks the kinds, and the turns that they are.
     pub(super) fn check(&self) -> Result<()> {
         let mut names = BTreeSet::new();
         for agent in &self.agents {
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if agent.name.is_empty() || agent.name.len() > 64 || !agent.name.chars().all(legal) {
-                let shown = shorten(&agent.name, 100);
+                let shown = clip(&agent.name, 100);
                 return Err(Error::usage("invalid_agent_name", format!("the sub-agent's name {shown:?} is not legal"))
                     .hint("use 1 to 64 letters, digits, _ and -"));
             }
@@ -117,10 +113,10 @@ pub(super) struct Children {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     /// Children so far, theirs included.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     started: u32,
     /// Requests of children that have ended.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     requests: u32,
     /// Children by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -130,17 +126,7 @@ pub(super) struct Children {
     ending: Option<Stop>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-const fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 impl Children {
-    /// Whether there is nothing to save.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Puts the tool that starts children among the tools of a turn, if it may have any.
     pub(super) fn offer(config: &mut TurnConfig) -> Self {
         let children = &config.children;
@@ -245,7 +231,7 @@ impl TurnMachine {
         let agents = &self.config.children.agents;
         let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
         let Some(agent) = agents.iter().position(|agent| agent.name == name.trim()) else {
-            let message = format!("there is no sub-agent named {:?}", shorten(&name, 100));
+            let message = format!("there is no sub-agent named {:?}", clip(&name, 100));
             return Err(failure("unknown_agent", message, &format!("the sub-agents are: {}", names.join(", "))));
         };
         if task.trim().is_empty() {
@@ -356,7 +342,7 @@ impl TurnMachine {
             cost: outcome.spent.whole_cost(),
             requests: outcome.spent.iterations,
             duration: outcome.duration,
-            excerpt: shorten(said(&outcome).unwrap_or_default(), TOLD),
+            excerpt: clip(said(&outcome).unwrap_or_default(), TOLD),
         };
         emit(out, notice);
         self.outcome.children.push(ChildRecord {
@@ -487,7 +473,7 @@ impl Round {
             let call = &pending.call;
             let (call_id, input) = (call.id.clone(), call.input.value());
             emit(out, Notice::ToolStarted { id: call_id.clone(), name: call.name.clone(), input, round });
-            let task = shorten(&one.task, TOLD);
+            let task = clip(&one.task, TOLD);
             emit(
                 out,
                 Notice::ChildStarted { id: call_id, child: path, name: agent, task, model: config.model.clone() },
@@ -598,7 +584,7 @@ fn report(call: &str, tool: &str, name: &str, outcome: &Outcome) -> ToolResult {
         );
         return ToolResult::text(call, tool, text);
     }
-    let why = outcome.error.as_ref().map_or_else(String::new, |error| format!(": {}", shorten(&error.message, 500)));
+    let why = outcome.error.as_ref().map_or_else(String::new, |error| format!(": {}", clip(&error.message, 500)));
     let failure = ToolFailure {
         kind: format!("child_{}", outcome.stop.name()),
         message: format!("the sub-agent {name:?} did not finish its task ({used}){why}"),

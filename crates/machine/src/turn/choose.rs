@@ -1,7 +1,8 @@
 //! The choice of the model: what was chosen before the first request, and the one escalation when too little succeeds.
 
 use super::{Phase, TurnMachine, emit, hooks::Then};
-use crate::{ChoiceMode, Command, Id, ModelChoice, Notice, command::shorten};
+use crate::{ChoiceMode, Command, Id, ModelChoice, Notice};
+use loopwright_base::text::clip;
 use loopwright_monitor::momentum::{Momentum, Pace};
 
 /// Characters of a reason that are told.
@@ -31,7 +32,7 @@ impl TurnMachine {
         }
         self.phase = Phase::Done;
         if let Some(error) = error {
-            let message = format!("the model could not be chosen: {}", shorten(&error, TOLD));
+            let message = format!("the model could not be chosen: {}", clip(&error, TOLD));
             self.warn(out, "model_not_chosen", message);
         } else if let Some(choice) = choice {
             let named = !choice.model.trim().is_empty() && choice.model.len() <= 256;
@@ -63,13 +64,13 @@ impl TurnMachine {
         let ModelChoice { model, confidence, reason, price } = choice;
         let notice = Notice::ModelChosen {
             round: self.round().saturating_add(1),
-            model: shorten(&model, 256),
+            model: clip(&model, 256),
             instead_of,
             // A journal holds finite numbers alone.
             confidence: if confidence.is_finite() { confidence } else { 0.0 },
             mode: mode.name().to_owned(),
             used,
-            reason: shorten(&reason, TOLD),
+            reason: clip(&reason, TOLD),
         };
         emit(out, notice);
         if !used || model == self.model() {

@@ -8,15 +8,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{AgentPlace, ChildrenConfig, ContextConfig, IntentMode, MadeCall, RecallConfig, RolesConfig};
-use crate::{
-    Budget, ChoiceConfig, HookStage, RetryPolicy,
-    command::{shorten, system_of},
-};
+use crate::{Budget, ChoiceConfig, HookStage, RetryPolicy, command::system_of};
 use loopwright_base::{
     error::{Error, Result},
     json::Raw,
     message::Message,
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
+    text::clip,
 };
 use loopwright_extract::known_dialect;
 use loopwright_guard::{Authority, GuardConfig, RiskLevel};
@@ -86,7 +84,7 @@ pub struct TurnConfig {
     /// What the run may use.
     pub budget: Budget,
     /// How requests are held inside the model's window.
-    #[serde(skip_serializing_if = "ContextConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub context: ContextConfig,
     /// When a model call that failed is tried again.
     pub retry: RetryPolicy,
@@ -108,7 +106,7 @@ pub struct TurnConfig {
     /// The source of all jitter.
     pub seed: u64,
     /// The sub-agents that it may start.
-    #[serde(skip_serializing_if = "ChildrenConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub children: ChildrenConfig,
     /// Which sub-agent it is itself, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +118,7 @@ pub struct TurnConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// Models and rules beside the one that acts.
-    #[serde(skip_serializing_if = "RolesConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub roles: RolesConfig,
     /// How memory is asked before the first request; `None` where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,10 +127,10 @@ pub struct TurnConfig {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub hooks: BTreeSet<HookStage>,
     /// What is done with what the words of the prompt say of its intent.
-    #[serde(skip_serializing_if = "IntentMode::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub intent: IntentMode,
     /// How the model is chosen.
-    #[serde(skip_serializing_if = "ChoiceConfig::is_default")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub choice: ChoiceConfig,
     /// From so many tool rounds left on the model is told of them, the plainer the fewer.
     #[serde(skip_serializing_if = "is_one")]
@@ -225,7 +223,7 @@ impl TurnConfig {
         for tool in &self.tools {
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if tool.name.is_empty() || tool.name.len() > 64 || !tool.name.chars().all(legal) {
-                let shown = shorten(&tool.name, 100);
+                let shown = clip(&tool.name, 100);
                 return Err(Error::usage("invalid_tool_name", format!("the tool name {shown:?} is not legal"))
                     .hint("use 1 to 64 letters, digits, _ and -"));
             }
@@ -234,7 +232,7 @@ impl TurnConfig {
                     .hint("give one of them another name"));
             }
             if !tool.schema.is_object() {
-                let shown = shorten(tool.schema.text(), 100);
+                let shown = clip(tool.schema.text(), 100);
                 let message = format!("the schema of tool {:?} is no JSON object: {shown}", tool.name);
                 return Err(
                     Error::usage("invalid_schema", message).hint("give a JSON schema, as {\"type\": \"object\"}")

@@ -12,13 +12,13 @@ use super::{
     emit,
 };
 use crate::{
-    Command, HookAnswer, HookReply, HookStage, HookSubject, Id, Notice, Stop, check_answer, command::shorten,
-    hook::context_block,
+    Command, HookAnswer, HookReply, HookStage, HookSubject, Id, Notice, Stop, check_answer, hook::context_block,
 };
 use loopwright_base::{
     error::Error,
     message::{Block, Message, Role, StopReason, ToolFailure, ToolUse},
     request::{History, Response},
+    text::clip,
 };
 use loopwright_guard::Judgement;
 
@@ -398,7 +398,7 @@ impl TurnMachine {
             }
             let answered = answer.name().to_owned();
             if let HookAnswer::Failed { error, stop } = answer {
-                let told = shorten(&error, TOLD);
+                let told = clip(&error, TOLD);
                 let notice = Notice::HookFailed {
                     stage: stage.name().to_owned(),
                     name: name.clone(),
@@ -418,7 +418,7 @@ impl TurnMachine {
                 continue;
             }
             let reason = match &answer {
-                HookAnswer::Veto { reason } => Some(shorten(reason, TOLD)),
+                HookAnswer::Veto { reason } => Some(clip(reason, TOLD)),
                 _ => None,
             };
             let told = Notice::HookAnswered {
@@ -457,7 +457,7 @@ impl TurnMachine {
 
     fn say_veto(&mut self, hook: &str, reason: &str, out: &mut Vec<Command>) {
         self.outcome.message = Some(reason.to_owned());
-        self.warn(out, "hook_veto", format!("the hook {hook:?} said no: {}", shorten(reason, TOLD)));
+        self.warn(out, "hook_veto", format!("the hook {hook:?} said no: {}", clip(reason, TOLD)));
     }
 
     /// What was added goes to the model with the last message, before anything is sent of that.

@@ -5,10 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Command, TurnMachine, emit, plans::Plan};
-use crate::{Notice, command::shorten};
+use crate::Notice;
 use loopwright_base::{
     message::{Block, Message, Role},
     request::History,
+    text::clip,
 };
 use loopwright_monitor::{
     drift::{DriftPolicy, GoalDrift},
@@ -44,13 +45,6 @@ pub enum IntentMode {
     Act,
 }
 
-impl IntentMode {
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 impl TurnMachine {
     /// Tells what the newest message says of its intent, and of the goal.
     pub(super) fn tell_intent(&mut self, out: &mut Vec<Command>) {
@@ -73,7 +67,7 @@ impl TurnMachine {
         let Plan { intent, sub_agents, calls, policy_checked } = plan;
         let evidence = intent.evidence.iter().map(|one| {
             let words = request.get(one.words.clone()).unwrap_or_default();
-            (one.signal.clone(), shorten(words, TOLD))
+            (one.signal.clone(), clip(words, TOLD))
         });
         emit(
             out,
@@ -119,7 +113,7 @@ fn drift(history: &History) -> Option<Notice> {
         state: seen.state.name().to_owned(),
         step: seen.step,
         anchor: seen.anchor,
-        goal: shorten(&goal, TOLD),
+        goal: clip(&goal, TOLD),
     })
 }
 

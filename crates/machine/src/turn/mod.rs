@@ -65,10 +65,13 @@ pub use text::limit_output;
 pub use window::ContextConfig;
 use window::Window;
 
-use super::{BudgetUsage, CallRecord, Command, Id, IterationRecord, Notice, Outcome, Stop, Time};
+use super::{
+    BudgetUsage, CallRecord, Command, Id, IterationRecord, Notice, Outcome, Stop, Time,
+    command::{emit, refuse},
+};
 use loopwright_base::{
     breaker::Breaker,
-    error::{Error, Failure},
+    error::Failure,
     message::Block,
     request::{History, Request, Response, ToolChoice},
 };
@@ -111,7 +114,7 @@ struct Asking {
     visible: bool,
     last_failure: Option<Failure>,
     /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
-    #[serde(default, skip_serializing_if = "super::command::is_first")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     before: u32,
     /// Tokens of a budget that it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +157,7 @@ pub struct TurnMachine {
     tools_off: bool,
     without_tools: bool,
     interrupted: bool,
-    #[serde(default, skip_serializing_if = "Children::is_default")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     children: Children,
     #[serde(default, skip_serializing_if = "RoleQueue::is_empty")]
     desk: Box<RoleQueue>,
@@ -301,14 +304,6 @@ impl TurnMachine {
     fn drop_answer(&mut self) {
         self.outcome.dropped += 1;
     }
-}
-
-fn emit(out: &mut Vec<Command>, notice: Notice) {
-    out.push(Command::Emit { notice });
-}
-
-fn refuse(code: &'static str, message: &str) -> Command {
-    Command::Refuse { error: Error::usage(code, message).hint("feed `start` once, and before all else") }
 }
 
 const fn forces_tools(choice: &ToolChoice) -> bool {

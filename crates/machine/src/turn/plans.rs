@@ -4,8 +4,8 @@
 //! is advised to hand work to them; a plan that names calls was held against the policy before anybody hears of it.
 
 use super::{TurnMachine, children::ChildrenConfig, intent::IntentMode};
-use crate::{PlannedCall, command::shorten};
-use loopwright_base::{json::Raw, message::ToolUse};
+use crate::PlannedCall;
+use loopwright_base::{json::Raw, message::ToolUse, text::clip};
 use loopwright_guard::policy::Verdict;
 use loopwright_monitor::intent::{Decision, Intent, SUB_AGENTS, assess_intent};
 
@@ -156,7 +156,7 @@ impl TurnMachine {
         let judged = self.judge(&call);
         PlannedCall {
             tool: tool.to_owned(),
-            input: shorten(input.text(), COMMAND + 100),
+            input: clip(input.text(), COMMAND + 100),
             verdict: judged.verdict,
             risk: judged.risk,
             rules: judged.rules,

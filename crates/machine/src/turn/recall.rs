@@ -7,11 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Phase, TurnMachine, emit, window::Window};
-use crate::{Command, Id, Notice, Stop, Time, command::shorten};
+use crate::{Command, Id, Notice, Stop, Time};
 use loopwright_base::{
     error::{Error, Result},
     message::{Block, Message, Role},
     request::History,
+    text::clip,
 };
 use loopwright_context::{Count, Parts, assemble};
 use loopwright_tokens::TokenCounter;
@@ -192,7 +193,7 @@ impl TurnMachine {
                 self.put_in_front(Front { trusted, context, made: None }, out);
             }
             Err(error) => {
-                let message = format!("memory could not be asked ({}): {}", error.code, shorten(&error.message, 300));
+                let message = format!("memory could not be asked ({}): {}", error.code, clip(&error.message, 300));
                 self.warn(out, "memory_failed", message);
             }
         }

@@ -4,7 +4,7 @@
 //! say goes with them.
 
 use super::{
-    super::{CallRecord, Command, Limit, Notice, Stop, command::shorten},
+    super::{CallRecord, Command, Limit, Notice, Stop},
     Phase, TurnMachine,
     calls::not_run,
     emit,
@@ -16,6 +16,7 @@ use super::{
 use loopwright_base::{
     error::FailureKind,
     message::{Block, Message, Role, ToolResult},
+    text::clip,
 };
 use loopwright_monitor::stuck::{distinct_steps, outcomes};
 use loopwright_wire::searches::query_of;
@@ -48,7 +49,7 @@ impl TurnMachine {
             name: name.clone(),
             round: self.round(),
             is_error: pending.result.as_ref().is_some_and(|result| result.is_error),
-            excerpt: shorten(&pending.result.as_ref().map(ToolResult::prose).unwrap_or_default(), 200),
+            excerpt: clip(&pending.result.as_ref().map(ToolResult::prose).unwrap_or_default(), 200),
             duration: pending.duration,
         };
         emit(out, finished);

@@ -220,11 +220,6 @@ pub struct RolesConfig {
 }
 
 impl RolesConfig {
-    /// Whether there are none.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// The role of a purpose.
     pub fn of(&self, purpose: Purpose) -> Option<&RoleConfig> {
         match purpose {

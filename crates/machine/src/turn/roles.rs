@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::{RoleConfig, RoleModel, Trigger, TurnMachine, emit, sanity, summarize, supervise};
 use crate::{
     BudgetUsage, Command, Id, Notice, Purpose, Time,
-    command::shorten,
     role::{
         AnswerForm, InvalidAnswer, SanityResult, Summary, Verdict, plain_line, read_sanity, read_summary, read_verdict,
         repair,
@@ -22,6 +21,7 @@ use loopwright_base::{
     error::{Failure, FailureKind},
     message::{Message, Role, Usage},
     request::{Effort, History, Request, Response},
+    text::clip,
 };
 
 /// Characters of an answer that could not be used, as its author sees it again.
@@ -94,7 +94,7 @@ pub(super) struct Question {
     prompt: String,
     since: Time,
     /// Tokens of the run's budget that are set aside for it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     reserved: u64,
 }
 
@@ -103,11 +103,6 @@ impl Question {
     const fn is_laid_aside(&self) -> bool {
         self.id == 0
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// What a role has used.
@@ -232,7 +227,7 @@ impl RolesReport {
 pub(super) struct RoleQueue {
     open: Vec<Question>,
     /// Which model of the turn's own chain acts; 0 is the first.
-    #[serde(skip_serializing_if = "crate::command::is_first")]
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     pub(super) acting: u32,
     /// How the first of the chain was asked: so is another one that says nothing of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -663,6 +658,6 @@ const fn last_resort(purpose: Purpose) -> &'static str {
 
 fn failed(out: &mut Vec<Command>, purpose: Purpose, model: &str, reason: &str, next: &str) {
     let role = purpose.name().to_owned();
-    let reason = shorten(reason, 400);
+    let reason = clip(reason, 400);
     emit(out, Notice::RoleFailed { role, model: model.to_owned(), reason, next: next.to_owned() });
 }

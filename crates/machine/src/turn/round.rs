@@ -17,11 +17,12 @@ use super::{
     searches::is_search,
     text,
 };
-use crate::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash, command::shorten};
+use crate::{ApprovalDecision, Call, Command, Id, Notice, Time, arguments_hash};
 use loopwright_base::{
     breaker::Verdict,
     json::{DEEPEST_TREE, Raw, nested_deeper, unfit},
     message::{Block, ToolFailure, ToolResult, ToolUse},
+    text::clip,
 };
 use loopwright_guard::{Judgement, RiskLevel, policy::Verdict as Ruled};
 use loopwright_wire::searches::query_of;
@@ -190,7 +191,7 @@ impl Round {
             let Some(result) = result else { continue };
             let (id, name) = (call.id.clone(), call.name.clone());
             emit(out, Notice::ToolStarted { id: id.clone(), name: name.clone(), input: call.input.value(), round });
-            let excerpt = shorten(&result.prose(), 200);
+            let excerpt = clip(&result.prose(), 200);
             emit(out, Notice::ToolFinished { id, name, round, is_error: result.is_error, excerpt, duration: 0.0 });
         }
     }
@@ -504,11 +505,11 @@ impl Round {
         text::limit_result(&mut result, self.limits.get(at).copied().flatten());
         pending.duration = pending.since.map_or(0.0, |since| now.since(since));
         if pending.edited {
-            let changed = shorten(pending.call.input.text(), 2_000);
+            let changed = clip(pending.call.input.text(), 2_000);
             let note = format!("[Before this call ran, the person changed its arguments to {changed}]");
             result.content.insert(0, Block::text(note));
         } else if let Hooking::Passed(Some(hook)) = &pending.hooking {
-            let changed = shorten(pending.call.input.text(), 2_000);
+            let changed = clip(pending.call.input.text(), 2_000);
             let note = format!("[Before this call ran, the hook {hook} changed its arguments to {changed}]");
             result.content.insert(0, Block::text(note));
         }
@@ -598,8 +599,8 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
     let hint = if names.is_empty() {
         "there are no tools".into()
     } else {
-        shorten(&format!("the tools are: {}", names.join(", ")), 1_000)
+        clip(&format!("the tools are: {}", names.join(", ")), 1_000)
     };
-    let message = format!("there is no tool named {:?}", shorten(&call.name, 100));
+    let message = format!("there is no tool named {:?}", clip(&call.name, 100));
     Some(ToolFailure { kind: "unknown_tool".into(), message, hint: Some(hint) })
 }

@@ -4,8 +4,11 @@
 //! rule that decided and what it saw.
 
 use super::{Decision, Situation, TurnMachine, emit};
-use crate::{Command, Notice, Stop, command::shorten};
-use loopwright_base::message::{Message, ToolResult, ToolUse};
+use crate::{Command, Notice, Stop};
+use loopwright_base::{
+    message::{Message, ToolResult, ToolUse},
+    text::clip,
+};
 use loopwright_guard::RiskLevel;
 use loopwright_monitor::{momentum::Pace, stuck::Pattern};
 
@@ -27,7 +30,7 @@ pub(super) fn failure_of<'a>(pairs: impl Iterator<Item = (&'a ToolUse, &'a ToolR
             return None;
         }
         let message = result.failure.as_ref().map_or_else(|| result.prose(), |failure| failure.message.clone());
-        failure = Some(format!("{}: {}", call.name, shorten(message.trim().trim_end_matches('.'), 300)));
+        failure = Some(format!("{}: {}", call.name, clip(message.trim().trim_end_matches('.'), 300)));
     }
     failure
 }
@@ -120,7 +123,7 @@ impl TurnMachine {
                     (false, true) => ", which nobody is asked about",
                     _ => "",
                 };
-                let names = shorten(&names.join(", "), 300);
+                let names = clip(&names.join(", "), 300);
                 format!("{} tool calls ({names}{more}), the riskiest {risk}{against}", calls.len())
             }
             Decision::Continue if situation.provider_paused => "the provider paused its own tools".to_owned(),

@@ -79,11 +79,6 @@ impl TurnConfig {
 const ANSWER: usize = 16_000;
 
 impl ContextConfig {
-    /// Whether nothing is configured.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Checks what can be checked before a run.
     pub(super) fn check(&self) -> Result<()> {
         if self.budget == Some(0) || self.window == Some(0) {
@@ -333,8 +328,8 @@ impl TurnMachine {
         });
         let text = self.history.bytes() + beside;
         let inside = |block: &Block| match block {
-            Block::ToolResult(result) => result.content.iter().filter(|part| is_media(part)).count(),
-            block => usize::from(is_media(block)),
+            Block::ToolResult(result) => result.content.iter().filter(|part| part.is_media()).count(),
+            block => usize::from(block.is_media()),
         };
         let (seen, media) = &mut self.window.media;
         *media += self.history.behind(*seen).flat_map(|message| &message.content).map(inside).sum::<usize>();
@@ -654,10 +649,6 @@ impl Live {
         });
         Some(Resting { taken: self.taken, bytes: self.bytes, tokens: self.window.tokens(), view })
     }
-}
-
-fn is_media(block: &Block) -> bool {
-    matches!(block, Block::Image(_) | Block::Document(_))
 }
 
 fn tools_tokens(tools: &[Tool], counter: &mut TokenCounter) -> usize {

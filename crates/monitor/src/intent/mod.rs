@@ -13,6 +13,7 @@ mod words;
 
 use std::ops::Range;
 
+use loopwright_base::text::head;
 use serde::{Deserialize, Serialize};
 
 pub use signals::IntentSignals;
@@ -103,8 +104,7 @@ const LONGEST: usize = 8 * 1024;
 /// How to take up `message`. `history` holds the texts said before, in which references may find what they mean;
 /// `sub_agents` the kinds of sub-agents that there are.
 pub fn assess_intent(message: &str, history: &[&str], sub_agents: &[&str]) -> Intent {
-    let end = (0..=message.len().min(LONGEST)).rev().find(|&at| message.is_char_boundary(at)).unwrap_or_default();
-    let message = message.get(..end).unwrap_or_default();
+    let message = head(message, LONGEST);
     let reading = Reading::of(message, Side::Head);
     let seen = signals::read(message, &reading, history);
     vote::decide(seen, sub_agents)

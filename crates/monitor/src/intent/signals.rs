@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
+use loopwright_base::text::{head, tail};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -108,14 +109,9 @@ pub(super) struct Reader<'a> {
 }
 
 pub(super) fn read(message: &str, reading: &Reading, history: &[&str]) -> Seen {
-    let context = history.iter().any(|text| {
-        let end = (0..=text.len().min(2_000)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
-        loopwright_lexicon::words::terms(text.get(..end).unwrap_or_default()).len() > 1
-    });
+    let context = history.iter().any(|text| loopwright_lexicon::words::terms(head(text, 2_000)).len() > 1);
     let context_of_code = history.iter().rev().take(2).any(|text| {
-        let start =
-            (text.len().saturating_sub(4_000)..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or_default();
-        let reading = Reading::of(text.get(start..).unwrap_or_default(), Side::Tail);
+        let reading = Reading::of(tail(text, 4_000), Side::Tail);
         let mut stems = HashMap::new();
         let (mut sure, mut weak) = (text.contains("```"), 0);
         for token in &reading.tokens {

@@ -1,5 +1,6 @@
 //! What is kept of the steps so far: enough to name the members of a pattern, and to know what was there before.
 
+use loopwright_base::text::head;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -61,7 +62,7 @@ impl Past {
             return (MOST_TOOLS - 1) as u16;
         }
         let rules = policy.tools.get(name).copied().unwrap_or_default();
-        self.tools.push(Slot { hash, name: cut(name, MOST_NAME).to_owned(), rules });
+        self.tools.push(Slot { hash, name: head(name, MOST_NAME).to_owned(), rules });
         (self.tools.len() - 1).min(usize::from(u16::MAX)) as u16
     }
 
@@ -163,13 +164,5 @@ impl Past {
 
 /// The beginning of a text, as it is shown.
 pub(super) fn excerpt(text: &str) -> &str {
-    cut(text, SHOWN)
-}
-
-fn cut(text: &str, most: usize) -> &str {
-    if text.len() <= most {
-        return text;
-    }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
+    head(text, SHOWN)
 }

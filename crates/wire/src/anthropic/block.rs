@@ -5,10 +5,13 @@
 
 use std::borrow::Cow;
 
-use super::{INVALID, NOTE, Object, array, marked, own, push_string};
-use crate::names;
+use super::{INVALID, NOTE, marked, own, wire_key};
+use crate::{
+    names,
+    object::{Object, push_list},
+};
 use loopwright_base::{
-    json::{Fields, Raw},
+    json::{Fields, Raw, quote},
     message::{
         Block, Extra, Form, Media, MediaSource, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse, Wire,
     },
@@ -95,11 +98,11 @@ fn gap(extra: Option<&Extra>, place: Place) -> Option<String> {
 }
 
 /// Writes a value, or what stood in its place if there is still none.
-fn write_or_gap(object: &mut Object<'_>, key: &'static str, value: &str, extra: Option<&Extra>, place: Place) {
+fn write_or_gap(object: &mut Object, key: &'static str, value: &str, extra: Option<&Extra>, place: Place) {
     match gap(extra, place).as_deref() {
         Some(ABSENT) if value == "{}" || value == "\"\"" => {}
-        Some(NULL) if value == "{}" || value == "\"\"" => object.json(key, "null"),
-        _ => object.json(key, value),
+        Some(NULL) if value == "{}" || value == "\"\"" => object.raw(key, "null"),
+        _ => object.raw(key, value),
     }
 }
 
@@ -251,117 +254,116 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
         out.push_str(provider.raw.text());
         return;
     }
-    let mut object = Object::begin(out);
+    let mut object = Object::onto(out);
     let extra = match block {
         Block::Text(text) => {
-            object.string("type", "text");
+            object.text("type", "text");
             write_or_gap(&mut object, "text", Raw::of(&text.text).text(), text.extra.as_deref(), place);
             &text.extra
         }
         Block::Image(media) => {
-            object.string("type", "image");
-            write_source(object.key("source"), &media.source);
+            object.text("type", "image");
+            write_source(object.open("source"), &media.source);
             &media.extra
         }
         Block::Document(media) => {
-            object.string("type", "document");
-            write_source(object.key("source"), &media.source);
+            object.text("type", "document");
+            write_source(object.open("source"), &media.source);
             if let Some(name) = &media.name {
-                object.string("title", name);
+                object.text("title", name);
             }
             &media.extra
         }
         Block::Thinking(thinking) => {
             if let Some(data) = &thinking.redacted {
-                object.string("type", "redacted_thinking");
-                object.string("data", data);
+                object.text("type", "redacted_thinking");
+                object.text("data", data);
             } else {
-                object.string("type", "thinking");
+                object.text("type", "thinking");
                 let text = Raw::of(&thinking.text);
                 write_or_gap(&mut object, "thinking", text.text(), thinking.extra.as_deref(), place);
                 let foreign = thinking.extra.as_ref().is_some_and(|extra| extra.wire != Wire::Anthropic);
                 if let Some(signature) = thinking.signature.as_ref().filter(|_| !foreign) {
-                    object.string("signature", signature);
+                    object.text("signature", signature);
                 }
             }
             &thinking.extra
         }
         Block::ToolUse(call) => {
-            object.string("type", "tool_use");
-            object.string("id", &written_id(&call.id, place));
-            object.string("name", &call.name);
+            object.text("type", "tool_use");
+            object.text("id", &written_id(&call.id, place));
+            object.text("name", &call.name);
             if call.invalid.is_none() && (call.input.is_object() || place == Place::Response) {
                 write_or_gap(&mut object, "input", call.input.text(), call.extra.as_deref(), place);
             } else {
-                write_invalid(object.key("input"), call.arguments_text());
+                write_invalid(object.open("input"), call.arguments_text());
             }
             &call.extra
         }
         Block::ToolResult(result) => {
-            object.string("type", "tool_result");
-            object.string("tool_use_id", &written_id(&result.id, place));
+            object.text("type", "tool_result");
+            object.text("tool_use_id", &written_id(&result.id, place));
             if let Some(text) = as_string(&result.content, result.form) {
-                object.string("content", &text);
+                object.text("content", &text);
             } else if result.content.iter().any(|part| fits(part, place))
                 || (result.content.is_empty() && result.form == Form::Parts)
             {
                 let parts = result.content.iter().filter(|part| fits(part, place));
                 // A result inside a result is nothing that any codec reads; it would make this recursive.
-                write_blocks(object.key("content"), parts.filter(|part| !matches!(part, Block::ToolResult(_))), place);
+                write_blocks(object.open("content"), parts.filter(|part| !matches!(part, Block::ToolResult(_))), place);
             }
             if result.content.is_empty() && gap(result.extra.as_deref(), place).as_deref() == Some(NULL) {
-                object.json("content", "null");
+                object.raw("content", "null");
             }
             if result.is_error {
-                object.json("is_error", "true");
+                object.raw("is_error", "true");
             }
             &result.extra
         }
         Block::Provider(_) => &None,
     };
-    object.rest(own(extra.as_deref()));
-    object.end();
+    object.rest(own(extra.as_deref()), wire_key);
+    *out = object.end();
 }
 
 fn write_source(out: &mut String, source: &MediaSource) {
-    let mut object = Object::begin(out);
+    let mut object = Object::onto(out);
     match source {
         MediaSource::Base64 { media_type, data } => {
-            object.string("type", "base64");
-            object.string("media_type", media_type);
-            object.string("data", data);
+            object.text("type", "base64");
+            object.text("media_type", media_type);
+            object.text("data", data);
         }
         MediaSource::Text { data, .. } => {
-            object.string("type", "text");
+            object.text("type", "text");
             // The wire knows no other type of text.
-            object.string("media_type", PLAIN);
-            object.string("data", data);
+            object.text("media_type", PLAIN);
+            object.text("data", data);
         }
         MediaSource::Url(url) => {
-            object.string("type", "url");
-            object.string("url", url);
+            object.text("type", "url");
+            object.text("url", url);
         }
         MediaSource::File(id) => {
-            object.string("type", "file");
-            object.string("file_id", id);
+            object.text("type", "file");
+            object.text("file_id", id);
         }
     }
-    object.end();
+    *out = object.end();
 }
 
 /// Arguments that are no object, in the object that the wire insists on.
 pub(super) fn write_invalid(out: &mut String, text: &str) {
-    let mut object = Object::begin(out);
-    object.string(INVALID, text);
-    object.end();
+    let mut object = Object::onto(out);
+    object.text(INVALID, text);
+    *out = object.end();
 }
 
 /// Appends blocks as an array.
 pub(super) fn write_blocks<'a>(out: &mut String, blocks: impl IntoIterator<Item = &'a Block>, place: Place) {
     out.push('[');
-    let mut first = true;
-    for block in blocks {
-        if !std::mem::take(&mut first) {
+    for (at, block) in blocks.into_iter().enumerate() {
+        if at > 0 {
             out.push(',');
         }
         write_block(out, block, place);
@@ -419,7 +421,7 @@ pub(super) fn content(messages: &[&Message]) -> Option<String> {
     if let [message] = messages {
         let blank = message.content.iter().all(|block| !fits(block, Place::Request));
         if !blank && let Some(text) = as_string(&message.content, message.form) {
-            push_string(&mut out, &text);
+            quote(&mut out, &text);
             return Some(out);
         }
     }
@@ -456,15 +458,13 @@ pub fn encode_message(message: &Message) -> String {
         return String::new();
     }
     let role = if is_foreign_system(message) { Role::User } else { message.role };
-    let mut out = String::with_capacity(content.as_ref().map_or(0, String::len) + 32);
-    let mut object = Object::begin(&mut out);
-    object.string("role", role.name());
+    let mut object = Object::with_capacity(content.as_ref().map_or(0, String::len) + 32);
+    object.text("role", role.name());
     if let Some(content) = content {
-        object.json("content", &content);
+        object.raw("content", &content);
     }
-    object.rest(fields);
-    object.end();
-    out
+    object.rest(fields, wire_key);
+    object.end()
 }
 
 /// The message as a request has it: with names of tools that the provider takes.
@@ -521,5 +521,7 @@ pub(super) fn take_content(fields: &mut Fields, key: &str) -> (Vec<Block>, Form)
 
 /// Whether the array `raw` is written as its elements one after the other, without white space between.
 pub(super) fn is_compact_array(raw: &Raw, elements: &[Raw]) -> bool {
-    array(elements) == raw.text()
+    let mut array = String::new();
+    push_list(&mut array, elements.iter().map(Raw::text));
+    array == raw.text()
 }

@@ -3,15 +3,17 @@
 //! Reading the events back gives the same response, whatever the size of the pieces.
 
 use super::{
-    NOTE, Object,
+    NOTE,
     block::{is_compact_array, response_block},
     own,
     response::{head, tail},
 };
+use crate::object::Object;
 use loopwright_base::{
     json::{Fields, Raw},
     message::Block,
     request::Response,
+    text::pieces,
 };
 
 /// The fields that the provider sends with `message_delta`, null or missing before.
@@ -36,12 +38,11 @@ struct Events {
 }
 
 impl Events {
-    fn push(&mut self, name: &str, write: impl FnOnce(&mut Object<'_>)) {
-        let mut data = String::new();
-        let mut object = Object::begin(&mut data);
-        object.string("type", name);
+    fn push(&mut self, name: &str, write: impl FnOnce(&mut Object)) {
+        let mut object = Object::new();
+        object.text("type", name);
         write(&mut object);
-        object.end();
+        let mut data = object.end();
         // Between the tokens of JSON a line break is as good as a space; inside strings there are none.
         if data.contains(['\n', '\r']) {
             data = data.replace(['\n', '\r'], " ");
@@ -62,7 +63,7 @@ impl Events {
                 fields.set(key, Raw::null());
             }
         }
-        self.push("message_start", |event| event.json("message", fields.to_raw().text()));
+        self.push("message_start", |event| event.raw("message", fields.to_raw().text()));
     }
 
     fn end(&mut self, response: &Response) {
@@ -83,9 +84,9 @@ impl Events {
             }
         }
         self.push("message_delta", |event| {
-            event.json("delta", change.to_raw().text());
+            event.raw("delta", change.to_raw().text());
             if let Some(usage) = usage {
-                event.json("usage", usage.text());
+                event.raw("usage", usage.text());
             }
         });
         self.push("message_stop", |_| {});
@@ -136,16 +137,16 @@ impl Events {
         let begun = if deltas.is_empty() { text.to_owned() } else { begun.to_raw().text().to_owned() };
         let number = index.to_string();
         self.push("content_block_start", |event| {
-            event.json("index", &number);
-            event.json("content_block", &begun);
+            event.raw("index", &number);
+            event.raw("content_block", &begun);
         });
         for delta in deltas {
             self.push("content_block_delta", |event| {
-                event.json("index", &number);
-                event.json("delta", &delta);
+                event.raw("index", &number);
+                event.raw("delta", &delta);
             });
         }
-        self.push("content_block_stop", |event| event.json("index", &number));
+        self.push("content_block_stop", |event| event.raw("index", &number));
     }
 
     /// Like the provider, `{}` is one empty piece.
@@ -158,24 +159,15 @@ impl Events {
     }
 
     fn cut(&self, deltas: &mut Vec<String>, kind: &str, key: &'static str, text: &str) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let mut at = self.piece.min(rest.len());
-            while !rest.is_char_boundary(at) {
-                at += 1;
-            }
-            let (piece, after) = rest.split_at(at);
+        for piece in pieces(text, self.piece) {
             deltas.push(delta(kind, key, &Raw::of(piece)));
-            rest = after;
         }
     }
 }
 
 fn delta(kind: &str, key: &'static str, value: &Raw) -> String {
-    let mut out = String::new();
-    let mut object = Object::begin(&mut out);
-    object.string("type", kind);
-    object.json(key, value.text());
-    object.end();
-    out
+    let mut object = Object::new();
+    object.text("type", kind);
+    object.raw(key, value.text());
+    object.end()
 }

@@ -4,10 +4,11 @@
 //! with `messages` last, so the bytes of a prompt's prefix stay the same while the history grows.
 
 use super::{
-    NOTE, Object, array,
+    NOTE,
     block::{content, decode_message, encode_in_request, is_foreign_system, take_content},
-    note, own,
+    note, own, wire_key,
 };
+use crate::object::Object;
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
@@ -38,56 +39,45 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let (leading, rest) = entries.split_at(if first < entries.len() { first } else { 0 });
     let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_in_request)).collect();
 
-    let mut out = String::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
-    let mut body = Object::begin(&mut out);
-    body.string("model", &request.model);
+    let mut body = Object::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
+    body.text("model", &request.model);
     match request.max_tokens {
-        Some(limit) => body.json("max_tokens", &limit.to_string()),
+        Some(limit) => body.raw("max_tokens", &limit.to_string()),
         None if extra("max_tokens").is_some() || written.get("max_tokens").is_some() => {}
-        None => body.json("max_tokens", &MAX_TOKENS.to_string()),
+        None => body.raw("max_tokens", &MAX_TOKENS.to_string()),
     }
     let system: Vec<&Message> =
         request.system.as_deref().into_iter().chain(leading.iter().map(|entry| &**entry.message())).collect();
     if let Some(system) = content(&system) {
-        body.json("system", &system);
+        body.raw("system", &system);
     }
-    let tools: Vec<Raw> = request.tools.iter().filter_map(encode_tool).collect();
+    let tools: Vec<String> = request.tools.iter().filter_map(encode_tool).collect();
     if !tools.is_empty() {
-        body.json("tools", &array(&tools));
+        body.list("tools", &tools);
     }
     if let Some(choice) = encode_tool_choice(request, !tools.is_empty()) {
-        body.json("tool_choice", &choice);
+        body.raw("tool_choice", &choice);
     }
     for (key, value) in [("temperature", request.temperature), ("top_p", request.top_p)] {
         if let Some(value) = value {
-            body.json(key, &number(key, value, &written)?);
+            body.raw(key, &number(key, value, &written)?);
         }
     }
     if !request.stop.is_empty() {
-        body.json("stop_sequences", Raw::of(&request.stop).text());
+        body.raw("stop_sequences", Raw::of(&request.stop).text());
     }
     if let Some(config) = output_config(request, extra("output_config")) {
-        body.json("output_config", &config);
+        body.raw("output_config", &config);
     }
     if request.cache && extra("cache_control").is_none_or(|raw| !raw.is_object()) {
-        body.json("cache_control", CACHE);
+        body.raw("cache_control", CACHE);
     }
     if let Some(stream) = request.stream {
-        body.json("stream", if stream { "true" } else { "false" });
+        body.raw("stream", if stream { "true" } else { "false" });
     }
-    body.rest_but(fields, "messages");
-    let list = body.key("messages");
-    list.push('[');
-    let mut first = true;
-    for text in messages.iter().filter(|text| !text.is_empty()) {
-        if !std::mem::take(&mut first) {
-            list.push(',');
-        }
-        list.push_str(text);
-    }
-    list.push(']');
-    body.end();
-    Ok(out)
+    body.rest(fields, |key| wire_key(key).filter(|key| *key != "messages"));
+    body.list("messages", &messages);
+    Ok(body.end())
 }
 
 /// A body that was sent to `/v1/messages` or `/v1/messages/count_tokens`.
@@ -174,41 +164,39 @@ fn take_number(fields: &mut Fields, key: &str, written: &mut Fields) -> Option<f
     Some(value)
 }
 
-fn encode_tool(tool: &Tool) -> Option<Raw> {
-    let mut out = String::new();
+fn encode_tool(tool: &Tool) -> Option<String> {
     match tool {
-        Tool::Provider { wire, raw } => return (*wire == Wire::Anthropic).then(|| raw.clone()),
+        Tool::Provider { wire, raw } => (*wire == Wire::Anthropic).then(|| raw.text().to_owned()),
         Tool::Function(tool) => {
-            let mut object = Object::begin(&mut out);
-            object.string("name", &tool.name);
+            let mut object = Object::new();
+            object.text("name", &tool.name);
             if let Some(description) = &tool.description {
-                object.string("description", description);
+                object.text("description", description);
             }
-            object.json("input_schema", tool.schema.text());
+            object.raw("input_schema", tool.schema.text());
             if let Some(strict) = tool.strict {
-                object.json("strict", if strict { "true" } else { "false" });
+                object.raw("strict", if strict { "true" } else { "false" });
             }
-            object.rest(own(tool.extra.as_deref()));
-            object.end();
+            object.rest(own(tool.extra.as_deref()), wire_key);
+            Some(object.end())
         }
         Tool::WebSearch(search) => {
-            let mut object = Object::begin(&mut out);
-            object.string("type", WEB_SEARCH);
-            object.string("name", "web_search");
+            let mut object = Object::new();
+            object.text("type", WEB_SEARCH);
+            object.text("name", "web_search");
             if let Some(uses) = search.max_uses {
-                object.json("max_uses", &uses.to_string());
+                object.raw("max_uses", &uses.to_string());
             }
             for (key, domains) in
                 [("allowed_domains", &search.allowed_domains), ("blocked_domains", &search.blocked_domains)]
             {
                 if !domains.is_empty() {
-                    object.json(key, Raw::of(domains).text());
+                    object.raw(key, Raw::of(domains).text());
                 }
             }
-            object.end();
+            Some(object.end())
         }
     }
-    Raw::parse(out).ok()
 }
 
 fn decode_tool(raw: &Raw) -> Tool {
@@ -247,7 +235,7 @@ fn web_search(raw: &Raw) -> Option<WebSearch> {
         allowed_domains: allowed.unwrap_or_default(),
         blocked_domains: blocked.unwrap_or_default(),
     };
-    let same = encode_tool(&Tool::WebSearch(search.clone())).and_then(|text| Fields::parse(text.text()).ok())?;
+    let same = encode_tool(&Tool::WebSearch(search.clone())).and_then(|text| Fields::parse(&text).ok())?;
     // An empty list was taken above but would not be written.
     (fields.is_empty() && same.len() == Fields::parse(raw.text()).ok()?.len()).then_some(search)
 }
@@ -259,23 +247,21 @@ fn encode_tool_choice(request: &Request, tools: bool) -> Option<String> {
         None if tools && request.parallel_tool_calls == Some(false) && !has_raw_choice(request) => &ToolChoice::Auto,
         None => return None,
     };
-    let mut out = String::new();
-    let mut object = Object::begin(&mut out);
+    let mut object = Object::new();
     match choice {
-        ToolChoice::Auto => object.string("type", "auto"),
-        ToolChoice::None => object.string("type", "none"),
-        ToolChoice::Any => object.string("type", "any"),
+        ToolChoice::Auto => object.text("type", "auto"),
+        ToolChoice::None => object.text("type", "none"),
+        ToolChoice::Any => object.text("type", "any"),
         ToolChoice::Tool(name) => {
-            object.string("type", "tool");
-            object.string("name", name);
+            object.text("type", "tool");
+            object.text("name", name);
         }
     }
     // The wire refuses the switch where no tool may be used.
     if let Some(parallel) = request.parallel_tool_calls.filter(|_| *choice != ToolChoice::None) {
-        object.json("disable_parallel_tool_use", if parallel { "false" } else { "true" });
+        object.raw("disable_parallel_tool_use", if parallel { "false" } else { "true" });
     }
-    object.end();
-    Some(out)
+    Some(object.end())
 }
 
 fn has_raw_choice(request: &Request) -> bool {
@@ -300,20 +286,18 @@ fn output_config(request: &Request, extra: Option<&Raw>) -> Option<String> {
     if request.effort.is_none() && request.output.is_none() {
         return None;
     }
-    let mut out = String::new();
-    let mut config = Object::begin(&mut out);
+    let mut config = Object::new();
     if let Some(effort) = request.effort {
-        config.string("effort", effort.name());
+        config.text("effort", effort.name());
     }
     if let Some(output) = &request.output {
-        let mut format = Object::begin(config.key("format"));
-        format.string("type", "json_schema");
-        format.json("schema", output.schema.text());
-        format.end();
+        let mut format = Object::new();
+        format.text("type", "json_schema");
+        format.raw("schema", output.schema.text());
+        config.raw("format", &format.end());
     }
-    config.rest(extra.and_then(|raw| Fields::parse(raw.text()).ok()).as_ref());
-    config.end();
-    Some(out)
+    config.rest(extra.and_then(|raw| Fields::parse(raw.text()).ok()).as_ref(), wire_key);
+    Some(config.end())
 }
 
 /// Takes what our own shape can hold and leaves the rest.

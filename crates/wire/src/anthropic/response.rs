@@ -4,13 +4,13 @@
 //! what writing would not bring back by itself.
 
 use super::{
-    NOTE, Object,
+    NOTE,
     block::{Place, decode_blocks, fits, write_blocks},
-    note, own,
+    note, own, wire_key,
 };
-use crate::failure_kind;
+use crate::{excerpt, failure_kind, invalid, object::Object};
 use loopwright_base::{
-    error::{Failure, FailureKind},
+    error::Failure,
     json::{Fields, Raw},
     message::{Block, Extra, Message, Role, StopReason, Usage, Wire},
     request::Response,
@@ -19,41 +19,30 @@ use loopwright_base::{
 /// A whole answer to `/v1/messages`.
 pub fn decode_response(body: &str) -> Result<Response, Failure> {
     let mut fields =
-        Fields::parse(body).map_err(|_| invalid(format!("the answer is no JSON object: {}", short(body))))?;
+        Fields::parse(body).map_err(|_| invalid(format!("the answer is no JSON object: {}", excerpt(body))))?;
     if fields.get_str("type").as_deref() == Some("error") {
         return Err(failure(&fields));
     }
     let content = fields
         .take("content")
         .and_then(|raw| decode_blocks(&raw, Place::Response))
-        .ok_or_else(|| invalid(format!("the answer has no list `content`: {}", short(body))))?;
+        .ok_or_else(|| invalid(format!("the answer has no list `content`: {}", excerpt(body))))?;
     Ok(assemble(fields, content))
 }
 
 /// The answer as `/v1/messages` would write it.
 pub fn encode_response(response: &Response) -> String {
-    let mut out = String::new();
-    let mut object = Object::begin(&mut out);
+    let mut object = Object::new();
     let blocks = response.message.content.iter().filter(|block| fits(block, Place::Response));
     for (key, value) in head(response) {
-        object.json(key, value.text());
+        object.raw(key, value.text());
     }
-    write_blocks(object.key("content"), blocks, Place::Response);
+    write_blocks(object.open("content"), blocks, Place::Response);
     for (key, value) in tail(response) {
-        object.json(key, value.text());
+        object.raw(key, value.text());
     }
-    object.rest(own(response.extra.as_deref()));
-    object.end();
-    out
-}
-
-pub(super) fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::InvalidBody, message)
-}
-
-/// The beginning of what a provider sent, for messages.
-pub(super) fn short(text: &str) -> String {
-    text.trim().chars().take(200).collect()
+    object.rest(own(response.extra.as_deref()), wire_key);
+    object.end()
 }
 
 /// An error object that came with status 200: as an event of a stream, or in place of an answer.

@@ -7,11 +7,10 @@
 use std::collections::HashSet;
 
 use super::{
-    array,
     block::{Place, decode_block, write_invalid},
-    response::{self, assemble, failure, invalid, short},
+    response::{self, assemble, failure},
 };
-use crate::{Decode, failure_kind, searches};
+use crate::{Decode, excerpt, failure_kind, invalid, searches};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -157,10 +156,10 @@ impl StreamDecoder {
         let mut event = match Fields::parse(data) {
             Ok(event) => event,
             Err(_) if name == "error" => {
-                let words = short(data);
-                return Err(Failure::new(failure_kind(200, "", &words), format!("the provider broke off: {words}")));
+                let words = excerpt(data);
+                return Err(Failure::new(failure_kind(200, "", words), format!("the provider broke off: {words}")));
             }
-            Err(_) => return Err(invalid(format!("an event of the stream is no JSON object: {}", short(data)))),
+            Err(_) => return Err(invalid(format!("an event of the stream is no JSON object: {}", excerpt(data)))),
         };
         let kind = event.take_str("type").unwrap_or_else(|| name.to_owned());
         match kind.as_str() {
@@ -481,9 +480,8 @@ impl Open {
         }
         if !self.citations.is_empty() {
             let begun: Vec<Raw> = fields.get("citations").and_then(|raw| raw.to().ok()).unwrap_or_default();
-            if let Ok(all) = Raw::parse(array(begun.iter().chain(&self.citations))) {
-                fields.set("citations", all);
-            }
+            let all: Vec<&Raw> = begun.iter().chain(&self.citations).collect();
+            fields.put("citations", &all);
         }
         let mut invalid = None;
         if !self.json.trim().is_empty() {

@@ -6,11 +6,13 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, ToolUse},
     request::Response,
+    text::pieces,
 };
 
 use super::{
+    super::object::Object,
     message::{is_refusal, reasoning_field},
-    object::{Object, inner, quoted},
+    object::{inner, quoted, wire_key},
     own,
     response::{beside_message, finish_name, top_members, usage_text},
 };
@@ -37,16 +39,16 @@ pub(super) fn encode(response: &Response, piece: usize) -> Vec<(String, String)>
         if let Some(usage) = usage {
             chunk.raw("usage", usage);
         }
-        chunk.rest(members, &[]);
+        chunk.rest(members, wire_key);
         events.push((String::new(), chunk.end()));
     };
     let delta = |body: &str| format!(r#"[{{"index":0,"delta":{body},"finish_reason":null}}]"#);
 
     let mut head = Object::new();
     head.raw("role", "\"assistant\"");
-    head.rest(own(response.message.extra.as_deref()), &[]);
+    head.rest(own(response.message.extra.as_deref()), wire_key);
     // A second spelling of the reasoning would be taken for the first.
-    head.rest(Some(&beside), &["reasoning", "reasoning_content"]);
+    head.rest(Some(&beside), |key| wire_key(key).filter(|key| !matches!(*key, "reasoning" | "reasoning_content")));
     send(&delta(&head.end()), None, Some(&top));
     let mut calls = 0;
     for block in &response.message.content {
@@ -73,7 +75,7 @@ pub(super) fn encode(response: &Response, piece: usize) -> Vec<(String, String)>
     last.raw("index", "0");
     last.raw("delta", "{}");
     last.text("finish_reason", finish_name(&response.stop));
-    last.rest(Some(&choice), &[]);
+    last.rest(Some(&choice), wire_key);
     send(&format!("[{}]", last.end()), None, None);
     if let Some(usage) = usage_text(response, extra) {
         send("[]", Some(&usage), None);
@@ -88,31 +90,14 @@ fn call_pieces(call: &ToolUse, index: usize, piece: usize) -> Vec<String> {
     let mut function = Object::new();
     function.text("name", &call.name);
     function.text("arguments", "");
-    function.rest(inner(extra, "function").as_ref(), &[]);
+    function.rest(inner(extra, "function").as_ref(), wire_key);
     let mut head = Object::new();
     head.raw("index", &index.to_string());
     head.text("id", &call.id);
     head.text("type", "function");
     head.raw("function", &function.end());
-    head.rest(extra, &[]);
+    head.rest(extra, wire_key);
     let arguments = pieces(call.arguments_text(), piece)
         .map(|piece| format!(r#"{{"index":{index},"function":{{"arguments":{}}}}}"#, quoted(piece)));
     std::iter::once(head.end()).chain(arguments).collect()
-}
-
-/// The text in pieces of about `size` bytes, never cutting a character.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut left = text;
-    std::iter::from_fn(move || {
-        if left.is_empty() {
-            return None;
-        }
-        let mut end = size.clamp(1, left.len());
-        while !left.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, rest) = left.split_at(end);
-        left = rest;
-        Some(piece)
-    })
 }

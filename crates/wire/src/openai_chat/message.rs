@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use loopwright_base::{
     error::{Error, Result},
-    json::{Fields, Raw},
+    json::{Fields, Raw, quote},
     message::{
         Block, Extra, Form, Media, MediaSource, Message, ProviderBlock, Role, Text, Thinking, ToolResult, ToolUse,
     },
@@ -17,9 +17,10 @@ use super::{
     super::{
         document_text,
         names::{self, legal_name},
+        object::{Object, push_list},
     },
     WIRE,
-    object::{FIELD, ORIGINAL, Object, REFUSAL, inner, kept, quote, same_json},
+    object::{FIELD, ORIGINAL, REFUSAL, inner, kept, same_json, wire_key},
     own,
 };
 
@@ -93,7 +94,7 @@ fn write(message: &Message) -> String {
             let mut object = Object::with_capacity(256);
             object.text("role", "assistant");
             answer(&mut object, message, false);
-            object.rest(own(message.extra.as_deref()), &[]);
+            object.rest(own(message.extra.as_deref()), wire_key);
             object.end()
         }
     }
@@ -166,14 +167,14 @@ fn user(message: &Message, between: Option<&str>) -> String {
             out.push(',');
         }
         out.push_str(&tool_message(result));
-        if result.content.iter().any(is_media) {
+        if result.content.iter().any(Block::is_media) {
             labels.push((Block::text(format!("Content of the tool result {}:", result.id)), result));
         }
     }
     let mut blocks: Vec<&Block> = Vec::new();
     for (label, result) in &labels {
         blocks.push(label);
-        blocks.extend(result.content.iter().filter(|block| is_media(block)));
+        blocks.extend(result.content.iter().filter(|block| block.is_media()));
     }
     blocks.extend(message.content.iter().filter(|block| !matches!(block, Block::ToolResult(_))));
     if blocks.iter().any(|block| is_spoken(block)) {
@@ -194,7 +195,7 @@ pub(super) const BETWEEN: &str = r#"{"role":"assistant","content":"I have the re
 /// Whether what is written of a message ends with a result of a tool.
 pub(super) fn ends_with_result(message: &Message) -> bool {
     let says_more = |block: &Block| match block {
-        Block::ToolResult(result) => result.content.iter().any(is_media),
+        Block::ToolResult(result) => result.content.iter().any(Block::is_media),
         block => is_spoken(block),
     };
     message.role == Role::User && message.tool_results().next().is_some() && !message.content.iter().any(says_more)
@@ -203,10 +204,6 @@ pub(super) fn ends_with_result(message: &Message) -> bool {
 /// Whether what is written of a message begins with the words of a user.
 pub(super) fn begins_with_words(message: &Message) -> bool {
     message.role == Role::User && message.tool_results().next().is_none()
-}
-
-const fn is_media(block: &Block) -> bool {
-    matches!(block, Block::Image(_) | Block::Document(_))
 }
 
 /// Whether the block has a form among the parts of a user's message.
@@ -222,13 +219,13 @@ fn tool_message(result: &ToolResult) -> String {
     let mut object = Object::with_capacity(128);
     object.text("role", "tool");
     object.text("tool_call_id", &result.id);
-    let as_parts = result.form == Form::Parts && !result.content.iter().any(is_media);
+    let as_parts = result.form == Form::Parts && !result.content.iter().any(Block::is_media);
     if as_parts {
         let blocks: Vec<&Block> = result.content.iter().collect();
         parts(object.open("content"), &blocks);
     } else {
         let mut text = result.prose();
-        if text.is_empty() && result.content.iter().any(is_media) {
+        if text.is_empty() && result.content.iter().any(Block::is_media) {
             text.push_str("The content follows in the next message.");
         } else if text.is_empty()
             && let Some(failure) = &result.failure
@@ -237,7 +234,7 @@ fn tool_message(result: &ToolResult) -> String {
         }
         object.text("content", &text);
     }
-    object.rest(own(result.extra.as_deref()), &[]);
+    object.rest(own(result.extra.as_deref()), wire_key);
     object.end()
 }
 
@@ -264,35 +261,27 @@ fn spoken(message: &Message, blocks: &[&Block]) -> String {
     } else {
         parts(content, &blocks);
     }
-    object.rest(own(message.extra.as_deref()), &[]);
+    object.rest(own(message.extra.as_deref()), wire_key);
     object.end()
 }
 
 /// A list of parts, without blocks that have no form here.
 fn parts(out: &mut String, blocks: &[&Block]) {
-    out.push('[');
-    let mut first = true;
-    for block in blocks.iter().filter(|block| is_spoken(block)) {
-        if !first {
-            out.push(',');
-        }
-        first = false;
-        match block {
-            Block::Text(text) => out.push_str(&text_part(&text.text, own(text.extra.as_deref()))),
-            Block::Image(media) => out.push_str(&image_part(media)),
-            Block::Document(media) => out.push_str(&document_part(media)),
-            Block::Provider(block) => out.push_str(block.raw.text()),
-            Block::Thinking(_) | Block::ToolUse(_) | Block::ToolResult(_) => {}
-        }
-    }
-    out.push(']');
+    let part = |block: &&Block| match block {
+        Block::Text(text) => text_part(&text.text, own(text.extra.as_deref())),
+        Block::Image(media) => image_part(media),
+        Block::Document(media) => document_part(media),
+        Block::Provider(block) => block.raw.text().to_owned(),
+        Block::Thinking(_) | Block::ToolUse(_) | Block::ToolResult(_) => String::new(),
+    };
+    push_list(out, blocks.iter().filter(|block| is_spoken(block)).map(part));
 }
 
 fn text_part(text: &str, extra: Option<&Fields>) -> String {
     let mut object = Object::with_capacity(text.len() + 40);
     object.text("type", "text");
     object.text("text", text);
-    object.rest(extra, &[]);
+    object.rest(extra, wire_key);
     object.end()
 }
 
@@ -306,11 +295,11 @@ fn image_part(media: &Media) -> String {
         // `check` lets none of these through.
         MediaSource::File(_) | MediaSource::Text { .. } => {}
     }
-    image.rest(inner(extra, "image_url").as_ref(), &[]);
+    image.rest(inner(extra, "image_url").as_ref(), wire_key);
     let mut part = Object::new();
     part.text("type", "image_url");
     part.raw("image_url", &image.end());
-    part.rest(extra, &[]);
+    part.rest(extra, wire_key);
     part.end()
 }
 
@@ -335,11 +324,11 @@ fn document_part(media: &Media) -> String {
     if let Some(name) = &media.name {
         file.text("filename", name);
     }
-    file.rest(inner(extra, "file").as_ref(), &[]);
+    file.rest(inner(extra, "file").as_ref(), wire_key);
     let mut part = Object::new();
     part.text("type", "file");
     part.raw("file", &file.end());
-    part.rest(extra, &[]);
+    part.rest(extra, wire_key);
     part.end()
 }
 
@@ -370,19 +359,16 @@ pub(super) fn answer(object: &mut Object, message: &Message, all_reasoning: bool
     if !refusal.is_empty() {
         object.text("refusal", &refusal);
     }
-    let mut calls = String::new();
+    let mut calls = Vec::new();
     for block in &message.content {
-        let call = match block {
-            Block::ToolUse(call) => tool_call(call),
-            Block::Provider(block) if block.wire == WIRE && is_call(block) => block.raw.text().to_owned(),
-            _ => continue,
-        };
-        calls.push(if calls.is_empty() { '[' } else { ',' });
-        calls.push_str(&call);
+        match block {
+            Block::ToolUse(call) => calls.push(tool_call(call)),
+            Block::Provider(block) if block.wire == WIRE && is_call(block) => calls.push(block.raw.text().to_owned()),
+            _ => {}
+        }
     }
     if !calls.is_empty() {
-        calls.push(']');
-        object.raw("tool_calls", &calls);
+        object.list("tool_calls", calls);
     }
 }
 
@@ -452,13 +438,13 @@ fn tool_call(call: &ToolUse) -> String {
     let mut function = Object::with_capacity(arguments.len() + call.name.len() + 48);
     function.text("name", &call.name);
     function.text("arguments", arguments);
-    function.rest(inner(extra, "function").as_ref(), &[]);
+    function.rest(inner(extra, "function").as_ref(), wire_key);
     let function = function.end();
     let mut object = Object::with_capacity(function.len() + call.id.len() + 48);
     object.text("id", &call.id);
     object.text("type", "function");
     object.raw("function", &function);
-    object.rest(extra, &[]);
+    object.rest(extra, wire_key);
     object.end()
 }
 
@@ -487,10 +473,10 @@ pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
     let role = fields.get_str("role")?;
     let mut said = Vec::new();
     let content = fields.get("content");
-    if role == "tool" && content.is_none_or(|content| content.is_null() || is_empty_list(content)) {
+    if role == "tool" && content.is_none_or(|content| content.is_null() || content.is_empty_array()) {
         fields.put("content", "");
         said.push("its content is nothing, which the provider would refuse; it is empty text now");
-    } else if role == "assistant" && content.is_some_and(is_empty_list) && !message.content.is_empty() {
+    } else if role == "assistant" && content.is_some_and(Raw::is_empty_array) && !message.content.is_empty() {
         fields.set("content", Raw::null());
         said.push("its content is an empty list, which the provider would refuse; it is null now");
     }
@@ -501,7 +487,7 @@ pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
     if calls.is_some_and(Raw::is_null) {
         fields.take("tool_calls");
         said.push("its tool_calls are null, which the provider would refuse; it has none now");
-    } else if calls.is_some_and(is_empty_list) {
+    } else if calls.is_some_and(Raw::is_empty_array) {
         fields.take("tool_calls");
         said.push("its tool_calls are an empty list, which the provider would refuse; it has none now");
     } else if let Some(calls) = calls.filter(|_| role == "assistant").and_then(|calls| calls.to::<Vec<Raw>>().ok()) {
@@ -527,10 +513,6 @@ pub fn says_beside(message: &Message) -> bool {
         ["audio", "function_call"].iter().any(|name| fields.get(name).is_some_and(|value| !value.is_null()))
     };
     message.role == Role::Assistant && own(message.extra.as_deref()).is_some_and(says)
-}
-
-fn is_empty_list(raw: &Raw) -> bool {
-    raw.to::<Vec<Raw>>().is_ok_and(|elements| elements.is_empty())
 }
 
 /// A call of a function that lacks what every such call has, with it.
@@ -623,7 +605,7 @@ fn read_tool(mut fields: Fields) -> Message {
     let id = fields.take_str("tool_call_id").unwrap_or_default();
     let (form, content) = match fields.take("content") {
         // Of no parts the wire wants empty text: what came as an empty list is kept as it came.
-        Some(content) if is_empty_list(&content) => (Form::Auto, Vec::new()),
+        Some(content) if content.is_empty_array() => (Form::Auto, Vec::new()),
         Some(content) => read_content(&content, true),
         None => (Form::Auto, Vec::new()),
     };

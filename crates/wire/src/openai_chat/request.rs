@@ -17,10 +17,10 @@ use loopwright_base::{
 };
 
 use super::{
-    super::names::legal_name,
+    super::{names::legal_name, object::Object},
     WIRE,
     message::{self, encode_in_request, encode_message},
-    object::{ORIGINAL, Object, inner, kept, quoted, same_json},
+    object::{ORIGINAL, inner, kept, quoted, same_json, wire_key},
     own,
 };
 
@@ -229,30 +229,19 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     let mut skip = MEMBERS.to_vec();
     skip.extend(LIMITS);
     skip.extend(["tools", SEARCH]);
-    object.rest(extra, &skip);
+    object.rest(extra, |key| wire_key(key).filter(|key| !skip.contains(key)));
 
-    let out = object.open("messages");
-    out.push('[');
-    let mut first = true;
-    let mut push = |text: &str| {
-        if !text.is_empty() {
-            if !std::mem::take(&mut first) {
-                out.push(',');
-            }
-            out.push_str(text);
-        }
-    };
-    push(system.as_deref().unwrap_or_default());
+    let mut messages = vec![system.as_deref().unwrap_or_default()];
     let mut behind_result = false;
     for (text, entry) in history.iter().zip(request.messages.entries()) {
         let message = entry.message();
         if behind_result && !as_it_came && message::begins_with_words(message) {
-            push(message::BETWEEN);
+            messages.push(message::BETWEEN);
         }
         behind_result = message::ends_with_result(message);
-        push(text);
+        messages.push(text);
     }
-    out.push(']');
+    object.list("messages", messages);
     Ok(object.end())
 }
 
@@ -279,7 +268,7 @@ fn encode_limit(object: &mut Object, request: &Request, extra: Option<&Fields>) 
 }
 
 fn encode_tools(object: &mut Object, request: &Request, extra: Option<&Fields>) -> Result<()> {
-    let mut tools = String::new();
+    let mut tools = Vec::new();
     let mut search_wanted = false;
     for tool in request.tools.iter() {
         let text = match tool {
@@ -304,8 +293,7 @@ fn encode_tools(object: &mut Object, request: &Request, extra: Option<&Fields>) 
                 continue;
             }
         };
-        tools.push(if tools.is_empty() { '[' } else { ',' });
-        tools.push_str(&text);
+        tools.push(text);
     }
     if tools.is_empty() {
         if let Some(kept) = extra.and_then(|fields| fields.get("tools"))
@@ -314,8 +302,7 @@ fn encode_tools(object: &mut Object, request: &Request, extra: Option<&Fields>) 
             object.raw("tools", kept.text());
         }
     } else {
-        tools.push(']');
-        object.raw("tools", &tools);
+        object.list("tools", tools);
     }
     let kept = extra.and_then(|fields| fields.get(SEARCH));
     match kept {
@@ -347,11 +334,11 @@ fn write_tool(tool: &FunctionTool) -> String {
     if let Some(strict) = tool.strict {
         function.raw("strict", if strict { "true" } else { "false" });
     }
-    function.rest(inner(extra, "function").as_ref(), &[]);
+    function.rest(inner(extra, "function").as_ref(), wire_key);
     let mut object = Object::new();
     object.text("type", "function");
     object.raw("function", &function.end());
-    object.rest(extra, &[]);
+    object.rest(extra, wire_key);
     object.end()
 }
 

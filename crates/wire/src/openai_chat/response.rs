@@ -8,18 +8,22 @@ use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::value::RawValue;
 
-use crate::failure_kind;
+use crate::{
+    excerpt, failure_kind,
+    object::{Object, push_list},
+};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
     message::{Block, Extra, Message, ProviderBlock, Role, StopReason, ToolUse, Usage},
     request::Response,
+    text::first,
 };
 
 use super::{
     WIRE,
     message::{answer, is_refusal, read_content, refusal_text, thinking},
-    object::{Object, kept_key},
+    object::{keep, kept_key, wire_key},
     own,
     parse::{self, Answer, Body, Call, Choice, Choices, Obj, Part, Rest, string},
 };
@@ -31,11 +35,7 @@ pub(super) const WANTED_BACK: [&str; 2] = ["reasoning_details", "thinking_blocks
 
 /// An answer that is not what the protocol says; `text` is quoted, shortened.
 pub(super) fn invalid(what: impl std::fmt::Display, text: &str) -> Failure {
-    Failure::new(FailureKind::InvalidBody, format!("{what}: {}", short(text)))
-}
-
-fn short(text: &str) -> String {
-    text.trim().chars().take(200).collect()
+    Failure::new(FailureKind::InvalidBody, format!("{what}: {}", excerpt(text)))
 }
 
 /// An error that came in place of an answer, under status 200: an object, a string, anything.
@@ -44,7 +44,7 @@ pub(super) fn failure(raw: &str) -> Failure {
     let words = |keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
     let message = words(&["message", "detail", "type"])
         .or_else(|| serde_json::from_str::<String>(raw).ok())
-        .map_or_else(|| short(raw), |text| text.chars().take(2_000).collect());
+        .map_or_else(|| excerpt(raw).to_owned(), |text| first(&text, 2_000).to_owned());
     // Routers put the status of the provider behind them here.
     let status = fields.get("code").and_then(|code| code.to::<u16>().ok()).filter(|code| (400..600).contains(code));
     let code = words(&["code", "type"]).unwrap_or_default();
@@ -289,7 +289,7 @@ fn foreign_call(call: &Call<'_>) -> Raw {
     if let Some(kind) = call.kind {
         object.raw("type", kind.get());
     }
-    object.keep(&call.rest);
+    keep(&mut object, &call.rest);
     Raw::parse(object.end()).unwrap_or_default()
 }
 
@@ -297,7 +297,7 @@ fn foreign_call(call: &Call<'_>) -> Raw {
 fn beside(choice: &Choice<'_>, said: &Answer<'_>, others: &[&RawValue]) -> String {
     let mut message = Object::with_capacity(64);
     let rest: Rest<'_> = said.rest.iter().filter(|member| !is_wanted_back(member)).cloned().collect();
-    message.keep(&rest);
+    keep(&mut message, &rest);
     if let Some(raw) = said.refusal.filter(|_| refusal(said).is_none()) {
         message.raw("refusal", raw.get());
     }
@@ -305,16 +305,12 @@ fn beside(choice: &Choice<'_>, said: &Answer<'_>, others: &[&RawValue]) -> Strin
         message.raw("tool_calls", none);
     }
     let mut first = Object::with_capacity(96);
-    first.keep(&choice.rest);
+    keep(&mut first, &choice.rest);
     if !message.is_empty() {
         first.raw("message", &message.end());
     }
-    let mut out = format!("[{}", first.end());
-    for other in others {
-        out.push(',');
-        out.push_str(other.get());
-    }
-    out.push(']');
+    let mut out = String::new();
+    push_list(&mut out, std::iter::once(&*first.end()).chain(others.iter().map(|other| other.get())));
     out
 }
 
@@ -392,7 +388,7 @@ pub(super) fn encode(response: &Response) -> String {
     if let Some(usage) = usage_text(response, extra) {
         object.raw("usage", &usage);
     }
-    object.rest(extra, &["usage", "choices"]);
+    object.rest(extra, |key| wire_key(key).filter(|key| !matches!(*key, "usage" | "choices")));
     object.end()
 }
 
@@ -408,21 +404,17 @@ fn encode_choices(response: &Response, extra: Option<&Fields>) -> String {
     let mut message = Object::with_capacity(512);
     message.raw("role", "\"assistant\"");
     answer(&mut message, &response.message, true);
-    message.rest(own(response.message.extra.as_deref()), &[]);
-    message.rest(Some(&beside), &[]);
+    message.rest(own(response.message.extra.as_deref()), wire_key);
+    message.rest(Some(&beside), wire_key);
     let mut first = Object::with_capacity(640);
     if extra.is_none() {
         first.raw("index", "0");
     }
     first.raw("message", &message.end());
     first.text("finish_reason", finish_name(&response.stop));
-    first.rest(Some(&choice), &[]);
-    let mut out = format!("[{}", first.end());
-    for other in others {
-        out.push(',');
-        out.push_str(other.text());
-    }
-    out.push(']');
+    first.rest(Some(&choice), wire_key);
+    let mut out = String::new();
+    push_list(&mut out, std::iter::once(&*first.end()).chain(others.iter().map(Raw::text)));
     out
 }
 

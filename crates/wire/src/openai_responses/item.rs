@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 
 use super::{
-    super::names,
+    super::{names, object::Object},
     AFTER, BARE, BEFORE, ITEM, WIRE, is_marked, ours,
     part::{self, INPUT_TEXT, OUTPUT_TEXT},
-    write::Object,
+    wire_key,
 };
 use loopwright_base::{
     json::{Fields, Raw},
@@ -313,21 +313,15 @@ impl Writer<'_> {
         let mut item = Object::new();
         item.text("type", "reasoning");
         if extra.is_none() {
-            item.with("summary", |out| {
-                out.push('[');
-                if !thinking.text.is_empty() {
-                    let mut part = Object::new();
-                    part.text("type", "summary_text");
-                    part.text("text", &thinking.text);
-                    out.push_str(&part.end());
-                }
-                out.push(']');
-            });
+            let mut part = Object::new();
+            part.text("type", "summary_text");
+            part.text("text", &thinking.text);
+            item.list("summary", Some(part.end()).filter(|_| !thinking.text.is_empty()));
         }
         if let Some(signature) = &thinking.signature {
             item.text("encrypted_content", signature);
         }
-        item.rest(extra, if thinking.signature.is_some() { &["type", "encrypted_content"] } else { &["type"] });
+        item.rest(extra, wire_key);
         self.item(item.end());
     }
 
@@ -336,7 +330,7 @@ impl Writer<'_> {
         let message = self.message;
         let mut item = Object::new();
         if let Some(fields) = &open.fields {
-            item.rest(Some(fields), if self.ids { &["content"] } else { &["content", "id"] });
+            item.rest(Some(fields), |key| wire_key(key).filter(|key| *key != "content" && (self.ids || *key != "id")));
             item.list("content", &open.parts);
         } else {
             let extra = ours(message.extra.as_deref());
@@ -348,7 +342,7 @@ impl Writer<'_> {
                 Some(text) => item.text("content", text),
                 None => item.list("content", &open.parts),
             }
-            item.rest(extra, &["role", "content"]);
+            item.rest(extra, wire_key);
         }
         self.items.push(item.end());
     }
@@ -392,8 +386,7 @@ fn encode_call(call: &ToolUse, ids: bool, kept: Kept) -> String {
         Some(written) => item.raw("arguments", written.text()),
         None => item.text("arguments", call.arguments_text()),
     }
-    let written = ["type", "call_id", "name", "arguments", "id"];
-    item.rest(extra, if ids { written.get(..4).unwrap_or_default() } else { &written });
+    item.rest(extra, |key| wire_key(key).filter(|key| ids || *key != "id"));
     item.end()
 }
 
@@ -410,8 +403,8 @@ fn encode_result(result: &ToolResult, kept: Kept) -> String {
         item.text("output", text);
     } else {
         let parts = result.content.iter().filter_map(|block| part::encode(block, INPUT_TEXT));
-        item.list("output", &parts.collect::<Vec<_>>());
+        item.list("output", parts);
     }
-    item.rest(ours(result.extra.as_deref()), &["type", "call_id", "output"]);
+    item.rest(ours(result.extra.as_deref()), wire_key);
     item.end()
 }

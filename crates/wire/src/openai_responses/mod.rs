@@ -10,7 +10,6 @@ mod replay;
 mod request;
 mod response;
 mod stream;
-mod write;
 
 pub use item::{encode_as_it_came, encode_message};
 pub use replay::encode_stream;
@@ -19,7 +18,7 @@ pub use response::{decode_response, encode_response};
 pub use stream::StreamDecoder;
 
 use loopwright_base::{
-    error::{Failure, FailureKind},
+    error::Failure,
     json::Fields,
     message::{Extra, Wire},
 };
@@ -51,6 +50,11 @@ fn is_mark(key: &str) -> bool {
     matches!(key, ITEM | BEFORE | AFTER | BARE | EXACT | LIST | TEMPERATURE | TOP_P)
 }
 
+/// The name on the wire of a member that is kept; `None` for our marks.
+fn wire_key(key: &str) -> Option<&str> {
+    (!is_mark(key)).then_some(key)
+}
+
 /// Whether an object of the wire uses one of our marks: it can't be taken apart then.
 fn is_marked(fields: &Fields) -> bool {
     fields.iter().any(|(key, _)| is_mark(key))
@@ -75,9 +79,4 @@ fn failure_of(error: &Fields, what: &str) -> Failure {
         (false, false) => format!("{message} ({code})"),
     };
     Failure::new(kind, format!("{what}: {said}"))
-}
-
-/// A failure for an answer that breaks the protocol.
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::InvalidBody, message)
 }

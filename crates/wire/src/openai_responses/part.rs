@@ -2,7 +2,10 @@
 //!
 //! A part that can't be taken apart and put together again exactly is left to the caller to keep as it is.
 
-use super::{super::document_text, BARE, WIRE, is_marked, ours, write::Object};
+use super::{
+    super::{document_text, object::Object},
+    BARE, WIRE, is_marked, ours, wire_key,
+};
 use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Media, MediaSource, ProviderBlock, Text},
@@ -101,7 +104,7 @@ pub(super) fn encode_text(text: &Text, plain: &str) -> String {
     let mut part = Object::new();
     part.text("type", &kind);
     part.text(key, &text.text);
-    part.rest(extra, &["type", key]);
+    part.rest(extra, wire_key);
     part.end()
 }
 
@@ -119,22 +122,13 @@ pub(super) fn encode(block: &Block, plain: &str) -> Option<String> {
 fn encode_image(media: &Media, plain: &str) -> String {
     let mut part = Object::new();
     part.text("type", "input_image");
-    let key = match &media.source {
-        MediaSource::Base64 { media_type, data } => {
-            part.text("image_url", &format!("data:{media_type};base64,{data}"));
-            "image_url"
-        }
-        MediaSource::Url(url) => {
-            part.text("image_url", url);
-            "image_url"
-        }
-        MediaSource::File(id) => {
-            part.text("file_id", id);
-            "file_id"
-        }
+    match &media.source {
+        MediaSource::Base64 { media_type, data } => part.text("image_url", &format!("data:{media_type};base64,{data}")),
+        MediaSource::Url(url) => part.text("image_url", url),
+        MediaSource::File(id) => part.text("file_id", id),
         MediaSource::Text { data, .. } => return encode_text(&Text { text: data.clone(), extra: None }, plain),
-    };
-    part.rest(ours(media.extra.as_deref()), &["type", key]);
+    }
+    part.rest(ours(media.extra.as_deref()), wire_key);
     part.end()
 }
 
@@ -143,33 +137,24 @@ fn encode_file(media: &Media, plain: &str) -> String {
     let mut part = Object::new();
     part.text("type", "input_file");
     let mut default_name = None;
-    let key = match &media.source {
+    match &media.source {
         MediaSource::Base64 { media_type, data } => {
             part.text("file_data", &format!("data:{media_type};base64,{data}"));
             // The API wants a name beside inline data.
             if extra.and_then(|extra| extra.get(BARE)).is_none() {
                 default_name = Some(if media_type == "application/pdf" { "document.pdf" } else { "document" });
             }
-            "file_data"
         }
-        MediaSource::Url(url) => {
-            part.text("file_url", url);
-            "file_url"
-        }
-        MediaSource::File(id) => {
-            part.text("file_id", id);
-            "file_id"
-        }
+        MediaSource::Url(url) => part.text("file_url", url),
+        MediaSource::File(id) => part.text("file_id", id),
         MediaSource::Text { media_type, data } => {
             let text = document_text(media.name.as_deref(), media_type, data);
             return encode_text(&Text { text, extra: None }, plain);
         }
-    };
-    let mut written = vec!["type", key];
+    }
     if let Some(name) = media.name.as_deref().or(default_name) {
         part.text("filename", name);
-        written.push("filename");
     }
-    part.rest(extra, &written);
+    part.rest(extra, wire_key);
     part.end()
 }

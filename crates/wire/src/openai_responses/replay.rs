@@ -6,11 +6,12 @@ use serde_json::json;
 use super::{
     part::{REFUSAL, text_key},
     response::{encode_parts, join},
-    write::Object,
 };
+use crate::object::Object;
 use loopwright_base::{
     json::{Fields, Raw},
     request::Response,
+    text::pieces,
 };
 
 /// The answer as events (name, data), text cut into pieces of about `piece` bytes.
@@ -234,7 +235,7 @@ impl Place<'_> {
         event.raw("output_index", &self.output.to_string());
     }
 
-    fn write(&self, event: &mut Object, key: &str, at: usize) {
+    fn write(&self, event: &mut Object, key: &'static str, at: usize) {
         self.write_item(event);
         event.raw(key, &at.to_string());
     }
@@ -242,21 +243,4 @@ impl Place<'_> {
 
 fn list(fields: &Fields, key: &str) -> Vec<Raw> {
     fields.get(key).and_then(|list| list.to().ok()).unwrap_or_default()
-}
-
-/// `text` in pieces of about `size` bytes, cut between characters.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut end = size.min(rest.len());
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, others) = rest.split_at(end);
-        rest = others;
-        Some(piece)
-    })
 }

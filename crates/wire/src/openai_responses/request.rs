@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{BARE, EXACT, LIST, TEMPERATURE, TOP_P, WIRE, is_mark, is_marked, item, ours, write::Object};
-use crate::names::legal_name;
+use super::{BARE, EXACT, LIST, TEMPERATURE, TOP_P, WIRE, is_mark, is_marked, item, ours, wire_key};
+use crate::{names::legal_name, object::Object};
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
@@ -25,7 +25,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let extra = ours(request.extra.as_deref());
     let has = |key: &str| extra.is_some_and(|extra| extra.get(key).is_some());
     let exact = has(EXACT);
-    let mut body = Body { object: Object::new(), written: Vec::new() };
+    let mut body = Object::new();
 
     if !request.model.is_empty() || !(exact || has("model")) {
         body.text("model", &request.model);
@@ -36,7 +36,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
     write_input(&mut body, &request.messages, extra);
     let tools = request.tools.iter().filter_map(|tool| encode_tool(tool).transpose()).collect::<Result<Vec<_>>>()?;
     if !tools.is_empty() {
-        body.raw("tools", &format!("[{}]", tools.join(",")));
+        body.list("tools", &tools);
     }
     if let Some(choice) = &request.tool_choice {
         match choice {
@@ -54,13 +54,13 @@ pub fn encode_request(request: &Request) -> Result<String> {
     if let Some(limit) = request.max_tokens {
         body.raw("max_output_tokens", &limit.to_string());
     }
-    body.number("temperature", request.temperature, extra.and_then(|extra| extra.get(TEMPERATURE)));
-    body.number("top_p", request.top_p, extra.and_then(|extra| extra.get(TOP_P)));
+    number(&mut body, "temperature", request.temperature, extra.and_then(|extra| extra.get(TEMPERATURE)));
+    number(&mut body, "top_p", request.top_p, extra.and_then(|extra| extra.get(TOP_P)));
     if let Some(effort) = request.effort {
-        body.merged("reasoning", "effort", Raw::of(effort.name()).text(), extra);
+        merged(&mut body, "reasoning", "effort", Raw::of(effort.name()).text(), extra);
     }
     if let Some(output) = &request.output {
-        body.merged("text", "format", &encode_format(output), extra);
+        merged(&mut body, "text", "format", &encode_format(output), extra);
     }
     if let Some(stream) = request.stream {
         body.raw("stream", if stream { "true" } else { "false" });
@@ -85,43 +85,25 @@ pub fn encode_request(request: &Request) -> Result<String> {
             body.raw("max_tool_calls", &uses.to_string());
         }
     }
-    let Body { mut object, written } = body;
-    object.rest(extra, &written);
-    Ok(object.end())
+    body.rest(extra, wire_key);
+    Ok(body.end())
 }
 
-struct Body {
-    object: Object,
-    written: Vec<&'static str>,
+/// A number as it was written, if it is still the same number.
+fn number(body: &mut Object, key: &'static str, number: Option<f64>, written: Option<&Raw>) {
+    let Some(number) = number else { return };
+    let same = |raw: &&Raw| raw.to::<f64>().is_ok_and(|old| old.to_bits() == number.to_bits());
+    let raw = written.filter(same).cloned().unwrap_or_else(|| Raw::of(&number));
+    body.raw(key, raw.text());
 }
 
-impl Body {
-    fn raw(&mut self, key: &'static str, json: &str) {
-        self.object.raw(key, json);
-        self.written.push(key);
-    }
-
-    fn text(&mut self, key: &'static str, text: &str) {
-        self.object.text(key, text);
-        self.written.push(key);
-    }
-
-    /// A number as it was written, if it is still the same number.
-    fn number(&mut self, key: &'static str, number: Option<f64>, written: Option<&Raw>) {
-        let Some(number) = number else { return };
-        let same = |raw: &&Raw| raw.to::<f64>().is_ok_and(|old| old.to_bits() == number.to_bits());
-        let raw = written.filter(same).cloned().unwrap_or_else(|| Raw::of(&number));
-        self.raw(key, raw.text());
-    }
-
-    /// An object of which one member is ours and the others are extra fields.
-    fn merged(&mut self, key: &'static str, inner: &str, json: &str, extra: Option<&Fields>) {
-        let others: Option<Fields> = extra.and_then(|extra| extra.get(key)).and_then(|raw| raw.to().ok());
-        let mut object = Object::new();
-        object.raw(inner, json);
-        object.rest(others.as_ref(), &[inner]);
-        self.raw(key, &object.end());
-    }
+/// An object of which one member is ours and the others are extra fields.
+fn merged(body: &mut Object, key: &'static str, inner: &'static str, json: &str, extra: Option<&Fields>) {
+    let others: Option<Fields> = extra.and_then(|extra| extra.get(key)).and_then(|raw| raw.to().ok());
+    let mut object = Object::new();
+    object.raw(inner, json);
+    object.rest(others.as_ref(), wire_key);
+    body.raw(key, &object.end());
 }
 
 fn instructions(system: &Message) -> Result<String> {
@@ -143,7 +125,7 @@ fn instructions(system: &Message) -> Result<String> {
     Ok(text)
 }
 
-fn write_input(body: &mut Body, messages: &History, extra: Option<&Fields>) {
+fn write_input(body: &mut Object, messages: &History, extra: Option<&Fields>) {
     let entries = messages.entries();
     match extra.and_then(|extra| extra.get(LIST)) {
         Some(form) if form.is_null() && entries.is_empty() => return,
@@ -161,27 +143,14 @@ fn write_input(body: &mut Body, messages: &History, extra: Option<&Fields>) {
         _ => {}
     }
     let exact = extra.is_some_and(|extra| extra.get(EXACT).is_some());
-    body.written.push("input");
-    body.object.with("input", |out| {
-        out.push('[');
-        let mut first = true;
-        for entry in entries {
-            let items = if exact {
-                std::borrow::Cow::Owned(item::encode_as_it_came(entry.message()))
-            } else {
-                entry.written(WIRE, item::encode_message)
-            };
-            if items.is_empty() {
-                continue;
-            }
-            if !first {
-                out.push(',');
-            }
-            first = false;
-            out.push_str(&items);
+    let items = entries.iter().map(|entry| {
+        if exact {
+            std::borrow::Cow::Owned(item::encode_as_it_came(entry.message()))
+        } else {
+            entry.written(WIRE, item::encode_message)
         }
-        out.push(']');
     });
+    body.list("input", items);
 }
 
 fn encode_tool(tool: &Tool) -> Result<Option<String>> {
@@ -194,27 +163,22 @@ fn encode_tool(tool: &Tool) -> Result<Option<String>> {
 
 fn encode_function(tool: &FunctionTool) -> String {
     let extra = ours(tool.extra.as_deref());
-    let mut written = vec!["type", "name", "parameters"];
     let mut object = Object::new();
     object.text("type", "function");
     object.text("name", &tool.name);
     if let Some(description) = &tool.description {
         object.text("description", description);
-        written.push("description");
     }
     object.raw("parameters", tool.schema.text());
     match tool.strict {
-        Some(strict) => {
-            object.raw("strict", if strict { "true" } else { "false" });
-            written.push("strict");
-        }
+        Some(strict) => object.raw("strict", if strict { "true" } else { "false" }),
         // Left out, this API would take it for true, and refuse or rewrite the schemas of most tools.
         None if !extra.is_some_and(|extra| extra.get(BARE).is_some() || extra.get("strict").is_some()) => {
             object.raw("strict", "false");
         }
         None => {}
     }
-    object.rest(extra, &written);
+    object.rest(extra, wire_key);
     object.end()
 }
 
@@ -238,7 +202,7 @@ fn encode_format(output: &OutputSchema) -> String {
     if let Some(description) = &output.description {
         format.text("description", description);
     }
-    format.with("schema", |out| out.push_str(output.schema.text()));
+    format.raw("schema", output.schema.text());
     if let Some(strict) = output.strict {
         format.raw("strict", if strict { "true" } else { "false" });
     }

@@ -5,7 +5,8 @@
 
 use serde_json::json;
 
-use super::{EXACT, LIST, WIRE, failure_of, invalid, is_mark, item, ours, part::REFUSAL, write::Object};
+use super::{EXACT, LIST, WIRE, failure_of, is_mark, item, ours, part::REFUSAL, wire_key};
+use crate::{invalid, object::Object};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
@@ -233,10 +234,10 @@ pub(super) fn join(head: &Fields, items: Option<&[String]>) -> String {
     let mut object = Object::new();
     match items {
         Some(items) => {
-            object.rest(Some(head), &["output"]);
+            object.rest(Some(head), |key| wire_key(key).filter(|key| *key != "output"));
             object.list("output", items);
         }
-        None => object.rest(Some(head), &[]),
+        None => object.rest(Some(head), wire_key),
     }
     object.end()
 }

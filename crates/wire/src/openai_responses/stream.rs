@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 
 use self::event::{Event, index, index_or_first, object, string};
 use super::{
-    failure_of, invalid, is_marked, item,
+    failure_of, is_marked, item,
     item::PARAGRAPH,
     part::{REFUSAL, text_key},
     response::decode_fields,
 };
-use crate::{Decode, searches};
+use crate::{Decode, invalid, searches};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
@@ -491,7 +491,7 @@ impl StreamDecoder {
             }
             None => Fields::new(),
         };
-        let is_thin = fields.get("output").is_none_or(|output| output.is_null() || is_empty_list(output));
+        let is_thin = fields.get("output").is_none_or(|output| output.is_null() || output.is_empty_array());
         if is_thin && !self.items.is_empty() {
             self.fill(kind, &mut fields);
         }
@@ -523,10 +523,6 @@ impl StreamDecoder {
 /// The names by which events may call an item.
 fn names(item: &Fields) -> impl Iterator<Item = String> {
     ["id", "call_id"].into_iter().filter_map(|key| item.get_str(key))
-}
-
-fn is_empty_list(raw: &Raw) -> bool {
-    raw.to::<Vec<Raw>>().is_ok_and(|list| list.is_empty())
 }
 
 /// What the blocks of an item are.

@@ -8,7 +8,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::subset::{MANY_VALUES, Room, SILENT, Subset, WORDS};
-use loopwright_base::json::{Fields, Raw};
+use loopwright_base::{
+    json::{Fields, Raw},
+    text::clip,
+};
 
 /// Schemas nested deeper are nobody's; this walk calls itself.
 const DEEPEST: usize = 64;
@@ -304,7 +307,7 @@ impl<'a> Walk<'a> {
             .find_map(|key| given.get(key).filter(|raw| raw.is_array())?.to::<Vec<Raw>>().ok());
         let below = format!("an item of {at}");
         let items = if let Some(mut tuple) = tuple {
-            let kinds = tuple.iter().map(|item| shortened(item.text())).collect::<Vec<_>>().join(", ");
+            let kinds = tuple.iter().map(|item| clip(item.text(), LONGEST_WORDS)).collect::<Vec<_>>().join(", ");
             notes.push(format!("its items are, in this order: {kinds}"));
             // What follows the tuple, if anything may.
             let rest = given.get("items").or_else(|| given.get("additionalItems")).filter(|raw| raw.is_object());
@@ -484,19 +487,11 @@ fn words(key: &str, value: &Raw) -> Option<String> {
     if SILENT.contains(&key) || matches!(key, "$defs" | "definitions") {
         return None;
     }
-    let shown = shortened(&value.string().unwrap_or_else(|| value.text().to_owned()));
+    let shown = clip(&value.string().unwrap_or_else(|| value.text().to_owned()), LONGEST_WORDS);
     match WORDS.iter().find(|(name, _)| *name == key) {
         Some((_, phrase)) => Some(phrase.replacen("{}", &shown, 1)),
         None => Some(format!("{key}: {shown}")),
     }
-}
-
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(LONGEST_WORDS).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 /// Whether a pattern holds nothing but characters, classes, groups, alternatives and the plain quantifiers: no looking

@@ -1,10 +1,10 @@
 //! Metadata of a page (title, date, language, address), and its links made absolute.
 
 use html5ever::Attribute;
+use loopwright_base::text::head;
 use reqwest::Url;
 
 use super::{super::element::attribute, PageReader, visible};
-use loopwright_retrieve::passages::head;
 
 const MAX_URL: usize = 2_000;
 

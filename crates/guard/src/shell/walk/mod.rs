@@ -10,6 +10,8 @@ mod redirect;
 mod tree;
 mod written;
 
+use loopwright_base::text::floor_boundary;
+
 use std::{collections::BTreeMap, ops::Range};
 
 use self::{
@@ -93,10 +95,7 @@ impl Walk {
 
 pub(super) fn script(text: &str) -> Script {
     let mut walk = Walk::new();
-    let mut end = text.len().min(MAX_TEXT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = floor_boundary(text, MAX_TEXT);
     walk.text(&text[..end], &Place::default());
     if end < text.len() {
         walk.unparsed(end..text.len());
@@ -147,10 +146,7 @@ impl Walk {
             Err(reached) => {
                 self.unparsed(whole.clone());
                 // What stands before the place that was too hard still counts.
-                let mut end = reached.min(text.len());
-                while !text.is_char_boundary(end) {
-                    end -= 1;
-                }
+                let end = floor_boundary(text, reached);
                 if end > 0
                     && let Ok(tree) = tree_of(&text[..end])
                 {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{CheckedRound, ConcernKind, MAX_USER_TEXT, SanityResult, cut, start_of};
+use super::{CheckedRound, ConcernKind, MAX_USER_TEXT, SanityResult, start_of};
 use crate::role::{plain_line, summary::sentences};
-use loopwright_base::message::ToolUse;
+use loopwright_base::{message::ToolUse, text::head};
 use loopwright_context::names;
 use loopwright_lexicon::words::each_term;
 use loopwright_monitor::signals::signals;
@@ -86,7 +86,7 @@ pub(super) fn forbidden(asked: &[String]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for text in asked {
         // Each sentence by itself: the next one may name what is meant to be touched.
-        for sentence in sentences(cut(text, MAX_USER_TEXT)) {
+        for sentence in sentences(head(text, MAX_USER_TEXT)) {
             let sentence = &sentence.replace('’', "'");
             let lower = sentence.to_lowercase();
             if let Some(kept) = unchanged_subject(&lower).and_then(|kept| sentence.get(kept)) {

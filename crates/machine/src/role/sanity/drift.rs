@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{CheckedRound, ConcernKind, MAX_USER_TEXT, SanityResult, cut, start_of};
+use super::{CheckedRound, ConcernKind, MAX_USER_TEXT, SanityResult, start_of};
 use crate::role::plain_line;
+use loopwright_base::text::head;
 use loopwright_lexicon::words::each_term;
 
 /// Rounds in a row without relation to the request, before that is a concern.
@@ -71,7 +72,7 @@ fn other_things(asked: &[String], rounds: &[CheckedRound<'_>]) -> Option<usize> 
         .collect();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for text in asked {
-        known.extend(cut(text, MAX_USER_TEXT).split(|c: char| !is_word(c)).take(MOST_NAMES));
+        known.extend(head(text, MAX_USER_TEXT).split(|c: char| !is_word(c)).take(MOST_NAMES));
     }
     for (at, (names, results)) in own.iter().zip(&results).enumerate() {
         let rest = working.len() - at;

@@ -8,7 +8,10 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use serde::{Deserialize, Serialize};
 
 use super::{plain_line, strip_prompt_markup};
-use loopwright_base::message::{Block, Message, Role, ToolResult, ToolUse};
+use loopwright_base::{
+    message::{Block, Message, Role, ToolResult, ToolUse},
+    text::head,
+};
 use loopwright_monitor::{
     momentum::{Momentum, MomentumPolicy, Pace},
     signals::signals,
@@ -316,15 +319,7 @@ fn loops(detector: &StuckDetector, result: &mut SanityResult) {
 }
 
 fn start_of(text: &str) -> &str {
-    cut(text, MAX_TEXT)
-}
-
-fn cut(text: &str, most: usize) -> &str {
-    let mut end = text.len().min(most);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    head(text, MAX_TEXT)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
+use loopwright_base::text::{clip, head};
 use serde::Serialize;
 
-use super::{Turn, cut, language::Sentence, start_of};
+use super::{Turn, language::Sentence};
 use crate::memory::inject::is_blank;
 use loopwright_lexicon::{
     lines::Format,
@@ -60,7 +61,7 @@ pub(super) fn summary(turn: &Turn, sentences: &[Sentence]) -> String {
     let wanted = sentences.iter().filter(|one| !one.states && !one.prefers).map(|one| one.text.as_str());
     let wanted = wanted.collect::<Vec<_>>().join(" ");
     if !is_blank(&wanted) {
-        let _ = write!(text, "The user asked: {}", cut(wanted.trim(), ASKED));
+        let _ = write!(text, "The user asked: {}", clip(wanted.trim(), ASKED));
     }
     let mut tools: Vec<(&str, usize)> = Vec::new();
     for call in &turn.calls {
@@ -112,7 +113,7 @@ fn first_sentences(answer: &str) -> String {
         }
         text.push_str(&sentence);
     }
-    cut(&text, ANSWERED)
+    clip(&text, ANSWERED)
 }
 
 /// The topics of a turn: the words that come most often, first those that came first.
@@ -120,7 +121,7 @@ pub(super) fn topics(turn: &Turn) -> Vec<String> {
     let mut counts: HashMap<String, (usize, usize, String)> = HashMap::new();
     let mut place = 0;
     for (text, weight) in [(&turn.prompt, 2), (&turn.answer, 1)] {
-        let text = start_of(text, 4_000);
+        let text = head(text, 4_000);
         for word in words::words(text) {
             if word.surface.chars().count() < 3 || words::is_stop_word(&word.surface.to_lowercase()) {
                 continue;

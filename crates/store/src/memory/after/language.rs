@@ -5,9 +5,10 @@
 
 use std::sync::LazyLock;
 
+use loopwright_base::text::head;
 use regex::Regex;
 
-use super::{super::names, start_of};
+use super::super::names;
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, sentences},
@@ -31,7 +32,7 @@ pub(super) struct Sentence {
 
 /// The sentences of a text, with the kind of each. `own`: the writer speaks of themselves.
 pub(super) fn classify_sentences(text: &str, own: bool) -> Vec<Sentence> {
-    let text = start_of(text, 32_768);
+    let text = head(text, 32_768);
     let mut all = Vec::new();
     for unit in sentences(text, Format::Markdown) {
         if unit.kind != Kind::Prose {

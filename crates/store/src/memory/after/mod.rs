@@ -28,6 +28,7 @@ use crate::audit::Event;
 use loopwright_base::{
     message::{Block, Message, Role},
     request::History,
+    text::clip,
 };
 use loopwright_guard::sensitivity::{redact_json, without_secrets};
 use loopwright_machine::Outcome;
@@ -150,7 +151,7 @@ impl Turn {
             .take(MOST_CALLS)
             .map(|call| TurnCall {
                 name: call.name.clone(),
-                input: cut(call.input.text(), MOST_INPUT),
+                input: clip(call.input.text(), MOST_INPUT),
                 failure: call.failure.clone(),
                 excerpt: String::new(),
             })
@@ -158,13 +159,13 @@ impl Turn {
         for result in history.iter().skip(prompt_at).flat_map(Message::tool_results) {
             let at = outcome.tool_calls.iter().position(|call| call.id == result.id);
             if let Some(call) = at.and_then(|at| calls.get_mut(at)) {
-                call.excerpt = cut(&result.prose(), MOST_RESULT);
+                call.excerpt = clip(&result.prose(), MOST_RESULT);
             }
         }
         let answer = outcome.r#final.as_deref().or(outcome.best_draft.as_deref()).unwrap_or_default();
         Self {
-            prompt: cut(&prompt, MOST_SAID),
-            answer: cut(answer, MOST_SAID),
+            prompt: clip(&prompt, MOST_SAID),
+            answer: clip(answer, MOST_SAID),
             stop: outcome.stop.name().to_owned(),
             success: outcome.stop.is_success() && outcome.error.is_none(),
             verified: outcome.verified,
@@ -181,13 +182,13 @@ impl Turn {
     pub fn cleaned(mut self) -> Self {
         let mut secrets = 0;
         for text in [&mut self.prompt, &mut self.answer] {
-            *text = cut(text, MOST_SAID);
+            *text = clip(text, MOST_SAID);
             secrets += usize::from(clean(text));
         }
         self.calls.truncate(MOST_CALLS);
         for call in &mut self.calls {
-            call.input = redact_json(&cut(&call.input, MOST_INPUT));
-            call.excerpt = cut(&call.excerpt, MOST_RESULT);
+            call.input = redact_json(&clip(&call.input, MOST_INPUT));
+            call.excerpt = clip(&call.excerpt, MOST_RESULT);
             secrets += usize::from(clean(&mut call.excerpt));
         }
         self.recalled.truncate(MOST_CALLS);
@@ -225,18 +226,4 @@ fn clean(text: &mut String) -> bool {
     let (Cow::Owned(cleaned), _) = without_secrets(text) else { return false };
     *text = cleaned;
     true
-}
-
-/// The first bytes of a text, whole characters.
-fn start_of(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-    text.get(..end).unwrap_or_default()
-}
-
-/// The first characters of a text.
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use serde_json::json;
 
 use super::{
-    Reflection, Thought, Turn, cut,
+    Reflection, Thought, Turn,
     episode::{Episode, importance, summary, topics},
     language::{self, Sentence},
     reflect,
@@ -22,7 +22,10 @@ use crate::{
     },
     work::{self, Job},
 };
-use loopwright_base::error::{Error, Result};
+use loopwright_base::{
+    error::{Error, Result},
+    text::clip,
+};
 use loopwright_guard::own_words;
 
 /// Seconds in a day.
@@ -357,7 +360,7 @@ impl TurnWriter<'_> {
         let apart = |one: &&Sentence| !(one.states && turn.after.entities || one.prefers && turn.after.preferences);
         let wanted = read.said.iter().map(|(one, _)| one).filter(apart);
         let wanted: Vec<&str> = wanted.map(|one| one.text.as_str()).collect();
-        let wanted = cut(&wanted.join(" "), 2_000);
+        let wanted = clip(&wanted.join(" "), 2_000);
         let mut from = parents.to_vec();
         if wanted.split_whitespace().count() >= 3 {
             let note = Note {
@@ -436,7 +439,7 @@ impl TurnWriter<'_> {
         let adversarial = thought.category == "adversarial";
         let category = if adversarial { "adversarial" } else { "reflection" };
         let confidence = if thought.confidence.is_finite() { thought.confidence.clamp(0.0, 1.0) } else { 0.5 };
-        let pattern = cut(thought.pattern.split_whitespace().collect::<Vec<_>>().join(" ").trim(), 600);
+        let pattern = clip(thought.pattern.split_whitespace().collect::<Vec<_>>().join(" ").trim(), 600);
         let note = Note {
             category: Some(category.to_owned()),
             entities: Some(Vec::new()),

@@ -1,8 +1,9 @@
 //! Skills: procedures, with the tools in their order and the arguments left out.
 
+use loopwright_base::text::clip;
 use serde_json::Value;
 
-use super::{Turn, cut, language::Sentence};
+use super::{Turn, language::Sentence};
 
 /// Steps that are stored.
 const MOST_STEPS: usize = 20;
@@ -33,7 +34,7 @@ pub(super) fn skill(turn: &Turn, sentences: &[Sentence]) -> Option<String> {
         }
     }
     let steps: Vec<String> = steps.iter().enumerate().map(|(at, step)| format!("{}. {step}", at + 1)).collect();
-    Some(format!("To do this: {}\n{}", cut(&goal, 200), steps.join("\n")))
+    Some(format!("To do this: {}\n{}", clip(&goal, 200), steps.join("\n")))
 }
 
 /// The names of arguments, and the kind of each: never a value.
@@ -50,7 +51,7 @@ fn shape(input: &str) -> String {
         Value::Object(_) => "object",
     };
     let steps: Vec<String> =
-        members.iter().take(12).map(|(name, value)| format!("{}=<{}>", cut(name, 40), kind(value))).collect();
+        members.iter().take(12).map(|(name, value)| format!("{}=<{}>", clip(name, 40), kind(value))).collect();
     steps.join(", ")
 }
 

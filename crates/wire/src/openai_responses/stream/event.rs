@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::openai_responses::invalid;
+use crate::invalid;
 use loopwright_base::{
     error::{Failure, Result},
     json::{Fields, Raw},
