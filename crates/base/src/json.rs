@@ -125,7 +125,8 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// Appends `text` as a JSON string.
 pub fn quote(out: &mut String, text: &str) {
-    // All bytes are looked at, without stopping early: so the compiler takes many at once. Most texts are copied then.
+    // Most texts need no escape and are copied.
+    #[allow(clippy::needless_bitwise_bool, reason = "without stopping early, the compiler looks at many bytes at once")]
     let escaped = |any, byte| any | (byte < b' ') | (byte == b'"') | (byte == b'\\');
     if text.bytes().fold(false, escaped) {
         // A text is always written without failing.
