@@ -309,9 +309,9 @@ fn e5_a_closer_right_before_a_quoted_call_runs_nothing() {
 #[test]
 fn e5_behind_a_value_that_lacks_its_closer_a_value_shown_in_prose_takes_the_calls_back() {
     each(elements().filter(|dialect| matches!(dialect.grammar, Grammar::Pairs { .. })), |dialect| {
-        let closed = note("plain", dialect);
+        let whole = note("plain", dialect);
         let (opener, closer) = (own_opener(dialect), own_closer(dialect));
-        let text = format!("{} So {opener}x{closer}.", closed.replacen(&closer, "", 1));
+        let text = format!("{} So {opener}x{closer}.", whole.replacen(&closer, "", 1));
         let reading = read_twice(text.as_bytes(), &setups(dialect)[0]);
         assert!(reading.calls.iter().all(|call| !call.complete), "{text}: {reading:?}");
     });

@@ -271,7 +271,7 @@ impl ResearchMachine {
         match (work, gave) {
             (StageWork::EmbedQuery, WorkAnswer::Vectors(vectors)) => self.query_embedded(vectors, out),
             (StageWork::EmbedTopics { topics }, WorkAnswer::Vectors(vectors)) => {
-                self.topics_embedded(&topics, vectors, out)
+                self.topics_embedded(&topics, vectors, out);
             }
             (StageWork::EmbedChunks { from }, WorkAnswer::Vectors(vectors)) => self.chunks_embedded(from, vectors, out),
             (StageWork::EmbedPlan { texts }, WorkAnswer::Vectors(vectors)) => match vectors {
@@ -282,7 +282,7 @@ impl ResearchMachine {
                 Err(error) => self.problem(format!("queries could not be embedded: {error}"), out),
             },
             (StageWork::SectionEmbed { section }, WorkAnswer::Vectors(vectors)) => {
-                self.section_embedded(section, vectors, out)
+                self.section_embedded(section, vectors, out);
             }
             (StageWork::Hits { at }, WorkAnswer::Hits(hits)) => self.hits(at, hits, out),
             (StageWork::SectionHits { section }, WorkAnswer::Hits(hits)) => self.section_hits(section, hits, out),

@@ -69,7 +69,7 @@ pub struct Memory {
     session: String,
     read_only: bool,
     /// The file had no memory yet when it was opened for reading alone.
-    had_no_memory: AtomicBool,
+    was_empty: AtomicBool,
     /// The process that opened it: connections of SQLite do not survive a fork.
     process: u32,
     /// A connection that only reads, so that nobody waits for a writer; a store without a file has one for both. It is
@@ -109,7 +109,7 @@ impl Memory {
             name,
             session: session.to_owned(),
             read_only: options.read_only,
-            had_no_memory: AtomicBool::new(unmade),
+            was_empty: AtomicBool::new(unmade),
             process: std::process::id(),
             reader,
             writer: Mutex::new(writer),
@@ -163,10 +163,10 @@ impl Memory {
     fn reading(&self) -> Result<MutexGuard<'_, Connection>> {
         self.check_process()?;
         let reader = self.reader.as_ref().unwrap_or(&self.writer).lock().unwrap_or_else(PoisonError::into_inner);
-        if self.had_no_memory.load(Ordering::Relaxed)
+        if self.was_empty.load(Ordering::Relaxed)
             && open::look_again(&reader, &MEMORY_ROOMS).map_err(self.error_mapper())?
         {
-            self.had_no_memory.store(false, Ordering::Relaxed);
+            self.was_empty.store(false, Ordering::Relaxed);
         }
         Ok(reader)
     }
