@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from . import _core
 from .errors import UsageError
 
 __all__ = ["Budget", "Complexity"]
 
 Complexity = Literal["simple", "moderate", "complex", "breaking"]
-
-_ITERATIONS: dict[str, int] = {"simple": 3, "moderate": 5, "complex": 10, "breaking": 15}
-
 
 # The others are counted in 32 bits.
 _MOST: dict[str, float] = {"wall_time": float("inf"), "tokens": 2**63 - 1, "cost": float("inf")}
@@ -70,10 +68,11 @@ class Budget:
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:
         """A budget with the iterations for a task like this: simple 3, moderate 5, complex 10, breaking 15."""
-        if complexity not in _ITERATIONS:
+        iterations = dict(_core.complexities())
+        if complexity not in iterations:
             message = f"{complexity!r} is no complexity"
-            raise UsageError(message, "invalid_budget", f"use one of {', '.join(_ITERATIONS)}")
-        return replace(cls(iterations=_ITERATIONS[complexity]), **limits)
+            raise UsageError(message, "invalid_budget", f"use one of {', '.join(iterations)}")
+        return replace(cls(iterations=iterations[complexity]), **limits)
 
     @classmethod
     def for_task(cls, task: Any, complexity: str = "auto", **limits: Any) -> Budget:
@@ -83,8 +82,5 @@ class Budget:
         3
         """
         if complexity == "auto":
-            from . import _core
-
-            text = task if isinstance(task, str) else task.text
-            complexity = _core.judge_complexity(text)
+            complexity = _core.judge_complexity(task if isinstance(task, str) else task.text)
         return cls.for_complexity(complexity, **limits)  # type: ignore[arg-type]
