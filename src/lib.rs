@@ -28,6 +28,7 @@ mod looked;
 mod machine;
 mod memory;
 mod messages;
+mod options;
 mod prices;
 mod research;
 mod retrieve;
@@ -162,6 +163,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
     module.add_function(wrap_pyfunction!(prices::judge_claim, module)?)?;
     module.add_function(wrap_pyfunction!(prices::complexities, module)?)?;
+    module.add_function(wrap_pyfunction!(options::check_options, module)?)?;
     module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;

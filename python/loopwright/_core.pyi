@@ -92,6 +92,7 @@ __all__ = [
     "canonical_response",
     "check_citations",
     "check_json",
+    "check_options",
     "check_sanity",
     "classify_sensitivity",
     "compare_journals",
@@ -2075,6 +2076,11 @@ class PriceTable:
 
 def judge_complexity(text: str) -> Complexity:
     """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""
+
+def check_options(options: str) -> None:
+    """Checks options that are those of a turn: each may be left out. Raises a `UsageError` that names the first that
+    can't be.
+    """
 
 def judge_claim(claim: str) -> Complexity:
     """How many requests checking a claim deserves, by its words; the names are those of `judge_complexity`."""
