@@ -1,4 +1,5 @@
-//! What is known of models by their names: how large their windows are, and what their tokens cost.
+//! What is known of models by their names: how large their windows are, what their tokens cost, and what
+//! they take and who serves them.
 //!
 //! Tables, so that a new model is a new line. What is unknown is said to be unknown: no price is made up.
 //!
@@ -17,4 +18,5 @@
 )]
 
 pub mod price;
+pub mod quirks;
 pub mod window;
