@@ -19,9 +19,10 @@ use loopwright_base::{
 };
 use loopwright_context::{
     Archive, BytesPerFour, CALL_OVERHEAD, ContextWindow, Count, Parts, Placed, Policy, Report, assemble, check_message,
-    compress, compress_looked, compress_with, message_by_texts, takes_instructions_inside,
+    compress, compress_looked, compress_with, message_by_texts,
 };
 use loopwright_drive::threads::Threads;
+use loopwright_models::quirks::takes_instructions_inside;
 use loopwright_tokens::{Json, TokenCounter, Tokenizer, o200k_base};
 use loopwright_wire as wire;
 

@@ -75,17 +75,21 @@ pub(super) fn dumps(value: &Bound<'_, PyAny>) -> PyResult<String> {
     json.dumps.bind(py).call1((value,))?.extract()
 }
 
-/// A value of ours from a Python object or JSON text; `what` names it in the error.
-pub(super) fn parse<T: DeserializeOwned>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
-    let text = dumps(value).map_err(|error| {
+/// JSON text for a Python object that stands for a value of ours; `what` names it in the error.
+pub(super) fn text_of(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
+    dumps(value).map_err(|error| {
         let message = format!("the {what} can't be written as JSON: {}", error.value(value.py()));
         errors::usage(
             "invalid_value",
             message,
             "give dicts with text as keys, lists, text, numbers, true, false and null",
         )
-    })?;
-    serde_json::from_str(&text).map_err(|error| {
+    })
+}
+
+/// A value of ours from a Python object or JSON text; `what` names it in the error.
+pub(super) fn parse<T: DeserializeOwned>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
+    serde_json::from_str(&text_of(value, what)?).map_err(|error| {
         errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
     })
 }

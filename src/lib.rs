@@ -24,6 +24,7 @@ mod history;
 mod machine;
 mod memory;
 mod messages;
+mod options;
 mod outcome;
 mod prices;
 mod read_history;
@@ -160,6 +161,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<memory::MemoryStore>()?;
     module.add_class::<prices::PriceTable>()?;
     module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
+    module.add_function(wrap_pyfunction!(prices::judge_claim, module)?)?;
+    module.add_function(wrap_pyfunction!(prices::complexities, module)?)?;
+    module.add_function(wrap_pyfunction!(options::check_options, module)?)?;
     module.add_function(wrap_pyfunction!(research::render_report, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_runs, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_find, module)?)?;

@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
-use super::{convert, errors, history, messages::json_of};
+use super::{convert, errors, history, messages::json_of, options};
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
     json::Raw,
@@ -701,7 +701,7 @@ impl MachineConfig {
     /// A turn's configuration from a dict or JSON text; unknown keys and illegal values are errors that name them.
     #[staticmethod]
     fn turn(config: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let config: machine::turn::TurnConfig = convert::parse(config, "configuration")?;
+        let config: machine::turn::TurnConfig = options::parse(config, "invalid_value")?;
         config.check().map_err(|error| errors::exception(&error))?;
         Ok(Self(machine::MachineConfig::Turn(config)))
     }
@@ -709,7 +709,7 @@ impl MachineConfig {
     /// A grounded answer's configuration, checked like a turn's.
     #[staticmethod]
     fn grounded(config: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let config: machine::grounded::GroundedConfig = convert::parse(config, "configuration")?;
+        let config: machine::grounded::GroundedConfig = options::parse(config, "invalid_value")?;
         config.check().map_err(|error| errors::exception(&error))?;
         Ok(Self(machine::MachineConfig::Grounded(config)))
     }

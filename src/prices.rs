@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::errors;
 use loopwright_machine::Complexity;
 use loopwright_models::price::Prices;
-use loopwright_monitor::intent::assess_intent;
+use loopwright_monitor::{claim::read_claim, intent::assess_intent};
 
 /// Input, output, read from the cache, written to the cache: for a million tokens.
 type Row = (f64, f64, Option<f64>, Option<f64>);
@@ -52,4 +52,16 @@ impl PriceTable {
 #[pyfunction]
 pub(super) fn judge_complexity(text: &str) -> &'static str {
     Complexity::of(&assess_intent(text, &[], &[]).signals).name()
+}
+
+/// How many requests checking a claim deserves, by its words; the names are those of `judge_complexity`.
+#[pyfunction]
+pub(super) fn judge_claim(claim: &str) -> &'static str {
+    Complexity::of_claim(&read_claim(claim)).name()
+}
+
+/// Each complexity, and the requests to a model that it allows.
+#[pyfunction]
+pub(super) fn complexities() -> Vec<(&'static str, u32)> {
+    Complexity::ALL.into_iter().map(|complexity| (complexity.name(), complexity.iterations())).collect()
 }

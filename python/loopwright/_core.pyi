@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, final, overload
 
 from typing_extensions import Self, disjoint_base
 
+from .budget import Complexity
 from .errors import LoopwrightError
 from .messages import Message
 
@@ -91,9 +92,11 @@ __all__ = [
     "canonical_response",
     "check_citations",
     "check_json",
+    "check_options",
     "check_sanity",
     "classify_sensitivity",
     "compare_journals",
+    "complexities",
     "compress_context",
     "continuation",
     "count_context",
@@ -127,6 +130,7 @@ __all__ = [
     "journal_told",
     "json_elements",
     "json_members",
+    "judge_claim",
     "judge_complexity",
     "limit_output",
     "quote_sources",
@@ -2070,8 +2074,19 @@ class PriceTable:
     def names(self) -> list[str]:
         """All models that have a price: `provider:model`."""
 
-def judge_complexity(text: str) -> str:
+def judge_complexity(text: str) -> Complexity:
     """How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`."""
+
+def check_options(options: str) -> None:
+    """Checks options that are those of a turn: each may be left out. Raises a `UsageError` that names the first that
+    can't be.
+    """
+
+def judge_claim(claim: str) -> Complexity:
+    """How many requests checking a claim deserves, by its words; the names are those of `judge_complexity`."""
+
+def complexities() -> list[tuple[Complexity, int]]:
+    """Each complexity, and the requests to a model that it allows."""
 
 @final
 class Background:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
+from ._fields import each_of, made
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -75,28 +77,8 @@ class Hit:
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Hit:
-        return cls(
-            said["id"],
-            said["text"],
-            said.get("score", 0.0),
-            said["kind"],
-            said["session"],
-            said["speaker"],
-            said["category"],
-            tuple(said["tags"]),
-            tuple(said["entities"]),
-            said["source"],
-            said["trust"],
-            said["importance"],
-            said["at"],
-            said["stored_at"],
-            said.get("age", 0.0),
-            said["seen"],
-            tuple(said.get("found_by", ())),
-            said["user"],
-            said["sensitivity"],
-            said["used"],
-        )
+        # What wasn't searched for has no score.
+        return made(cls, {"score": 0.0, "age": 0.0, "found_by": (), **said})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +115,8 @@ class Provenance:
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Provenance:
-        return cls(
-            said["id"],
-            said["text"],
-            said["kind"],
-            said["session"],
-            said["state"],
-            said["trust"],
-            tuple(Source(one["source"], one["trust"], one["at"]) for one in said["sources"]),
-            tuple(cls._of(one) for one in said["derived_from"]),
-            tuple(said["derived"]),
-            said["merged_into"],
-            said["at"],
-            said["stored_at"],
-            said["changed_at"],
-            said["seen"],
-        )
+        derived_from = tuple(cls._of(one) for one in said["derived_from"])
+        return made(cls, said, sources=each_of(Source, said["sources"]), derived_from=derived_from)
 
     def __str__(self) -> str:
         return "\n".join(self._lines(0))

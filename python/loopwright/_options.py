@@ -1,6 +1,6 @@
 """Checks of an agent's options: each error names the option, what it got, and what would do.
 
-The machine checks the numbers' ranges; what is checked here is what would otherwise fail without a name, or not at all.
+The machine checks what it is given; what is checked here is what it never sees.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import _core
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,62 +31,35 @@ __all__ = [
     "written",
 ]
 
-_KEYS = {
-    "timeouts": ("connect", "first_byte", "idle", "total"),
-    "retry": ("attempts", "base", "cap", "longest_retry_after", "after_output"),
-    "price": ("input", "output", "cache_read", "cache_write"),
-}
-_EFFORTS = ("low", "medium", "high")
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
-
-
-def _count(value: object) -> bool:
-    return _whole(value) and value < 2**32  # type: ignore[operator]
-
+_TIMEOUTS = ("connect", "first_byte", "idle", "total")
 
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "system": (lambda value: isinstance(value, str), "text"),
     "base_url": (lambda value: isinstance(value, str), "text"),
     "api_key": (lambda value: isinstance(value, str), "text"),
-    "max_tokens": (_whole, "a whole number above 0, and below 2**64"),
-    "temperature": (_number, "a finite number"),
-    "top_p": (_number, "a finite number"),
-    "effort": (lambda value: value in _EFFORTS, f"one of {', '.join(_EFFORTS)}"),
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
-    "approval_timeout": (_number, "a finite number of seconds"),
-    "cache": (lambda value: isinstance(value, bool), "True or False"),
-    "check_in": (lambda value: _count(value) and value > 0, "a whole number above 0, and below 2**32"),
     "monitor": (lambda value: hasattr(value, "intent"), "a loopwright.Monitor"),
-    "seed": (_whole, "a whole number from 0 up, and below 2**64"),
     "approve": (callable, "a function that takes an Approval"),
     "approvals": (callable, "a loopwright.guard.Approvals"),
     "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
     "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
     "description": (lambda value: isinstance(value, str), "text"),
-    "max_children": (_count, "a whole number from 0 up, and below 2**32"),
-    "max_depth": (_count, "a whole number from 0 up, and below 2**32"),
-    "complexity": (
-        lambda value: value in ("simple", "moderate", "complex", "breaking", "auto"),
-        "'simple', 'moderate', 'complex', 'breaking' or 'auto'",
-    ),
     "escalate_to": (lambda value: isinstance(value, str), "the name of a model, provider:model"),
-    "wind_down": (_count, "a whole number from 0 up, and below 2**32"),
+    "complexity": (lambda value: value in _complexities(), "'simple', 'moderate', 'complex', 'breaking' or 'auto'"),
 }
+_OF_CHILDREN = {"max_children": "most", "max_depth": "depth"}
 _PLAIN = {"api_key", "headers"}
 """Never shown, not even where they are wrong."""
 
 
+def _complexities() -> list[str]:
+    return ["auto", *(name for name, _ in _core.complexities())]
+
+
 def check(**options: Any) -> None:
     """Raises a `UsageError` for the first option that can't be what it is. `None` is an option that was not given."""
+    of_machine: dict[str, Any] = {}
     for option, value in options.items():
         if value is None:
             continue
@@ -95,9 +69,24 @@ def check(**options: Any) -> None:
         # The name of a folder may hold what no text can.
         if option != "workspace":
             whole(option, value)
-        keys = _KEYS.get(option)
-        if keys is not None:
-            _check_mapping(option, value, keys)
+        if option == "timeouts":
+            _check_timeouts(value)
+        elif option in _OF_CHILDREN:
+            of_machine.setdefault("children", {})[_OF_CHILDREN[option]] = _plain(option, value)
+        elif form is None:
+            of_machine[option] = _plain(option, value)
+    _core.check_options(json.dumps(of_machine))
+
+
+def _plain(option: str, value: object) -> object:
+    """An option as the machine can read it."""
+    if isinstance(value, Mapping):
+        value = {key: each for key, each in value.items() if each is not None}
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        raise _wrong(option, value, "a value that JSON can hold") from None
+    return value
 
 
 def of_run(*, signal: object = None, on_event: object = None) -> None:
@@ -141,22 +130,16 @@ def _look(place: str, value: object) -> None:
             left.extend((f"{at}[{index}]", inner) for index, inner in enumerate(each))
 
 
-def _check_mapping(option: str, value: object, keys: tuple[str, ...]) -> None:
+def _check_timeouts(value: object) -> None:
     if not isinstance(value, Mapping):
-        raise _wrong(option, value, f"a dict with {', '.join(keys)}")
+        raise _wrong("timeouts", value, f"a dict with {', '.join(_TIMEOUTS)}")
     for key, each in value.items():
-        if key not in keys:
-            kind = "time limit" if option == "timeouts" else f"setting of {option}"
-            code = "invalid_timeout" if option == "timeouts" else "invalid_option"
-            message = f"there is no {kind} named {key!r}"
-            raise UsageError(message, code, f"use {', '.join(keys[:-1])} or {keys[-1]}")
-        if option == "retry" and key == "attempts" and each is not None and not _count(each):
-            raise _wrong("retry['attempts']", each, "a whole number from 0 up, and below 2**32")
-        switch = key == "after_output"
-        if not (isinstance(each, bool) if switch else each is None or _number(each)):
-            raise _wrong(f"{option}[{key!r}]", each, "True or False" if switch else "a finite number")
-    if option == "price" and not {"input", "output"} <= set(value):
-        raise _wrong(option, dict(value), "a dict with input and output at least")
+        if key not in _TIMEOUTS:
+            message = f"there is no time limit named {key!r}"
+            raise UsageError(message, "invalid_timeout", f"use {', '.join(_TIMEOUTS[:-1])} or {_TIMEOUTS[-1]}")
+        number = isinstance(each, (int, float)) and not isinstance(each, bool) and math.isfinite(each)
+        if each is not None and not number:
+            raise _wrong(f"timeouts[{key!r}]", each, "a finite number")
 
 
 def names(headers: object) -> list[tuple[str, str]]:

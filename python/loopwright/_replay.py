@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._fields import made
 from ._journal_paths import locate_journal
 from .errors import UsageError
 from .result import Messages
@@ -57,17 +58,7 @@ def replay(journal: str | os.PathLike[str] | None, run: str | None = None, *, po
     place = locate_journal(journal, run)
     with naming(place):
         found, messages, steps = _core.replay(place.read(), None if policy is None else policy.digest)
-    return Replay(
-        run=found["run"],
-        events=found["events"],
-        commands=found["commands"],
-        divergence=found["divergence"],
-        outcome=found["outcome"],
-        truncated=found["truncated"],
-        damage=found["damage"],
-        messages=Messages(messages),
-        steps=steps,
-    )
+    return made(Replay, found, messages=Messages(messages), steps=steps)
 
 
 @dataclass(frozen=True)

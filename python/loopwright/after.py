@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 # The driver's end of the process has to come after ours: what is registered last is called first.
 from . import _core, _driver  # noqa: F401
+from ._fields import each_of
 from ._user_code import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 
@@ -210,13 +211,13 @@ def left(memory: Memory) -> list[Work]:
 def episodes(memory: Memory, session: str | None, limit: int) -> list[Episode]:
     """The episodes of a memory, newest first."""
     found = json.loads(memory._core.episodes(session, limit))
-    return [Episode(**{**one, "topics": tuple(one["topics"]), "entities": tuple(one["entities"])}) for one in found]
+    return list(each_of(Episode, found))
 
 
 def reflections(memory: Memory, category: str | None, stale: bool | None) -> list[Reflection]:  # noqa: FBT001
     """The reflections of a memory, surest first."""
     found = json.loads(memory._core.reflections(category))
-    all_of_them = [Reflection(**{**one, "supporting_events": tuple(one["supporting_events"])}) for one in found]
+    all_of_them = list(each_of(Reflection, found))
     return [one for one in all_of_them if stale is None or one.stale is stale]
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import json
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from . import _core
 from .errors import UsageError
 
 __all__ = ["Budget", "Complexity"]
 
 Complexity = Literal["simple", "moderate", "complex", "breaking"]
-
-_ITERATIONS: dict[str, int] = {"simple": 3, "moderate": 5, "complex": 10, "breaking": 15}
-
-
-# The others are counted in 32 bits.
-_MOST: dict[str, float] = {"wall_time": float("inf"), "tokens": 2**63 - 1, "cost": float("inf")}
 
 
 class _Usual(int):
@@ -50,17 +46,11 @@ class Budget:
     """Money, in the currency of the prices."""
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value is None and name in ("tokens", "cost"):
-                continue
-            wanted = (int, float) if name in ("wall_time", "cost") else (int,)
-            if isinstance(value, bool) or not isinstance(value, wanted) or not 0 <= value < float("inf"):
-                message = f"Budget.{name} must be a number from 0 up, not {value!r}"
-                raise UsageError(message, "invalid_budget", "give a finite number from 0 up, or None for no limit")
-            most = _MOST.get(name, 2**32 - 1)
-            if value > most:
-                message = f"Budget.{name} can be {most:,.0f} at most, and is more"
-                raise UsageError(message, "invalid_budget", "give a number that a run could reach")
+        try:
+            limits = json.dumps({"budget": vars(self)})
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"the budget can't be: {error}", "invalid_budget", "give numbers") from None
+        _core.check_options(limits)
 
     @property
     def gives_iterations(self) -> bool:
@@ -70,10 +60,11 @@ class Budget:
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:
         """A budget with the iterations for a task like this: simple 3, moderate 5, complex 10, breaking 15."""
-        if complexity not in _ITERATIONS:
+        iterations = dict(_core.complexities())
+        if complexity not in iterations:
             message = f"{complexity!r} is no complexity"
-            raise UsageError(message, "invalid_budget", f"use one of {', '.join(_ITERATIONS)}")
-        return replace(cls(iterations=_ITERATIONS[complexity]), **limits)
+            raise UsageError(message, "invalid_budget", f"use one of {', '.join(iterations)}")
+        return replace(cls(iterations=iterations[complexity]), **limits)
 
     @classmethod
     def for_task(cls, task: Any, complexity: str = "auto", **limits: Any) -> Budget:
@@ -83,8 +74,5 @@ class Budget:
         3
         """
         if complexity == "auto":
-            from . import _core
-
-            text = task if isinstance(task, str) else task.text
-            complexity = _core.judge_complexity(text)
+            complexity = _core.judge_complexity(task if isinstance(task, str) else task.text)
         return cls.for_complexity(complexity, **limits)  # type: ignore[arg-type]

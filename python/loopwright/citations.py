@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._fields import each_of, made
 from .errors import UsageError
 from .result import Source
 
@@ -80,14 +81,8 @@ def check_citations(
     `question` need no source.
     """
     found = json.loads(_core.check_citations(whole(text), sources_json(sources), whole(question), profile))
-    return CitationCheck(
-        found["passed"],
-        found["abstains"],
-        tuple(Issue(**issue) for issue in found["issues"]),
-        tuple(Claim(one["sentence"], tuple(one["sources"]), one["supported"]) for one in found["claims"]),
-        tuple(Source(**source) for source in found["cited"]),
-        found["feedback"],
-    )
+    parts = {"issues": Issue, "claims": Claim, "cited": Source}
+    return made(CitationCheck, found, **{name: each_of(kind, found[name]) for name, kind in parts.items()})
 
 
 def whole(text: str) -> str:

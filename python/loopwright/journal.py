@@ -19,9 +19,10 @@ import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._fields import made
 from ._journal_paths import JournalPath, locate_journal
 from .errors import UsageError
 
@@ -89,21 +90,11 @@ class Journal(os.PathLike[str]):
         def when(stamp: int | None) -> datetime | None:
             return None if stamp is None else datetime.fromtimestamp(stamp / 1000, timezone.utc)
 
-        return [
-            RunInfo(
-                id=found["run"],
-                begun=when(found["begun"]) or datetime.fromtimestamp(0, timezone.utc),
-                ended=when(found["ended"]),
-                model=found["model"],
-                prompt=found["prompt"],
-                state=found["state"],
-                stop_reason=found["stop"],
-                cost=found["cost"],
-                tokens=found["tokens"],
-                events=found["events"],
-            )
-            for found in json.loads(_core.journal_runs(self.path))
-        ]
+        def info(told: dict[str, Any]) -> RunInfo:
+            begun = when(told["begun"]) or datetime.fromtimestamp(0, timezone.utc)
+            return made(RunInfo, told, id=told["run"], begun=begun, ended=when(told["ended"]), stop_reason=told["stop"])
+
+        return [info(told) for told in json.loads(_core.journal_runs(self.path))]
 
     def find(self, run: str | None = None) -> str:
         """The name of the run that `run` is the beginning of; without it, of the only run there is."""

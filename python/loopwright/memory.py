@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._embedders import Embedder, EndpointEmbedder, _name, hashing, minilm, minilm_installed
+from ._fields import each_of
 from ._memory_types import Consolidated, Forgotten, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._options import whole
 from ._schedule import Schedule
@@ -278,9 +279,7 @@ class Memory:
         """
         reach = _count("distance", distance), _count("limit", limit)
         found = json.loads(self._core.neighbours(entity, relation, *reach, user))
-        return [
-            Neighbour(**{**one, "sources": tuple(one["sources"]), "memories": tuple(one["memories"])}) for one in found
-        ]
+        return list(each_of(Neighbour, found))
 
     def consolidate(self, *, repeats: int = 3) -> Consolidated:
         """Merges what is known twice, makes facts of what `repeats` episodes say letter by letter, and lets go of what

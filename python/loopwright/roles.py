@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
 from ._endpoints import endpoint_of, with_endpoint
+from ._fields import each_of, made
 from ._json import read
 from .errors import LoopwrightError, UsageError
 
@@ -116,18 +117,7 @@ class SanityResult:
 
     @classmethod
     def _of(cls, found: Mapping[str, Any]) -> SanityResult:
-        return cls(
-            on_track=found["on_track"],
-            confidence=found["confidence"],
-            progress=found["progress"],
-            concerns=tuple(Concern(**concern) for concern in found["concerns"]),
-            suggestions=tuple(found["suggestions"]),
-            should_pause=found["should_pause"],
-            should_abort=found["should_abort"],
-            by=found.get("by", RULES),
-            round=found.get("round", 0),
-            triggers=tuple(found.get("triggers", ())),
-        )
+        return made(cls, found, concerns=each_of(Concern, found["concerns"]))
 
 
 @dataclass(frozen=True)
@@ -185,15 +175,7 @@ class Summary:
 
     @classmethod
     def _of(cls, found: Mapping[str, Any], by: str = RULES, round: int = 0) -> Summary:  # noqa: A002
-        return cls(
-            facts=tuple(Fact(**fact) for fact in found.get("facts", ())),
-            files=tuple(found.get("files", ())),
-            errors=tuple(found.get("errors", ())),
-            decisions=tuple(found.get("decisions", ())),
-            timeline=tuple(found.get("timeline", ())),
-            by=by,
-            round=round,
-        )
+        return made(cls, found, facts=each_of(Fact, found.get("facts", ())), by=by, round=round)
 
 
 def check_sanity(

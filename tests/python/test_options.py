@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from loopwright import Agent, Budget, UsageError, tool
+from loopwright.senses import StuckPolicy, ToolRules
 from loopwright.testing import ScriptedModel, WireServer
 from loopwright.tools import ToolDefinitionError
 from ways import run
@@ -56,6 +58,47 @@ def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
     with pytest.raises(UsageError) as caught:
         Agent("anthropic:any", **options)
     assert option in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"temperature": "hot"}, 'temperature can\'t be "hot"', "give a finite number"),
+        ({"top_p": True}, "top_p can't be True", "give a finite number"),
+        ({"approval_timeout": float("inf")}, "approval_timeout is no finite number", "give a finite number"),
+        ({"max_tokens": 1.5}, "max_tokens can't be 1.5", "give a whole number from 0 up, and below 2**64"),
+        ({"max_children": 2**40}, f"max_children can't be {2**40}", "give a whole number from 0 up, and below 2**32"),
+        ({"max_depth": "two"}, 'max_depth can\'t be "two"', "give a whole number from 0 up, and below 2**32"),
+        ({"retry": {"attempts": -1}}, "retry.attempts can't be -1", "give a whole number from 0 up, and below 2**32"),
+        ({"retry": {"after_output": "yes"}}, 'retry.after_output can\'t be "yes"', "give True or False"),
+        ({"retry": 3}, "retry can't be 3", "give a dict"),
+        ({"cache": [1]}, "cache can't be a list", "give True or False"),
+        ({"temperature": -1}, "temperature is -1", "give a finite number from 0 to 1e12"),
+        ({"check_in": 0}, "check_in is 0", "give at least 1, or None for never"),
+    ],
+)
+def test_what_the_machine_says_of_an_option_is_passed_on(options: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Agent(ScriptedModel(["x"]), **options)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (lambda: Budget(iterations=-1), "budget.iterations can't be -1"),
+        (lambda: Budget(wall_time=float("nan")), "budget.wall_time is no finite number"),
+        (lambda: Budget(cost="much"), 'budget.cost can\'t be "much"'),  # type: ignore[arg-type]
+        (lambda: StuckPolicy(repeats=1), "stuck.repeats is 1"),
+        (lambda: StuckPolicy(tools={"wait": ToolRules(repeats=1)}), "stuck.tools.wait.repeats is 1"),
+        (lambda: StuckPolicy(warn=3), "stuck.warn can't be 3"),  # type: ignore[arg-type]
+    ],
+)
+def test_limits_are_checked_by_the_machine_where_they_are_made(make: Callable[[], Any], place: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        make()
+    assert caught.value.message == place
     assert caught.value.hint
 
 

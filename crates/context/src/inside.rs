@@ -13,15 +13,6 @@ use super::{
 use loopwright_base::message::{Block, Message, Role, Wire};
 use loopwright_wire::anthropic;
 
-/// Models that take instructions directly behind what a user said.
-const TAKE: [&str; 9] =
-    ["opus-4-8", "opus-4.8", "opus-5", "sonnet-5-5", "sonnet-5.5", "haiku-5-5", "haiku-5.5", "fable-5", "mythos-5"];
-
-/// Whether a model takes instructions inside a history of Anthropic's, by its name.
-pub fn takes_instructions_inside(model: &str) -> bool {
-    TAKE.iter().any(|name| model.contains(name))
-}
-
 /// Whether the message would be sent as instructions inside the history, and who says where these may stand.
 pub(super) fn asks(message: &Message, policy: &Policy) -> Option<bool> {
     let takes = policy.instructions_inside.filter(|_| policy.wire == Some(Wire::Anthropic))?;
@@ -108,15 +99,6 @@ mod tests {
             ("ausa", true, "ausa"),
         ] {
             assert_eq!(roles(given, takes), want, "{given} {takes}");
-        }
-    }
-
-    #[test]
-    fn models_that_take_them() {
-        for (model, takes) in
-            [("anthropic:claude-opus-4-8-20260528", true), ("claude-opus-4-7", false), ("claude-sonnet-4-5", false)]
-        {
-            assert_eq!(takes_instructions_inside(model), takes, "{model}");
         }
     }
 }

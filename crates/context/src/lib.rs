@@ -60,7 +60,6 @@ pub use self::{
     assemble::{Parts, assemble},
     compress::{Compressed, compress, compress_looked, compress_with},
     count::{BytesPerFour, CALL_OVERHEAD, Count, IMAGE_TOKENS, MESSAGE_OVERHEAD, message_by_texts},
-    inside::takes_instructions_inside,
     look::{Looked, Looking, WORTH, weight},
     marks::Marks,
     pairs::{Placed, Repair, check as check_message, is_legal, repair},

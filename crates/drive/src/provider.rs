@@ -5,6 +5,7 @@
 use reqwest::Url;
 
 use loopwright_base::message::Wire;
+use loopwright_models::quirks::served_by;
 
 /// The rule for a provider's key.
 #[derive(Clone, Copy, Debug)]
@@ -117,18 +118,10 @@ pub(super) fn ollama_host(text: &str) -> String {
 
 /// The provider that probably serves a model of this name.
 pub(super) fn guess(model: &str) -> Option<&'static str> {
-    let model = model.to_ascii_lowercase();
-    let starts = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
-    if starts(&["claude"]) {
-        Some("anthropic")
-    } else if starts(&["gpt", "o1", "o3", "o4", "chatgpt"]) {
-        Some("openai")
-    } else if model.contains('/') {
-        Some("openrouter")
-    } else if starts(&["llama", "qwen", "mistral", "gemma", "phi", "deepseek"]) {
-        Some("ollama")
-    } else {
-        None
+    match served_by(model) {
+        Some(provider) if provider != "ollama" => Some(provider),
+        _ if model.contains('/') => Some("openrouter"),
+        local => local,
     }
 }
 

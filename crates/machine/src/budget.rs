@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Stop;
 use loopwright_base::message::Usage;
 use loopwright_models::price::Price;
-use loopwright_monitor::intent::IntentSignals;
+use loopwright_monitor::{claim::ClaimSignals, intent::IntentSignals};
 
 /// Tokens of output that must fit into the budget: OpenAI's Responses refuse a smaller limit.
 const LEAST_ANSWER: u64 = 16;
@@ -28,6 +28,9 @@ pub enum Complexity {
 }
 
 impl Complexity {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Simple, Self::Moderate, Self::Complex, Self::Breaking];
+
     /// Model requests for a task like this.
     pub const fn iterations(self) -> u32 {
         match self {
@@ -55,6 +58,20 @@ impl Complexity {
         }
     }
 
+    /// How many requests checking a claim deserves, by what was seen in its words: news most, then what is long or has
+    /// many sides.
+    pub const fn of_claim(claim: &ClaimSignals) -> Self {
+        if claim.is_news {
+            Self::Breaking
+        } else if claim.words > 60 || claim.sentences > 3 || claim.sides > 2 {
+            Self::Complex
+        } else if claim.words > 12 || claim.sentences > 1 || claim.sides > 0 {
+            Self::Moderate
+        } else {
+            Self::Simple
+        }
+    }
+
     /// The name in configurations.
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,13 +84,7 @@ impl Complexity {
 
     /// The complexity of that name.
     pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "simple" => Some(Self::Simple),
-            "moderate" => Some(Self::Moderate),
-            "complex" => Some(Self::Complex),
-            "breaking" => Some(Self::Breaking),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|complexity| complexity.name() == name)
     }
 }
 

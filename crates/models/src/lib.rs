@@ -1,4 +1,4 @@
-//! Data about models by their names: context windows and prices.
+//! Data about models by their names: context windows, prices, limits of what they take, and providers.
 //!
 //! Tables, so that a new model is a new line. Unknown values are `None`: no price is made up.
 //!
@@ -17,4 +17,5 @@
 )]
 
 pub mod price;
+pub mod quirks;
 pub mod window;

@@ -15,6 +15,7 @@
 )]
 
 pub mod breakpoint;
+pub mod claim;
 pub mod continuation;
 pub mod momentum;
 pub mod speech;

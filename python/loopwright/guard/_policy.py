@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
+from loopwright._fields import made
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
@@ -243,17 +244,7 @@ class Policy:
 def decision_from(judged: Mapping[str, Any]) -> Decision:
     """A decision in the form in which the core tells it."""
     span = judged.get("span")
-    return Decision(
-        verdict=judged["verdict"],
-        risk=judged["risk"],
-        by=judged["by"],
-        rules=tuple(judged["rules"]),
-        part=judged.get("part"),
-        span=None if span is None else (span["start"], span["end"]),
-        why=judged["why"],
-        touches=tuple(judged.get("touches", ())),
-        secret=judged.get("secret", False),
-    )
+    return made(Decision, {"part": None, **judged}, span=None if span is None else (span["start"], span["end"]))
 
 
 def _source(path: str | os.PathLike[str], tier: Tier) -> tuple[Tier, str, str]:

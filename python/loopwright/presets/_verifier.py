@@ -41,7 +41,7 @@ __all__ = [
 WEIGHTS: Mapping[str, float] = {"evidence": 0.4, "epistemology": 0.3, "sources": 0.2, "logic": 0.1}
 """What each score counts for the overall one."""
 
-_LIMITS = ("simple", "moderate", "complex", "breaking")
+_LIMITS = tuple(name for name, _ in _core.complexities())
 _LONGEST = 200_000
 
 
@@ -227,21 +227,6 @@ def _scores_of_lines(text: str) -> Scores:
     return Scores(**found)
 
 
-_NEWS = re.compile(
-    r"\b(breaking|just (?:now|in|announced|happened|died|won)|developing (?:story|news)"
-    r"|live (?:updates|coverage)|right now|minutes? ago|hours? ago|this (?:morning|afternoon|evening|hour)"
-    r"|tonight|today|yesterday|latest news)\b",
-    re.IGNORECASE,
-)
-_WEIGHING = re.compile(
-    r"\b(compared?|versus|vs|because|therefore|causes?d?|leads? to|due to|correlat\w+|evidence|studies|study|on average"
-    r"|more than|less than|most|majority|always|never|all)\b",
-    re.IGNORECASE,
-)
-_CLAIM_WORDS = 12
-_LONG_WORDS = 60
-
-
 def complexity_of(claim: str) -> Complexity:
     """How many requests a claim deserves, by its words (English): news most, then long and many-sided claims.
 
@@ -250,17 +235,7 @@ def complexity_of(claim: str) -> Complexity:
     >>> complexity_of("Breaking: the tower was closed an hour ago.")
     'breaking'
     """
-    text = claim[:20_000]
-    if _NEWS.search(text):
-        return "breaking"
-    words = len(text.split())
-    sentences = len(re.findall(r"[.!?]+(?=\s|$)", text)) or 1
-    weighing = len(_WEIGHING.findall(text))
-    if words > _LONG_WORDS or sentences > 3 or weighing > 2:  # noqa: PLR2004 - said in the docs
-        return "complex"
-    if words > _CLAIM_WORDS or sentences > 1 or weighing:
-        return "moderate"
-    return "simple"
+    return _core.judge_claim(claim)
 
 
 PROMPT = """Check the following claim. Search the web for evidence for it and against it, as often as you need; prefer
@@ -414,7 +389,7 @@ class _Check:
         if self.complexity == "single":
             self.budget = replace(base, iterations=1)
         elif self.complexity in _LIMITS:
-            limit = Budget.for_complexity(self.complexity).iterations  # type: ignore[arg-type]
+            limit = Budget.for_complexity(self.complexity).iterations
             self.budget = replace(base, iterations=limit, tool_rounds=max(base.tool_rounds, limit))
         else:
             message = f"{complexity!r} is no complexity"

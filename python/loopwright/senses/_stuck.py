@@ -57,30 +57,21 @@ class StuckPolicy:
     """What differs for single tools, by name."""
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "errors", "rounds", "no_change", "monologue", "text"):
-            _check_number(name, getattr(self, name))
-        if not isinstance(self.warn, bool):
-            raise _wrong("warn", self.warn, "True or False")
         if not isinstance(self.tools, Mapping):
             raise _wrong("tools", self.tools, "a dict of names to ToolRules")
         for name, rules in self.tools.items():
             if not isinstance(name, str) or not isinstance(rules, ToolRules):
                 raise _wrong(f"tools[{name!r}]", rules, "ToolRules")
-            if rules.repeats is not None:
-                _check_number(f"tools[{name!r}].repeats", rules.repeats)
+        try:
+            policy = json.dumps({"stuck": self.as_dict()})
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"invalid StuckPolicy: {error}", "invalid_option", "give numbers") from error
+        _core.check_options(policy)
 
     def as_dict(self) -> dict[str, Any]:
         """The policy in the form of a machine's configuration."""
         plain = {name: value for name, value in vars(self).items() if name != "tools"}
         return {**plain, "tools": {name: asdict(rules) for name, rules in self.tools.items()}}
-
-
-_MOST = 2**32 - 1
-
-
-def _check_number(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not (value == 0 or 2 <= value <= _MOST):  # noqa: PLR2004
-        raise _wrong(name, value, "at least 2, or 0 to turn it off")
 
 
 def _wrong(name: str, value: object, wanted: str) -> UsageError:

@@ -16,6 +16,7 @@ const CHANGES: [&str; 1] = [
      every statement of a grounded answer is held against its sources, quantities whole, and a draft that fails is void; \
      a compaction leaves the last exchanges whole while anything else can go; \
      calls that are written as bare JSON are read, those of unknown tools answered, and no answer is a call that was written as text; \
+     arguments of native calls that are no object are mended as those of calls in text; \
      a search that fails again and again is left alone; \
      a research judges all passages that it has read in each cycle, and its latent topics repeat no topic",
 ];

@@ -252,8 +252,8 @@ impl TurnConfig {
         Ok(())
     }
 
-    /// Numbers that are no numbers would switch limits off without a word, and a journal could not keep them.
-    fn check_numbers(&self) -> Result<()> {
+    /// Checks the numbers: what is none would switch limits off without a word, and a journal could not keep it.
+    pub fn check_numbers(&self) -> Result<()> {
         const MOST: f64 = 1e12;
         let Self { budget, retry, .. } = self;
         let price = |pick: fn(&Price) -> Option<f64>| self.price.as_ref().and_then(pick);

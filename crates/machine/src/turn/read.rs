@@ -18,7 +18,7 @@ use loopwright_base::{
     message::{Message, StopReason, ToolUse},
     request::Response,
 };
-use loopwright_extract::{self as extract, Reading};
+use loopwright_extract::{self as extract, Reading, RepairedCall};
 use loopwright_guard::Judgement;
 use loopwright_monitor::{
     continuation::{Standing, continuation},
@@ -42,6 +42,7 @@ impl TurnMachine {
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
         self.searches_read(&response, response.stop == StopReason::PauseTurn, out);
         let Response { mut message, stop, .. } = response;
+        self.mend_calls(&mut message, out);
         let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
@@ -163,6 +164,14 @@ impl TurnMachine {
                 self.close_calls(&calls, "the run was stopped because it repeated itself");
                 self.finish(senses::stop_for(pattern), out);
             }
+        }
+    }
+
+    /// Arguments of native calls that are no object are mended as those of calls in text are.
+    fn mend_calls(&mut self, message: &mut Message, out: &mut Vec<Command>) {
+        for RepairedCall { name, repairs } in extract::mend_calls(message) {
+            let message = format!("the arguments of a call of {name:?} were no JSON object: {}", repairs.join(", "));
+            self.warn(out, "repaired_call", message);
         }
     }
 

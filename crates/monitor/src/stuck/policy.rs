@@ -85,8 +85,10 @@ impl StuckPolicy {
             ("monologue", self.monologue),
             ("text", self.text),
         ];
-        let tools = self.tools.iter().map(|(name, rules)| (name.as_str(), rules.repeats.unwrap_or(0)));
-        match own.into_iter().chain(tools).find(|(_, number)| *number == 1) {
+        let own = own.map(|(name, number)| (name.to_owned(), number)).into_iter();
+        let tools =
+            self.tools.iter().map(|(name, rules)| (format!("tools.{name}.repeats"), rules.repeats.unwrap_or(0)));
+        match own.chain(tools).find(|(_, number)| *number == 1) {
             None => Ok(()),
             Some((name, _)) => Err(Error::usage("invalid_number", format!("stuck.{name} is 1"))
                 .hint("give at least 2, or 0 to turn it off")),

@@ -15,6 +15,7 @@ use loopwright_base::{
     message::{Extra, Role},
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
+use loopwright_models::quirks::takes_completion_limit;
 
 use super::{
     super::{names::legal_name, object::Object},
@@ -171,12 +172,6 @@ fn write_output(output: &OutputSchema) -> String {
     format!(r#"{{"type":"json_schema","json_schema":{}}}"#, schema.end())
 }
 
-/// Whether the model takes its limit as `max_completion_tokens` only.
-fn is_reasoning_model(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| name.starts_with(prefix))
-}
-
 const fn limit_name(reasoning: bool) -> &'static str {
     if reasoning { LIMITS[0] } else { LIMITS[1] }
 }
@@ -262,7 +257,7 @@ fn encode_limit(object: &mut Object, request: &Request, extra: Option<&Fields>) 
         let name = LIMITS
             .into_iter()
             .find(|name| kept(name).is_some())
-            .unwrap_or_else(|| limit_name(is_reasoning_model(&request.model)));
+            .unwrap_or_else(|| limit_name(takes_completion_limit(&request.model)));
         let _ = write!(object.open(name), "{limit}");
     }
 }
@@ -456,7 +451,7 @@ fn decode_limit(fields: &mut Fields, request: &mut Request) {
     let Some(name) = LIMITS.into_iter().find(|name| fields.get(name).is_some()) else { return };
     request.max_tokens = fields.get(name).and_then(|raw| raw.to().ok());
     let both = LIMITS.into_iter().all(|name| fields.get(name).is_some());
-    let usual = limit_name(is_reasoning_model(&request.model));
+    let usual = limit_name(takes_completion_limit(&request.model));
     if let Some(limit) = request.max_tokens
         && !both
         && name == usual
