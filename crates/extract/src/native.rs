@@ -94,6 +94,8 @@ fn swallowed(json: &str) -> bool {
 mod tests {
     use super::*;
     use loopwright_base::message::{Role, ToolUse};
+    use loopwright_testing::growth::grows_in_line;
+    use proptest::prelude::*;
 
     fn told(written: &str) -> Option<(String, Vec<&'static str>)> {
         let call = ToolUse::from_text("a", "look", written.to_owned());
@@ -149,6 +151,31 @@ mod tests {
             &deep,
         ] {
             assert_eq!(told(written), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn w5_mending_takes_linear_time() {
+        for piece in
+            ["{", "{'a':", "{'a':\"", "\\\"", "\"{\\\"a\\\":", "'{", "[", "]", "```", "\\u12", "{'a': 'b\"', ", "\n"]
+        {
+            for front in ["", "{", "\"{", "{'a': \"", "```json\n{"] {
+                grows_in_line(&format!("{front}{piece}"), 20_000 / piece.len(), |times| {
+                    let _ = mend(&format!("{front}{}", piece.repeat(times)));
+                });
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn w5_what_is_mended_is_an_object(text in "[`{}\\[\\]\",:'\\\\ \nnula1é]{0,40}") {
+            let is_object = |text: &str| matches!(serde_json::from_str(text), Ok(serde_json::Value::Object(_)));
+            if is_object(&text) {
+                prop_assert_eq!(told(&text), None);
+            } else if let Some((json, _)) = told(&text) {
+                prop_assert!(is_object(&json), "{} became {}", text, json);
+            }
         }
     }
 }
