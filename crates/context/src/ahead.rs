@@ -1,8 +1,8 @@
 //! What a window remembers of its history, and the compaction that it prepares before it is due.
 //!
-//! A long history is planned by what still stands and what is new ([`Aside`] has the rest). While a window fills, the next
-//! plan is made piece by piece, a share with each message, so that no message pays for all of it; the plan is the same as
-//! if it were made in one go.
+//! A long history is planned by what still stands and what is new ([`Aside`] has the rest). While a window fills, the
+//! next plan is made piece by piece, a share with each message, so that no message pays for all of it; the plan is the
+//! same as if it were made in one go.
 
 use std::sync::{Arc, OnceLock};
 
@@ -189,8 +189,8 @@ impl History {
         }
     }
 
-    /// A plan was made of the first `messages`, which ends with `rest` where it had to pair them anew: the view goes on from
-    /// there. Gives how it went on before, should nothing come of the plan.
+    /// A plan was made of the first `messages`, which ends with `rest` where it had to pair them anew: the view goes on
+    /// from there. Gives how it went on before, should nothing come of the plan.
     pub(super) fn planned(&mut self, messages: usize, rest: Option<Rest>) -> Before {
         let Some(rest) = rest else { return Before::Same };
         if let Some(mended) = self.mended.as_mut().filter(|_| messages >= self.messages.len()) {
@@ -237,8 +237,8 @@ impl History {
         inside::asks(message, policy).is_some_and(|takes| !inside::may_stand(message, takes, before, None))
     }
 
-    /// What was put right of what was appended: of the first `planned` by a plan, of the others as they stand before one is
-    /// made.
+    /// What was put right of what was appended: of the first `planned` by a plan, of the others as they stand before
+    /// one is made.
     pub(super) fn repairs(&self, planned: usize, policy: &Policy) -> Vec<Repair> {
         let mut repairs = match (&self.mended, &self.renaming) {
             (Some(mended), _) => mended.repairs().to_vec(),

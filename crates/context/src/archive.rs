@@ -119,8 +119,8 @@ impl Archive {
         }
     }
 
-    /// What is under `handle`, as text: from line `from` (1 is the first), at most `bytes` bytes. Very long lines count as
-    /// several, so that all of them can be reached.
+    /// What is under `handle`, as text: from line `from` (1 is the first), at most `bytes` bytes. Very long lines count
+    /// as several, so that all of them can be reached.
     pub fn recall(&self, handle: &str, from: usize, bytes: usize) -> Result<String> {
         let handle = plain(handle);
         let message = self.get(handle).ok_or_else(|| {
@@ -173,8 +173,8 @@ impl Archive {
         String::new()
     }
 
-    /// What a model is told that asks for something back: what is under a handle from a line on, the lines under it that
-    /// hold `find`, or such lines of all messages that are `wanted`.
+    /// What a model is told that asks for something back: what is under a handle from a line on, the lines under it
+    /// that hold `find`, or such lines of all messages that are `wanted`.
     pub fn answer(
         &self,
         handle: &str,
@@ -220,7 +220,8 @@ fn plain(handle: &str) -> &str {
     inside.trim().trim_matches(['"', '\'', '`'])
 }
 
-/// The rows from the first on that take no more than `bytes`, one at least; the last of them ends a line, where any does.
+/// The rows from the first on that take no more than `bytes`, one at least; the last of them ends a line, where any
+/// does.
 fn page<'a, 'b>(rows: &'b [&'a str], bytes: usize) -> &'b [&'a str] {
     let mut used = 0;
     let fits = rows.iter().take_while(|row| {
@@ -256,7 +257,8 @@ pub(super) fn rows_before<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize 
 /// A longer line is counted as several.
 const ROW: usize = 512;
 
-/// The beginning of a longer line, which ends behind an item of a list or at a space where one stands in its second half.
+/// The beginning of a longer line, which ends behind an item of a list or at a space where one stands in its second
+/// half.
 fn piece(line: &str) -> &str {
     let most = head(line, ROW);
     if most.len() == line.len() {
@@ -463,8 +465,8 @@ pub(super) fn digits_of(message: &Message, sampled: bool) -> [u8; 13] {
                 hash = xxh3_64_with_seed(bytes, hash);
                 continue;
             }
-            // Two that are alike there get longer handles, made of every byte. A result has an id of its own, too, so its
-            // end, which lies far off in memory, is not needed.
+            // Two that are alike there get longer handles, made of every byte. A result has an id of its own, too, so
+            // its end, which lies far off in memory, is not needed.
             let starts: &[usize] = if tag == RESULT { &[0] } else { &[0, bytes.len() - SAMPLE] };
             for start in starts {
                 hash = xxh3_64_with_seed(bytes.get(*start..start + SAMPLE).unwrap_or_default(), hash);

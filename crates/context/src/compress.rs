@@ -137,8 +137,8 @@ pub(super) struct Given<'a> {
     pub(super) keep: usize,
     /// What of the history is left aside, …
     pub(super) aside: &'a Aside,
-    /// … where the messages given stand in the whole of it, and how many units before each are left aside; nothing where
-    /// all of it is given.
+    /// … where the messages given stand in the whole of it, and how many units before each are left aside; nothing
+    /// where all of it is given.
     pub(super) places: &'a [usize],
     pub(super) skipped: &'a [usize],
     /// Where nothing is wrong with the whole history but ids that stand twice: the new ids of each message.

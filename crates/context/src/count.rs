@@ -33,7 +33,8 @@ pub trait Count {
         1.0 / self.slack().max(1.0)
     }
 
-    /// The message, of `tokens` by [`Self::message`], by what was learned since: for what the provider has not seen yet.
+    /// The message, of `tokens` by [`Self::message`], by what was learned since: for what the provider has not seen
+    /// yet.
     fn by_now(&mut self, _message: &Message, tokens: usize) -> usize {
         tokens
     }

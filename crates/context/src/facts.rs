@@ -1,7 +1,7 @@
 //! What a plan wants to know of a message, found in one look.
 //!
-//! The messages of a long history lie scattered over memory, and whoever looks at one waits for it; so each is looked at
-//! once, when it comes, and plans go by what was noted then. The same message always gives the same facts.
+//! The messages of a long history lie scattered over memory, and whoever looks at one waits for it; so each is looked
+//! at once, when it comes, and plans go by what was noted then. The same message always gives the same facts.
 
 use super::{
     archive::{RECALL_NAMES, digits_of},
@@ -260,7 +260,8 @@ impl Waiting {
     }
 }
 
-/// Whether a history that is otherwise legal may end with the last of these: no tool use has its result and another not.
+/// Whether a history that is otherwise legal may end with the last of these: no tool use has its result and another
+/// not.
 pub(super) fn may_end(facts: &[Facts]) -> bool {
     let from = facts.iter().rposition(|it| it.role == Role::Assistant).unwrap_or(0);
     let mut waiting = Waiting::default();
@@ -279,8 +280,8 @@ pub(super) fn stands(it: &Facts, strict: bool, begun: &mut bool) -> bool {
     !(talks && !std::mem::replace(begun, true) && strict && it.role == Role::Assistant)
 }
 
-/// Whether a provider would take a history of these as it is: the same as [`pairs::is_legal`] says of the messages, where
-/// none makes no sense at all. Ids are told apart by a hash of 64 bits.
+/// Whether a provider would take a history of these as it is: the same as [`pairs::is_legal`] says of the messages,
+/// where none makes no sense at all. Ids are told apart by a hash of 64 bits.
 pub(super) fn are_legal(facts: &[Facts], wire: Option<Wire>) -> bool {
     let mut order = Order::new(wire);
     order.seen.reserve(facts.len() / 2);

@@ -1,7 +1,8 @@
 //! Ids that stand twice: every tool use gets one of its own, and results are paired with their uses by position.
 //!
 //! Many local servers answer `call_0` in every turn, and some models number from 0 in every message. Such a history is
-//! whole but for its ids, so a window follows it message by message, and gives the names that a repair of all of it gives.
+//! whole but for its ids, so a window follows it message by message, and gives the names that a repair of all of it
+//! gives.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},

@@ -1,8 +1,8 @@
 //! Instructions inside a history of Anthropic's, which its older models refuse and its newer ones take in some places.
 //!
 //! Where they are refused they are the user's words, which every model takes. Plans go by what they are, so that they
-//! stay as instructions do; it is what a plan gives that is put right. Instructions that stand first are let be: they go
-//! beside the messages.
+//! stay as instructions do; it is what a plan gives that is put right. Instructions that stand first are let be: they
+//! go beside the messages.
 
 use std::sync::Arc;
 

@@ -57,9 +57,8 @@ impl Mended {
         self.made.get(at).map(|(_, made)| made.as_slice())
     }
 
-    /// A plan was made of all that was seen, and the view is its: what came late stands at its use now, the last uses may
-    /// wait again, and others that have no result have one that says so.
-    /// Gives how it ended before.
+    /// A plan was made of all that was seen, and the view is its: what came late stands at its use now, the last uses
+    /// may wait again, and others that have no result have one that says so. Gives how it ended before.
     pub(super) fn take_over(&mut self, rest: Rest) -> Rest {
         let Rest { open, given_up, repairs } = rest;
         Rest {

@@ -1,8 +1,8 @@
 //! Work that may be done piece by piece: a plan that pauses, and goes on when there is time.
 //!
-//! A plan is written once, as a future that asks a [`Hand`] for counts and tells it what it has done. One hand answers at
-//! once, so that the plan is made in one go; the other lays questions on a desk and pauses when its share is used up. No
-//! runtime is needed: whoever holds the work polls it. What comes out is the same either way.
+//! A plan is written once, as a future that asks a [`Hand`] for counts and tells it what it has done. One hand answers
+//! at once, so that the plan is made in one go; the other lays questions on a desk and pauses when its share is used
+//! up. No runtime is needed: whoever holds the work polls it. What comes out is the same either way.
 
 use std::{
     fmt,

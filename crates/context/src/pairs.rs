@@ -229,8 +229,8 @@ fn holds_blanks(message: &Message, wire: Option<Wire>) -> bool {
     wire == Some(Wire::Anthropic) && holds_more(message)
 }
 
-/// Whether blank text stands beside other things or among the parts of a result, or reasoning at the end of a model's message as it was written. Of one
-/// that nobody wrote yet, the wire leaves it out.
+/// Whether blank text stands beside other things or among the parts of a result, or reasoning at the end of a model's
+/// message as it was written. Of one that nobody wrote yet, the wire leaves it out.
 pub(super) fn holds_more(message: &Message) -> bool {
     let ends_in_thought = || {
         let last = message.content.iter().rev().find(|block| !is_blank(block));

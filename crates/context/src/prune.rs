@@ -1,7 +1,7 @@
 //! JSON made short that is still JSON: long texts and lists are cut at their ends, and say so.
 //!
-//! What will surely not be shown is passed over while the text is read, so that an enormous output costs one pass and no
-//! memory to speak of.
+//! What will surely not be shown is passed over while the text is read, so that an enormous output costs one pass and
+//! no memory to speak of.
 
 use std::{collections::BTreeMap, fmt};
 

@@ -1,7 +1,7 @@
 //! How far down the ladder a budget goes.
 //!
-//! First by rough sizes, then step by step, counting what is left. Where units are left aside it takes them for gone, and
-//! says so if they might not be.
+//! First by rough sizes, then step by step, counting what is left. Where units are left aside it takes them for gone,
+//! and says so if they might not be.
 
 use std::{ops::Range, sync::Arc};
 
@@ -47,8 +47,8 @@ impl State {
     }
 }
 
-/// Tokens of a page: two of them stand beside what never leaves. A first page is smaller, so that those that are asked for
-/// then hold no less, even with a table's head.
+/// Tokens of a page: two of them stand beside what never leaves. A first page is smaller, so that those that are asked
+/// for then hold no less, even with a table's head.
 pub(super) const fn page(room: usize) -> usize {
     room.saturating_mul(2) / 5
 }

@@ -1,7 +1,8 @@
 //! Long text made short by its structure: the lines that matter stay, the rest is counted.
 //!
 //! Lines are chosen in one fixed order (head, tail, errors, lines with names in use, definitions), so that a larger
-//! limit keeps all that a smaller one does. Of a table its head stays and its rows are whole. JSON stays valid JSON. No character is ever cut in two.
+//! limit keeps all that a smaller one does. Of a table its head stays and its rows are whole. JSON stays valid JSON. No
+//! character is ever cut in two.
 
 use std::fmt::Write as _;
 

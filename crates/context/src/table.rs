@@ -1,7 +1,7 @@
 //! Tables in text: lines of cells under the names of their columns.
 //!
-//! What a table is shows in its lines alone: a rule under (or around) the names, or the same number of cells line by line.
-//! A record a line, as JSON, is a row that names its columns itself.
+//! What a table is shows in its lines alone: a rule under (or around) the names, or the same number of cells line by
+//! line. A record a line, as JSON, is a row that names its columns itself.
 
 use std::ops::Range;
 

@@ -162,8 +162,8 @@ impl Tiers<'_> {
         }
     }
 
-    /// A result whose texts are cut to their first pages, with what matters of the rest; `place` is that of its block in
-    /// the message.
+    /// A result whose texts are cut to their first pages, with what matters of the rest; `place` is that of its block
+    /// in the message.
     fn first_page(&self, message: &Message, place: usize, result: &ToolResult, page: Page, handle: &str) -> ToolResult {
         let mut out = result.clone();
         let blocks = message.content.get(..place).unwrap_or_default();

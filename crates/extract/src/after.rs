@@ -185,8 +185,8 @@ impl Parser {
                 }
             }
             if after.closed && !after.text && space == 0 && dialect.writes_json() {
-                // What closes the call around this one: it broke off where this one began. Or this one's bracket and closer changed
-                // places.
+                // What closes the call around this one: it broke off where this one began. Or this one's bracket and
+                // closer changed places.
                 let section = dialect.section.map_or(&[][..], |section| section.1);
                 let (over, next) = if self.calls.mended_last { (section, dialect.open) } else { (&[][..], &[][..]) };
                 let bytes = excess([dialect.close, over, next], rest, last);
@@ -242,8 +242,8 @@ impl Parser {
         (0, true)
     }
 
-    /// How many bytes at the front of `rest`, behind a call, are what a cut left of its closer: another call of the dialect stands
-    /// right behind them. `None` if more has to be known.
+    /// How many bytes at the front of `rest`, behind a call, are what a cut left of its closer: another call of the
+    /// dialect stands right behind them. `None` if more has to be known.
     fn torn_closer(
         &mut self,
         dialect: &'static Dialect,

@@ -1,5 +1,5 @@
-//! The arguments of a call written as JSON, in each form that models use: an object, a string that holds one, `null`, nothing.
-//! What comes out is always the text of one object, piece by piece; what can't be an object fails.
+//! The arguments of a call written as JSON, in each form that models use: an object, a string that holds one, `null`,
+//! nothing. What comes out is always the text of one object, piece by piece; what can't be an object fails.
 
 use super::{
     json::{Json, Looks, Mend, patience},
@@ -72,7 +72,8 @@ pub(super) struct Arguments {
     raw_quote: Option<u8>,
     mends: u32,
     told: u32,
-    /// Up to where white space was seen before the form is known: behind a first quote or bracket, and behind the brace after it.
+    /// Up to where white space was seen before the form is known: behind a first quote or bracket, and behind the brace
+    /// after it.
     blank: (usize, usize),
     /// How many bytes of a string must be there before it is taken apart again.
     patience: usize,
@@ -135,8 +136,8 @@ impl Arguments {
         }
     }
 
-    /// Reads on from the first byte that isn't white space. `say` gets JSON and how many bytes of `input` were read up to it.
-    /// Gives how many bytes were read.
+    /// Reads on from the first byte that isn't white space. `say` gets JSON and how many bytes of `input` were read up
+    /// to it. Gives how many bytes were read.
     pub(super) fn step(
         &mut self,
         input: &[u8],
@@ -400,8 +401,8 @@ impl Arguments {
         }
     }
 
-    /// Takes a JSON string's inside apart and reads the object that it holds. Only what the object's automaton has read counts as
-    /// read, so that nothing depends on how much of the string came with it.
+    /// Takes a JSON string's inside apart and reads the object that it holds. Only what the object's automaton has read
+    /// counts as read, so that nothing depends on how much of the string came with it.
     fn inner(
         &mut self,
         rest: &[u8],
@@ -556,8 +557,8 @@ fn parts(strays: &[u8]) -> bool {
     closer.and_then(|at| strays.get(at..)).is_some_and(|rest| rest.contains(&b','))
 }
 
-/// Decodes the escape at the front into `out`. Gives its length and whether half a surrogate pair was replaced; `None` where more
-/// bytes are needed.
+/// Decodes the escape at the front into `out`. Gives its length and whether half a surrogate pair was replaced; `None`
+/// where more bytes are needed.
 pub(super) fn unescape(rest: &[u8], last: bool, out: &mut Vec<u8>) -> Option<(usize, bool)> {
     let unit = |at: usize| {
         let digits = rest.get(at..at + 4)?;

@@ -1,7 +1,7 @@
-//! Calls written as elements of special tokens, whose attributes say the names and types: ` tool="N" index="1"<|sep|>`, then
-//! `<|open|>argument key="K" type="string"<|sep|>V<|close|>argument<|sep|>` as often as there are parameters, or one
-//! `<|open|>json type="object"<|sep|>{..}<|close|>json<|sep|>`. The `type` attribute decides what a value is, unless that is declared a
-//! string; without one, what is declared does.
+//! Calls written as elements of special tokens, whose attributes say the names and types: ` tool="N" index="1"<|sep|>`,
+//! then `<|open|>argument key="K" type="string"<|sep|>V<|close|>argument<|sep|>` as often as there are parameters, or
+//! one `<|open|>json type="object"<|sep|>{..}<|close|>json<|sep|>`. The `type` attribute decides what a value is,
+//! unless that is declared a string; without one, what is declared does.
 
 use super::{
     body::{Body, Sink, Step},
@@ -171,8 +171,8 @@ impl AttributesBody {
         }
     }
 
-    /// What stands before the next separator, and where that ends; `None` in it where there is none so far. Another call that begins
-    /// before it, or what closes this one, shows that the opening was torn.
+    /// What stands before the next separator, and where that ends; `None` in it where there is none so far. Another
+    /// call that begins before it, or what closes this one, shows that the opening was torn.
     fn head(&mut self, input: &[u8], last: bool) -> Result<Option<(String, usize)>, Step> {
         let found = self.seek.step(SEPARATOR, input);
         let inside = input.get(..found.unwrap_or(input.len()).min(MAX_HEAD)).unwrap_or_default();

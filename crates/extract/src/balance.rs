@@ -1,11 +1,13 @@
-//! What follows a value's closing element where another call opens right behind it: either a call that lacks its closers ended there, or
-//! the value quotes a call. A later closing element of a value that nothing opened shows the second. Each byte is looked at once.
+//! What follows a value's closing element where another call opens right behind it: either a call that lacks its
+//! closers ended there, or the value quotes a call. A later closing element of a value that nothing opened shows the
+//! second. Each byte is looked at once.
 
 use memchr::memchr;
 
 use super::until::{CALL_END, Class, END, Look, Marks, Seen};
 
-/// A look for the next closing element of a value that nothing opened, in one dialect. Places count from the text's beginning.
+/// A look for the next closing element of a value that nothing opened, in one dialect. Places count from the text's
+/// beginning.
 #[derive(Debug)]
 pub(super) struct Balance {
     pub(super) dialect: &'static str,
@@ -27,8 +29,9 @@ impl Balance {
         self.at
     }
 
-    /// Whether all values are opened that are closed behind `from`, where one was closed; `None` where more bytes decide. Marks of the
-    /// class `opens` open one. `whole` stands at `base`; what reaches further than `most` bytes counts as not balanced.
+    /// Whether all values are opened that are closed behind `from`, where one was closed; `None` where more bytes
+    /// decide. Marks of the class `opens` open one. `whole` stands at `base`; what reaches further than `most` bytes
+    /// counts as not balanced.
     pub(super) fn step(
         &mut self,
         (marks, opens): (&Marks, Class),

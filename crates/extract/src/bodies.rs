@@ -18,7 +18,8 @@ use super::{
 /// A body that a parser may keep: parsers move between threads.
 pub(super) type Boxed = Box<dyn Body + Send + Sync>;
 
-/// A fresh body for a region of a dialect. `bare`: nothing but the call's shape says that it is one; `opened`: a marker stands before it.
+/// A fresh body for a region of a dialect. `bare`: nothing but the call's shape says that it is one; `opened`: a marker
+/// stands before it.
 pub(super) fn body_for(dialect: &'static Dialect, bare: bool, opened: bool) -> Boxed {
     let body = of_grammar(dialect, bare, opened);
     if dialect.title.is_empty() { body } else { Box::new(Titled::new(dialect.title, body)) }

@@ -1,5 +1,5 @@
-//! A marker behind backticks or a quotation mark: whether it is quoted is known where the line ends, or the call that begins with
-//! it. What is held for that is bounded.
+//! A marker behind backticks or a quotation mark: whether it is quoted is known where the line ends, or the call that
+//! begins with it. What is held for that is bounded.
 
 use memchr::{memchr, memmem, memrchr};
 
@@ -97,8 +97,8 @@ impl Code {
 }
 
 impl Parser {
-    /// A marker behind backticks or a quotation mark: if these are closed on this line, or on the one that the call ends on, they
-    /// quote it. What stands in the call itself doesn't count.
+    /// A marker behind backticks or a quotation mark: if these are closed on this line, or on the one that the call
+    /// ends on, they quote it. What stands in the call itself doesn't count.
     pub(super) fn read_code(&mut self, mut code: Code, input: &[u8], last: bool) -> (usize, bool) {
         let window = input.get(..MOST_CODE.min(input.len())).unwrap_or_default();
         let whole = last || window.len() == MOST_CODE;
@@ -177,7 +177,8 @@ impl Parser {
         self.settle_code(code, first, closes)
     }
 
-    /// How much of the first `to` bytes stands in the reasoning that the marker stands in: no quotation reaches further.
+    /// How much of the first `to` bytes stands in the reasoning that the marker stands in: no quotation reaches
+    /// further.
     fn thought(&mut self, window: &[u8], to: usize) -> usize {
         let open = match self.thinking {
             Thinking::Not => return to,

@@ -1,6 +1,6 @@
-//! The parser's side of a body: decides what becomes of each call (a call, text, or over a limit) and writes its events, so that
-//! every byte that a body takes has one owner. What is known of the calls so far is in `calls`; `dry_run` goes the same way and
-//! writes nothing.
+//! The parser's side of a body: decides what becomes of each call (a call, text, or over a limit) and writes its
+//! events, so that every byte that a body takes has one owner. What is known of the calls so far is in `calls`;
+//! `dry_run` goes the same way and writes nothing.
 
 mod calls;
 mod dry_run;
@@ -358,7 +358,8 @@ impl Sink for Desk<'_> {
     }
 
     fn room(&self) -> usize {
-        // Once a call began the parser itself counts what goes into it, and cuts at the same byte however the input was cut.
+        // Once a call began the parser itself counts what goes into it, and cuts at the same byte however the input was
+        // cut.
         if self.calls.mode == Mode::Pending { self.policy.max_argument_bytes } else { usize::MAX }
     }
 

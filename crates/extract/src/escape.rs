@@ -1,5 +1,5 @@
-//! Raw text to the inside of a JSON string. What comes out is valid whatever went in: bytes that are no UTF-8 become U+FFFD, and
-//! the same ones however the text was cut.
+//! Raw text to the inside of a JSON string. What comes out is valid whatever went in: bytes that are no UTF-8 become
+//! U+FFFD, and the same ones however the text was cut.
 
 use super::utf8;
 
@@ -55,8 +55,8 @@ fn escape_text(text: &str, out: &mut String) {
     }
 }
 
-/// Appends `bytes`, escaped, and says how many it took: all, but a character that is cut at the end and may go on (`last` is
-/// false).
+/// Appends `bytes`, escaped, and says how many it took: all, but a character that is cut at the end and may go on
+/// (`last` is false).
 pub(super) fn escape(bytes: &[u8], last: bool, out: &mut String) -> usize {
     if let Ok(text) = std::str::from_utf8(bytes) {
         escape_text(text, out);

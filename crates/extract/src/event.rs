@@ -1,4 +1,5 @@
-//! What the parser says, in the order of the input, and which bytes each thing came from. Events that own bytes tile the input.
+//! What the parser says, in the order of the input, and which bytes each thing came from. Events that own bytes tile
+//! the input.
 
 use std::ops::Range;
 
@@ -80,8 +81,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The call that isn't complete for this reason, also where it was told complete before: a value that is closed in the prose behind
-    /// it shows that what closed it may have stood in a value.
+    /// The call that isn't complete for this reason, also where it was told complete before: a value that is closed in
+    /// the prose behind it shows that what closed it may have stood in a value.
     pub fn takes_back(&self) -> Option<usize> {
         self.call.filter(|_| self.kind == ProblemKind::Malformed && self.dropped.is_none())
     }

@@ -1,9 +1,10 @@
-//! The one JSON value in an answer, for planners and judges: alone, in a code fence, or within prose, and if nothing there is valid,
-//! mended. With a schema the first candidate that fits is taken, and where none does it is said what is wrong. What stands in
-//! reasoning comes after all that stands outside.
+//! The one JSON value in an answer, for planners and judges: alone, in a code fence, or within prose, and if nothing
+//! there is valid, mended. With a schema the first candidate that fits is taken, and where none does it is said what is
+//! wrong. What stands in reasoning comes after all that stands outside.
 //!
-//! The whole text is tried before fences: a string of JSON may hold a fence, a fence that is all of the answer is found anyway.
-//! Time is linear: bytes that begin many values and end none are looked at again only while that stays in proportion.
+//! The whole text is tried before fences: a string of JSON may hold a fence, a fence that is all of the answer is found
+//! anyway. Time is linear: bytes that begin many values and end none are looked at again only while that stays in
+//! proportion.
 
 mod reasoned;
 
@@ -171,8 +172,8 @@ impl Search<'_> {
         })
     }
 
-    /// Valid objects and arrays within the text. Without a schema the first object that isn't empty is taken, or the first array:
-    /// prose has brackets of its own.
+    /// Valid objects and arrays within the text. Without a schema the first object that isn't empty is taken, or the
+    /// first array: prose has brackets of its own.
     fn embedded(&mut self) -> Option<FoundJson> {
         let mut best: Option<(u8, Span)> = None;
         let mut mended = false;
@@ -312,7 +313,8 @@ struct Fence {
     json: bool,
 }
 
-/// The fenced blocks of a text, by lines: a fence inside a string of JSON on one line is none. One that isn't closed goes to the end.
+/// The fenced blocks of a text, by lines: a fence inside a string of JSON on one line is none. One that isn't closed
+/// goes to the end.
 fn fences(text: &str) -> Vec<Fence> {
     let mut all = Vec::new();
     let mut open: Option<(u8, usize, usize, bool)> = None;

@@ -1,6 +1,6 @@
-//! Whether a value is what a JSON schema asks for, as far as choosing between candidates and telling a model what is wrong needs
-//! it: all that JSON Schema asserts from draft 4 to 2020-12, but `format`, which asserts nothing, and what depends on which other
-//! keywords looked at a key (`unevaluated…`). What it doesn't know it doesn't judge.
+//! Whether a value is what a JSON schema asks for, as far as choosing between candidates and telling a model what is
+//! wrong needs it: all that JSON Schema asserts from draft 4 to 2020-12, but `format`, which asserts nothing, and what
+//! depends on which other keywords looked at a key (`unevaluated…`). What it doesn't know it doesn't judge.
 
 mod members;
 mod same;

@@ -1,9 +1,10 @@
-//! gpt-oss's messages: a header of roles, channels and recipients, then content. [`Header`] says whose a message's content is,
-//! however the header was garbled; [`Harmony`] reads a message to a tool.
+//! gpt-oss's messages: a header of roles, channels and recipients, then content. [`Header`] says whose a message's
+//! content is, however the header was garbled; [`Harmony`] reads a message to a tool.
 //!
-//! The scanner reads a [`Header`] where `<|start|>` or `<|channel|>` stands and no longer marker of the table decides. `Text` and
-//! `Reasoning` own no more than the header: the content is prose or reasoning up to its closer. For `Call` a [`Harmony`] gets the
-//! whole message, header included. It takes a header's tail too, what stands behind `<|channel|>commentary`, say.
+//! The scanner reads a [`Header`] where `<|start|>` or `<|channel|>` stands and no longer marker of the table decides.
+//! `Text` and `Reasoning` own no more than the header: the content is prose or reasoning up to its closer. For `Call` a
+//! [`Harmony`] gets the whole message, header included. It takes a header's tail too, what stands behind
+//! `<|channel|>commentary`, say.
 
 mod header;
 
@@ -135,7 +136,8 @@ impl Harmony {
     }
 }
 
-/// How long the marker is that `input` begins with and that stands where the content should, or behind it; 0 if none does.
+/// How long the marker is that `input` begins with and that stands where the content should, or behind it; 0 if none
+/// does.
 fn marker(input: &[u8], last: bool) -> Option<usize> {
     let mut unsure = false;
     for marker in [MESSAGE, CONSTRAIN] {

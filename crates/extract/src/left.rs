@@ -1,5 +1,5 @@
-//! What is left of a call that broke off, in a grammar whose strings are known: it reaches to the call's own end, and no marker in a
-//! string is one. Where quotes don't pair off, the first marker counts, in a string or not.
+//! What is left of a call that broke off, in a grammar whose strings are known: it reaches to the call's own end, and
+//! no marker in a string is one. Where quotes don't pair off, the first marker counts, in a string or not.
 
 /// The most bytes looked at.
 const MOST: usize = 1024;
@@ -59,8 +59,8 @@ fn marked<const N: usize>(marks: [&'static [&'static str]; N], input: &[u8], las
     if open { None } else { Some(false) }
 }
 
-/// How many bytes of brackets too many stand between a call's end, at the front of `input`, and one of `marks`; `None` if more has to
-/// be known.
+/// How many bytes of brackets too many stand between a call's end, at the front of `input`, and one of `marks`; `None`
+/// if more has to be known.
 pub(super) fn excess<const N: usize>(marks: [&'static [&'static str]; N], input: &[u8], last: bool) -> Option<usize> {
     let space = |from: usize| {
         let rest = input.get(from..).unwrap_or_default();
@@ -79,8 +79,8 @@ pub(super) fn excess<const N: usize>(marks: [&'static [&'static str]; N], input:
     marked(marks, mark, last).map(|found| if found && end > from { end } else { 0 })
 }
 
-/// Whether a comma, a key and its colon stand here: what was closed before them was closed too early. Where keys stand without quotes,
-/// `bare` is what opens another call, and no key. `None` if more has to be known.
+/// Whether a comma, a key and its colon stand here: what was closed before them was closed too early. Where keys stand
+/// without quotes, `bare` is what opens another call, and no key. `None` if more has to be known.
 pub(super) fn goes_on(input: &[u8], last: bool, bare: Option<&[u8]>) -> Option<bool> {
     let unsure = if last { Some(false) } else { None };
     let solid = |from: usize| {
@@ -129,8 +129,8 @@ impl Left {
         Self { why, quote: b"", marks, braces: None, opens: None, at: 0, within: In::Nothing, first: None }
     }
 
-    /// It ends with a brace too: so many are open, and behind the last another call may open, with `call`. Strings stand between
-    /// `quote`s, as well as JSON's.
+    /// It ends with a brace too: so many are open, and behind the last another call may open, with `call`. Strings
+    /// stand between `quote`s, as well as JSON's.
     pub(super) fn braces(self, open: usize, quote: &'static [u8], call: &'static [u8]) -> Self {
         Self { braces: Some(open), quote, opens: Some(call), ..self }
     }

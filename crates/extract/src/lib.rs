@@ -1,6 +1,6 @@
-//! What a model wrote becomes tool calls, reasoning and clean prose, while it is still being written.
-//! Promises: any split of the bytes gives the same events once deltas are joined; each byte has exactly one owner; no
-//! marker of a consumed region reaches the text; a byte makes at most one call; time is linear, memory bounded; nothing panics.
+//! What a model wrote becomes tool calls, reasoning and clean prose, while it is still being written. Promises: any
+//! split of the bytes gives the same events once deltas are joined; each byte has exactly one owner; no marker of a
+//! consumed region reaches the text; a byte makes at most one call; time is linear, memory bounded; nothing panics.
 //!
 //! ```
 //! use loopwright_extract::{Policy, Event, extract};

@@ -1,5 +1,5 @@
-//! What of the current line says whether a marker is meant or merely talked about: code fences, inline code, block quotes.
-//! Follows Markdown's blocks as far as that needs; a stray backtick counts no further than its own line.
+//! What of the current line says whether a marker is meant or merely talked about: code fences, inline code, block
+//! quotes. Follows Markdown's blocks as far as that needs; a stray backtick counts no further than its own line.
 
 use memchr::{memchr, memchr2, memrchr};
 
@@ -12,8 +12,8 @@ pub(crate) enum Around {
     Plain,
     /// A code fence or a block quote.
     Quoted,
-    /// So many backticks stand open before it on this line; whether they are closed is still to be seen. `true`: if they aren't,
-    /// a code fence begins with this line.
+    /// So many backticks stand open before it on this line; whether they are closed is still to be seen. `true`: if
+    /// they aren't, a code fence begins with this line.
     Backticks(usize, bool),
 }
 
@@ -24,8 +24,8 @@ struct Fence {
     indent: usize,
     /// Whether it stands in a block quote, with which it ends.
     quoted: bool,
-    /// Whether it began behind prose, at the end of its line: Markdown's inline code over several lines. It ends with its
-    /// paragraph, or with any run as long as its own.
+    /// Whether it began behind prose, at the end of its line: Markdown's inline code over several lines. It ends with
+    /// its paragraph, or with any run as long as its own.
     loose: bool,
 }
 
@@ -71,7 +71,8 @@ pub(super) struct Line {
     run_first: bool,
     /// Backticks that stand open, and whether they may be a fence's.
     open: Option<(usize, bool)>,
-    /// How many bytes follow the open backticks, if these are three or more and nothing but one word and white space does.
+    /// How many bytes follow the open backticks, if these are three or more and nothing but one word and white space
+    /// does.
     info: Option<usize>,
     /// The open backticks of this line proved to be stray.
     stray: bool,

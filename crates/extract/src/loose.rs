@@ -1,5 +1,5 @@
-//! `call:NAME{k:<quote>text<quote>,n:42}`, JSON's loose cousin: bare keys, and strings between markers in which everything is
-//! text. JSON's own strings are read too; they are how a string that holds the marker can be written.
+//! `call:NAME{k:<quote>text<quote>,n:42}`, JSON's loose cousin: bare keys, and strings between markers in which
+//! everything is text. JSON's own strings are read too; they are how a string that holds the marker can be written.
 
 mod header;
 
@@ -266,7 +266,8 @@ impl Loose {
         self.word.clear();
     }
 
-    /// Whether a bare word of this sort is a string: what is declared one, among other types or alone, and can't be any of those.
+    /// Whether a bare word of this sort is a string: what is declared one, among other types or alone, and can't be any
+    /// of those.
     fn is_string(&self, sort: Sort) -> bool {
         self.kind().is_some_and(|kind| Sort::String.fits(kind) && !sort.fits(kind))
     }
@@ -444,8 +445,8 @@ impl Loose {
         Ok(Some(1))
     }
 
-    /// Whether a string goes on where `input` may begin with what closes calls. If its quote is missing, the next one is that of the next
-    /// call's first string, which stands behind a key; or there is none, and no other call.
+    /// Whether a string goes on where `input` may begin with what closes calls. If its quote is missing, the next one
+    /// is that of the next call's first string, which stands behind a key; or there is none, and no other call.
     fn open_string(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Text {
         let [closers, openers] = self.marks;
         let begins = |input: &[u8], marks: &[&'static str]| {

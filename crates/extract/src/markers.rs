@@ -1,5 +1,5 @@
-//! The markers of a parser, compiled from the table: a vectorised search for where one may begin, a trie that says which it is,
-//! and what each may mean. Built once for all dialects and shared.
+//! The markers of a parser, compiled from the table: a vectorised search for where one may begin, a trie that says
+//! which it is, and what each may mean. Built once for all dialects and shared.
 
 use std::sync::{Arc, OnceLock};
 
@@ -111,8 +111,8 @@ pub(super) const HEAD: usize = 3;
 pub(super) const SHORT: usize = 32;
 
 impl Markers {
-    /// The markers of these dialects (`None`: all), and all of reasoning, results and frames. Those that are ordinary words are
-    /// armed where they were named or `bare` asks for them.
+    /// The markers of these dialects (`None`: all), and all of reasoning, results and frames. Those that are ordinary
+    /// words are armed where they were named or `bare` asks for them.
     pub(super) fn of(names: Option<&[&str]>, bare: bool) -> Arc<Self> {
         static ALL: OnceLock<Arc<Markers>> = OnceLock::new();
         static ALL_AND_BARE: OnceLock<Arc<Markers>> = OnceLock::new();
@@ -304,9 +304,10 @@ impl Markers {
     }
 }
 
-/// A search that is fast on prose. The packed searcher has eight buckets or sixteen, and takes for a candidate whatever matches,
-/// nibble by nibble, heads of one bucket: heads that look unlike each other must not share one, or ordinary words are candidates.
-/// It gives the n-th pattern to the bucket n modulo their number, so patterns are repeated where a bucket has fewer than others.
+/// A search that is fast on prose. The packed searcher has eight buckets or sixteen, and takes for a candidate whatever
+/// matches, nibble by nibble, heads of one bucket: heads that look unlike each other must not share one, or ordinary
+/// words are candidates. It gives the n-th pattern to the bucket n modulo their number, so patterns are repeated where
+/// a bucket has fewer than others.
 fn search(heads: &[[u8; 3]]) -> Search {
     const BUCKETS: usize = 8;
     let mut buckets: [Vec<[u8; 3]>; BUCKETS] = Default::default();

@@ -1,5 +1,6 @@
 //! The members of a call's arguments, written as JSON one after another while their raw values are being read.
-//! Promises: a parameter given twice keeps its first value, since nothing said is taken back; names are escaped, never trusted.
+//! Promises: a parameter given twice keeps its first value, since nothing said is taken back; names are escaped, never
+//! trusted.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +67,8 @@ pub(super) enum Flow {
 }
 
 impl Flow {
-    /// What a body does of it, and whether it goes on behind the value (`true`) or is over, if it is either. `whole`: how much it has.
+    /// What a body does of it, and whether it goes on behind the value (`true`) or is over, if it is either. `whole`:
+    /// how much it has.
     pub(super) fn turn(self, whole: usize) -> (Next, Option<bool>) {
         match self {
             Self::More => (Next::Wait, None),
@@ -168,8 +170,8 @@ impl Members {
         self.scratch = before;
     }
 
-    /// Whether a parameter of this name, as it stands in its element, may come next: one that is declared and wasn't given yet, or
-    /// any if nothing is declared.
+    /// Whether a parameter of this name, as it stands in its element, may come next: one that is declared and wasn't
+    /// given yet, or any if nothing is declared.
     fn awaits(&self, head: &[u8]) -> bool {
         let Some(name) = std::str::from_utf8(head).ok().and_then(|head| name_in(head, ["name", "key"])) else {
             return false;
@@ -184,8 +186,8 @@ impl Members {
         head.and_then(|head| name_in(head, ["name", "key"])).is_some_and(|name| name == self.key)
     }
 
-    /// The way of a short piece in the middle of a string, which goes out just as it stands: all of it or nothing. It counts as taken.
-    /// `first` is the first byte of what may end the value.
+    /// The way of a short piece in the middle of a string, which goes out just as it stands: all of it or nothing. It
+    /// counts as taken. `first` is the first byte of what may end the value.
     #[inline]
     pub(super) fn straight<'a>(&mut self, first: u8, input: &'a [u8]) -> &'a str {
         if !self.value.is_text() {

@@ -1,5 +1,5 @@
-//! Whether two calls became one: what stood between them is missing, and what had to be mended made a single call of both. Such a
-//! call must not run. Looks at arguments that were mended only, and at each byte a fixed number of times.
+//! Whether two calls became one: what stood between them is missing, and what had to be mended made a single call of
+//! both. Such a call must not run. Looks at arguments that were mended only, and at each byte a fixed number of times.
 
 use loopwright_base::text::{head, tail};
 
@@ -15,7 +15,8 @@ const NEAR_NAME: usize = 160;
 /// What is said where quotation marks in a string, or around it, had to be mended.
 pub(super) const QUOTES: [&str; 2] = [Mend::InnerQuote.describe(), Mend::MissingQuote.describe()];
 
-/// Whether the arguments of a call that had to be mended hold the beginning of another. `quotes`: quotation marks were mended.
+/// Whether the arguments of a call that had to be mended hold the beginning of another. `quotes`: quotation marks were
+/// mended.
 pub(super) fn two_calls(arguments: &str, quotes: bool, dialect: &'static Dialect, tools: Option<&Signatures>) -> bool {
     match dialect.grammar {
         Grammar::Python { .. } => {
@@ -30,8 +31,8 @@ fn marked(arguments: &str, dialect: &Dialect) -> bool {
     dialect.open.iter().any(|open| !open.is_empty() && arguments.contains(open))
 }
 
-/// Whether the arguments of a call that had to be mended hold the end of it and the beginning of the next: a string's end is missing
-/// then, and two calls became one.
+/// Whether the arguments of a call that had to be mended hold the end of it and the beginning of the next: a string's
+/// end is missing then, and two calls became one.
 fn swallowed(arguments: &str, dialect: &'static Dialect) -> bool {
     let openers = || dialect.open.iter().chain(dialect.section.iter().flat_map(|section| section.0));
     let first = match dialect.first {
@@ -76,8 +77,8 @@ fn swallowed(arguments: &str, dialect: &'static Dialect) -> bool {
     closers.any(|closer| behind(closer))
 }
 
-/// The same of a call in a list, where a quote in a string had to be escaped: no marker stands before the next call, but a brace and
-/// then its first key does.
+/// The same of a call in a list, where a quote in a string had to be escaped: no marker stands before the next call,
+/// but a brace and then its first key does.
 fn listed(arguments: &str, dialect: &Dialect, tools: Option<&Signatures>) -> bool {
     arguments.match_indices('{').any(|(at, _)| {
         let rest = arguments.get(at + 1..).unwrap_or_default().trim_start();
@@ -103,8 +104,8 @@ fn heads_call(text: &str) -> bool {
     if key == 0 { behind.starts_with(')') } else { behind.starts_with('=') && !behind.starts_with("==") }
 }
 
-/// Whether they hold the head of a call whose parenthesis nothing closes: what closed it was taken for the end of the first, as
-/// where a quotation mark that is missing let two calls become one.
+/// Whether they hold the head of a call whose parenthesis nothing closes: what closed it was taken for the end of the
+/// first, as where a quotation mark that is missing let two calls become one.
 fn left_open(arguments: &str) -> bool {
     let bytes = arguments.as_bytes();
     let mut open = Vec::new();
@@ -121,8 +122,8 @@ fn left_open(arguments: &str) -> bool {
     })
 }
 
-/// The same of a call written as Python: its arguments hold the head of a call of a declared tool, or the end of one and a name
-/// behind it.
+/// The same of a call written as Python: its arguments hold the head of a call of a declared tool, or the end of one
+/// and a name behind it.
 fn joined(arguments: &str, tools: Option<&Signatures>) -> bool {
     let heads = || memchr::memchr_iter(b'(', arguments.as_bytes());
     let named = |at: usize, tools: &Signatures| {

@@ -1,5 +1,5 @@
-//! Calls written as a name, a separator, and the arguments as JSON: `NAME[ARGS]{..}`, `functions.NAME:0<sep>{..}`, and the form of
-//! `DeepSeek` V3 with its code fence. What stands between the two may be missing.
+//! Calls written as a name, a separator, and the arguments as JSON: `NAME[ARGS]{..}`, `functions.NAME:0<sep>{..}`, and
+//! the form of `DeepSeek` V3 with its code fence. What stands between the two may be missing.
 
 use super::{
     arguments::{Arguments, Leave, NO_OBJECT, Verdict},
@@ -228,8 +228,8 @@ impl Named {
         }
     }
 
-    /// How long the closer is that stands here, before what parts the name from the arguments; 0 if none does. `None` where more
-    /// bytes decide.
+    /// How long the closer is that stands here, before what parts the name from the arguments; 0 if none does. `None`
+    /// where more bytes decide.
     fn early(&self, rest: &[u8], last: bool) -> Option<usize> {
         let Some(close) = self.next.closers().find(|close| rest.starts_with(close.as_bytes())) else { return Some(0) };
         let behind = rest.get(close.len()..).unwrap_or_default();

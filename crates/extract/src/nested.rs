@@ -1,10 +1,11 @@
-//! Calls written as elements named by keys, each with a prefix before it: `<invoke name="N">`, then `<KEY>V</KEY>`, in which
-//! objects are further elements and arrays are `<item>` elements or the same element over again. Values escape nothing and are streamed.
+//! Calls written as elements named by keys, each with a prefix before it: `<invoke name="N">`, then `<KEY>V</KEY>`, in
+//! which objects are further elements and arrays are `<item>` elements or the same element over again. Values escape
+//! nothing and are streamed.
 //!
 //! What is declared decides what elements inside a value make: an array, an object. Where nothing is, `<item>` makes an
-//! array and any other name an object. A declared array whose element holds no `<item>` and no JSON array holds that one thing,
-//! and more of them if the same element follows. Of other elements that come twice the first counts. Arrays and objects may also be
-//! written as JSON inside their element, and so may all arguments inside `<invoke>`.
+//! array and any other name an object. A declared array whose element holds no `<item>` and no JSON array holds that
+//! one thing, and more of them if the same element follows. Of other elements that come twice the first counts. Arrays
+//! and objects may also be written as JSON inside their element, and so may all arguments inside `<invoke>`.
 
 mod content;
 

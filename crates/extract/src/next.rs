@@ -1,5 +1,5 @@
-//! What opens and closes the calls of a dialect, as arguments written as JSON see it: where a key, a comma or a value is awaited,
-//! such a marker says that their end is missing.
+//! What opens and closes the calls of a dialect, as arguments written as JSON see it: where a key, a comma or a value
+//! is awaited, such a marker says that their end is missing.
 
 use super::{
     dialect::{Dialect, in_name},
@@ -95,7 +95,8 @@ impl Next {
             .filter(|marker| !marker.is_empty())
     }
 
-    /// Whether a marker stands here that opens a call. One with a quote behind it is talked about. `None`: more is needed.
+    /// Whether a marker stands here that opens a call. One with a quote behind it is talked about. `None`: more is
+    /// needed.
     pub(super) fn opens(self, rest: &[u8], last: bool) -> Option<bool> {
         let mut unsure = false;
         for marker in self.openers() {
@@ -140,8 +141,8 @@ impl Next {
         }
     }
 
-    /// Whether `text` ends with the closing brackets of a call whose innermost value stands in so many of its arguments', what parts
-    /// it from the next call, and that one's brace; and how many bytes were looked at to tell.
+    /// Whether `text` ends with the closing brackets of a call whose innermost value stands in so many of its
+    /// arguments', what parts it from the next call, and that one's brace; and how many bytes were looked at to tell.
     pub(super) fn resumes(self, text: &[u8], open: usize) -> (bool, usize) {
         let mut rest = text.trim_ascii_end();
         let Some(before) = rest.strip_suffix(b"{") else { return (false, text.len() - rest.len() + 1) };
@@ -186,7 +187,8 @@ impl Next {
         (cut || (closers > open && closers <= open + 3), text.len() - rest.len() + 1)
     }
 
-    /// Whether `text`, which ends with a brace, has a marker in it that opens a call; and how many bytes were looked at to tell.
+    /// Whether `text`, which ends with a brace, has a marker in it that opens a call; and how many bytes were looked at
+    /// to tell.
     pub(super) fn is_opened(self, text: &[u8]) -> (bool, usize) {
         let opens = self.openers().any(|marker| memchr::memmem::find(text, marker.as_bytes()).is_some());
         (opens, text.len())
@@ -214,8 +216,8 @@ impl Next {
         self.dialect.is_some()
     }
 
-    /// Whether the call is closed here for sure: behind its closer the line ends, or the text, or the next call begins. In a string
-    /// words follow it, or the string's end. `None`: more is needed.
+    /// Whether the call is closed here for sure: behind its closer the line ends, or the text, or the next call begins.
+    /// In a string words follow it, or the string's end. `None`: more is needed.
     pub(super) fn ends(self, rest: &[u8], last: bool) -> Option<bool> {
         let (mut at, mut closed) = (0, false);
         loop {

@@ -1,5 +1,5 @@
-//! Calls written as JSON objects that hold a name and arguments: keys in any order, objects one after another or in an array,
-//! wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
+//! Calls written as JSON objects that hold a name and arguments: keys in any order, objects one after another or in an
+//! array, wrapped once more or not. Objects inside a call are never calls; arguments pass as written, piece by piece.
 
 mod around;
 mod go;
@@ -84,8 +84,8 @@ enum Place {
         text: bool,
         brackets: usize,
     },
-    /// Within a call, where nothing of it can stand: from where on, counted from what hasn't been spoken for, and where the string
-    /// began that the next byte stands in.
+    /// Within a call, where nothing of it can stand: from where on, counted from what hasn't been spoken for, and where
+    /// the string began that the next byte stands in.
     Wreck(usize, Option<usize>),
 }
 

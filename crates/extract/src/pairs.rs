@@ -1,6 +1,6 @@
-//! Calls written as a name and pairs: `NAME`, then `<arg_key>K</arg_key><arg_value>V</arg_value>` as often as there are parameters.
-//! Values escape nothing and are streamed; the region's closer ends the call. Read, whatever the dialect writes: any white space
-//! between the pieces, one JSON object in place of the pairs, and a value without its closer.
+//! Calls written as a name and pairs: `NAME`, then `<arg_key>K</arg_key><arg_value>V</arg_value>` as often as there are
+//! parameters. Values escape nothing and are streamed; the region's closer ends the call. Read, whatever the dialect
+//! writes: any white space between the pieces, one JSON object in place of the pairs, and a value without its closer.
 
 use super::{
     body::{Body, Sink, Step},
@@ -355,7 +355,8 @@ impl PairsBody {
     }
 
     fn key(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        // No key holds markup of its own dialect. A value's opener ends one whose closer is missing; whatever else does breaks the call.
+        // No key holds markup of its own dialect. A value's opener ends one whose closer is missing; whatever else does
+        // breaks the call.
         let wanted = KEY_END | VALUE | OPEN | END | CALL_END | CLOSER | FURTHER;
         match self.search.step(&self.marks, wanted, self.first, input, last) {
             Found::More => Next::Wait,

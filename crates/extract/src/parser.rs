@@ -1,5 +1,5 @@
-//! The push-down scanner: prose, fences, inline code, reasoning, inert regions and calls, one pass, nothing looked at twice
-//! but a few held bytes. `extract` is the parser fed once.
+//! The push-down scanner: prose, fences, inline code, reasoning, inert regions and calls, one pass, nothing looked at
+//! twice but a few held bytes. `extract` is the parser fed once.
 
 use std::{fmt, sync::Arc};
 
@@ -62,7 +62,8 @@ pub(super) enum Thinking {
 /// The most of a broken call's remains that are dropped.
 pub(super) const MOST_REMAINS: usize = 1024;
 
-/// What may be looked at in vain before that has to stay in proportion to the input, and in which: one look in so many bytes.
+/// What may be looked at in vain before that has to stay in proportion to the input, and in which: one look in so many
+/// bytes.
 pub(super) const FREE: usize = 512;
 pub(super) const VAIN: usize = 8;
 
@@ -147,7 +148,8 @@ impl fmt::Debug for Parser {
 }
 
 impl Parser {
-    /// A parser for a model that was told of `tools` (`None`: any name counts as a tool), reading `dialects` (`None`: all).
+    /// A parser for a model that was told of `tools` (`None`: any name counts as a tool), reading `dialects` (`None`:
+    /// all).
     pub fn new(tools: Option<Signatures>, dialects: Option<&[&str]>, policy: Policy) -> Self {
         let thinking = if policy.starts_in_reasoning { Thinking::Prompted } else { Thinking::Not };
         Self {
@@ -269,8 +271,8 @@ impl Parser {
         let mut carry = std::mem::take(&mut self.carry);
         let mut asked = None;
         while let Some(region) = self.region.as_mut().filter(|region| asked != Some((region.start, region.ordinal))) {
-            // All that can be known before the end is known is known first, however patient the grammar was: of this region, and of
-            // those that are tried in its place.
+            // All that can be known before the end is known is known first, however patient the grammar was: of this
+            // region, and of those that are tried in its place.
             asked = Some((region.start, region.ordinal));
             region.body.hurry();
             self.again = true;
@@ -285,8 +287,9 @@ impl Parser {
         self.writer.settle(out);
     }
 
-    /// How many bytes were looked at so far to decide what they are, each counted every time it was: by the search for markers and
-    /// braces, by what follows the line, by each grammar that tried, and by each look ahead. Writing events isn't counted.
+    /// How many bytes were looked at so far to decide what they are, each counted every time it was: by the search for
+    /// markers and braces, by what follows the line, by each grammar that tried, and by each look ahead. Writing events
+    /// isn't counted.
     pub fn touched(&self) -> u64 {
         self.touched + self.calls.looked + self.line.looked + self.glances.looked
     }

@@ -29,7 +29,8 @@ pub struct Policy {
     pub reasoning_calls: bool,
     /// Calls of undeclared tools. Means something only where tools are declared.
     pub unknown_tools: UnknownTool,
-    /// Whether bare JSON (and a bare list of calls) counts, at the start of the reply or of a line, with a declared tool's name.
+    /// Whether bare JSON (and a bare list of calls) counts, at the start of the reply or of a line, with a declared
+    /// tool's name.
     pub bare_json: bool,
     /// Whether the text begins inside reasoning, as where the prompt ends with the opening marker.
     pub starts_in_reasoning: bool,

@@ -1,4 +1,5 @@
-//! Prose and reasoning: looks for the next marker, decides what it means where it stands, and lets everything else through.
+//! Prose and reasoning: looks for the next marker, decides what it means where it stands, and lets everything else
+//! through.
 
 mod meaning;
 mod section;
@@ -151,7 +152,8 @@ impl Parser {
         self.markers.tail(input.get(from.min(to)..to).unwrap_or_default())
     }
 
-    /// Where the next marker or fence begins, or with `bare` the next brace or bracket. With `more` there is more to come.
+    /// Where the next marker or fence begins, or with `bare` the next brace or bracket. With `more` there is more to
+    /// come.
     fn next_candidate(&mut self, input: &[u8], from: usize, to: usize, more: bool, bare: bool) -> Option<usize> {
         let mut from = from;
         if bare && self.walker.is_none() {
@@ -324,7 +326,8 @@ impl Parser {
         }
     }
 
-    /// Follows the marker that `rest` may begin with, which stands `at` from here. `true`: a longer one may still come of it.
+    /// Follows the marker that `rest` may begin with, which stands `at` from here. `true`: a longer one may still come
+    /// of it.
     pub(super) fn walk(&mut self, at: usize, rest: &[u8]) -> (Walk, bool) {
         let place = self.at + at;
         let mut walk = if self.sought.0 == place { self.sought.1 } else { Walk::default() };
@@ -335,8 +338,8 @@ impl Parser {
         (walk, longer)
     }
 
-    /// The first marker with a role that `wanted` accepts: where it stands and how long it is. Without one: how much holds none,
-    /// and 0.
+    /// The first marker with a role that `wanted` accepts: where it stands and how long it is. Without one: how much
+    /// holds none, and 0.
     pub(super) fn seek(&mut self, input: &[u8], last: bool, wanted: impl Fn(&Role) -> bool) -> (usize, usize) {
         let mut from = 0;
         while let Some(at) = self.markers.find(input, from, input.len()) {

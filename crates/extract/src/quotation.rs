@@ -1,8 +1,9 @@
-//! Calls that a reply quotes: the rendered form of such a call, markers and name included, stands in a text that the model was
-//! shown (a tool's result, a page, a source, a memory, the user's paste). It stays prose and never runs; a call without markers of
-//! its own, whose form may be anybody's words, is marked to be asked about.
+//! Calls that a reply quotes: the rendered form of such a call, markers and name included, stands in a text that the
+//! model was shown (a tool's result, a page, a source, a memory, the user's paste). It stays prose and never runs; a
+//! call without markers of its own, whose form may be anybody's words, is marked to be asked about.
 //!
-//! Instructions, tools' descriptions and what the model said itself are no such texts: few-shot examples and polling repeat them.
+//! Instructions, tools' descriptions and what the model said itself are no such texts: few-shot examples and polling
+//! repeat them.
 
 mod lines;
 mod plain;
@@ -52,7 +53,8 @@ pub enum Read {
     },
 }
 
-/// Reads the text of a reply in pieces, and tells calls from quotations. What may be a quotation is held until it is known.
+/// Reads the text of a reply in pieces, and tells calls from quotations. What may be a quotation is held until it is
+/// known.
 #[derive(Debug)]
 pub struct ReplyReader {
     parser: Parser,
@@ -170,7 +172,8 @@ impl ReplyReader {
         self.behind = Some(dialect);
     }
 
-    /// Markers that belong to no call: behind a quoted one they are prose as it is, up to what opens something else or ends the turn.
+    /// Markers that belong to no call: behind a quoted one they are prose as it is, up to what opens something else or
+    /// ends the turn.
     fn behind(&mut self, span: Span, out: &mut Vec<Read>) {
         self.markup = Some(span);
         let Some(dialect) = self.behind else { return };

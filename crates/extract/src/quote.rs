@@ -1,6 +1,6 @@
-//! Quotation marks of people around a marker: in `write "<tool_call>..</tool_call>" to call it` the call is talked about. Only what
-//! opens on the marker's own line, shortly before it, and closes behind the call on the line that this ends on, quotes it; an
-//! apostrophe, a quoted word or a quote left open quotes nothing. Looks at each byte once.
+//! Quotation marks of people around a marker: in `write "<tool_call>..</tool_call>" to call it` the call is talked
+//! about. Only what opens on the marker's own line, shortly before it, and closes behind the call on the line that this
+//! ends on, quotes it; an apostrophe, a quoted word or a quote left open quotes nothing. Looks at each byte once.
 
 use memchr::{memchr, memchr3, memrchr};
 
@@ -87,7 +87,8 @@ fn before_opening(byte: Option<u8>) -> bool {
 }
 
 impl Quotes {
-    /// More of the text, in which a line may end. It is looked at when that is asked for, and never where it can't matter.
+    /// More of the text, in which a line may end. It is looked at when that is asked for, and never where it can't
+    /// matter.
     #[inline]
     pub(super) fn follow(&mut self, bytes: &[u8], newline: bool) {
         if (self.stray || self.stuck.is_some()) && !newline && self.text.is_empty() {

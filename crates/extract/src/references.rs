@@ -1,5 +1,6 @@
-//! Where a `$ref` of a JSON schema points: a JSON pointer or an anchor within the same document, in any draft's spelling, or
-//! somewhere else, of which nothing is known. Each look takes time in the length of the reference, however large the document is.
+//! Where a `$ref` of a JSON schema points: a JSON pointer or an anchor within the same document, in any draft's
+//! spelling, or somewhere else, of which nothing is known. Each look takes time in the length of the reference, however
+//! large the document is.
 
 use std::{cell::OnceCell, collections::HashMap};
 

@@ -1,4 +1,5 @@
-//! The region that a grammar reads: how much of the text it is shown, and what becomes of it when it ends, breaks, or was none.
+//! The region that a grammar reads: how much of the text it is shown, and what becomes of it when it ends, breaks, or
+//! was none.
 
 use super::{
     after::After,
@@ -268,8 +269,8 @@ impl Parser {
         }
     }
 
-    /// The open call is over the limit, which stands at `end`. What its body gave out so far depends on the cuts; what it would give
-    /// out if the text ended there doesn't.
+    /// The open call is over the limit, which stands at `end`. What its body gave out so far depends on the cuts; what
+    /// it would give out if the text ended there doesn't.
     fn overflow(&mut self, used: usize, end: usize, whole: &[u8], out: &mut Events) {
         if let Some(region) = &self.region {
             let mut body = region.body.clone();
@@ -341,7 +342,8 @@ impl Parser {
         self.reject()
     }
 
-    /// There is no call here: what was held is text, and is read again from behind the marker, unless that was done too often.
+    /// There is no call here: what was held is text, and is read again from behind the marker, unless that was done too
+    /// often.
     fn reject(&mut self) -> (usize, bool) {
         self.place = Place::Prose;
         let Some(region) = self.region.take() else { return (0, true) };

@@ -1,6 +1,6 @@
-//! What is left of a call that broke off, as its own grammar reads it: words are passed over to the next element, and elements are
-//! read on as if nothing had happened, but nobody hears of them. So a value of a broken call ends where that of a sound one would:
-//! what stands in it is data, calls of any dialect too.
+//! What is left of a call that broke off, as its own grammar reads it: words are passed over to the next element, and
+//! elements are read on as if nothing had happened, but nobody hears of them. So a value of a broken call ends where
+//! that of a sound one would: what stands in it is data, calls of any dialect too.
 
 use super::{
     body::{Sink, Step},
@@ -70,8 +70,8 @@ impl Remains {
     }
 }
 
-/// Goes through a body's states as far as the input reaches; `true` beside the input: it is the last. What is left of a broken call is
-/// read for nobody, until that call is over.
+/// Goes through a body's states as far as the input reaches; `true` beside the input: it is the last. What is left of a
+/// broken call is read for nobody, until that call is over.
 pub(super) fn run<B>(
     body: &mut B,
     remains: impl Fn(&mut B) -> &mut Remains,
@@ -90,9 +90,9 @@ pub(super) fn run<B>(
     })
 }
 
-/// Lets no word of a call through, but how many bytes it has. What it doesn't pass on nobody says of a call's inside: the grammars of
-/// elements look for nothing in vain (`vain`, `may_look`), `dropping` is said before this begins, and `repaired_behind` and
-/// `spoiled_behind` speak of a call that is over, and so is this.
+/// Lets no word of a call through, but how many bytes it has. What it doesn't pass on nobody says of a call's inside:
+/// the grammars of elements look for nothing in vain (`vain`, `may_look`), `dropping` is said before this begins, and
+/// `repaired_behind` and `spoiled_behind` speak of a call that is over, and so is this.
 pub(super) struct Mute<'a> {
     sink: &'a mut dyn Sink,
     heard: bool,

@@ -1,7 +1,7 @@
-//! Broken JSON made valid, for anyone who has a model's answer in hand. The automaton that reads calls does the work; here the JSON
-//! is found in the text around it. The result is always valid JSON, valid JSON stays byte for byte (but for the escape of half a
-//! surrogate pair, which no UTF-8 can carry: it becomes that of U+FFFD), time is linear, and what was done is said with the bytes
-//! it was done to.
+//! Broken JSON made valid, for anyone who has a model's answer in hand. The automaton that reads calls does the work;
+//! here the JSON is found in the text around it. The result is always valid JSON, valid JSON stays byte for byte (but
+//! for the escape of half a surrogate pair, which no UTF-8 can carry: it becomes that of U+FFFD), time is linear, and
+//! what was done is said with the bytes it was done to.
 
 use super::{
     event::Span,
@@ -27,11 +27,13 @@ pub struct Repaired {
     pub json: String,
     /// What was put right, in the order of the text; empty if it was valid.
     pub repairs: Vec<Repair>,
-    /// Whether the JSON had come to its end. If not the text was cut off, and the last value may be a part of what was meant.
+    /// Whether the JSON had come to its end. If not the text was cut off, and the last value may be a part of what was
+    /// meant.
     pub complete: bool,
 }
 
-/// Makes valid JSON of a text that holds JSON, or something near it. Text without any becomes a JSON string; nothing becomes `null`.
+/// Makes valid JSON of a text that holds JSON, or something near it. Text without any becomes a JSON string; nothing
+/// becomes `null`.
 ///
 /// Nesting deeper than 127 becomes `null`, which the repairs tell.
 pub fn repair_json(text: &str) -> Repaired {

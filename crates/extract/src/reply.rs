@@ -1,5 +1,6 @@
-//! Replies and histories of models that write their calls as text. A reply's text becomes blocks: prose, reasoning, calls; a
-//! history's calls and results become text again, in the model's own dialect, so that both sides of a conversation agree.
+//! Replies and histories of models that write their calls as text. A reply's text becomes blocks: prose, reasoning,
+//! calls; a history's calls and results become text again, in the model's own dialect, so that both sides of a
+//! conversation agree.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,8 @@ pub struct Reading {
     pub doubled: usize,
     /// The tools of calls that quote what the model was shown, and stayed prose.
     pub quoted: Vec<String>,
-    /// Which of the message's calls a person has to be asked about: without markers of their own, they stand in what it was shown.
+    /// Which of the message's calls a person has to be asked about: without markers of their own, they stand in what it
+    /// was shown.
     pub asked: BTreeSet<usize>,
 }
 
@@ -42,14 +44,15 @@ pub fn signatures(tools: &[Tool]) -> Signatures {
     signatures
 }
 
-/// What may count as a call in a reply. A call of a tool that was not declared is answered as a native one is. JSON without
-/// markers counts: models leave theirs out, and servers keep them to themselves. How many run is not for the parser to say.
+/// What may count as a call in a reply. A call of a tool that was not declared is answered as a native one is. JSON
+/// without markers counts: models leave theirs out, and servers keep them to themselves. How many run is not for the
+/// parser to say.
 fn reply_policy() -> Policy {
     Policy { bare_json: true, unknown_tools: UnknownTool::Call, max_calls: usize::MAX, ..Policy::default() }
 }
 
-/// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes. Reasoning is
-/// told from prose; calls are read where the request says so. `tools`: the [`signatures`] of the request.
+/// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes.
+/// Reasoning is told from prose; calls are read where the request says so. `tools`: the [`signatures`] of the request.
 pub fn reply_parser(request: &Request, tools: &Signatures) -> Parser {
     if request.read_markup {
         let format = request.tool_format.as_deref().and_then(dialect_named);
@@ -65,8 +68,9 @@ pub fn reads_reply(request: &Request) -> bool {
     request.tools.iter().any(|tool| matches!(tool, Tool::Function(_)))
 }
 
-/// Turns what is written in the text blocks of a reply into blocks: calls into tool uses, reasoning into thinking. Prose stays
-/// as it is, byte for byte, and so does a call that quotes what `request` shows; a message without markup is not touched.
+/// Turns what is written in the text blocks of a reply into blocks: calls into tool uses, reasoning into thinking.
+/// Prose stays as it is, byte for byte, and so does a call that quotes what `request` shows; a message without markup
+/// is not touched.
 pub fn read_reply(message: &mut Message, request: &Request, tools: &Signatures) -> Reading {
     let shown = Shown::new(request);
     let mut reading = Reading::default();
@@ -151,8 +155,8 @@ fn tool_use(call: &Call) -> ToolUse {
     ToolUse { id, name: call.name.clone(), input: Raw::empty_object(), invalid, extra: None }
 }
 
-/// The request as a model gets it that writes its calls as text: tools as instructions, calls and results as text. A request
-/// for a model with native calls is given back as `None`.
+/// The request as a model gets it that writes its calls as text: tools as instructions, calls and results as text. A
+/// request for a model with native calls is given back as `None`.
 pub fn spoken(request: &Request) -> Option<Request> {
     let dialect = dialect_named(request.tool_format.as_deref()?)?;
     let mut spoken = request.clone();

@@ -1,5 +1,6 @@
-//! Whether a JSON schema is one, in any draft from 4 to 2020-12. Promises: whatever such a schema may say is taken, unknown keywords
-//! and references to elsewhere too; what none may say is named with its place. Time is linear, nothing recurses.
+//! Whether a JSON schema is one, in any draft from 4 to 2020-12. Promises: whatever such a schema may say is taken,
+//! unknown keywords and references to elsewhere too; what none may say is named with its place. Time is linear, nothing
+//! recurses.
 
 use std::{
     collections::{HashMap, hash_map::Entry},

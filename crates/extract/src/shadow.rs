@@ -1,6 +1,7 @@
-//! What a call that broke off casts on the text behind it: until its end is seen, what stands there may be its values, and a call of
-//! another dialect in a value is data. Calls of its own dialect are read: a forgotten closer costs none. What stands between the calls
-//! of an open section is no other's call either, and what is announced by a marker and can't be read may be a damaged call.
+//! What a call that broke off casts on the text behind it: until its end is seen, what stands there may be its values,
+//! and a call of another dialect in a value is data. Calls of its own dialect are read: a forgotten closer costs none.
+//! What stands between the calls of an open section is no other's call either, and what is announced by a marker and
+//! can't be read may be a damaged call.
 
 use memchr::memchr;
 
@@ -141,8 +142,9 @@ impl Parser {
             || self.section.is_some_and(|section| between(section) && !dialect.is_like(section.dialect))
     }
 
-    /// No meaning of the marker at the front came to anything, of which these are the roles. If it announced a call, that may be a
-    /// damaged one: so it is where one was tried to be read, or where calls of its dialect were read before.
+    /// No meaning of the marker at the front came to anything, of which these are the roles. If it announced a call,
+    /// that may be a damaged one: so it is where one was tried to be read, or where calls of its dialect were read
+    /// before.
     pub(super) fn pass_marker(&mut self, roles: &[Role]) {
         if let Some(broken) = self.broken.filter(|broken| broken.unread.is_some())
             && roles.iter().any(|role| matches!(role, Role::CallClose(other) if other.close == broken.dialect.close))
@@ -159,7 +161,8 @@ impl Parser {
         }
     }
 
-    /// Whether the closer at the front may stand in a string of a broken call: something goes on behind it. `None`: more is needed.
+    /// Whether the closer at the front may stand in a string of a broken call: something goes on behind it. `None`:
+    /// more is needed.
     pub(super) fn may_be_quoted(&self, dialect: &'static Dialect, rest: &[u8], last: bool) -> Option<bool> {
         let broken =
             self.broken.is_some_and(|broken| broken.dialect.writes_json() && broken.dialect.close == dialect.close);

@@ -1,5 +1,5 @@
-//! What a tool's JSON schema says of its parameters, as far as typing raw text needs it. Promises: any JSON is taken for a schema;
-//! cycles, depth and sheer size end in `Any`, never in a panic or in much time.
+//! What a tool's JSON schema says of its parameters, as far as typing raw text needs it. Promises: any JSON is taken
+//! for a schema; cycles, depth and sheer size end in `Any`, never in a panic or in much time.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -120,8 +120,8 @@ impl Signatures {
         self.tools.get(name)
     }
 
-    /// The declared tool that a name means, in the reply of a model: the tool itself, or the only one that is left of the
-    /// name without what models put around names. `None` if there is none, or more than one.
+    /// The declared tool that a name means, in the reply of a model: the tool itself, or the only one that is left of
+    /// the name without what models put around names. `None` if there is none, or more than one.
     pub fn meant(&self, name: &str) -> Option<&str> {
         if let Some((known, _)) = self.tools.get_key_value(name) {
             return Some(known);
@@ -145,8 +145,8 @@ impl Signatures {
     }
 }
 
-/// The tool that a name in a text means, or the name: models put the namespace of their training before it. All else that
-/// is put around a name would be mended in silence here.
+/// The tool that a name in a text means, or the name: models put the namespace of their training before it. All else
+/// that is put around a name would be mended in silence here.
 pub(super) fn resolved<'a>(tools: Option<&Signatures>, name: &'a str) -> &'a str {
     let knows = |name: &str| tools.is_some_and(|tools| tools.get(name).is_some());
     match name.strip_prefix("functions.") {

@@ -1,11 +1,12 @@
-//! Calls written as elements: `<invoke name="N"><parameter name="K">V</parameter></invoke>`, `<function=N><parameter=K>V</parameter></function>`
-//! and their relatives. Values escape nothing and are streamed; several calls may stand in one region; the region ends where no further
-//! call follows a call's end.
+//! Calls written as elements: `<invoke name="N"><parameter name="K">V</parameter></invoke>`,
+//! `<function=N><parameter=K>V</parameter></function>` and their relatives. Values escape nothing and are streamed;
+//! several calls may stand in one region; the region ends where no further call follows a call's end.
 //!
-//! Read, whatever the dialect writes: white space between elements, attributes in any order, with either quote or none, and ones that
-//! mean nothing here; namespace prefixes; `<invoke name="N"/>`; one JSON object inside the call in place of parameters;
-//! `string="true"` (the value is text) and `string="false"` (the value is JSON) after any parameter's name; a missing closing
-//! element of the call before the wrapper's or before another call, and of a parameter where something else shows its end ([`until`]).
+//! Read, whatever the dialect writes: white space between elements, attributes in any order, with either quote or none,
+//! and ones that mean nothing here; namespace prefixes; `<invoke name="N"/>`; one JSON object inside the call in place
+//! of parameters; `string="true"` (the value is text) and `string="false"` (the value is JSON) after any parameter's
+//! name; a missing closing element of the call before the wrapper's or before another call, and of a parameter where
+//! something else shows its end ([`until`]).
 //!
 //! [`until`]: super::until
 
@@ -238,7 +239,8 @@ impl TagsBody {
         Next::Stop(if self.any { Step::Done } else { Step::Failed("no call where one was announced") })
     }
 
-    /// Whether another element of the dialect begins within the opening one at hand, which a cut left without its end then.
+    /// Whether another element of the dialect begins within the opening one at hand, which a cut left without its end
+    /// then.
     fn torn(&mut self, end: Option<usize>, input: &[u8], last: bool) -> Torn {
         // No further than an opening element may be long, however much is there.
         let limit = self.head.limit();
@@ -592,7 +594,8 @@ impl Body for TagsBody {
     }
 }
 
-/// An element's name and the attribute that names the call or parameter, if one does, from how its opening and closing are written.
+/// An element's name and the attribute that names the call or parameter, if one does, from how its opening and closing
+/// are written.
 fn element(open: &'static str, end: &'static str) -> (&'static str, &'static str) {
     let inside = open.strip_prefix('<').unwrap_or(open);
     let closing = end.strip_prefix("</").and_then(|end| end.strip_suffix('>')).filter(|name| inside.starts_with(name));
@@ -602,7 +605,8 @@ fn element(open: &'static str, end: &'static str) -> (&'static str, &'static str
     (name, attribute)
 }
 
-/// The longest piece of a call's opening element, without a name that a tool has, that is taken for what a cut left of one.
+/// The longest piece of a call's opening element, without a name that a tool has, that is taken for what a cut left of
+/// one.
 const MAX_TORN: usize = 64;
 
 /// What is wrong with an opening element in which another element begins.
@@ -653,7 +657,8 @@ impl Head {
         Self { start, name, at: name, quote: None, equals: false, clear: name }
     }
 
-    /// Where the element ends, once it does: at the first `>` that isn't in quotes. It is found again where that is asked again.
+    /// Where the element ends, once it does: at the first `>` that isn't in quotes. It is found again where that is
+    /// asked again.
     fn end(&mut self, input: &[u8]) -> Option<usize> {
         let bare = input.get(self.name) == Some(&b'=');
         while let Some(byte) = input.get(self.at) {
@@ -712,8 +717,8 @@ impl Head {
     }
 }
 
-/// The values of attributes, in quotes of either kind or none. Of those that come twice the first counts. Says too whether one comes
-/// again with another value, or anything else is odd about them.
+/// The values of attributes, in quotes of either kind or none. Of those that come twice the first counts. Says too
+/// whether one comes again with another value, or anything else is odd about them.
 pub(super) fn find_attributes<'a, const N: usize>(
     text: &'a str,
     wanted: [&str; N],

@@ -1,5 +1,5 @@
-//! What is left of a call's arguments behind where they seemed to end, or could not begin: JSON's tokens one after the other, as far
-//! as they go. They are nobody's text; each byte is read once.
+//! What is left of a call's arguments behind where they seemed to end, or could not begin: JSON's tokens one after the
+//! other, as far as they go. They are nobody's text; each byte is read once.
 
 use super::{json::Json, next::Next};
 

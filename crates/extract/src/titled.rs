@@ -1,5 +1,5 @@
-//! A region whose opener is followed by a title: the tool's name once more, and a marker. Both are markup; what follows is read as
-//! if they weren't there.
+//! A region whose opener is followed by a title: the tool's name once more, and a marker. Both are markup; what follows
+//! is read as if they weren't there.
 
 use super::{
     bodies::Boxed,
@@ -24,8 +24,8 @@ impl Titled {
         Self { ends, past: false, seeks: vec![Seek::default(); ends.len()], body }
     }
 
-    /// Where the title ends in `input`, behind its marker: the first, and of several that begin alike the longest. `None` where more
-    /// bytes decide.
+    /// Where the title ends in `input`, behind its marker: the first, and of several that begin alike the longest.
+    /// `None` where more bytes decide.
     fn end(&mut self, input: &[u8], last: bool) -> Option<usize> {
         let ends = self.ends.iter().zip(&mut self.seeks);
         let at = ends.filter_map(|(end, seek)| seek.step(end, input)).min()?;

@@ -1,6 +1,6 @@
 //! What models put around the name of a tool: the namespace of their training (`functions.`, `default_api:`, `tools/`),
-//! a marker of a channel behind it (`weather<|channel|>commentary`), quotes, white space, brackets, the number of the call
-//! (`functions.weather:0`).
+//! a marker of a channel behind it (`weather<|channel|>commentary`), quotes, white space, brackets, the number of the
+//! call (`functions.weather:0`).
 
 use loopwright_base::text::is_hidden;
 

@@ -1,5 +1,5 @@
-//! What is left of a call whose value another one tore: models write a call into a value now and then, and the closers of both follow.
-//! What stands before those of the outer one is nobody's, and no text.
+//! What is left of a call whose value another one tore: models write a call into a value now and then, and the closers
+//! of both follow. What stands before those of the outer one is nobody's, and no text.
 
 use memchr::memchr;
 

@@ -1,11 +1,13 @@
-//! Where a raw value ends. Values of XML-like markup escape nothing, so a closing element counts only if what may follow one
-//! follows it, white space aside: the next parameter, the end of the call, the wrapper's closer, another call or the end of the text.
-//! Otherwise it is part of the value. Holds back one element and a bounded run of white space, and looks at no byte more than a few times.
+//! Where a raw value ends. Values of XML-like markup escape nothing, so a closing element counts only if what may
+//! follow one follows it, white space aside: the next parameter, the end of the call, the wrapper's closer, another
+//! call or the end of the text. Otherwise it is part of the value. Holds back one element and a bounded run of white
+//! space, and looks at no byte more than a few times.
 //!
-//! A missing closing element is shown by the call's, or the wrapper's, with the wrapper's, another call or the end of the text behind
-//! it; by the opening of a parameter that may come next; by that of another call where a line begins. If a closing element stood in
-//! the value with words behind it, the same shows that the call is broken: where its value ended isn't known.
-//! What a cut left of a marker is no word: where another call opens behind it the closing element counts.
+//! A missing closing element is shown by the call's, or the wrapper's, with the wrapper's, another call or the end of
+//! the text behind it; by the opening of a parameter that may come next; by that of another call where a line begins.
+//! If a closing element stood in the value with words behind it, the same shows that the call is broken: where its
+//! value ended isn't known. What a cut left of a marker is no word: where another call opens behind it the closing
+//! element counts.
 
 mod marks;
 
@@ -73,14 +75,15 @@ pub(super) enum Verdict {
     End(usize),
     /// The value ends without its closing element; so many bytes (a newline) before what follows are markup.
     Unclosed(usize),
-    /// An element opens that names a parameter: its name stands here, counted from the end of what is surely the value's. It shows
-    /// that the last closing element was forgotten (so many bytes before it are markup), or `Until::deny` says that it doesn't.
+    /// An element opens that names a parameter: its name stands here, counted from the end of what is surely the
+    /// value's. It shows that the last closing element was forgotten (so many bytes before it are markup), or
+    /// `Until::deny` says that it doesn't.
     Opens { from: usize, to: usize, newline: usize },
     /// Within CDATA: so many bytes end one section and begin the next of the same value.
     Rejoin(usize),
-    /// Another call opens, whose head stands here, counted from the end of what is surely the value's: `element` says whether it
-    /// is an element's inside or a bare name. If it names a tool, the value ended with so many bytes of markup, its closing element
-    /// among them if it is `closed`. If it doesn't, `Until::deny` says so.
+    /// Another call opens, whose head stands here, counted from the end of what is surely the value's: `element` says
+    /// whether it is an element's inside or a bare name. If it names a tool, the value ended with so many bytes of
+    /// markup, its closing element among them if it is `closed`. If it doesn't, `Until::deny` says so.
     Calls { from: usize, to: usize, element: bool, bytes: usize, closed: bool },
     /// The text ends inside the value.
     Cut,
@@ -121,7 +124,8 @@ pub(super) struct Until {
     newline: usize,
     /// Where the closing markup ends, once it was seen.
     end: usize,
-    /// Where the name begins in an opening element that may show a missing closing one, and how far its end was looked for.
+    /// Where the name begins in an opening element that may show a missing closing one, and how far its end was looked
+    /// for.
     name: usize,
     seen: usize,
     /// Where a bare name ends, once that was seen.
@@ -179,8 +183,8 @@ pub(super) struct Rule {
     pub(super) newline: bool,
     /// Which of them count only where a line begins.
     pub(super) lines: Class,
-    /// Whether what closes the call shows by itself that the value's closing element is missing, whatever follows; and whether it
-    /// does so once words stood behind such an element.
+    /// Whether what closes the call shows by itself that the value's closing element is missing, whatever follows; and
+    /// whether it does so once words stood behind such an element.
     pub(super) sure: bool,
     pub(super) alone: bool,
     /// Whether nothing stands around the calls: words behind one may be prose.
@@ -201,8 +205,8 @@ impl Rule {
 }
 
 impl Until {
-    /// How many bytes at the front of `input` are surely the value's, and what then. Those bytes must all be taken before
-    /// the next step, except where `held` says that nothing is held behind them.
+    /// How many bytes at the front of `input` are surely the value's, and what then. Those bytes must all be taken
+    /// before the next step, except where `held` says that nothing is held behind them.
     pub(super) fn step(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> (usize, Verdict) {
         let found = self.search(marks, rule, input, last);
         if let Some(byte) = found.0.checked_sub(1).and_then(|at| input.get(at)) {
@@ -212,8 +216,8 @@ impl Until {
         found
     }
 
-    /// Whether these bytes are the value's and nothing among them can end it, which is soon said where no end is being looked at. They
-    /// count as taken then. `first` is the first byte of each mark.
+    /// Whether these bytes are the value's and nothing among them can end it, which is soon said where no end is being
+    /// looked at. They count as taken then. `first` is the first byte of each mark.
     #[inline]
     pub(super) fn passes(&mut self, first: u8, bytes: &[u8]) -> bool {
         if self.trying || self.from > 0 || self.ticks > 0 || bytes.iter().any(|byte| *byte == first || *byte == b'`') {
@@ -329,7 +333,8 @@ impl Until {
         self.doubt || self.fenced
     }
 
-    /// Whether what opens a call stands in a code fence of the value that nothing closes: the value may have ended before it.
+    /// Whether what opens a call stands in a code fence of the value that nothing closes: the value may have ended
+    /// before it.
     pub(super) fn shows(&self) -> bool {
         self.shown
     }
@@ -360,7 +365,8 @@ impl Until {
         self.strays
     }
 
-    /// What was found to open is part of the value that quotes a call, if it isn't the next parameter. See [`deny`](Self::deny).
+    /// What was found to open is part of the value that quotes a call, if it isn't the next parameter. See
+    /// [`deny`](Self::deny).
     pub(super) fn stray(&mut self, marks: &Marks) {
         self.strays = true;
         self.deny(marks);
@@ -512,8 +518,8 @@ impl Until {
         }
     }
 
-    /// Words stand behind what closes the call, whose value isn't closed: another call shows that it is over, more of its own elements
-    /// that the closer is the value's.
+    /// Words stand behind what closes the call, whose value isn't closed: another call shows that it is over, more of
+    /// its own elements that the closer is the value's.
     fn words(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> Option<Verdict> {
         let reach = self.base + MAX_WORDS;
         loop {
@@ -547,8 +553,8 @@ impl Until {
         }
     }
 
-    /// What opens a call stands in the value. It does open one, whatever name it has, if the next of the grammar's marks is one that may
-    /// stand in a call, or its arguments' object is, and nothing but that name parts the two.
+    /// What opens a call stands in the value. It does open one, whatever name it has, if the next of the grammar's
+    /// marks is one that may stand in a call, or its arguments' object is, and nothing but that name parts the two.
     fn quoted(&mut self, marks: &Marks, rule: Rule, input: &[u8], last: bool) -> Option<Verdict> {
         let reach = self.end + MAX_HEAD;
         let found = loop {
@@ -600,8 +606,8 @@ impl Until {
         None
     }
 
-    /// Whether this, behind what opens a call, is the rest of that opening: an element's, which ends here and has something in it, or a
-    /// bare name, of several words only where what follows it stands in calls alone (`inside`).
+    /// Whether this, behind what opens a call, is the rest of that opening: an element's, which ends here and has
+    /// something in it, or a bare name, of several words only where what follows it stands in calls alone (`inside`).
     fn is_head(&self, rule: Rule, head: &[u8], inside: bool) -> bool {
         let text = head.trim_ascii();
         if self.names == NEXT {
@@ -751,7 +757,8 @@ fn newline(text: &[u8]) -> usize {
     if text.ends_with(b"\r\n") { 2 } else { usize::from(text.ends_with(b"\n")) }
 }
 
-/// Looks for a string, in steps: of an input that grew at its end it looks again at no more than what may be the string's beginning.
+/// Looks for a string, in steps: of an input that grew at its end it looks again at no more than what may be the
+/// string's beginning.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seek {
     at: usize,

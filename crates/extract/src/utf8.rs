@@ -55,16 +55,16 @@ impl Utf8 {
     }
 }
 
-/// The same as `str::from_utf8`, with a short way for short pieces of ASCII: what a model writes comes as such, and going through
-/// them byte by byte was a tenth of what a piece of an argument costs.
+/// The same as `str::from_utf8`, with a short way for short pieces of ASCII: what a model writes comes as such, and
+/// going through them byte by byte was a tenth of what a piece of an argument costs.
 #[inline]
 pub(super) fn text(bytes: &[u8]) -> Result<&str, Utf8Error> {
     const HIGH: u32 = 0x8080_8080;
     if let (4..=8, Some(first), Some(last)) = (bytes.len(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>())
         && (u32::from_le_bytes(*first) | u32::from_le_bytes(*last)) & HIGH == 0
     {
-        // SAFETY: the two words are all of the bytes (they overlap where there are fewer than eight), and no byte in them is above
-        // 0x7f: this is ASCII, and so UTF-8.
+        // SAFETY: the two words are all of the bytes (they overlap where there are fewer than eight), and no byte in
+        // them is above 0x7f: this is ASCII, and so UTF-8.
         #[allow(unsafe_code)]
         return Ok(unsafe { std::str::from_utf8_unchecked(bytes) });
     }

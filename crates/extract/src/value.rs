@@ -1,13 +1,16 @@
-//! Raw text becomes a JSON value by the type its parameter declares, while it is still being written. Promises: a declared string
-//! is streamed at once and never parsed, digits stay as written, JSON that fits passes byte for byte, and nothing said is taken back.
+//! Raw text becomes a JSON value by the type its parameter declares, while it is still being written. Promises: a
+//! declared string is streamed at once and never parsed, digits stay as written, JSON that fits passes byte for byte,
+//! and nothing said is taken back.
 //!
 //! What a value becomes, by what is declared:
 //! - a string, and nothing else: the text as it stands;
-//! - integer, number, boolean, null: the literal, white space around it aside, if it is one of JSON's (`True`, `False` and `None` too);
+//! - integer, number, boolean, null: the literal, white space around it aside, if it is one of JSON's (`True`, `False`
+//!   and `None` too);
 //! - array, object: the text if it is JSON, else mended if that can be, and said so;
 //! - several types without a string: whichever the text is;
-//! - several types, a string among them, or nothing declared: `null`, `true`, `false`, a number, an array or an object where
-//!   the whole text is exactly one in JSON and such a thing is allowed; a string otherwise. `"quoted"` is a string with its quotes.
+//! - several types, a string among them, or nothing declared: `null`, `true`, `false`, a number, an array or an object
+//!   where the whole text is exactly one in JSON and such a thing is allowed; a string otherwise. `"quoted"` is a
+//!   string with its quotes.
 //!
 //! Where the markup says a type, it decides between those that are declared; a string that is declared outdoes it.
 //!
@@ -150,7 +153,8 @@ impl Value {
         matches!(self.state, State::Text)
     }
 
-    /// Takes more of the text. With `more`, bytes may follow that complete a character; such a beginning isn't taken. Gives how many bytes were.
+    /// Takes more of the text. With `more`, bytes may follow that complete a character; such a beginning isn't taken.
+    /// Gives how many bytes were.
     pub(super) fn push(&mut self, bytes: &[u8], more: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -203,7 +207,8 @@ impl Value {
         self.held.clear();
     }
 
-    /// Says `bytes` as part of a string, and gives how many it took. Those of held text were counted before: `counts` is false.
+    /// Says `bytes` as part of a string, and gives how many it took. Those of held text were counted before: `counts`
+    /// is false.
     fn escape(&mut self, bytes: &[u8], more: bool, counts: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
         while at < bytes.len() {
@@ -226,8 +231,8 @@ impl Value {
         at
     }
 
-    /// The value ends; `bytes` of closing markup follow it. `parameter` and `kind` are for the report if it isn't what was declared.
-    /// In place of one nested too deep `null` is said.
+    /// The value ends; `bytes` of closing markup follow it. `parameter` and `kind` are for the report if it isn't what
+    /// was declared. In place of one nested too deep `null` is said.
     #[allow(clippy::unnecessary_wraps)] // as each step of a call gives
     pub(super) fn end(
         &mut self,
@@ -262,8 +267,8 @@ impl Value {
         let found = literal(written);
         // Its type is said by the markup.
         let marked = json || self.forms == Forms::LITERAL;
-        // Where a string is declared, among other types or alone, that says nothing: it is one unless it is a literal that is allowed, or
-        // written as a string of JSON where the markup says that it is JSON.
+        // Where a string is declared, among other types or alone, that says nothing: it is one unless it is a literal
+        // that is allowed, or written as a string of JSON where the markup says that it is JSON.
         let strings = kind.map(Forms::of).filter(|forms| forms.has(STRING) && *forms != Forms::ANY);
         let text = marked
             && strings.is_some_and(|forms| match found {
@@ -450,7 +455,8 @@ pub(super) fn depth_of(text: &str) -> usize {
     deepest
 }
 
-/// An array or object that is almost JSON (Python's literals, a comma too many) as JSON. What was cut off is not completed.
+/// An array or object that is almost JSON (Python's literals, a comma too many) as JSON. What was cut off is not
+/// completed.
 pub(super) fn mend(text: &str) -> Option<String> {
     let closer = match text.as_bytes().first() {
         Some(b'{') => "}",

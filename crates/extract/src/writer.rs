@@ -1,5 +1,5 @@
-//! Writes events: text that is always whole UTF-8, deltas joined within one batch, markup and problems in a place that does not
-//! depend on how the input was cut.
+//! Writes events: text that is always whole UTF-8, deltas joined within one batch, markup and problems in a place that
+//! does not depend on how the input was cut.
 
 use super::{
     call::{Call, Source},

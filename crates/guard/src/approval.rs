@@ -2,8 +2,8 @@
 //!
 //! A request lives until its deadline; silence is a no for that call, and the request stays listed as expired. A yes
 //! can be kept for its session for a while, under the call's shape and up to its risk; what that means is told in words
-//! before it is kept. Never kept: a no, a yes to a dangerous call, a yes to what holds a secret. Who asks says what time
-//! it is.
+//! before it is kept. Never kept: a no, a yes to a dangerous call, a yes to what holds a secret. Who asks says what
+//! time it is.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,5 @@
-//! What makes a line harmless, and what does not: a word that asks a program about itself, a program that reads, variables,
-//! files that open doors, and words of the person who gave the task.
+//! What makes a line harmless, and what does not: a word that asks a program about itself, a program that reads,
+//! variables, files that open doors, and words of the person who gave the task.
 
 use loopwright_guard::{
     Authority, Declared, GuardConfig, RiskContext, RiskLevel, assess_shell, judge, policy::Verdict,

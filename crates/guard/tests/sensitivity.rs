@@ -558,7 +558,8 @@ fn d12_passwords_in_calls_commands_and_settings_are_found() {
     }
 }
 
-/// Names of passwords and of what machines make, in all the ways that names and values are tied, beside what keeps a place.
+/// Names of passwords and of what machines make, in all the ways that names and values are tied, beside what keeps a
+/// place.
 #[test]
 fn d12_values_of_several_names_at_once_and_passwords_told_in_a_sentence_are_found() {
     for text in [

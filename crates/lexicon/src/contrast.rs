@@ -1,7 +1,7 @@
 //! Whether two sentences say the opposite of each other, by their words alone.
 //!
-//! Understands nothing: two sentences must say the same of the same thing, word for word, but for one turn of meaning: a
-//! negation, or one of two opposites (`enabled`, `disabled`). What may be true of both at once, because it holds on a
+//! Understands nothing: two sentences must say the same of the same thing, word for word, but for one turn of meaning:
+//! a negation, or one of two opposites (`enabled`, `disabled`). What may be true of both at once, because it holds on a
 //! condition, of a part, or perhaps, counts as no contradiction: a false alarm is worse than a missed one.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,8 @@ use super::words::{self, Run};
 
 /// A longer sentence says too much to be set against another.
 const MAX_WORDS: usize = 40;
-/// So many words in common let one more word stand behind one of them on one side: `WebSocket`, `WebSocket connections`.
+/// So many words in common let one more word stand behind one of them on one side: `WebSocket`, `WebSocket
+/// connections`.
 const ENOUGH_FOR_ONE_MORE: usize = 3;
 
 const NEGATIONS: [&str; 35] = [

@@ -1,7 +1,7 @@
 //! How texts are read as language: words and their stems, sentences and their places, months, comparisons.
 //!
-//! Whatever else reads prose stands on this, so that a sentence is the same in each room. Nothing is guessed from a list
-//! of one's own elsewhere.
+//! Whatever else reads prose stands on this, so that a sentence is the same in each room. Nothing is guessed from a
+//! list of one's own elsewhere.
 //!
 //! ```
 //! use loopwright_lexicon::words::terms;

@@ -59,8 +59,8 @@ const NEAR: usize = 2;
 /// Words of what is counted, at most.
 const COUNTED: usize = 3;
 
-/// What a question, in lower case, wants counted, stemmed: of "how many failed attempts does it make" the attempts. That
-/// is the first word with the ending of more than one, else the first word.
+/// What a question, in lower case, wants counted, stemmed: of "how many failed attempts does it make" the attempts.
+/// That is the first word with the ending of more than one, else the first word.
 pub(super) fn counted(question: &str) -> Option<String> {
     let (_, after) = question.split_once("how many ").or_else(|| question.split_once("number of "))?;
     let words = || after.split(|c: char| !c.is_alphanumeric()).take_while(|word| !is_stop_word(word)).take(COUNTED);

@@ -255,7 +255,8 @@ mod tests {
 
     type Judged = HashMap<usize, HashMap<usize, i32>>;
 
-    /// The mean nDCG@10; `gain` turns a grade (1 best, 4 least, -1 the question's own paper) into what a document is worth.
+    /// The mean nDCG@10; `gain` turns a grade (1 best, 4 least, -1 the question's own paper) into what a document is
+    /// worth.
     fn ndcg(index: &Postings, queries: &[String], judged: &Judged, gain: fn(i32) -> f64) -> f64 {
         let discount = |(rank, gain): (usize, f64)| gain / ((rank + 2) as f64).log2();
         let mut sum = 0.0;

@@ -2,8 +2,8 @@
 //! there are any, fused.
 //!
 //! BM25 finds; RM3 feedback asks again with the words of the best passages; [`Lsa`] ranks by meaning within the corpus.
-//! The scores of the three (and an embedder's cosine) are added, each over its best one; then passages take over some of
-//! their neighbours' scores, and what holds the whole query is put first. The same passages and query give the same
+//! The scores of the three (and an embedder's cosine) are added, each over its best one; then passages take over some
+//! of their neighbours' scores, and what holds the whole query is put first. The same passages and query give the same
 //! hits, bit for bit. Large corpora are ranked by direction among the candidates of the words only, so that a query
 //! stays fast.
 

@@ -1,8 +1,8 @@
 //! Latent semantic analysis: the directions in which a corpus's own words vary together.
 //!
-//! A randomised SVD (<https://arxiv.org/abs/0909.4061>) of the weighted documents gives each word a vector; a document or
-//! a query is the sum of its words'. Signs come from a fixed seed and sums run in one order, so the same documents give
-//! the same vectors, bit for bit. Work and memory are bounded by a sample of the documents.
+//! A randomised SVD (<https://arxiv.org/abs/0909.4061>) of the weighted documents gives each word a vector; a document
+//! or a query is the sum of its words'. Signs come from a fixed seed and sums run in one order, so the same documents
+//! give the same vectors, bit for bit. Work and memory are bounded by a sample of the documents.
 
 use std::collections::HashMap;
 

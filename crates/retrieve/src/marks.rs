@@ -1,6 +1,7 @@
 //! Quotes without the marks of Markdown, HTML and comments around their words.
 //!
-//! Words are never changed, added or reordered; what is taken away is only marking. The cost is that of the text's length.
+//! Words are never changed, added or reordered; what is taken away is only marking. The cost is that of the text's
+//! length.
 
 use loopwright_base::text::clip;
 use loopwright_lexicon::sentences::{Kind, comment_mark, mark_of};

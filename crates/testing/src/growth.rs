@@ -1,5 +1,6 @@
-//! How the time that something takes grows with what it is given. No test says how long anything may take: machines differ, and
-//! have other work. What takes the square of its input's length takes sixteen times as long for four times as much, on any of them.
+//! How the time that something takes grows with what it is given. No test says how long anything may take: machines
+//! differ, and have other work. What takes the square of its input's length takes sixteen times as long for four times
+//! as much, on any of them.
 
 use std::time::Duration;
 

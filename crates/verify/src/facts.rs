@@ -100,8 +100,8 @@ impl Facts {
     }
 }
 
-/// What a reference says of what it names. That something is page 3 of a file, the 17th memory or source 2 says where it
-/// stands and nothing about it.
+/// What a reference says of what it names. That something is page 3 of a file, the 17th memory or source 2 says where
+/// it stands and nothing about it.
 fn named(reference: &str) -> &str {
     let name = reference.split_once('#').map_or(reference, |(name, _)| name);
     match name.strip_prefix("source ") {

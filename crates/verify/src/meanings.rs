@@ -1,8 +1,8 @@
-//! What words mean, by `WordNet`: whether one says what another says, or its opposite, or names another thing of the same
-//! kind, and how common it is.
+//! What words mean, by `WordNet`: whether one says what another says, or its opposite, or names another thing of the
+//! same kind, and how common it is.
 //!
-//! The table `crates/verify/src/wordnet.txt` (made by `benches/answers/wordnet.py`) is searched as it stands; nothing of it is
-//! read before a word is asked for. Words are compared as terms.
+//! The table `crates/verify/src/wordnet.txt` (made by `benches/answers/wordnet.py`) is searched as it stands; nothing
+//! of it is read before a word is asked for. Words are compared as terms.
 
 use std::{
     cell::RefCell,

@@ -1,8 +1,9 @@
 //! Quantities: a number with its sign, its unit or the word that it counts, its bound, and what it is said for.
 //!
-//! One rule compares them: values in the base unit, units of the same measure, unknown words with the same words, bounds
-//! of the same direction, rates of the same time or thing. What is not known is equal to nothing but itself: a unit that
-//! is only in one of two texts makes two quantities of them, unless the other text names it elsewhere in its statement.
+//! One rule compares them: values in the base unit, units of the same measure, unknown words with the same words,
+//! bounds of the same direction, rates of the same time or thing. What is not known is equal to nothing but itself: a
+//! unit that is only in one of two texts makes two quantities of them, unless the other text names it elsewhere in its
+//! statement.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -451,8 +452,8 @@ fn rates_in(text: &str) -> Vec<Rate> {
 }
 
 impl Quantity {
-    /// Whether this quantity, of a claim, is `said`, in a statement with `around` it. `alike` tells whether a word of the
-    /// claim means something that is said there.
+    /// Whether this quantity, of a claim, is `said`, in a statement with `around` it. `alike` tells whether a word of
+    /// the claim means something that is said there.
     pub fn is(&self, said: &Self, around: &Around, alike: impl Fn(&str) -> bool) -> bool {
         self.same_value(said, around)
             && self.same_thing(said, around, &alike)

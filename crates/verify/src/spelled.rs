@@ -92,7 +92,8 @@ pub(super) fn scale(after: &str) -> (f64, usize, bool) {
     if gap == 0 { (letter, 1, word != "B") } else { (1.0, 0, false) }
 }
 
-/// The words at the start of `text`, in lower case, each with where it ends; joined by a space, a hyphen or a line's end.
+/// The words at the start of `text`, in lower case, each with where it ends; joined by a space, a hyphen or a line's
+/// end.
 fn words(text: &str) -> Vec<(String, usize)> {
     let mut all = Vec::new();
     let mut at = 0;

@@ -1,7 +1,7 @@
 //! Units of measure next to a number, so that thirty seconds are no thirty minutes and sixty of them are one.
 //!
-//! The units are those of `crates/verify/src/units.toml`, with the prefixes of the SI. A word that stands in no table is no
-//! unit that is known, and none here.
+//! The units are those of `crates/verify/src/units.toml`, with the prefixes of the SI. A word that stands in no table
+//! is no unit that is known, and none here.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -110,7 +110,8 @@ impl Wording {
         wording
     }
 
-    /// How a claim repeats a sentence; `None` if it does not. With the place among the claim's words on which they part.
+    /// How a claim repeats a sentence; `None` if it does not. With the place among the claim's words on which they
+    /// part.
     pub(super) fn repeats(&self, said: &Self) -> Option<(Repeats, &str)> {
         let (claim, said_pieces) = (self.body(), said.body());
         let length = claim.len();

@@ -18,8 +18,8 @@ pub(super) struct Halves {
 }
 
 impl Halves {
-    /// `text` with what was cut joined: the first half at the end of a string waits for the second at the begin of one in
-    /// a later text.
+    /// `text` with what was cut joined: the first half at the end of a string waits for the second at the begin of one
+    /// in a later text.
     pub(super) fn joined<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         if suspicious(text) { mended(text, &mut Some(self)) } else { Cow::Borrowed(text) }
     }

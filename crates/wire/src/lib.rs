@@ -59,8 +59,8 @@ pub trait Decode: Send {
     /// Whether the event that ends a stream on this wire has been seen.
     fn is_done(&self) -> bool;
 
-    /// Whether the end of the answer was said, by the reason why it stops: what may still come (usage, the mark that the
-    /// stream is over) is no part of what the model said, and nothing that goes wrong from here on takes that back.
+    /// Whether the end of the answer was said, by the reason why it stops: what may still come (usage, the mark that
+    /// the stream is over) is no part of what the model said, and nothing that goes wrong from here on takes that back.
     fn is_ended(&self) -> bool;
 
     /// The whole answer. A stream that broke off before its end was said is a failure of kind `cut`.
@@ -89,7 +89,8 @@ pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
     }
 }
 
-/// The request as the body that is sent to a provider: as `wire` wants it, schemas that the provider enforces in its subset.
+/// The request as the body that is sent to a provider: as `wire` wants it, schemas that the provider enforces in its
+/// subset.
 pub fn encode_to_send(wire: Wire, request: &Request) -> Result<String> {
     let fitted = schema::fitted(wire, request);
     encode_request(wire, fitted.as_ref().unwrap_or(request))
@@ -167,8 +168,8 @@ pub fn encode_message(wire: Wire, message: &Message) -> String {
     }
 }
 
-/// [`encode_message`] for whoever keeps a history in the form of `wire`: names and ids stay as the model wrote them, though
-/// no request could carry them.
+/// [`encode_message`] for whoever keeps a history in the form of `wire`: names and ids stay as the model wrote them,
+/// though no request could carry them.
 pub fn encode_message_as_it_came(wire: Wire, message: &Message) -> String {
     match wire {
         Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),

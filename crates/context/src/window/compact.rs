@@ -16,8 +16,8 @@ use super::{
 use loopwright_base::error::{Error, Result};
 
 impl ContextWindow {
-    /// Makes the view fit again if it is above the high mark. Gives what was done, or nothing if there was nothing to do.
-    /// Where what must stay is larger than the low mark, it goes down as far as it can.
+    /// Makes the view fit again if it is above the high mark. Gives what was done, or nothing if there was nothing to
+    /// do. Where what must stay is larger than the low mark, it goes down as far as it can.
     pub fn settle(&mut self, count: &mut dyn Count) -> Result<Option<&Report>> {
         Ok(if self.settles(count)? { self.report() } else { None })
     }
@@ -64,8 +64,8 @@ impl ContextWindow {
         }
     }
 
-    /// Makes the view anew from all that was appended, down to the low mark. A view that could not become smaller stays as
-    /// it is; gives whether it did.
+    /// Makes the view anew from all that was appended, down to the low mark. A view that could not become smaller stays
+    /// as it is; gives whether it did.
     pub fn compact(&mut self, count: &mut dyn Count) -> Result<bool> {
         self.compact_to(self.marks.budget, count)
     }
@@ -85,8 +85,8 @@ impl ContextWindow {
     }
 
     /// What a compaction tries, in order: what was asked back stays whole up to the high mark, the last exchanges up to
-    /// the budget, or to `most` where that is more; above the high mark all else goes, so that there is room to grow. What
-    /// does not fit alone is cut to pages.
+    /// the budget, or to `most` where that is more; above the high mark all else goes, so that there is room to grow.
+    /// What does not fit alone is cut to pages.
     pub(super) fn aims(&self, most: usize) -> Vec<Aim> {
         let budget = self.marks.budget;
         let marks = [self.low, f64::midpoint(self.low, self.high), self.high].map(|mark| share(budget, mark));
@@ -101,8 +101,8 @@ impl ContextWindow {
         tries.iter().flat_map(|(whole, targets)| targets.iter().map(|target| aim(*whole, *target))).collect()
     }
 
-    /// Makes the view anew from the first messages; the others follow as they are. It counts for `least` at least. If it
-    /// `must_shrink` and would not, nothing changes.
+    /// Makes the view anew from the first messages; the others follow as they are. It counts for `least` at least. If
+    /// it `must_shrink` and would not, nothing changes.
     pub(super) fn make_at(
         &mut self,
         messages: usize,

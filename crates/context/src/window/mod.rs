@@ -1,8 +1,8 @@
 //! The live view of a history that grows: what the next request is made of.
 //!
 //! Appending costs what is new. Between compactions the view only grows, so its bytes before the new message stay as
-//! they were and a provider's cache keeps hitting; when it is full to the high mark, one compaction takes it down to the
-//! low one. Everything ever appended is kept, so a view is always made from the originals and never from a view.
+//! they were and a provider's cache keeps hitting; when it is full to the high mark, one compaction takes it down to
+//! the low one. Everything ever appended is kept, so a view is always made from the originals and never from a view.
 
 mod compact;
 mod prepare;

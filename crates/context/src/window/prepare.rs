@@ -1,7 +1,7 @@
 //! The compaction that a window prepares before it is due.
 //!
-//! Where it begins and what it goes down to follow from the history and the marks alone, so that a window that is loaded
-//! or replayed makes the same one.
+//! Where it begins and what it goes down to follow from the history and the marks alone, so that a window that is
+//! loaded or replayed makes the same one.
 
 use super::{
     super::{
@@ -18,7 +18,8 @@ impl ContextWindow {
         Lead::of(self.high, self.low)
     }
 
-    /// Where the next compaction may be prepared: a history that is long, ends well, and has filled the window that far.
+    /// Where the next compaction may be prepared: a history that is long, ends well, and has filled the window that
+    /// far.
     pub(super) fn point_ahead(&self, expected: usize) -> Option<Point> {
         let lead = self.lead();
         let budget = self.marks.budget;

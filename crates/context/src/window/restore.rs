@@ -75,9 +75,9 @@ impl ContextWindow {
         Ok(())
     }
 
-    /// A window that has but its view, of `tokens`, and of what was appended only `new`, from [`Self::since`] on: enough
-    /// to append, to be told what a provider counted, and to say when it is full. For a compaction and for what left it
-    /// takes the whole history, and a window of its own.
+    /// A window that has but its view, of `tokens`, and of what was appended only `new`, from [`Self::since`] on:
+    /// enough to append, to be told what a provider counted, and to say when it is full. For a compaction and for what
+    /// left it takes the whole history, and a window of its own.
     #[must_use]
     pub fn restore_view(
         mut self,

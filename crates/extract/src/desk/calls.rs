@@ -1,5 +1,5 @@
-//! The calls of one text while it is read: the one that is open, the one that waits for its closer, what was noted of them, and
-//! what is dropped.
+//! The calls of one text while it is read: the one that is open, the one that waits for its closer, what was noted of
+//! them, and what is dropped.
 
 use super::super::{
     balance::Balance,

@@ -1,9 +1,10 @@
-//! What stands first in a region: the bytes that tell dialects with the same opening marker from each other.
-//! Decides on as few bytes as it can and says when it needs more; never looks past a name and the longest string after it.
+//! What stands first in a region: the bytes that tell dialects with the same opening marker from each other. Decides on
+//! as few bytes as it can and says when it needs more; never looks past a name and the longest string after it.
 
 use std::cmp::Ordering;
 
-/// What tells a region of one dialect from another's with the same marker: the first bytes after it that aren't white space.
+/// What tells a region of one dialect from another's with the same marker: the first bytes after it that aren't white
+/// space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
     /// Nothing needs to be told.
@@ -145,7 +146,8 @@ impl Glances {
         }
     }
 
-    /// How many bytes of white space, or of a name, stand at the front of `input`, which stands at `at`; no more than `most` and one.
+    /// How many bytes of white space, or of a name, stand at the front of `input`, which stands at `at`; no more than
+    /// `most` and one.
     fn run(&mut self, at: usize, sort: Sort, input: &[u8], most: usize) -> usize {
         let (slot, from, over) = self.known(at, sort);
         if over {
@@ -159,8 +161,8 @@ impl Glances {
         from + more
     }
 
-    /// Whether `input`, which stands at `at`, begins with `text`. `looked` becomes the most bytes that were compared: of several
-    /// strings at one place each byte counts once.
+    /// Whether `input`, which stands at `at`, begins with `text`. `looked` becomes the most bytes that were compared:
+    /// of several strings at one place each byte counts once.
     fn compare(&mut self, at: usize, input: &[u8], text: &'static str, looked: &mut usize) -> Verdict {
         let sort = Sort::Text(text.as_ptr() as usize);
         let (slot, from, over) = self.known(at, sort);
@@ -182,7 +184,8 @@ impl Glances {
         }
     }
 
-    /// Which of `texts` `input`, which stands at `at`, begins with, and which it may come to begin with. Each byte counts once.
+    /// Which of `texts` `input`, which stands at `at`, begins with, and which it may come to begin with. Each byte
+    /// counts once.
     pub(crate) fn which<'a, T>(
         &mut self,
         at: usize,

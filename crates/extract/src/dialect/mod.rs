@@ -23,7 +23,8 @@ pub use table::dialects;
 /// How a region of calls is written between its markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grammar {
-    /// JSON objects that hold a name and arguments: one, several joined by white space, `;` or `,`, or an array of them.
+    /// JSON objects that hold a name and arguments: one, several joined by white space, `;` or `,`, or an array of
+    /// them.
     Object {
         /// Keys under which the name may stand; the first one is written.
         name: &'static [&'static str],
@@ -44,7 +45,8 @@ pub enum Grammar {
         fenced: bool,
         /// Whether `:IDX` follows the name, which together are the call's id.
         indexed: bool,
-        /// What stands between the name and an id that may come before `between` (`[CALL_ID]`); empty where there is none.
+        /// What stands between the name and an id that may come before `between` (`[CALL_ID]`); empty where there is
+        /// none.
         id: &'static str,
     },
     /// Elements: `<invoke name="N"><parameter name="K">V</parameter></invoke>` and its relatives.
@@ -83,10 +85,11 @@ pub enum Grammar {
 
 /// The elements of one family of XML-like markup.
 ///
-/// Values stand as they are, nothing in them is escaped, so raw text can't say everything: not a closing element followed by what
-/// may follow one, and without a schema not the string `42`. Readers take two other forms of any of these dialects, which can:
-/// `string="false"` after a parameter's name (`<parameter=K string="false">`), where the value is JSON, with `\u003c` for each `<`,
-/// and `string="true"`, where it is text whatever it looks like; or one JSON object for all arguments in place of the parameters.
+/// Values stand as they are, nothing in them is escaped, so raw text can't say everything: not a closing element
+/// followed by what may follow one, and without a schema not the string `42`. Readers take two other forms of any of
+/// these dialects, which can: `string="false"` after a parameter's name (`<parameter=K string="false">`), where the
+/// value is JSON, with `\u003c` for each `<`, and `string="true"`, where it is text whatever it looks like; or one JSON
+/// object for all arguments in place of the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tags {
     /// Around the name in the call's opening element: (`<invoke name="`, `">`), (`<function=`, `>`).
@@ -116,28 +119,30 @@ pub struct Dialect {
     pub models: &'static str,
     /// Beginnings or parts of lower-case model names that write it, for `dialect_for`.
     pub patterns: &'static [&'static str],
-    /// The section around all calls of a reply, if there is one: spellings of opener and closer, the written ones first.
+    /// The section around all calls of a reply, if there is one: spellings of opener and closer, the written ones
+    /// first.
     pub section: Option<(&'static [&'static str], &'static [&'static str])>,
     /// Whether a call may stand without the section, or the section be left open.
     pub section_optional: bool,
     /// Spellings of what opens a call; the written one first. An empty spelling says that a call may begin with one of
     /// `first`'s strings and nothing before it; the body gets these strings too.
     pub open: &'static [&'static str],
-    /// Spellings of what closes it; the written one first, an empty one where nothing is written. Reading tolerates a missing
-    /// one where the grammar shows the end.
+    /// Spellings of what closes it; the written one first, an empty one where nothing is written. Reading tolerates a
+    /// missing one where the grammar shows the end.
     pub close: &'static [&'static str],
     /// What ends the message that its calls stand in, words behind them or not; empty where nothing does.
     pub message_end: &'static str,
     /// What tells it from others with the same opener.
     pub first: First,
-    /// What ends a title: between the opener and the rest the tool's name stands once more, then one of these, the written one
-    /// first. Empty where there is none.
+    /// What ends a title: between the opener and the rest the tool's name stands once more, then one of these, the
+    /// written one first. Empty where there is none.
     pub title: &'static [&'static str],
     /// What stands inside.
     pub grammar: Grammar,
     /// What is written between an opener and the body, and between the body and a closer (a newline, a space, nothing).
     pub padding: &'static str,
-    /// Whether it needs no markers, or only ordinary words, and is therefore read only where the policy asks for bare calls.
+    /// Whether it needs no markers, or only ordinary words, and is therefore read only where the policy asks for bare
+    /// calls.
     pub bare: bool,
 }
 
@@ -183,8 +188,8 @@ pub fn dialect_named(name: &str) -> Option<&'static Dialect> {
     dialects().iter().find(|dialect| dialect.name == name)
 }
 
-/// The dialects that are read where nobody said which one a model writes: those with markers of their own, and bare JSON.
-/// Python calls without markers are left out, which lists and code have as well.
+/// The dialects that are read where nobody said which one a model writes: those with markers of their own, and bare
+/// JSON. Python calls without markers are left out, which lists and code have as well.
 pub(crate) fn expected() -> &'static [&'static str] {
     static EXPECTED: OnceLock<Vec<&'static str>> = OnceLock::new();
     let json = |dialect: &Dialect| {
@@ -204,8 +209,8 @@ pub fn opens_call(text: &str) -> bool {
     })
 }
 
-/// The dialect that a model is known to write, by its name as its maker, a hub or a server spells it; `None` if nothing is
-/// known. Of all patterns that the name holds the longest decides.
+/// The dialect that a model is known to write, by its name as its maker, a hub or a server spells it; `None` if nothing
+/// is known. Of all patterns that the name holds the longest decides.
 pub fn dialect_for(model: &str) -> Option<&'static Dialect> {
     let model = plain(model);
     let mut best: Option<(usize, &Dialect)> = None;

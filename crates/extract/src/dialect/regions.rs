@@ -23,14 +23,14 @@ pub struct Inert {
     pub models: &'static str,
     /// Spellings of its opener, the written one first.
     pub open: &'static [&'static str],
-    /// Its closers, the written one first. The region ends with the first of them that closes none that was opened within, or with
-    /// the text.
+    /// Its closers, the written one first. The region ends with the first of them that closes none that was opened
+    /// within, or with the text.
     pub close: &'static [&'static str],
 }
 
 impl Inert {
-    /// Whether this opener, within such a region, awaits a closer of its own: one is written like it. Where a result ends with the
-    /// turn, the next one's opener doesn't.
+    /// Whether this opener, within such a region, awaits a closer of its own: one is written like it. Where a result
+    /// ends with the turn, the next one's opener doesn't.
     pub(crate) fn nests(&self, opener: &[u8]) -> bool {
         const PARTNERS: [(&str, &str); 6] =
             [("<", "</"), ("<|", "<|/"), ("[", "[/"), ("begin", "end"), ("start", "end"), ("START", "END")];
@@ -315,7 +315,8 @@ pub const fn frames() -> &'static [Frame] {
     }
 }
 
-/// What ends a turn in the models' templates, and comes with a reply whose server leaves it there: markup where nothing follows.
+/// What ends a turn in the models' templates, and comes with a reply whose server leaves it there: markup where nothing
+/// follows.
 pub const fn turn_ends() -> &'static [&'static str] {
     &[
         "<|im_end|>",

@@ -1,5 +1,5 @@
-//! JSON that a model wrote while it reasoned is a draft: what stands outside is the answer, if there is any. Markers that stand in
-//! the JSON that was found are its own strings and no reasoning.
+//! JSON that a model wrote while it reasoned is a draft: what stands outside is the answer, if there is any. Markers
+//! that stand in the JSON that was found are its own strings and no reasoning.
 
 use std::sync::OnceLock;
 
@@ -36,8 +36,8 @@ fn markers() -> Option<&'static (AhoCorasick, Vec<Marker>)> {
         .as_ref()
 }
 
-/// Where the text reasons, markers included, in order. What the first closer closes may have been opened by the prompt; what isn't
-/// closed is left out.
+/// Where the text reasons, markers included, in order. What the first closer closes may have been opened by the prompt;
+/// what isn't closed is left out.
 fn regions(text: &str) -> Vec<Region> {
     let Some((words, meanings)) = markers() else { return Vec::new() };
     let mut regions = Vec::new();

@@ -1,4 +1,5 @@
-//! What a schema says of the members of objects and arrays: which there must be, which there may be, and what each must be.
+//! What a schema says of the members of objects and arrays: which there must be, which there may be, and what each must
+//! be.
 
 use std::collections::BTreeSet;
 

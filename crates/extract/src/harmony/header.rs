@@ -1,5 +1,5 @@
-//! The header of a message of gpt-oss: roles, channels, recipients and a format, in any order and however garbled. Says whose the
-//! message's content is; looks at no byte twice and at no more than a few hundred.
+//! The header of a message of gpt-oss: roles, channels, recipients and a format, in any order and however garbled. Says
+//! whose the message's content is; looks at no byte twice and at no more than a few hundred.
 
 const START: &[u8] = b"<|start|>";
 const CHANNEL: &[u8] = b"<|channel|>";

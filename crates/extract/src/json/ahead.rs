@@ -1,6 +1,6 @@
-//! What the automaton asks of the bytes before it: how far plain text goes, what a byte is where structure is expected, and the few
-//! bounded looks ahead that tell a quote inside a string from one that ends it. `None` means that more bytes are needed. What goes
-//! farther than a few bytes counts them.
+//! What the automaton asks of the bytes before it: how far plain text goes, what a byte is where structure is expected,
+//! and the few bounded looks ahead that tell a quote inside a string from one that ends it. `None` means that more
+//! bytes are needed. What goes farther than a few bytes counts them.
 
 use super::super::next::Next;
 
@@ -77,7 +77,8 @@ fn first_special(word: u64) -> usize {
     ((below(word, 0x20) | quotes | slashes).trailing_zeros() / 8) as usize
 }
 
-/// How many bytes of a string are plain or whole escapes that JSON knows; `odd` is turned around for each quotation mark among them.
+/// How many bytes of a string are plain or whole escapes that JSON knows; `odd` is turned around for each quotation
+/// mark among them.
 #[inline]
 pub(super) fn clean(input: &[u8], odd: &mut bool) -> usize {
     let at = plain(input);
@@ -361,7 +362,8 @@ pub(super) fn value_behind(rest: &[u8], last: bool, looks: &mut Looks) -> Option
     }
 }
 
-/// Whether the bracket that stands here, where no array is open, ends the list around: what would go on behind one too many doesn't.
+/// Whether the bracket that stands here, where no array is open, ends the list around: what would go on behind one too
+/// many doesn't.
 pub(super) fn list_ends(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool> {
     let next = solid(rest.get(1..).unwrap_or_default(), last, looks)?;
     Some(!matches!(next.first(), Some(b',' | b'}' | b']' | b':')))
@@ -377,7 +379,8 @@ pub(crate) fn colon_in(rest: &[u8], last: bool, looks: &mut Looks) -> Option<boo
     Some(solid(rest, last, looks)?.first() == Some(&b':'))
 }
 
-/// Whether the quotation mark that came before was one too many, and the string began with the one before it: the next one ends it.
+/// Whether the quotation mark that came before was one too many, and the string began with the one before it: the next
+/// one ends it.
 pub(super) fn doubled(rest: &[u8], key: bool, array: bool, last: bool, looks: &mut Looks) -> Option<bool> {
     let reach = rest.get(..FAR).unwrap_or(rest);
     match find(reach, looks, |byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {

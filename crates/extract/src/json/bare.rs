@@ -110,8 +110,8 @@ impl Json {
         if goes_on || !begun { Some(Some(1)) } else { Some(None) }
     }
 
-    /// Whether the quotation mark that stands in the word is closed behind this place, on the same line: the next one doesn't open
-    /// another string. And whether what ends a value stands behind that.
+    /// Whether the quotation mark that stands in the word is closed behind this place, on the same line: the next one
+    /// doesn't open another string. And whether what ends a value stands behind that.
     fn mated(&mut self, here: &[u8], place: usize, last: bool) -> Option<(bool, bool)> {
         let Mate { at, seen, closes, ends } = self.mate;
         let known = at <= place && place <= seen;

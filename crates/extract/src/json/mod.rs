@@ -1,9 +1,9 @@
-//! JSON read one byte after another, as a model wrote it: one automaton, fed in pieces cut anywhere, that passes valid JSON as it
-//! stands and mends the rest on the way. It says where the value ends, holds back only what a later byte may change, never takes
-//! back what it gave out, and knows neither recursion nor a second look at what it has read.
+//! JSON read one byte after another, as a model wrote it: one automaton, fed in pieces cut anywhere, that passes valid
+//! JSON as it stands and mends the rest on the way. It says where the value ends, holds back only what a later byte may
+//! change, never takes back what it gave out, and knows neither recursion nor a second look at what it has read.
 
-// A look ahead gives `None` where it needs more bytes, what it found otherwise, and that may be nothing. Cases stand in the order in
-// which a reader asks for them, not by what follows from them.
+// A look ahead gives `None` where it needs more bytes, what it found otherwise, and that may be nothing. Cases stand in
+// the order in which a reader asks for them, not by what follows from them.
 #![allow(
     clippy::option_option,
     clippy::match_same_arms,
@@ -126,8 +126,8 @@ pub(super) struct Note {
     pub(super) end: usize,
 }
 
-/// What was seen behind a quotation mark in a word, from a place on: up to where stands no other, and whether the one that stands there
-/// closes what it opened.
+/// What was seen behind a quotation mark in a word, from a place on: up to where stands no other, and whether the one
+/// that stands there closes what it opened.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mate {
     at: usize,
@@ -185,7 +185,8 @@ pub(super) struct Json {
     deep: Option<usize>,
     /// It is nested deeper than allowed.
     too_deep: bool,
-    /// Something had to be mended, and mending is off: as where it is nested too deep, only its end matters from there on.
+    /// Something had to be mended, and mending is off: as where it is nested too deep, only its end matters from there
+    /// on.
     broken: bool,
     /// Another call begins where a value, or the rest of an array, was awaited.
     lost: bool,
@@ -193,14 +194,16 @@ pub(super) struct Json {
     line: bool,
     /// Whether the string's last byte is white space.
     blank: bool,
-    /// Whether prose may follow without anything between, and how many lines ended since the last byte that is no white space.
+    /// Whether prose may follow without anything between, and how many lines ended since the last byte that is no white
+    /// space.
     endless: bool,
     lines: usize,
     /// Quotation marks don't pair off: what stands in a string isn't known for sure any more.
     doubt: bool,
     /// Whether the word so far is one, of characters that numbers and literals have.
     one: bool,
-    /// The end of the string at hand, in case the next call of a list stands in it: only if `siblings` says that it may.
+    /// The end of the string at hand, in case the next call of a list stands in it: only if `siblings` says that it
+    /// may.
     tail: Recent,
     siblings: bool,
     /// The next call of the list begins with the quotation mark that was read last: this one's string has no end.
@@ -220,7 +223,8 @@ pub(super) struct Json {
     kinds: u32,
 }
 
-/// How many bytes there must be for another look, where so many didn't tell. All looks together stay in proportion to the input.
+/// How many bytes there must be for another look, where so many didn't tell. All looks together stay in proportion to
+/// the input.
 pub(super) const fn patience(bytes: usize) -> usize {
     bytes + if bytes < 16 { bytes.div_ceil(2) + bytes / 4 } else { bytes / 2 } + 1
 }

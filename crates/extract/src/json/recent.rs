@@ -1,5 +1,5 @@
-//! The last bytes of a string, for a look back at what it may have swallowed. Adding a short piece costs a few instructions, and
-//! how it was cut can't be seen in what is kept.
+//! The last bytes of a string, for a look back at what it may have swallowed. Adding a short piece costs a few
+//! instructions, and how it was cut can't be seen in what is kept.
 
 use super::FAR;
 

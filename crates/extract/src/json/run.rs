@@ -1,10 +1,11 @@
-//! The automaton at work: one state after the other as far as the input reaches, what is closed where it ends, and what is
-//! remembered of it.
+//! The automaton at work: one state after the other as far as the input reaches, what is closed where it ends, and what
+//! is remembered of it.
 
 use super::{Json, Mend, Note, SHORT, State, patience};
 
 impl Json {
-    /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value ended.
+    /// Reads on and gives how many bytes were read. The rest has to come again with more behind it, unless the value
+    /// ended.
     pub(crate) fn run(&mut self, input: &[u8], last: bool) -> usize {
         let mut i = 0;
         if !last && input.len() < self.patience {

@@ -66,7 +66,8 @@ impl Json {
         }
     }
 
-    /// A member of an object stands where an element of an array should: the array's end is missing, or the object's beginning.
+    /// A member of an object stands where an element of an array should: the array's end is missing, or the object's
+    /// beginning.
     pub(super) fn member_in_array(&mut self) {
         if self.comma.is_none() || !self.stack.object_around(1) {
             self.note(Mend::MissingOpener, self.at);

@@ -310,7 +310,8 @@ impl Json {
         Some(len)
     }
 
-    /// Whether prose begins here, where nothing closes calls: on a new line, with what is no key; behind a blank line, with any word.
+    /// Whether prose begins here, where nothing closes calls: on a new line, with what is no key; behind a blank line,
+    /// with any word.
     pub(super) fn prose(&mut self, class: Class, rest: &[u8], last: bool) -> Option<bool> {
         let Class::Byte(byte) = class else { return Some(false) };
         if self.lines == 0 || !(byte.is_ascii_alphabetic() || byte >= 0x80) || self.stack.len == 0 {

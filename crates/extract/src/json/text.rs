@@ -455,8 +455,8 @@ impl Json {
         Some(0)
     }
 
-    /// Whether the string has no end, and the quote that came is that of the first key of the next call: this one's brackets were
-    /// closed within the string, and the next one's opened.
+    /// Whether the string has no end, and the quote that came is that of the first key of the next call: this one's
+    /// brackets were closed within the string, and the next one's opened.
     fn resumes(&mut self, rest: &[u8], last: bool) -> Option<bool> {
         if self.quote != Quote::Double || self.mark + 1 != self.out.len() {
             return Some(false);
@@ -466,7 +466,8 @@ impl Json {
         self.looks.count += looked;
         if !opens || !self.next.is_key(rest, last, &mut self.looks)? {
             if !self.lost && self.next.has_markers() {
-                // What opens a call and then its brace, and a mark that nothing escapes: the string may have swallowed that call.
+                // What opens a call and then its brace, and a mark that nothing escapes: the string may have swallowed
+                // that call.
                 let (swallows, looked) = self.next.is_opened(tail);
                 self.looks.count += looked;
                 self.lost = swallows;
@@ -482,8 +483,8 @@ impl Json {
         Some(true)
     }
 
-    /// Whether a marker stands behind the quote that shows it to have ended the string. A quote with white space before it and none
-    /// behind it rather opens one, and a marker of another dialect is rather quoted.
+    /// Whether a marker stands behind the quote that shows it to have ended the string. A quote with white space before
+    /// it and none behind it rather opens one, and a marker of another dialect is rather quoted.
     fn marker_ends(&mut self, rest: &[u8], last: bool, apart: bool) -> Option<bool> {
         if self.doubt || !self.next.has_markers() {
             return self.foreign(rest, last);

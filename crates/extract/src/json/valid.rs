@@ -1,5 +1,5 @@
-//! The way of valid JSON: whole tokens at once, copied in one piece. It stops before whatever is odd or cut, and the automaton reads
-//! on from there; which of the two read a byte can't be told from the result.
+//! The way of valid JSON: whole tokens at once, copied in one piece. It stops before whatever is odd or cut, and the
+//! automaton reads on from there; which of the two read a byte can't be told from the result.
 
 use super::{Json, State, ahead, word};
 
@@ -17,7 +17,8 @@ pub(super) struct Found {
 }
 
 impl Json {
-    /// Reads as much valid JSON as stands at the front. The stack is what it is behind that; all else is up to the caller.
+    /// Reads as much valid JSON as stands at the front. The stack is what it is behind that; all else is up to the
+    /// caller.
     pub(super) fn valid(&mut self, rest: &[u8]) -> Found {
         // Whether a comma before the front waits for a token.
         let mut waits = self.comma.is_some();
@@ -32,7 +33,8 @@ impl Json {
         loop {
             let (before, next) = (at, solid(rest, &mut at));
             if sure == before {
-                // White space is safe as well; were it left, it would be looked at from here once more for each of its bytes.
+                // White space is safe as well; were it left, it would be looked at from here once more for each of its
+                // bytes.
                 sure = at;
             }
             let Some(byte) = next else { break };

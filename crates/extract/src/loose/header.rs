@@ -1,5 +1,5 @@
-//! What stands before the arguments of a loose call: `call:NAME`, and what may separate one call from the next. Nothing is
-//! taken before the brace is there, and no more than a few hundred bytes are looked at.
+//! What stands before the arguments of a loose call: `call:NAME`, and what may separate one call from the next. Nothing
+//! is taken before the brace is there, and no more than a few hundred bytes are looked at.
 
 use super::{super::dialect::in_name, CALL, HEADER, Loose, State};
 

@@ -1,5 +1,5 @@
-//! What stands inside an element: nothing, text of a declared or guessed type, or elements of an object or an array. The schema
-//! says which, and where it says nothing the first bytes do.
+//! What stands inside an element: nothing, text of a declared or guessed type, or elements of an object or an array.
+//! The schema says which, and where it says nothing the first bytes do.
 
 use std::collections::BTreeSet;
 
@@ -185,7 +185,8 @@ impl NestedBody {
         Next::Took(0)
     }
 
-    /// What shows that the closing of the element at hand is missing: that of what it stands in, or the opening of what may follow.
+    /// What shows that the closing of the element at hand is missing: that of what it stands in, or the opening of what
+    /// may follow.
     fn unclosed(&mut self) {
         let Self { ends, frames, prefix, name, .. } = self;
         for frame in frames.iter().skip(1).rev().take(8) {

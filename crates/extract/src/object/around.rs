@@ -1,5 +1,5 @@
-//! What stands between the calls of a list and is none, and what of a call stands where it shouldn't: passed over, told of, and
-//! never taken for more than it shows. The calls beside it are read.
+//! What stands between the calls of a list and is none, and what of a call stands where it shouldn't: passed over, told
+//! of, and never taken for more than it shows. The calls beside it are read.
 
 use super::{
     super::{
@@ -93,8 +93,8 @@ impl Object {
         }
     }
 
-    /// A string or a bracket where a call of the list should stand: one without its brace, a list in the list, or a value.
-    /// `false`: more is needed.
+    /// A string or a bracket where a call of the list should stand: one without its brace, a list in the list, or a
+    /// value. `false`: more is needed.
     pub(super) fn in_list(
         &mut self,
         byte: u8,
@@ -193,7 +193,8 @@ impl Object {
         Ok(())
     }
 
-    /// Looks for the next call of the list or the list's end. `Some(false)`: it has neither near by, what stands here is prose.
+    /// Looks for the next call of the list or the list's end. `Some(false)`: it has neither near by, what stands here
+    /// is prose.
     pub(super) fn junk(
         &mut self,
         cursor: &mut Cursor<'_>,

@@ -1,5 +1,5 @@
-//! Whether the `parameters` of an object without markers are a call's or the schema of an echoed definition. Their first member
-//! tells nearly always, so that calls stream; each byte is looked at once.
+//! Whether the `parameters` of an object without markers are a call's or the schema of an echoed definition. Their
+//! first member tells nearly always, so that calls stream; each byte is looked at once.
 
 /// What a schema of parameters is made of, and what the first byte of each member's value may be.
 const SCHEMA: [(&str, &[u8]); 12] = [
@@ -57,7 +57,8 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Looks at what it hasn't seen of `held`. Whether this is surely a call. `declared`: whether the tool has such a parameter.
+    /// Looks at what it hasn't seen of `held`. Whether this is surely a call. `declared`: whether the tool has such a
+    /// parameter.
     pub(super) fn is_call(&mut self, held: &str, declared: impl Fn(&str) -> bool, looked: &mut usize) -> bool {
         let news = held.as_bytes().get(self.seen..).unwrap_or_default();
         for byte in news {

@@ -140,8 +140,8 @@ impl Object {
         Ok(())
     }
 
-    /// Whether the key or the string that was read swallowed the end of its call and the brace of the next one: the mark that seemed to
-    /// end it opens that one's first key.
+    /// Whether the key or the string that was read swallowed the end of its call and the brace of the next one: the
+    /// mark that seemed to end it opens that one's first key.
     pub(super) fn swallows(&self, sink: &mut dyn Sink) -> bool {
         if !self.token.ends_with(b"{") || !self.token.contains(&b'\n') && !self.array {
             return false;

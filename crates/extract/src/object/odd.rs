@@ -1,5 +1,5 @@
-//! What the value of a member is read as, and what stands between members where nothing of a call should: the next call, the end of
-//! the list, a marker, a mark of quotation, or rubbish.
+//! What the value of a member is read as, and what stands between members where nothing of a call should: the next
+//! call, the end of the list, a marker, a mark of quotation, or rubbish.
 
 use super::{
     super::{

@@ -45,7 +45,8 @@ pub(super) struct Pending {
     pub(super) doubt: bool,
     /// It has a description.
     pub(super) described: bool,
-    /// A brace stands in a key of it. If anything had to be mended, that key's own end is missing, and the next call's beginning is in it.
+    /// A brace stands in a key of it. If anything had to be mended, that key's own end is missing, and the next call's
+    /// beginning is in it.
     pub(super) braced: bool,
 }
 
@@ -77,8 +78,8 @@ impl Pending {
         true
     }
 
-    /// Whether it is a tool's definition, echoed: its parameters are a schema, or it describes itself. What the tool has
-    /// parameters for shows no schema by itself.
+    /// Whether it is a tool's definition, echoed: its parameters are a schema, or it describes itself. What the tool
+    /// has parameters for shows no schema by itself.
     pub(super) fn is_definition(&self, sink: &dyn Sink) -> bool {
         let declared = |key: &str| self.name.as_deref().is_some_and(|name| sink.declares(name, key));
         let schema = || {
@@ -118,7 +119,8 @@ impl Pending {
         all
     }
 
-    /// Something was given once more, and other than before. Where nothing may be mended, whoever hears of it sees to that.
+    /// Something was given once more, and other than before. Where nothing may be mended, whoever hears of it sees to
+    /// that.
     pub(super) fn doubled(&mut self, how: &'static str, sink: &mut dyn Sink) {
         if !self.mends.contains(&how) {
             self.mends.push(how);

@@ -1,5 +1,5 @@
-//! What stands in a call where nothing of it can: passed over to where the call goes on or ends. It must not run. What stands between
-//! quotation marks is data; where they don't pair off, no marker counts that may stand in a string.
+//! What stands in a call where nothing of it can: passed over to where the call goes on or ends. It must not run. What
+//! stands between quotation marks is data; where they don't pair off, no marker counts that may stand in a string.
 
 use super::{
     super::{
@@ -17,7 +17,8 @@ pub(super) const MOST_WRECK: usize = 256;
 const MOST_TEXT: usize = 1024;
 
 impl Object {
-    /// Behind a member, a quotation mark that opens no key: alone it means nothing, else it opens a string. `false`: more is needed.
+    /// Behind a member, a quotation mark that opens no key: alone it means nothing, else it opens a string. `false`:
+    /// more is needed.
     pub(super) fn stray_quote(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -38,8 +39,8 @@ impl Object {
         Ok(true)
     }
 
-    /// Looks for where the call goes on or ends behind what can't stand in it; it must not run. `Some(false)`: it doesn't near by.
-    /// `text`: where the string began that the next byte stands in.
+    /// Looks for where the call goes on or ends behind what can't stand in it; it must not run. `Some(false)`: it
+    /// doesn't near by. `text`: where the string began that the next byte stands in.
     pub(super) fn wreck(
         &mut self,
         from: usize,

@@ -1,5 +1,5 @@
-//! What a marker means where it stands: a call, a section, reasoning, an echoed result, a frame of visible text, or nothing. Each
-//! meaning is proposed by the table and judged by what stands around it.
+//! What a marker means where it stands: a call, a section, reasoning, an echoed result, a frame of visible text, or
+//! nothing. Each meaning is proposed by the table and judged by what stands around it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ use super::{
 const MOST_BEHIND: usize = 16;
 
 impl Parser {
-    /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled out.
+    /// What the marker means that `input` begins with, if it is one and means anything here. `skip` meanings are ruled
+    /// out.
     pub(super) fn decide(&mut self, input: &[u8], last: bool, mut walk: Walk, skip: usize, bare: bool) -> Found {
         let markers = Arc::clone(&self.markers);
         if walk.length() == 0 && self.sought.0 == self.front {
@@ -112,7 +113,8 @@ impl Parser {
         Found::Text(if below == usize::MAX { 1 } else { below }.max(dead))
     }
 
-    /// The first marker behind a call is its closer: what opens between the two, a stray mark of the model's, quotes nothing.
+    /// The first marker behind a call is its closer: what opens between the two, a stray mark of the model's, quotes
+    /// nothing.
     fn closes_behind(&mut self, around: Around, length: usize, roles: &[Role], input: &[u8], last: bool) -> Proposal {
         let Some(behind) = self.behind else { return Proposal::No };
         let dialect = behind.dialect;
@@ -142,7 +144,8 @@ impl Parser {
         self.propose(*closer, length, 0, input, last)
     }
 
-    /// So many bytes from the candidate on were looked at, and came to nothing. Where that goes out of proportion they are text.
+    /// So many bytes from the candidate on were looked at, and came to nothing. Where that goes out of proportion they
+    /// are text.
     fn vain(&mut self, bytes: usize) {
         self.spent = self.spent.saturating_add(bytes);
         if self.spent > self.front / VAIN + FREE {
@@ -282,7 +285,8 @@ impl Parser {
             },
             Role::ReasonClose(reasoning) => match self.thinking {
                 Thinking::In(open) if open.name != reasoning.name => Proposal::No,
-                // A closer without an opener is markup still: the opener stood in the prompt. Not so what closes other things too.
+                // A closer without an opener is markup still: the opener stood in the prompt. Not so what closes other
+                // things too.
                 Thinking::Not if closes_frames(input.get(..length).unwrap_or_default()) => Proposal::No,
                 Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
                 _ => Proposal::Yes(Meaning::Markup(length, Then::Speak)),
@@ -328,8 +332,8 @@ impl Parser {
         }
     }
 
-    /// Whether nothing follows the marker of this length but what may: white space, and what ends a turn once more. `None`: more bytes
-    /// decide.
+    /// Whether nothing follows the marker of this length but what may: white space, and what ends a turn once more.
+    /// `None`: more bytes decide.
     fn ends_turn(&mut self, length: usize, rest: &[u8], last: bool) -> Option<bool> {
         let place = self.front + length;
         let space = self.glances.space(place, rest, MOST_BEHIND);
@@ -351,8 +355,8 @@ impl Parser {
         if behind.len() > space_behind { Some(false) } else { last.then_some(true) }
     }
 
-    /// Whether the marker of this length at the front stands there once more, behind white space at most: models write it twice now
-    /// and then. Looked at once for all dialects.
+    /// Whether the marker of this length at the front stands there once more, behind white space at most: models write
+    /// it twice now and then. Looked at once for all dialects.
     fn twice(&mut self, place: usize, length: usize, input: &[u8], last: bool) -> Twice {
         let from = match self.doubled {
             (known, Twice::More(seen)) if known == place => seen,

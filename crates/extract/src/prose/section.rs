@@ -24,7 +24,8 @@ pub(in super::super) struct Words {
     /// How many bytes of them were seen, and how many of the call behind them name no tool.
     seen: usize,
     unnamed: usize,
-    /// Whether one of them named one. It may be asked for twice: where a mark before the marker quotes nothing after all.
+    /// Whether one of them named one. It may be asked for twice: where a mark before the marker quotes nothing after
+    /// all.
     named: bool,
 }
 
@@ -100,9 +101,9 @@ pub(in super::super) fn begins(
 }
 
 impl Parser {
-    /// Whether words, and then a call that one of `opens` begins and that will be read, stand behind the opener of a section or wrapper,
-    /// which is `marker` bytes long: then that is markup all the same, and the words are prose. Words that quote, or that hold another marker, talk about it. `None`: more
-    /// is needed.
+    /// Whether words, and then a call that one of `opens` begins and that will be read, stand behind the opener of a
+    /// section or wrapper, which is `marker` bytes long: then that is markup all the same, and the words are prose.
+    /// Words that quote, or that hold another marker, talk about it. `None`: more is needed.
     pub(super) fn words_before_call(
         &mut self,
         dialect: &'static Dialect,

@@ -1,5 +1,5 @@
-//! Where what is broken in calls written as Python ends: at the bracket that closes it, as Python would count brackets. What can't
-//! be found close by is not looked for further: then what follows is prose.
+//! Where what is broken in calls written as Python ends: at the bracket that closes it, as Python would count brackets.
+//! What can't be found close by is not looked for further: then what follows is prose.
 
 use super::{
     super::arguments::TOO_DEEP,
@@ -7,8 +7,8 @@ use super::{
     literal::Left,
 };
 
-/// The most bytes looked at, those within strings aside; and all of them. What is only nested too deep has brackets that are what
-/// they seem, so that it is followed for longer.
+/// The most bytes looked at, those within strings aside; and all of them. What is only nested too deep has brackets
+/// that are what they seem, so that it is followed for longer.
 const MOST: usize = 1024;
 const MOST_OF_ALL: usize = 16 * 1024;
 /// The most white space behind a bracket that is looked past.
@@ -162,7 +162,8 @@ impl Broken {
         self.seen.max(self.at)
     }
 
-    /// Looks at what it hasn't seen of `input`, whose front is where it was before. `knows` says whether there may be a tool of a name.
+    /// Looks at what it hasn't seen of `input`, whose front is where it was before. `knows` says whether there may be a
+    /// tool of a name.
     pub(super) fn read(&mut self, input: &[u8], last: bool, knows: &dyn Fn(&str) -> bool) -> Over {
         while let Some(&byte) = input.get(self.at) {
             let deep = self.why == TOO_DEEP;

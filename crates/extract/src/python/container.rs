@@ -1,5 +1,5 @@
-//! Lists, tuples, sets and dicts, and what stands between their items. What parentheses or braces hold is known by the first comma
-//! or colon: until then their bracket is held, and then written as JSON has it.
+//! Lists, tuples, sets and dicts, and what stands between their items. What parentheses or braces hold is known by the
+//! first comma or colon: until then their bracket is held, and then written as JSON has it.
 
 use super::{
     super::{arguments::TOO_DEEP, body::Sink, sort::Sort},

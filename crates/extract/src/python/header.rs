@@ -1,5 +1,6 @@
-//! What stands before a call's arguments: `[`, separators, the name, the parenthesis, and enough behind it to know that this is
-//! a call and not prose or a link. Nothing is taken until that is known, so that whatever isn't a call stays text.
+//! What stands before a call's arguments: `[`, separators, the name, the parenthesis, and enough behind it to know that
+//! this is a call and not prose or a link. Nothing is taken until that is known, so that whatever isn't a call stays
+//! text.
 
 /// The most bytes looked at before a call is known.
 const LONGEST: usize = 1024;

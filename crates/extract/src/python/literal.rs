@@ -1,5 +1,5 @@
-//! One Python string literal to the inside of a JSON string, while it is being written: escapes are rewritten in place, plain
-//! text is copied, nothing is kept but a few bytes.
+//! One Python string literal to the inside of a JSON string, while it is being written: escapes are rewritten in place,
+//! plain text is copied, nothing is kept but a few bytes.
 
 use memchr::memchr2;
 

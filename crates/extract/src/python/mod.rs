@@ -1,5 +1,6 @@
-//! Calls as Python writes them: `[f(a=1, b="x"), g()]`, or one on each line. A transducer from Python's literals to JSON that
-//! never looks back: strings flow while they are open, a container whose kind isn't known yet is held until it is.
+//! Calls as Python writes them: `[f(a=1, b="x"), g()]`, or one on each line. A transducer from Python's literals to
+//! JSON that never looks back: strings flow while they are open, a container whose kind isn't known yet is held until
+//! it is.
 
 mod broken;
 mod container;
@@ -117,7 +118,8 @@ pub(super) struct Python {
     comment: bool,
     /// Whether a line ended behind what was read last.
     line: bool,
-    /// How many bytes at the front of the input were read but aren't spoken for: a word that may turn out to be the next call's name.
+    /// How many bytes at the front of the input were read but aren't spoken for: a word that may turn out to be the
+    /// next call's name.
     ahead: usize,
     word: Vec<u8>,
     /// The call's keywords so far.
@@ -138,8 +140,8 @@ pub(super) struct Python {
 }
 
 impl Python {
-    /// Reads calls, in brackets or not: models leave them out, or write them where they should not. The region ends with one of
-    /// `closers`.
+    /// Reads calls, in brackets or not: models leave them out, or write them where they should not. The region ends
+    /// with one of `closers`.
     pub(super) fn new(closers: &'static [&'static str]) -> Self {
         Self {
             state: State::Header(Header::first()),
@@ -577,7 +579,8 @@ fn adjacent(behind: &[u8], last: bool) -> Option<usize> {
     }
 }
 
-/// Whether what stands behind a call, and is none, may have been a part of it: not if it begins like a call on a line of its own.
+/// Whether what stands behind a call, and is none, may have been a part of it: not if it begins like a call on a line
+/// of its own.
 fn doubt(list: bool, behind: &[u8]) -> bool {
     let trimmed = behind.trim_ascii_start();
     let line = behind.get(..behind.len() - trimmed.len()).is_some_and(|space| space.contains(&b'\n'));

@@ -1,5 +1,5 @@
-//! A form that a display has cut into lines: each may have something before it (its number, the name of its file, a time, a bar,
-//! a sign of a diff, the framing of a JSON string) and behind it, the same sort of thing for all of them.
+//! A form that a display has cut into lines: each may have something before it (its number, the name of its file, a
+//! time, a bar, a sign of a diff, the framing of a JSON string) and behind it, the same sort of thing for all of them.
 //!
 //! A text may end within a form and the next go on: files are read in pages.
 
@@ -15,7 +15,8 @@ const LONGEST_NOTE: usize = 400;
 const TELLING: usize = 4;
 /// How much of a form that stands on one line is looked for at first.
 const FRONT: usize = 8;
-/// How much is looked at, in bytes, until all that may be a quotation is one: nobody shows so many pieces of a call by chance.
+/// How much is looked at, in bytes, until all that may be a quotation is one: nobody shows so many pieces of a call by
+/// chance.
 const MOST_LOOKED: usize = 1 << 26;
 /// Steps that one search in a few lines costs of the bound on work.
 const GLANCE: usize = 16;
@@ -244,7 +245,8 @@ impl Texts {
         })
     }
 
-    /// Follows a form over lines with the same between them, from where the second of these goes on; gives where it ends.
+    /// Follows a form over lines with the same between them, from where the second of these goes on; gives where it
+    /// ends.
     fn goes_on(&self, at: usize, form: &[u8], line: u8, gap: &Gap) -> Option<usize> {
         // A line begins where something stands before it, and not here.
         let (mut at, mut left) = (at + 1, form.get(1..)?);

@@ -1,5 +1,5 @@
-//! Text without what doesn't count where a quotation is looked for: white space, the sequences of terminals, and the escapes of
-//! JSON and of markup however often they were put on. A result may be JSON, a memory stands escaped.
+//! Text without what doesn't count where a quotation is looked for: white space, the sequences of terminals, and the
+//! escapes of JSON and of markup however often they were put on. A result may be JSON, a memory stands escaped.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! What stands between a call's markers, for each grammar.
 //!
-//! Grammars of raw values escape nothing: where a key or value would end early in one, the arguments are written as one JSON
-//! object in place of the elements or pairs, which every reader of ours takes.
+//! Grammars of raw values escape nothing: where a key or value would end early in one, the arguments are written as one
+//! JSON object in place of the elements or pairs, which every reader of ours takes.
 
 use std::fmt::Write as _;
 
@@ -156,7 +156,8 @@ fn raw_value(value: &Raw) -> Option<String> {
     if value.text().starts_with('"') { value.string() } else { Some(json::without_markers(value.text(), false)) }
 }
 
-/// The same where nothing says which it is: none for a string that reads as another value unless a schema says otherwise.
+/// The same where nothing says which it is: none for a string that reads as another value unless a schema says
+/// otherwise.
 fn untyped_value(value: &Raw) -> Option<String> {
     let written = raw_value(value)?;
     let is_string = value.text().starts_with('"');

@@ -1,5 +1,5 @@
-//! JSON text in which no marker stands: each marker's first character becomes a `\u` escape, so that not even a reader that
-//! searches for markers can be fooled by a string.
+//! JSON text in which no marker stands: each marker's first character becomes a `\u` escape, so that not even a reader
+//! that searches for markers can be fooled by a string.
 
 use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _, sync::LazyLock};
 

@@ -1,6 +1,6 @@
-//! Calls and results written as a dialect writes them: for the history of a model without native tool calls, and for prompts.
-//! What is written is read back as the same calls, whatever their values hold; a name, key or value that the dialect has no
-//! way to write is a typed error, never a text that says something else.
+//! Calls and results written as a dialect writes them: for the history of a model without native tool calls, and for
+//! prompts. What is written is read back as the same calls, whatever their values hold; a name, key or value that the
+//! dialect has no way to write is a typed error, never a text that says something else.
 
 mod body;
 mod json;
@@ -64,8 +64,8 @@ pub fn render_call(name: &str, arguments: &Raw, id: Option<&str>, dialect: &Dial
     render_calls(std::slice::from_ref(&call), dialect)
 }
 
-/// Calls of one reply as `dialect` writes them together: in one section, one array, or one after the other. An empty id is
-/// none. Nothing for no calls.
+/// Calls of one reply as `dialect` writes them together: in one section, one array, or one after the other. An empty id
+/// is none. Nothing for no calls.
 pub fn render_calls(calls: &[ToolUse], dialect: &Dialect) -> Result<String, Unwritable> {
     if calls.is_empty() {
         return Ok(String::new());

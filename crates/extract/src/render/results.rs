@@ -69,8 +69,8 @@ const FORMS: &[Form] = &[
     },
 ];
 
-/// Results as the models of `dialect` are given them; as `<tool_result>` elements where nothing else is known, or none is
-/// given. No closing marker that a result holds can end it.
+/// Results as the models of `dialect` are given them; as `<tool_result>` elements where nothing else is known, or none
+/// is given. No closing marker that a result holds can end it.
 pub fn render_results(results: &[ToolResult], dialect: Option<&Dialect>) -> String {
     let form = dialect.and_then(|dialect| {
         let exact = FORMS.iter().find(|form| form.dialects.contains(&dialect.name));

@@ -12,7 +12,8 @@ struct Mark {
     bound: Bound,
 }
 
-/// What must follow a mark: after `<parameter` white space or `=`, so that it isn't `<parameters>`. It isn't part of the mark.
+/// What must follow a mark: after `<parameter` white space or `=`, so that it isn't `<parameters>`. It isn't part of
+/// the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bound {
     Nothing,

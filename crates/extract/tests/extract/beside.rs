@@ -1,6 +1,6 @@
-//! Calls beside a damaged one. Of three calls written one after the other as JSON, a token of one is left out, doubled or swapped
-//! with the next: the other two are read with their arguments, nothing of any of them is in the prose, and what runs unrepaired is
-//! what stands there. The same for what stands between them.
+//! Calls beside a damaged one. Of three calls written one after the other as JSON, a token of one is left out, doubled
+//! or swapped with the next: the other two are read with their arguments, nothing of any of them is in the prose, and
+//! what runs unrepaired is what stands there. The same for what stands between them.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Calls written as Python that can't be read: nothing of their brackets is in the prose, and the calls beside them are read.
+//! Calls written as Python that can't be read: nothing of their brackets is in the prose, and the calls beside them are
+//! read.
 
 use loopwright_extract::{Dropped, Events, ProblemKind};
 
@@ -583,8 +584,8 @@ fn d21_a_missing_parenthesis_costs_no_call_however_long_the_strings_are() {
     }
 }
 
-/// gpt-oss's messages, the parts of the first of two doubled, left out or changed: the second is read, and no marker of the first is
-/// prose.
+/// gpt-oss's messages, the parts of the first of two doubled, left out or changed: the second is read, and no marker of
+/// the first is prose.
 #[test]
 fn d21_a_garbled_message_leaks_nothing_and_takes_no_other_with_it() {
     let setup = Setup::names(&["f", "g"]);

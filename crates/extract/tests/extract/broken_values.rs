@@ -1,5 +1,5 @@
-//! What stands inside a value of a broken call is data: whatever broke the call, a whole call of any dialect in its value runs
-//! nothing, none of it is prose, and the call that stands behind the broken one is read.
+//! What stands inside a value of a broken call is data: whatever broke the call, a whole call of any dialect in its
+//! value runs nothing, none of it is prose, and the call that stands behind the broken one is read.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Dialect, Grammar, dialects, render_calls};
@@ -112,7 +112,8 @@ fn values(other: &Dialect) -> Vec<String> {
     vec![format!("{inner} z"), format!("{}\n{inner}", "so ".repeat(500))]
 }
 
-/// Whether a sound call of this dialect keeps such a value whole: one that holds a call of its own dialect reads as its end.
+/// Whether a sound call of this dialect keeps such a value whole: one that holds a call of its own dialect reads as its
+/// end.
 fn kept(dialect: &Dialect, text: &str, value: &str, setup: &Setup) -> bool {
     let reading = pieces([text.replace("VALUE", &within(dialect, value)).as_bytes()], setup);
     let [first, _] = reading.calls.as_slice() else { return false };

@@ -1,5 +1,6 @@
-//! Arguments of JSON that break off without their closing brackets, and lists of JSON in which one object is none: the calls beside
-//! them are read, and nothing of any of them is in the prose. Each text whole, at every cut and byte by byte.
+//! Arguments of JSON that break off without their closing brackets, and lists of JSON in which one object is none: the
+//! calls beside them are read, and nothing of any of them is in the prose. Each text whole, at every cut and byte by
+//! byte.
 
 use loopwright_base::json::Raw;
 use loopwright_extract::{Grammar, ProblemKind, dialects, render_call};
@@ -177,7 +178,8 @@ fn d23_what_is_nested_too_deep_is_dropped_with_its_call_alone() {
     }
 }
 
-/// A word that nobody quoted may be followed by a string: whatever that holds is data, in each dialect that writes JSON.
+/// A word that nobody quoted may be followed by a string: whatever that holds is data, in each dialect that writes
+/// JSON.
 #[test]
 fn d21_no_call_in_a_string_behind_an_unquoted_word_runs() {
     for value in [

@@ -1,5 +1,5 @@
-//! Lists of three calls of which the one in the middle is damaged: a token of it is missing, stands twice, or changed places with
-//! the next. The others are read, nothing in a string runs, and no markup of what was read is prose.
+//! Lists of three calls of which the one in the middle is damaged: a token of it is missing, stands twice, or changed
+//! places with the next. The others are read, nothing in a string runs, and no markup of what was read is prose.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Policy, dialect_named, render_calls};
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::reading::{Setup, read_twice};
 
-/// Dialects that write calls as Python does or as JSON's loose cousin: what tells their tokens apart, and what stands before a name.
+/// Dialects that write calls as Python does or as JSON's loose cousin: what tells their tokens apart, and what stands
+/// before a name.
 const ROWS: [(&str, &[&str], &str); 5] = [
     ("lfm2", &["<|tool_call_start|>", "<|tool_call_end|>"], ""),
     ("llama-4", &["<|python_start|>", "<|python_end|>"], ""),

@@ -1,5 +1,5 @@
-//! What is doubtful is said: things given twice, bytes that are no text, words where none belong, limits in the middle of a
-//! character, calls in quotation marks. Each text whole, at every cut and byte by byte.
+//! What is doubtful is said: things given twice, bytes that are no text, words where none belong, limits in the middle
+//! of a character, calls in quotation marks. Each text whole, at every cut and byte by byte.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{

@@ -1,5 +1,5 @@
-//! Two calls, and one closer of the first left out, each in turn, in every dialect of the table: the second call is whole, the first
-//! counts only where it is said that it was mended, and no marker is in the prose.
+//! Two calls, and one closer of the first left out, each in turn, in every dialect of the table: the second call is
+//! whole, the first counts only where it is said that it was mended, and no marker is in the prose.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Dialect, Grammar, ProblemKind, dialects, render_calls};

@@ -1,6 +1,7 @@
-//! What a string of a damaged call written as JSON holds runs nothing: quotation marks that don't pair off leave unknown what stands
-//! in a string, so that a marker counts as the next call's only where it stands in none, whichever way they are read. The call
-//! behind the damaged one is read all the same. Each text whole, at every cut and byte by byte.
+//! What a string of a damaged call written as JSON holds runs nothing: quotation marks that don't pair off leave
+//! unknown what stands in a string, so that a marker counts as the next call's only where it stands in none, whichever
+//! way they are read. The call behind the damaged one is read all the same. Each text whole, at every cut and byte by
+//! byte.
 
 use loopwright_base::json::Raw;
 use loopwright_extract::{Dialect, Grammar, dialects, render_call};

@@ -1,4 +1,5 @@
-//! Looks at bytes under limits of every size: calls that are whole, broken, and of tools that nobody declared, one after the other.
+//! Looks at bytes under limits of every size: calls that are whole, broken, and of tools that nobody declared, one
+//! after the other.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Events, Policy, dialects, render_calls};

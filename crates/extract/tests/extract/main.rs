@@ -1,4 +1,5 @@
-//! What a model wrote becomes calls, reasoning and prose: over the public API, each text whole, at every cut and byte by byte.
+//! What a model wrote becomes calls, reasoning and prose: over the public API, each text whole, at every cut and byte
+//! by byte.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 

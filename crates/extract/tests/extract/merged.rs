@@ -1,5 +1,6 @@
-//! Bytes go missing in the middle of a reply: the first call stops anywhere, and the second begins right behind it. Neither may run
-//! with what the other was given, whatever had to be mended. Each text whole and byte by byte, in every dialect.
+//! Bytes go missing in the middle of a reply: the first call stops anywhere, and the second begins right behind it.
+//! Neither may run with what the other was given, whatever had to be mended. Each text whole and byte by byte, in every
+//! dialect.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{dialects, render_calls};

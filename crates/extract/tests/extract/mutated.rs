@@ -1,5 +1,6 @@
-//! One marker of the middle one of three calls is left out, written twice or changed with the next, in every dialect of elements:
-//! the calls around it are read as they stand, and of the damaged one nothing wrong counts that isn't said to be mended.
+//! One marker of the middle one of three calls is left out, written twice or changed with the next, in every dialect of
+//! elements: the calls around it are read as they stand, and of the damaged one nothing wrong counts that isn't said to
+//! be mended.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Dialect, Grammar, dialects, render_calls};
@@ -251,8 +252,8 @@ fn d21_a_separator_of_kimi_written_twice_leaks_nothing() {
     }
 }
 
-/// A call of the same dialect stands in a value: it may be read or not, but the rest of the value and its closers are nobody's text, and
-/// no call runs with parameters of the other one.
+/// A call of the same dialect stands in a value: it may be read or not, but the rest of the value and its closers are
+/// nobody's text, and no call runs with parameters of the other one.
 #[test]
 fn d21_a_call_in_a_value_of_its_own_dialect_leaks_nothing() {
     for dialect in elements() {
@@ -305,13 +306,15 @@ fn d21_the_rest_of_a_torn_value_is_no_text() {
         };
         assert!(!reading.calls.iter().any(|call| hybrid(&call)), "{text}: {reading:?}");
     }
-    // Where the closers of the outer one were forgotten it isn't known that the other stands in its value: neither runs.
+    // Where the closers of the outer one were forgotten it isn't known that the other stands in its value: neither
+    // runs.
     let text = "<tool_call>\n<function=ff>\n<parameter=a>\nx\n<tool_call>\n<function=gg>\n</function>\n</tool_call> That is all.";
     let reading = crate::reading::read(text, &Setup::names(&["ff", "gg"]));
     assert!(reading.calls.iter().all(|call| !call.complete), "{reading:?}");
 }
 
-/// An attribute's quotation mark is missing, and the element's end with it: the next call's parameters are not this one's.
+/// An attribute's quotation mark is missing, and the element's end with it: the next call's parameters are not this
+/// one's.
 #[test]
 fn d21_an_opening_element_that_swallowed_another_call_does_not_run() {
     let dsml = |attribute: &str| {

@@ -1,5 +1,6 @@
-//! A call whose opening was lost or can't be read: what stands in its values is data all the same, and runs nothing. And a value in
-//! which a code fence stays open: what opens a call there may be another call, and the two never run as one.
+//! A call whose opening was lost or can't be read: what stands in its values is data all the same, and runs nothing.
+//! And a value in which a code fence stays open: what opens a call there may be another call, and the two never run as
+//! one.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Dialect, Grammar, dialect_named, dialects, render_calls};
@@ -147,8 +148,8 @@ fn d08_a_code_fence_that_stays_open_makes_no_one_call_of_two() {
     });
 }
 
-/// What closes an object once more than it was opened, before another member: arguments that were cut short never run as whole, and
-/// what stands in the rest of them runs nothing.
+/// What closes an object once more than it was opened, before another member: arguments that were cut short never run
+/// as whole, and what stands in the rest of them runs nothing.
 #[test]
 fn d08_a_brace_too_many_before_another_member_ends_no_call_as_a_whole() {
     let json = |row: &&Dialect| !raw(row) && !row.bare && !matches!(row.grammar, Grammar::Python { .. });

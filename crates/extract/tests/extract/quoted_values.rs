@@ -1,5 +1,5 @@
-//! A call quoted in a value of another one never runs (row E5 of the faults): openers and closers of calls balance inside a
-//! value, and where they don't, no call that stands in it is complete. Over each dialect's own rendered call.
+//! A call quoted in a value of another one never runs (row E5 of the faults): openers and closers of calls balance
+//! inside a value, and where they don't, no call that stands in it is complete. Over each dialect's own rendered call.
 
 use loopwright_base::json::Raw;
 use loopwright_extract::{Dialect, Event, Events, Grammar, dialects, render_call};

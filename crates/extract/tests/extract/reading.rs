@@ -1,5 +1,5 @@
-//! Reads a text in every way it can be cut and says what came out, after checking what holds for all texts: events tile the
-//! input, deltas join to the call, nothing depends on the cuts.
+//! Reads a text in every way it can be cut and says what came out, after checking what holds for all texts: events tile
+//! the input, deltas join to the call, nothing depends on the cuts.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

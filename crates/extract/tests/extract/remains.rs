@@ -1,5 +1,5 @@
-//! What breaks a call off between its parameters goes with what is left of it, and with nothing else: no marker of it is prose, and
-//! the call behind it is read. Each text whole, at every cut and byte by byte.
+//! What breaks a call off between its parameters goes with what is left of it, and with nothing else: no marker of it
+//! is prose, and the call behind it is read. Each text whole, at every cut and byte by byte.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Dialect, Dropped, Grammar, ProblemKind, dialects, render_calls};

@@ -1,5 +1,5 @@
-//! Slips of models that cost nothing: markers written twice, closers forgotten where no wrapper stands around a call, and markup
-//! that is talked about within values and within reasoning. Each text whole, at every cut and byte by byte.
+//! Slips of models that cost nothing: markers written twice, closers forgotten where no wrapper stands around a call,
+//! and markup that is talked about within values and within reasoning. Each text whole, at every cut and byte by byte.
 
 use loopwright_base::message::ToolUse;
 use loopwright_extract::{Grammar, ProblemKind, dialects, render_calls, repair_json};

@@ -1,5 +1,6 @@
-//! What isn't written as it must be never passes for whole: every call with one byte of its markup left out, doubled or put in is
-//! either what a strict reader makes of the text, or said to be mended; where nothing may be mended, it doesn't run.
+//! What isn't written as it must be never passes for whole: every call with one byte of its markup left out, doubled or
+//! put in is either what a strict reader makes of the text, or said to be mended; where nothing may be mended, it
+//! doesn't run.
 
 use loopwright_base::json::Raw;
 use loopwright_extract::{Call, Dialect, Grammar, ProblemKind, dialects, render_call};

@@ -1,5 +1,5 @@
-//! What a cut leaves of a marker is no prose where the dialect's next call stands right behind it, and costs that call nothing. Each
-//! text whole, at every cut and byte by byte.
+//! What a cut leaves of a marker is no prose where the dialect's next call stands right behind it, and costs that call
+//! nothing. Each text whole, at every cut and byte by byte.
 
 use loopwright_base::json::Raw;
 use loopwright_extract::{Dialect, Grammar, ProblemKind, dialects, render_call};

@@ -1,5 +1,5 @@
-//! What ends a value whose closer is missing, and what becomes of words behind one: no call swallows what follows it, none that is
-//! broken runs as if it were whole. Each text whole, at every cut and byte by byte.
+//! What ends a value whose closer is missing, and what becomes of words behind one: no call swallows what follows it,
+//! none that is broken runs as if it were whole. Each text whole, at every cut and byte by byte.
 
 use loopwright_base::json::Raw;
 use loopwright_extract::{Dropped, Grammar, ProblemKind, dialects, render_call};

@@ -128,7 +128,8 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: usual.cases.max(2000), failure_persistence: None, ..usual }
 }
 
-/// Two calls of each dialect with one byte put in place of another, or between two: read to the end, however they are cut.
+/// Two calls of each dialect with one byte put in place of another, or between two: read to the end, however they are
+/// cut.
 #[test]
 fn d17_any_byte_anywhere_is_read_to_its_end() {
     let known = tools(&["look"]);
@@ -175,8 +176,9 @@ fn d17_what_was_found_to_differ_is_the_same_at_every_cut() {
     }
 }
 
-/// Of these calls the last is one too many, and breaks behind a string that the reader of JSON is patient with. How much of it was shown
-/// in vain once depended on the cuts, and with it whether the echoed result behind it was read as one.
+/// Of these calls the last is one too many, and breaks behind a string that the reader of JSON is patient with. How
+/// much of it was shown in vain once depended on the cuts, and with it whether the echoed result behind it was read as
+/// one.
 const ONE_TOO_MANY: &[u8] = b"{<tool_call>[\"name\"\"f\"\":.{}}(...`....=\"E..[{f..{..[{\"name\": \"f\"\":.....{}}(\":.\"f\"\":\x00f=<...ton...>\
 \"f={f..<tool_call>[{\"name\":.\"f\"\":.{}}(%..{........`....=\"E..[{f..{........`....=\"E.<tcal</atem:par}}(%..{........`....=\"E..\
 [{f..{........`....=\"E.<tool_cal</atem:parameter>l>[{\"name\": \"d\"\":.{}}(\": \"f\"\":.f=<...ton...>\"feter>l>[{\"name\": \"f\"\":.{}}\
@@ -204,7 +206,8 @@ fn d17_a_call_too_many_that_breaks_is_the_same_at_every_cut() {
     }
 }
 
-/// Another element that begins where an opening one becomes too long to be one: whether it counts once depended on how much was there.
+/// Another element that begins where an opening one becomes too long to be one: whether it counts once depended on how
+/// much was there.
 #[test]
 fn d17_an_opening_element_of_the_greatest_length_is_the_same_at_every_cut() {
     for (open, further) in [

@@ -1,5 +1,5 @@
-//! Shapes that make parsers quadratic. Bytes are counted, not seconds: at most four looks at each byte, however it is cut, bare
-//! calls included.
+//! Shapes that make parsers quadratic. Bytes are counted, not seconds: at most four looks at each byte, however it is
+//! cut, bare calls included.
 
 use loopwright_extract::{Policy, Quoted, UnknownTool};
 
@@ -134,7 +134,8 @@ fn looks_are_counted_where_they_happen() {
         parse([text.as_bytes()], Some(&tools(&["f"])), &policy).1
     };
     let prose = "a word, and more of them. ".repeat(400);
-    // One to find markers, one to follow the line, one for braces, which is shared with the first at the beginning of a piece.
+    // One to find markers, one to follow the line, one for braces, which is shared with the first at the beginning of a
+    // piece.
     assert!(looks(&prose, false) >= 2 * prose.len() as u64);
     assert!(looks(&prose, true) >= 3 * prose.len() as u64 - 64);
     // What a grammar looks at again is told by it.

@@ -1,5 +1,5 @@
-//! Options that destroy, whatever the program: `--purge`, `--delete-vm`, `--removenode`, and those that say that something
-//! is meant: `--force`, `--all`, `--yes`.
+//! Options that destroy, whatever the program: `--purge`, `--delete-vm`, `--removenode`, and those that say that
+//! something is meant: `--force`, `--all`, `--yes`.
 
 use super::undo::is_held;
 use crate::shell::Word;

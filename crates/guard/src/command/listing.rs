@@ -1,5 +1,6 @@
-//! The commands that a command starts by way of code, of a client's own commands or of another program's name: what rules
-//! about commands must meet wherever it hides. They are listed while the command is judged, so that both see the same.
+//! The commands that a command starts by way of code, of a client's own commands or of another program's name: what
+//! rules about commands must meet wherever it hides. They are listed while the command is judged, so that both see the
+//! same.
 
 use std::cell::RefCell;
 

@@ -354,7 +354,8 @@ fn statement(words: &[Word]) -> Option<&Word> {
             let what = parts.next().unwrap_or_default();
             // `-s 'Delete this'` is the subject of a letter: there, only what is a statement counts.
             let runs = option.starts_with("--e") || matches!(*option, "--command" | "--run" | "-e" | "-c");
-            // `manage truncate ns prod`, `destroy region --name=/orders`: an exact verb may stand behind what it is for.
+            // `manage truncate ns prod`, `destroy region --name=/orders`: an exact verb may stand behind what it is
+            // for.
             let behind = option.starts_with("--e") || *option == "-e";
             let verb = destructive_verb(first).is_some()
                 || first.to_ascii_lowercase().starts_with("clear")

@@ -303,7 +303,8 @@ impl Policy {
             let found = self.rules_for(subject, part);
             let aside = part.again || subject.beside.as_ref().is_some_and(|beside| std::ptr::eq(beside, part));
             let Some((verdict, deciding)) = found.filter(|(verdict, _)| !aside || *verdict > Verdict::Allow) else {
-                // What stands beside commands is looked at where they are permitted; what was seen before is permitted there.
+                // What stands beside commands is looked at where they are permitted; what was seen before is permitted
+                // there.
                 covered &= aside;
                 continue;
             };

@@ -47,6 +47,7 @@ pub(super) fn decoded(text: &[u8], keyword: &Range<usize>) -> Option<(Range<usiz
     }
     let readable = inner.iter().filter(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')).count();
     let read = inner.len() >= 16 && readable * 10 >= inner.len() * 9;
-    // What goes before the first whole group belongs to the run. What can't be read holds nothing, and is not tried again.
+    // What goes before the first whole group belongs to the run. What can't be read holds nothing, and is not tried
+    // again.
     Some((aligned - before..end, if read { inner } else { Vec::new() }))
 }

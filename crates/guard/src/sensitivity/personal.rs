@@ -1,5 +1,5 @@
-//! What belongs to a person: mail addresses, telephone numbers, cards, accounts, numbers with an authority.
-//! A form alone is not enough: a card and an account pass their checks, a number says its country, an address is somebody's.
+//! What belongs to a person: mail addresses, telephone numbers, cards, accounts, numbers with an authority. A form
+//! alone is not enough: a card and an account pass their checks, a number says its country, an address is somebody's.
 
 use std::ops::Range;
 

@@ -378,7 +378,8 @@ pub(super) fn template(value: &[u8]) -> bool {
     }
 }
 
-/// Whether the value stands in for one: an example, a mask, a pattern of the keyboard, words that name what would be there.
+/// Whether the value stands in for one: an example, a mask, a pattern of the keyboard, words that name what would be
+/// there.
 pub(super) fn stand_in(value: &[u8]) -> bool {
     masked(value) || sequence(value) || names(value)
 }

@@ -2,7 +2,8 @@
 //!
 //! Environments differ from texts in two ways: a value is what stands there, never an example of one, and a variable
 //! that is withheld for nothing costs little. So the detectors decide first, and where they find nothing a name that
-//! promises a credential is believed, unless its value plainly is something else: a path, an address, a switch, a count.
+//! promises a credential is believed, unless its value plainly is something else: a path, an address, a switch, a
+//! count.
 
 use super::{
     Level,

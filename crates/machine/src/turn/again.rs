@@ -1,7 +1,8 @@
-//! Calls that an earlier attempt at the same question made: asked for once more they are answered by the result they had.
+//! Calls that an earlier attempt at the same question made: asked for once more they are answered by the result they
+//! had.
 //!
-//! A call that succeeded, of a tool that may change something, is not run again with the same arguments. Tools that only
-//! read are: what they read may have changed.
+//! A call that succeeded, of a tool that may change something, is not run again with the same arguments. Tools that
+//! only read are: what they read may have changed.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,8 +12,8 @@ use loopwright_base::{
     request::{Response, Tool},
 };
 
-/// A host that is left alone for no longer than so many seconds is being probed by another call: to ask again meanwhile is
-/// no attempt. A probe has limits of time of its own.
+/// A host that is left alone for no longer than so many seconds is being probed by another call: to ask again meanwhile
+/// is no attempt. A probe has limits of time of its own.
 const PROBED: f64 = 1.0;
 
 impl TurnMachine {
@@ -111,7 +111,8 @@ impl TurnMachine {
         self.fail(error, out);
     }
 
-    /// Sends the request as it now is, if the budget has room for it; what had been said is kept for the case that it has not.
+    /// Sends the request as it now is, if the budget has room for it; what had been said is kept for the case that it
+    /// has not.
     fn ask_again(&mut self, mut asking: Asking, visible: bool, partial: Option<Response>, out: &mut Vec<Command>) {
         if let Some(limit) = self.next_attempt_exceeds() {
             self.keep_partial(partial);

@@ -99,7 +99,8 @@ impl ChildrenConfig {
 pub struct AgentPlace {
     /// Its name.
     pub name: String,
-    /// The names from the first turn's children down to this one, `lead/explore`: where a driver finds its model and tools.
+    /// The names from the first turn's children down to this one, `lead/explore`: where a driver finds its model and
+    /// tools.
     pub kind: String,
     /// The same for this very child: `lead/explore#2`.
     pub path: String,

@@ -1,8 +1,8 @@
 //! Hooks in the turn: where it holds for them, and how it goes on with what they say.
 //!
-//! A stage without hooks costs nothing and changes no command. While the turn holds, cancel and the end of its time work
-//! as everywhere; what a hook adds is never taken for the user's words, and what it puts in a call's place is judged like
-//! any other call.
+//! A stage without hooks costs nothing and changes no command. While the turn holds, cancel and the end of its time
+//! work as everywhere; what a hook adds is never taken for the user's words, and what it puts in a call's place is
+//! judged like any other call.
 
 use serde::{Deserialize, Serialize};
 

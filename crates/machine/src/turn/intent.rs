@@ -1,6 +1,6 @@
 //! What the words of the person say when a turn begins: how the request is best taken up, and whether the conversation
-//! still serves the goal it began with. Both are told, and stop nothing unless the run is to act on them: the gate stands
-//! before the tool call.
+//! still serves the goal it began with. Both are told, and stop nothing unless the run is to act on them: the gate
+//! stands before the tool call.
 
 use serde::{Deserialize, Serialize};
 

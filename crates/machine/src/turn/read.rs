@@ -175,7 +175,8 @@ impl TurnMachine {
         }
     }
 
-    /// Calls that the model has written into its text become calls, reasoning becomes reasoning; what it quotes stays as it is.
+    /// Calls that the model has written into its text become calls, reasoning becomes reasoning; what it quotes stays
+    /// as it is.
     pub(super) fn read_markup(&mut self, message: &mut Message, out: &mut Vec<Command>) -> Reading {
         let request = self.request_read();
         if !extract::reads_reply(&request) {
@@ -208,7 +209,8 @@ impl TurnMachine {
         }
     }
 
-    /// Calls of names that evidently mean a tool are calls of it, judged and run as such; the history keeps what was written.
+    /// Calls of names that evidently mean a tool are calls of it, judged and run as such; the history keeps what was
+    /// written.
     fn resolve_names(&mut self, calls: &mut [ToolUse]) {
         for call in calls {
             if self.tool(&call.name).is_some() {
@@ -236,8 +238,8 @@ impl TurnMachine {
         );
     }
 
-    /// A call that was written as text and could not be read is no answer: it is asked for once more, then it is an error of
-    /// the model.
+    /// A call that was written as text and could not be read is no answer: it is asked for once more, then it is an
+    /// error of the model.
     fn markup_answer(&mut self, out: &mut Vec<Command>) {
         let said = "Your answer was a tool call written as text, and it did not run. Call the tool itself, or answer in words.";
         if self.nudge(said, out) {

@@ -1,8 +1,8 @@
 //! What memory knows of a prompt, asked for once, before the first request of a turn.
 //!
-//! What was recalled is no part of the history: it stands before it, in the place that one assembler gives it, and stays
-//! as it is over all requests of the turn, so that their beginning is the same, byte for byte. Nobody's wish is read
-//! from it. A memory that fails or is slow costs a warning and never the run.
+//! What was recalled is no part of the history: it stands before it, in the place that one assembler gives it, and
+//! stays as it is over all requests of the turn, so that their beginning is the same, byte for byte. Nobody's wish is
+//! read from it. A memory that fails or is slow costs a warning and never the run.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,7 @@
 //! Whether the run is still sane is looked at every so many rounds and where something gives reason to. The rules look
-//! first and at once; a model's opinion comes in the background and can only make their verdict stricter. What was found
-//! goes to the model with the next results, behind all that stands already, and can pause or end the run between rounds.
+//! first and at once; a model's opinion comes in the background and can only make their verdict stricter. What was
+//! found goes to the model with the next results, behind all that stands already, and can pause or end the run between
+//! rounds.
 
 use serde::{Deserialize, Serialize};
 

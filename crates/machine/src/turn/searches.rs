@@ -1,7 +1,7 @@
 //! Searches, ours and the provider's: told when they begin and end, counted, and left alone where they fail in a row.
 //!
-//! What the provider searches for is told while its answer streams, as far as it does, and the rest behind the answer; each
-//! search once. A run of which nothing is left but searches that fail gives its answer without them.
+//! What the provider searches for is told while its answer streams, as far as it does, and the rest behind the answer;
+//! each search once. A run of which nothing is left but searches that fail gives its answer without them.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +33,8 @@ pub(super) fn is_search(name: &str) -> bool {
     name.contains("search")
 }
 
-/// Whether a failure says that what was called is not well, rather than what was asked of it. Tools have words of their own
-/// for what goes wrong; those of a search that asks a service are the service's.
+/// Whether a failure says that what was called is not well, rather than what was asked of it. Tools have words of their
+/// own for what goes wrong; those of a search that asks a service are the service's.
 pub(super) fn is_outage(name: &str, failure: &str) -> bool {
     use FailureKind as Kind;
     let services = [
@@ -54,8 +54,8 @@ pub(super) fn is_outage(name: &str, failure: &str) -> bool {
     matches!(failure, "exception" | "timeout") || (is_search(name) && is_services())
 }
 
-/// Whether a provider's word for what went wrong with its search means the search, and not how it was asked or a limit that
-/// was set.
+/// Whether a provider's word for what went wrong with its search means the search, and not how it was asked or a limit
+/// that was set.
 pub fn search_is_down(error: &str) -> bool {
     !matches!(
         error,
@@ -145,8 +145,8 @@ impl TurnMachine {
         self.breakers.get(name).is_some_and(|breaker| !breaker.is_closed())
     }
 
-    /// A word to the model where searches are left alone from here on: the provider's, once it failed in a row or there is
-    /// but one request left after a failure; ours, where there is no other tool.
+    /// A word to the model where searches are left alone from here on: the provider's, once it failed in a row or there
+    /// is but one request left after a failure; ours, where there is no other tool.
     pub(super) fn leave_searches(&mut self, out: &mut Vec<Command>) -> Option<&'static str> {
         let last = self.spent.iterations.saturating_add(1) >= self.config.budget.iterations;
         let failing = last && self.breakers.get(PROVIDER).is_some_and(|breaker| !breaker.is_fresh());

@@ -1,4 +1,5 @@
-//! Hooks around the calls of a round: before a call runs and anybody is asked about it, and before anybody sees what it gave.
+//! Hooks around the calls of a round: before a call runs and anybody is asked about it, and before anybody sees what it
+//! gave.
 //!
 //! The calls that would start together ask their hooks together. Arguments that a hook has changed are judged like any
 //! others; the result that a hook puts in a result's place is bounded like any other.

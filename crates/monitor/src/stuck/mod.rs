@@ -111,8 +111,8 @@ impl StuckDetector {
         &self.policy
     }
 
-    /// Takes a text that the model is shown and did not write: what a call says of it is what the call is about. Results
-    /// are taken with their steps.
+    /// Takes a text that the model is shown and did not write: what a call says of it is what the call is about.
+    /// Results are taken with their steps.
     pub fn show(&mut self, text: &str) {
         self.shown.take(text.as_bytes());
     }
@@ -140,8 +140,8 @@ impl StuckDetector {
         step
     }
 
-    /// The step of a call, as its tool and arguments, and of a result that are plain text. `kind` is the kind of failure,
-    /// where there is one.
+    /// The step of a call, as its tool and arguments, and of a result that are plain text. `kind` is the kind of
+    /// failure, where there is one.
     pub fn step_of_text(&mut self, call: (&str, &str), result: &str, failed: bool, kind: Option<&str>) -> Step {
         let step = Step::of_text(call, result, failed, kind, self.known(call.0));
         self.show(result);

@@ -1,9 +1,9 @@
 //! Text of a tool without its noise: what changes from one try to the next though nothing has changed.
 //!
 //! Two grades. A result loses clock times, measured durations, addresses in memory, UUIDs and colours, and keeps its
-//! plain numbers: a count that moves is news. An error loses all numbers and paths: what is left is its class. One pass,
-//! no tables of patterns; of very long texts only both ends are looked at, the middle counts as it stands. Arguments are
-//! no text of a tool: a value that is new in its place is news whatever it looks like (see `role`).
+//! plain numbers: a count that moves is news. An error loses all numbers and paths: what is left is its class. One
+//! pass, no tables of patterns; of very long texts only both ends are looked at, the middle counts as it stands.
+//! Arguments are no text of a tool: a value that is new in its place is news whatever it looks like (see `role`).
 
 use std::borrow::Cow;
 

@@ -1,13 +1,13 @@
 //! Roles of arguments, told by their names: which values say what a call does, and which only accompany it.
 //!
 //! A value is never judged by its form. A uuid, a hash, a time or a numbered file is what a call is about, until the
-//! name of the argument says otherwise; an unknown name is data, since a repetition that is missed costs a few rounds of
-//! the budget, and honest work that is taken for one costs the run. The names are those of which the meaning is that a
-//! caller makes the value up anew for each try; where the value itself shows that nobody did, it is data under any name:
-//! it was shown to the model before, is no id that a machine would make up, or counts more tries than there were.
+//! name of the argument says otherwise; an unknown name is data, since a repetition that is missed costs a few rounds
+//! of the budget, and honest work that is taken for one costs the run. The names are those of which the meaning is that
+//! a caller makes the value up anew for each try; where the value itself shows that nobody did, it is data under any
+//! name: it was shown to the model before, is no id that a machine would make up, or counts more tries than there were.
 //!
-//! What a new id of the request means depends on the tool: one that only reads is asked the same question again, one that
-//! acts is asked for one act more, and the id is data.
+//! What a new id of the request means depends on the tool: one that only reads is asked the same question again, one
+//! that acts is asked for one act more, and the id is data.
 
 use super::{noise::is_made_up, shown::Shown};
 

@@ -2,8 +2,8 @@
 //!
 //! Byte by byte, so that it makes no difference where the pieces are cut. A hash of the last 16 bytes tells at which
 //! distance they stood before; a distance that keeps matching is a period. Lines that come back among others are
-//! counted by themselves. Rules, tables and rows of numbers repeat by their nature: without letters much more is needed,
-//! and so it is in fenced code.
+//! counted by themselves. Rules, tables and rows of numbers repeat by their nature: without letters much more is
+//! needed, and so it is in fenced code.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,7 +1,7 @@
 //! How alike two texts are that have nothing to do with each other: the background of an embedder.
 //!
-//! An absolute cosine means nothing by itself: unrelated texts stand at 0.05 with one embedder and at 0.75 with another.
-//! A cut said in standard deviations above an embedder's own background means the same with all of them.
+//! An absolute cosine means nothing by itself: unrelated texts stand at 0.05 with one embedder and at 0.75 with
+//! another. A cut said in standard deviations above an embedder's own background means the same with all of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,8 @@ pub struct Background {
 }
 
 impl Background {
-    /// Measures the background in vectors of a corpus: all pairs of a small one, 20,000 of a large one, always the same.
+    /// Measures the background in vectors of a corpus: all pairs of a small one, 20,000 of a large one, always the
+    /// same.
     pub fn measure<R: Rows + ?Sized>(vectors: &R) -> Result<Self> {
         let vectors = Checked::new("vectors", vectors, &mut None)?;
         let count = vectors.count();

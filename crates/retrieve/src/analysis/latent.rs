@@ -1,7 +1,7 @@
 //! Topics that nobody planned: clusters of what was found, and whether the outline knows them.
 //!
-//! Vectors are brought to unit length, reduced to their principal components and clustered by k-means from a fixed seed;
-//! a cluster whose centre is far from every topic of the outline is new.
+//! Vectors are brought to unit length, reduced to their principal components and clustered by k-means from a fixed
+//! seed; a cluster whose centre is far from every topic of the outline is new.
 
 use serde::{Deserialize, Serialize};
 

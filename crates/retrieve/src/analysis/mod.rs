@@ -3,7 +3,8 @@
 //!
 //! Everything is pure arithmetic over the vectors of any embedder: the same numbers in give the same numbers out, bit
 //! for bit. Vectors come from outside, so each one is checked first: rows of unequal width, values that are no numbers
-//! and vectors without a direction are typed errors. Nothing is copied on the way in, and no table of all pairs is made.
+//! and vectors without a direction are typed errors. Nothing is copied on the way in, and no table of all pairs is
+//! made.
 
 mod background;
 mod coverage;

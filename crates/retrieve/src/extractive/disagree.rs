@@ -98,8 +98,8 @@ fn numbers(sources: &[Source], units: &[Unit], chosen: &[usize], weights: &[f64]
     Some(format!("\n\nThe sources disagree: {}.", told.join(", ")))
 }
 
-/// The words of a unit without its numbers, and how much of each word of the question it holds; of one that leans on the
-/// sentence before it ("It takes 90 minutes.") what that speaks of, too.
+/// The words of a unit without its numbers, and how much of each word of the question it holds; of one that leans on
+/// the sentence before it ("It takes 90 minutes.") what that speaks of, too.
 fn spoken_of(units: &[Unit], at: usize) -> (HashSet<String>, Vec<f64>) {
     let Some(unit) = units.get(at) else { return (HashSet::new(), Vec::new()) };
     let (mut terms, mut direct) = (unit.terms.clone(), unit.direct.clone());

@@ -55,7 +55,8 @@ pub(super) struct Search {
     spare: Spare,
 }
 
-/// What is known beside what was found, where it is little: an answer may rest on a page that the question does not name.
+/// What is known beside what was found, where it is little: an answer may rest on a page that the question does not
+/// name.
 #[derive(Default)]
 struct Spare {
     all: Vec<Source>,

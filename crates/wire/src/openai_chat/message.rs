@@ -188,8 +188,8 @@ fn user(message: &Message, between: Option<&str>) -> String {
     out
 }
 
-/// What stands between the results of tools and the words of a user: servers that check the order of roles (Mistral, all
-/// who use its tokenizer) refuse a user right behind a tool. It goes by the two messages alone, so prefixes stay.
+/// What stands between the results of tools and the words of a user: servers that check the order of roles (Mistral,
+/// all who use its tokenizer) refuse a user right behind a tool. It goes by the two messages alone, so prefixes stay.
 pub(super) const BETWEEN: &str = r#"{"role":"assistant","content":"I have the results."}"#;
 
 /// Whether what is written of a message ends with a result of a tool.
@@ -506,8 +506,8 @@ pub fn mended(message: &Message) -> Option<(Message, Vec<&'static str>)> {
     decode(&fields.to_raw()).ok().map(|message| (message, said))
 }
 
-/// Whether a model's message says something in a member that only this wire has, beside content and tool uses: audio of an
-/// answer, or a call of the kind that was before tools.
+/// Whether a model's message says something in a member that only this wire has, beside content and tool uses: audio of
+/// an answer, or a call of the kind that was before tools.
 pub fn says_beside(message: &Message) -> bool {
     let says = |fields: &Fields| {
         ["audio", "function_call"].iter().any(|name| fields.get(name).is_some_and(|value| !value.is_null()))

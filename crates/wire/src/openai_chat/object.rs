@@ -1,7 +1,7 @@
 //! Members of the wire and how they are kept.
 //!
-//! Keys that begin with `@` are notes of ours inside [`Extra`](loopwright_base::message::Extra) and never reach the wire;
-//! a server's own key of that kind gets a second `@` on its way in and loses it on its way out.
+//! Keys that begin with `@` are notes of ours inside [`Extra`](loopwright_base::message::Extra) and never reach the
+//! wire; a server's own key of that kind gets a second `@` on its way in and loses it on its way out.
 
 use std::borrow::Cow;
 

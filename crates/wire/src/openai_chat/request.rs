@@ -27,7 +27,8 @@ use super::{
 
 /// Note: a streamed request that did not ask for usage.
 const NO_USAGE: &str = "@no_usage";
-/// Note: a request that came with what goes out in another form: a user right behind the result of a tool, illegal names.
+/// Note: a request that came with what goes out in another form: a user right behind the result of a tool, illegal
+/// names.
 const AS_IT_CAME: &str = "@as_it_came";
 const SEARCH: &str = "web_search_options";
 const WITH_USAGE: &str = r#"{"include_usage":true}"#;

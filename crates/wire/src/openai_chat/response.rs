@@ -86,7 +86,8 @@ impl Ids {
             self.given.insert(wanted.clone(), 1);
             return wanted;
         };
-        // Ends: there are fewer ids than numbers. The number is remembered, so a thousand doubles take a thousand steps.
+        // Ends: there are fewer ids than numbers. The number is remembered, so a thousand doubles take a thousand
+        // steps.
         let mut number = last;
         let id = loop {
             number += 1;

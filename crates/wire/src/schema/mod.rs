@@ -16,7 +16,8 @@ use loopwright_base::{
     request::{FunctionTool, OutputSchema, Request, Tool},
 };
 
-/// The request as `wire` takes it, where that is not as it is: the schemas that the provider is to enforce, in its subset.
+/// The request as `wire` takes it, where that is not as it is: the schemas that the provider is to enforce, in its
+/// subset.
 pub(super) fn fitted(wire: Wire, request: &Request) -> Option<Request> {
     let strict = |tool: &Tool| matches!(tool, Tool::Function(FunctionTool { strict: Some(true), .. }));
     let has_tools = request.tools.iter().any(strict);

@@ -1,7 +1,7 @@
 //! What each wire's documentation says of the schemas that it enforces, as a table.
 //!
-//! Sources: "Structured outputs, JSON Schema limitations" of Anthropic, "Structured outputs, Supported schemas" of OpenAI
-//! and its list for fine-tuned models, read in November 2026. A keyword that stands nowhere here goes into the
+//! Sources: "Structured outputs, JSON Schema limitations" of Anthropic, "Structured outputs, Supported schemas" of
+//! OpenAI and its list for fine-tuned models, read in November 2026. A keyword that stands nowhere here goes into the
 //! description, so that a new one is never refused.
 
 use loopwright_base::message::Wire;

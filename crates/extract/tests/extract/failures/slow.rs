@@ -1,5 +1,5 @@
-//! Time grew with the square of the input. Looks at bytes are counted here, which is the same on every machine; what they take is
-//! measured in `benches/extract`, shape by shape.
+//! Time grew with the square of the input. Looks at bytes are counted here, which is the same on every machine; what
+//! they take is measured in `benches/extract`, shape by shape.
 
 use loopwright_extract::Events;
 use serde_json::{Value, json};
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{coder, hermes};
 use crate::reading::Setup;
 
-/// Feeds `text` in pieces of `size` bytes; gives how many looks at bytes that took, and the most events one piece brought.
+/// Feeds `text` in pieces of `size` bytes; gives how many looks at bytes that took, and the most events one piece
+/// brought.
 fn looks(text: &str, size: usize) -> (u64, usize) {
     let mut parser = Setup::auto().parser();
     let mut events = Events::new();

@@ -1,5 +1,5 @@
-//! What a value is by its form alone, whatever its name: written by chance, a hash, a UUID, something public, a version,
-//! a path, code.
+//! What a value is by its form alone, whatever its name: written by chance, a hash, a UUID, something public, a
+//! version, a path, code.
 
 use super::super::shape::{self, Shape};
 

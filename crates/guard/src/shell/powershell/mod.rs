@@ -1,6 +1,7 @@
 //! PowerShell, read as far as it takes to see what a text calls: its commands with their words, wherever they stand in
-//! pipes, blocks and parentheses. It is no parser of that language. What is not known to read or to be harmless (methods
-//! of objects, names that are computed, commands that start others) leaves the text unread, and so asked about.
+//! pipes, blocks and parentheses. It is no parser of that language. What is not known to read or to be harmless
+//! (methods of objects, names that are computed, commands that start others) leaves the text unread, and so asked
+//! about.
 
 #[cfg(test)]
 mod tests;
@@ -104,8 +105,8 @@ impl Reader<'_> {
     fn statement(&mut self) -> Option<()> {
         self.blanks();
         match self.peek()? {
-            // `& { … }` is read as what stands in it, `& 'C:\a b\c.exe' x` as a command. No other shell begins one so. A
-            // name that is computed (`& $x`) is not known.
+            // `& { … }` is read as what stands in it, `& 'C:\a b\c.exe' x` as a command. No other shell begins one so.
+            // A name that is computed (`& $x`) is not known.
             b'&' => {
                 self.at += 1;
                 self.blanks();

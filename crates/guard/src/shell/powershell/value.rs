@@ -2,8 +2,8 @@
 
 use super::{super::Word, words::AUTOMATIC};
 
-/// Whether what stands where a shell expects a program can only be a value of PowerShell: all its variables are those of
-/// PowerShell, or are given their value there. Any other may hold the name of a program, and a shell would run it.
+/// Whether what stands where a shell expects a program can only be a value of PowerShell: all its variables are those
+/// of PowerShell, or are given their value there. Any other may hold the name of a program, and a shell would run it.
 pub(in crate::shell) fn is_value(text: &str, word: &Word, known_to_the_shell: impl Fn(&str) -> bool) -> bool {
     let mut parts = word.text.split('$');
     let plain = parts.next().is_some_and(|start| !start.contains('`'));

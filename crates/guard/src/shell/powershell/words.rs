@@ -50,8 +50,8 @@ pub(super) fn cmdlet(name: &str) -> bool {
     })
 }
 
-/// Whether a command may be called by this name in a text that counts as understood: not one that starts others, or that
-/// does what no rule of ours is about.
+/// Whether a command may be called by this name in a text that counts as understood: not one that starts others, or
+/// that does what no rule of ours is about.
 pub(super) fn tame(name: &str) -> bool {
     #[rustfmt::skip] // words, not code
     const VERBS: &[&str] = &[

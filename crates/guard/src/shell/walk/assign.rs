@@ -68,7 +68,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `PATH=./bin; ls`, `for PATH in ./bin`, `: ${PATH:=./bin}`: a variable that decides about the commands that follow.
+    /// `PATH=./bin; ls`, `for PATH in ./bin`, `: ${PATH:=./bin}`: a variable that decides about the commands that
+    /// follow.
     pub(super) fn set_for_all(&mut self, name: &str, raw: &str, span: &Range<usize>, place: &Place) {
         self.program_of_setting(name, raw, span, place);
         if lasts(name) {
@@ -104,8 +105,9 @@ impl Reader<'_, '_> {
         self.walk.text_apart(&text, &within);
     }
 
-    /// `TMPDIR=/ rm -rf $TMPDIR/x`: a shell puts the old value in, a reader sees the new one. The old one is a temporary
-    /// folder, where nothing is known of it; the new one is none the looser. Gives the variables as they were.
+    /// `TMPDIR=/ rm -rf $TMPDIR/x`: a shell puts the old value in, a reader sees the new one. The old one is a
+    /// temporary folder, where nothing is known of it; the new one is none the looser. Gives the variables as they
+    /// were.
     pub(super) fn prefixed(&mut self, node: Node<'_>, place: &Place) -> Option<Variables> {
         let assigned = Self::children(node)
             .into_iter()

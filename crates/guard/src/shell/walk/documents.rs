@@ -1,6 +1,6 @@
-//! Here documents, found in a text before the grammar reads it: some of what may stand in one (a parenthesis behind `\$`,
-//! a line that begins like the last one, `1 << 2`) and behind the start of one (`;`) is more than it can read. What is
-//! only data is covered with letters; the grammar has to agree on where it stands.
+//! Here documents, found in a text before the grammar reads it: some of what may stand in one (a parenthesis behind
+//! `\$`, a line that begins like the last one, `1 << 2`) and behind the start of one (`;`) is more than it can read.
+//! What is only data is covered with letters; the grammar has to agree on where it stands.
 
 use std::ops::Range;
 
@@ -184,7 +184,8 @@ fn body(bytes: &[u8], document: &Begun) -> Option<usize> {
     None
 }
 
-/// Puts letters in place of all that is not run. Lines that go on in the next one (and so may end it there) are left alone.
+/// Puts letters in place of all that is not run. Lines that go on in the next one (and so may end it there) are left
+/// alone.
 fn cover(body: &mut [u8], literal: bool, fill: u8) -> Option<()> {
     let mut at = 0;
     while at < body.len() {

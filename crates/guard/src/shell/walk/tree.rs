@@ -92,9 +92,9 @@ const KEYWORDS: [&str; 7] = ["if", "for", "select", "case", "while", "until", "f
 /// Words behind which a command begins.
 const BEFORE_COMMANDS: [&[u8]; 9] = [b"if", b"then", b"elif", b"else", b"while", b"until", b"do", b"time", b"coproc"];
 
-/// The text as the grammar gets it: ASCII, and letters in place of what it would misread: the braces of words that begin
-/// with one (`{a,b}`), which are no group, the first letter of words that only begin like a keyword (`for''mat`), and
-/// what [`respelled`] says.
+/// The text as the grammar gets it: ASCII, and letters in place of what it would misread: the braces of words that
+/// begin with one (`{a,b}`), which are no group, the first letter of words that only begin like a keyword (`for''mat`),
+/// and what [`respelled`] says.
 fn legible(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().map(|byte| if byte.is_ascii() && byte != 0 { byte } else { b'z' }).collect();
     // A line that goes on to nowhere ends.

@@ -1,5 +1,5 @@
-//! Programs that settings name: of Git, of `ssh`, and of variables that other programs look at. What they name is read as
-//! shell text, for that is what runs it.
+//! Programs that settings name: of Git, of `ssh`, and of variables that other programs look at. What they name is read
+//! as shell text, for that is what runs it.
 
 use super::{
     super::{Via, Word},
@@ -32,8 +32,8 @@ pub(crate) fn names_program(name: &str, value: &str) -> bool {
     value.is_empty() || !name.starts_with("GIT_CONFIG") && run_by_variable(name, value).is_some()
 }
 
-/// Whether a setting changes only what is shown or where a shell stops, or names a program that is a command of its own:
-/// one of Git for one call, or one of a shell by `set -o`.
+/// Whether a setting changes only what is shown or where a shell stops, or names a program that is a command of its
+/// own: one of Git for one call, or one of a shell by `set -o`.
 pub(crate) fn harmless_setting(setting: &str) -> bool {
     let (name, _) = setting.split_once('=').unwrap_or((setting, ""));
     let name = name.to_ascii_lowercase();
