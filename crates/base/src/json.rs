@@ -76,7 +76,7 @@ impl Raw {
         self.text().starts_with('{')
     }
 
-    /// Whether the text is an array without elements.
+    /// An array without elements stands in the text.
     pub fn is_empty_array(&self) -> bool {
         self.to::<Vec<de::IgnoredAny>>().is_ok_and(|elements| elements.is_empty())
     }
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// Whether a field says nothing else than its type's default, so that serde may leave it out.
+/// The value is its type's default: for `skip_serializing_if` of a field that may be left out.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

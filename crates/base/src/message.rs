@@ -421,7 +421,7 @@ impl ProviderBlock {
 }
 
 impl Block {
-    /// Whether the block is an image or a document.
+    /// The block is an image or a document.
     pub const fn is_media(&self) -> bool {
         matches!(self, Self::Image(_) | Self::Document(_))
     }

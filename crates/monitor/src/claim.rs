@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use loopwright_base::lists::{Lists, lists};
+use loopwright_base::{
+    lists::{Lists, lists},
+    text::head,
+};
 use loopwright_lexicon::sentences::of_whole;
 
 /// Bytes of a claim that are read.
@@ -25,8 +28,7 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("claims.toml
 
 /// Reads a claim.
 pub fn read_claim(claim: &str) -> ClaimSignals {
-    let end = (0..=claim.len().min(LONGEST)).rev().find(|&at| claim.is_char_boundary(at)).unwrap_or_default();
-    let claim = claim.get(..end).unwrap_or_default();
+    let claim = head(claim, LONGEST);
     let mut seen = ClaimSignals {
         words: claim.split_whitespace().count(),
         sentences: of_whole(claim).len(),
