@@ -210,13 +210,11 @@ impl Hub {
         others: Option<&str>,
         failures: Vec<String>,
     ) -> PyResult<ModelCall> {
-        let others: Vec<Document> = serde_json::from_str(others.unwrap_or("[]")).map_err(|error| {
-            errors::usage(
-                "invalid_value",
-                format!("invalid documents: {error}"),
-                "give a list of documents, each with its reference and its text",
-            )
-        })?;
+        let others: Vec<Document> = convert::from_json(
+            others.unwrap_or("[]"),
+            ("invalid_value", "invalid documents"),
+            "give a list of documents, each with its reference and its text",
+        )?;
         let Command::Search { id, .. } = &*command.0 else {
             return Err(errors::usage(
                 "invalid_value",

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::{prelude::*, types::PyList};
 
 use super::{
+    convert,
     drop_later::drop_later,
     errors,
     read_history::{CountedHistory, read_counting},
@@ -58,13 +59,11 @@ impl ContextArchive {
     /// An archive from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let archive = serde_json::from_str(text).map_err(|error| {
-            errors::usage(
-                "invalid_value",
-                format!("invalid archive: {error}"),
-                "give what `to_json` of an archive gave, unchanged",
-            )
-        })?;
+        let archive = convert::from_json(
+            text,
+            ("invalid_value", "invalid archive"),
+            "give what `to_json` of an archive gave, unchanged",
+        )?;
         Ok(Self(Mutex::new(archive)))
     }
 
@@ -298,13 +297,11 @@ impl ContextReport {
     /// A report from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let report = serde_json::from_str(text).map_err(|error| {
-            errors::usage(
-                "invalid_value",
-                format!("invalid report: {error}"),
-                "give what `to_json` of a report gave, unchanged",
-            )
-        })?;
+        let report = convert::from_json(
+            text,
+            ("invalid_value", "invalid report"),
+            "give what `to_json` of a report gave, unchanged",
+        )?;
         Ok(Self(report))
     }
 
@@ -365,13 +362,11 @@ impl ContextReport {
 fn policy_of(policy: Option<&str>, shape: Option<Wire>, model: Option<&str>) -> PyResult<Policy> {
     let mut policy: Policy = match policy {
         None => Policy::default(),
-        Some(text) => serde_json::from_str(text).map_err(|error| {
-            errors::usage(
-                "invalid_policy",
-                format!("invalid policy: {error}"),
-                "the fields are those of docs/context.md; leave out what shall stay as it is",
-            )
-        })?,
+        Some(text) => convert::from_json(
+            text,
+            ("invalid_policy", "invalid policy"),
+            "the fields are those of docs/context.md; leave out what shall stay as it is",
+        )?,
     };
     policy.wire = policy.wire.or(shape);
     if policy.wire == Some(Wire::Anthropic) {
@@ -718,13 +713,11 @@ impl Window {
         count: Option<Py<PyAny>>,
         model: Option<&str>,
     ) -> PyResult<Self> {
-        let mut inner: ContextWindow = serde_json::from_str(text).map_err(|error| {
-            errors::usage(
-                "invalid_value",
-                format!("invalid window: {error}"),
-                "give what `to_json` of a window gave, unchanged",
-            )
-        })?;
+        let mut inner: ContextWindow = convert::from_json(
+            text,
+            ("invalid_value", "invalid window"),
+            "give what `to_json` of a window gave, unchanged",
+        )?;
         let mut count = Counting::of(py, count, model);
         if let Counting::Model(counter) = &mut count {
             inner.resume(&mut **counter);

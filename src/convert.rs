@@ -4,7 +4,7 @@
 //! and then, which no frame of Rust below it survives; C code never gives the interpreter away.
 
 use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock, types::PyString};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::errors;
 use loopwright_base::error::Error;
@@ -87,9 +87,18 @@ pub(super) fn text_of(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> 
     })
 }
 
+/// A value of ours from its JSON text. What is none is an error with this code, which says `refused` and why, and
+/// what to do instead.
+pub(super) fn from_json<'a, T: Deserialize<'a>>(
+    text: &'a str,
+    (code, refused): (&'static str, &str),
+    hint: &str,
+) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| errors::usage(code, format!("{refused}: {error}"), hint))
+}
+
 /// A value of ours from a Python object or JSON text; `what` names it in the error.
 pub(super) fn parse<T: DeserializeOwned>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
-    serde_json::from_str(&text_of(value, what)?).map_err(|error| {
-        errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
-    })
+    let refused = format!("invalid {what}");
+    from_json(&text_of(value, what)?, ("invalid_value", &refused), "mend what is named there, or leave it out")
 }

@@ -146,6 +146,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<senses_stuck::StuckDetector>()?;
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;
+    module.add_function(wrap_pyfunction!(senses_stuck::is_limit, module)?)?;
     module.add_function(wrap_pyfunction!(senses_stuck::continuation, module)?)?;
     module.add_function(wrap_pyfunction!(roles::check_sanity, module)?)?;
     module.add_function(wrap_pyfunction!(roles::summarize, module)?)?;

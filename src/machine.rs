@@ -248,10 +248,8 @@ impl Event {
     /// An event from the form in which journals hold it.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let kind = serde_json::from_str(text);
-        kind.map(Self).map_err(|error| {
-            errors::usage("invalid_value", format!("invalid event: {error}"), "give an event as `to_json` writes it")
-        })
+        let refused = ("invalid_value", "invalid event");
+        convert::from_json(text, refused, "give an event as `to_json` writes it").map(Self)
     }
 
     /// The form in which journals hold it.
@@ -805,13 +803,11 @@ impl TurnMachine {
     /// A machine that goes on where `save` left it; its journal begins anew.
     #[staticmethod]
     fn load(state: &str) -> PyResult<Self> {
-        let tree = serde_json::from_str(state).map_err(|error| {
-            errors::usage(
-                "invalid_state",
-                format!("the saved state can't be read: {error}"),
-                "give what `save` of this version gave, unchanged",
-            )
-        })?;
+        let tree = convert::from_json(
+            state,
+            ("invalid_state", "the saved state can't be read"),
+            "give what `save` of this version gave, unchanged",
+        )?;
         Ok(Self(Mutex::new(loopwright_machine::journal::Run::resume(tree))))
     }
 }

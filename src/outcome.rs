@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::{IntoPyObjectExt as _, exceptions::PyKeyError, prelude::*, sync::PyOnceLock, types::PyDict};
 
-use super::{convert, errors, history::History};
+use super::{convert, history::History};
 use loopwright_base::json::Raw;
 use loopwright_machine::{Command, Outcome};
 
@@ -69,13 +69,11 @@ impl Ended {
     /// The end that the JSON of an outcome tells of.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let outcome = serde_json::from_str(text).map_err(|error| {
-            errors::usage(
-                "invalid_value",
-                format!("this is no outcome of a run: {error}"),
-                "give the outcome of a `finish` command, unchanged",
-            )
-        })?;
+        let outcome = convert::from_json(
+            text,
+            ("invalid_value", "this is no outcome of a run"),
+            "give the outcome of a `finish` command, unchanged",
+        )?;
         Ok(Self::from_outcome(outcome))
     }
 

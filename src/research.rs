@@ -2,19 +2,17 @@
 
 use pyo3::prelude::*;
 
-use super::errors;
+use super::{convert, errors};
 use loopwright_machine::research::{Report, Style, html, markdown};
 
 /// A report, as JSON, written out: `form` is `markdown` or `html`.
 #[pyfunction]
 pub(super) fn render_report(report: &str, style: &str, form: &str) -> PyResult<String> {
-    let report: Report = serde_json::from_str(report).map_err(|error| {
-        errors::usage(
-            "invalid_value",
-            format!("this is no report: {error}"),
-            "give what `to_json` of a report gave, unchanged",
-        )
-    })?;
+    let report: Report = convert::from_json(
+        report,
+        ("invalid_value", "this is no report"),
+        "give what `to_json` of a report gave, unchanged",
+    )?;
     let Some(style) = Style::named(style) else {
         let message = format!("{style:?} is no style");
         return Err(errors::usage("invalid_option", message, "use \"detailed\", \"summary\" or \"progress\""));

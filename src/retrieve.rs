@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use pyo3::prelude::*;
 
-use super::errors;
+use super::{convert, errors};
 use loopwright_base::{error::Error, sources::Source};
 use loopwright_machine::grounded::{Evidence, Lengths, Profile, verify};
 use loopwright_retrieve::{
@@ -133,13 +133,11 @@ pub(super) fn quote_sources(
     most: usize,
     trusted: bool,
 ) -> PyResult<String> {
-    let sources: Vec<Source> = serde_json::from_str(sources).map_err(|error| {
-        errors::usage(
-            "invalid_value",
-            format!("invalid sources: {error}"),
-            "give a list of sources as a search gives them",
-        )
-    })?;
+    let sources: Vec<Source> = convert::from_json(
+        sources,
+        ("invalid_value", "invalid sources"),
+        "give a list of sources as a search gives them",
+    )?;
     let mut options = Options { most, trusted, ..Options::default() };
     if let Some(least) = least_coverage {
         options.least_support = least;

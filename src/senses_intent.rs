@@ -7,7 +7,7 @@ use std::{
 
 use pyo3::prelude::*;
 
-use super::errors;
+use super::{convert, errors};
 use loopwright_monitor::{
     drift::{BACKGROUND, Drift, DriftPolicy, GoalDrift as Core, Vectors},
     intent::assess_intent as assess,
@@ -138,13 +138,11 @@ impl GoalDrift {
     /// A conversation from what `to_json` gave.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let core = serde_json::from_str(text).map_err(|error| {
-            errors::usage(
-                "invalid_value",
-                format!("invalid conversation: {error}"),
-                "give what `to_json` of a conversation gave, unchanged",
-            )
-        })?;
+        let core = convert::from_json(
+            text,
+            ("invalid_value", "invalid conversation"),
+            "give what `to_json` of a conversation gave, unchanged",
+        )?;
         Ok(Self(Mutex::new((core, None))))
     }
 

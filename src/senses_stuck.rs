@@ -171,6 +171,12 @@ impl Momentum {
     }
 }
 
+/// Whether a limit of the budget is what a stop reason names.
+#[pyfunction]
+pub(super) fn is_limit(stop_reason: &str) -> bool {
+    serde_json::from_value(stop_reason.into()).is_ok_and(Stop::is_limit)
+}
+
 /// The name of the breakpoint that a stop reason is, if it is one.
 #[pyfunction]
 pub(super) fn breakpoint_of(stop_reason: &str) -> PyResult<Option<&'static str>> {

@@ -118,6 +118,7 @@ __all__ = [
     "fetch_text",
     "find_json",
     "find_next_step",
+    "is_limit",
     "is_secret_variable",
     "journal_close",
     "journal_delete",
@@ -2084,6 +2085,9 @@ def check_options(options: str) -> None:
 
 def judge_claim(claim: str) -> Complexity:
     """How many requests checking a claim deserves, by its words; the names are those of `judge_complexity`."""
+
+def is_limit(stop_reason: str) -> bool:
+    """Whether a limit of the budget is what a stop reason names."""
 
 def complexities() -> list[tuple[Complexity, int]]:
     """Each complexity, and the requests to a model that it allows."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
-from ._core import History
+from ._core import History, is_limit
 from ._json import read
 from ._repr import redacted_repr
 from ._typed import Output
@@ -251,7 +251,7 @@ class Result(Generic[Output]):
     @property
     def hit_ceiling(self) -> bool:
         """Whether a limit of the budget ended the run."""
-        return self.stop_reason in _LIMITS
+        return is_limit(self.stop_reason)
 
     @property
     def partial(self) -> bool:
@@ -340,7 +340,6 @@ class Result(Generic[Output]):
         return f"<Result {self.stop_reason} after {self.rounds} rounds: {shown!r}>"
 
 
-_LIMITS = frozenset({"max_iterations", "tool_rounds", "wall_time", "tokens", "cost", "approvals"})
 _SHOWN = 60
 _LOOKED_AT = 4_000
 

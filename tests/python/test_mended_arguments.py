@@ -105,6 +105,7 @@ def test_w5_native_calls_and_calls_in_text_are_mended_alike(serve: Any, written:
     warned = [warning for warning in result.warnings if warning.startswith("repaired_call")]
     assert bool(warned) == bool(told)
     assert all(how in warned[0] for how in told)
+    assert [each for each in in_text.warnings if each.startswith("repaired_call")] == warned
 
 
 @pytest.mark.parametrize("written", REFUSED.values(), ids=REFUSED)

@@ -16,13 +16,13 @@ use loopwright_base::{
 
 const FENCE: &str = "```";
 
-/// A native call whose arguments were repaired.
+/// A call whose arguments were repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairedCall {
     /// The tool's name, as the model wrote it.
     pub name: String,
-    /// What was done, in the words of [`Mend::describe`].
-    pub repairs: Vec<&'static str>,
+    /// What was done, in the words of [`Mend::describe`], sorted.
+    pub repairs: Vec<String>,
 }
 
 /// Mends the arguments of a reply's native calls and gives the calls that needed a repair: an object in a string, and a
@@ -39,6 +39,8 @@ pub fn mend_calls(message: &mut Message) -> Vec<RepairedCall> {
         let Ok(input) = Raw::parse(json) else { continue };
         (call.input, call.invalid) = (input, None);
         if !repairs.is_empty() {
+            let mut repairs: Vec<String> = repairs.into_iter().map(str::to_owned).collect();
+            repairs.sort();
             repaired.push(RepairedCall { name: call.name.clone(), repairs });
         }
     }
@@ -97,7 +99,7 @@ mod tests {
     use loopwright_testing::growth::grows_in_line;
     use proptest::prelude::*;
 
-    fn told(written: &str) -> Option<(String, Vec<&'static str>)> {
+    fn told(written: &str) -> Option<(String, Vec<String>)> {
         let call = ToolUse::from_text("a", "look", written.to_owned());
         let mut message = Message::new(Role::Assistant, vec![Block::ToolUse(call.clone())]);
         let repairs = mend_calls(&mut message).pop().map(|call| call.repairs).unwrap_or_default();
@@ -119,7 +121,8 @@ mod tests {
             ("```json\n{\"city\":\"Oslo\"}\n```", oslo, vec![Mend::Fence]),
             ("```\n{\"at\": [1\n```", "{\"at\": [1\n]}", vec![Mend::MissingCloser, Mend::Fence]),
         ] {
-            let repairs: Vec<_> = repairs.into_iter().map(Mend::describe).collect();
+            let mut repairs: Vec<_> = repairs.into_iter().map(|mend: Mend| mend.describe().to_owned()).collect();
+            repairs.sort();
             assert_eq!(told(written), Some((json.to_owned(), repairs)), "{written}");
         }
     }

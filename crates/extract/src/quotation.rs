@@ -14,7 +14,7 @@ pub use shown::Shown;
 use super::{
     call::{Call, Source},
     dialect::{Dialect, First, Grammar, dialect_named, reasoning_markups, turn_ends},
-    event::{Event, Events, Span},
+    event::{Event, Events, ProblemKind, Span},
     parser::Parser,
 };
 
@@ -45,6 +45,8 @@ pub enum Read {
         call: Box<Call>,
         /// Whether a person has to be asked: it has no markers of its own, and stands in what the model was shown.
         asks: bool,
+        /// What was done to its arguments, so that they could be read.
+        repairs: Vec<String>,
     },
     /// The prose that was given last is a quoted call.
     Quoted {
@@ -67,6 +69,8 @@ pub struct ReplyReader {
     markup: Option<Span>,
     /// The dialect of the quoted call that stands right before it.
     behind: Option<&'static Dialect>,
+    /// The repairs of the call that ends next.
+    repairs: Vec<String>,
 }
 
 /// A call that may be a quotation.
@@ -80,7 +84,16 @@ pub(crate) struct Held {
 impl ReplyReader {
     /// A reader of what `parser` finds.
     pub fn new(parser: Parser) -> Self {
-        Self { parser, events: Events::new(), source: Vec::new(), form: 0, held: None, markup: None, behind: None }
+        Self {
+            parser,
+            events: Events::new(),
+            source: Vec::new(),
+            form: 0,
+            held: None,
+            markup: None,
+            behind: None,
+            repairs: Vec::new(),
+        }
     }
 
     /// Takes the next bytes of the text, and appends what they say.
@@ -129,6 +142,9 @@ impl ReplyReader {
                 self.held.as_mut().map_or(out, |held| &mut held.read).push(read);
             }
             Event::CallFinished { call, span } => self.finished(call, span, shown, out),
+            Event::Problem(problem) if problem.kind == ProblemKind::Repaired => {
+                self.repairs.push(problem.message.clone());
+            }
             Event::Problem(_) => {}
         }
     }
@@ -157,15 +173,16 @@ impl ReplyReader {
     }
 
     fn finished(&mut self, call: &Call, span: Span, shown: &Shown<'_>, out: &mut Vec<Read>) {
+        let repairs = std::mem::take(&mut self.repairs);
         let Some(dialect) = dialect_named(call.dialect) else { return };
         let end = span.end.max(call.span.end);
         let Some(held) = self.held.take() else {
             let asks = is_bare(dialect, call.source) && shown.holds(self.text(self.form, end), dialect);
-            return out.push(Read::Called { call: Box::new(call.clone()), asks });
+            return out.push(Read::Called { call: Box::new(call.clone()), asks, repairs });
         };
         if !shown.holds(self.text(self.form, end), dialect) {
             out.extend(held.read);
-            return out.push(Read::Called { call: Box::new(call.clone()), asks: false });
+            return out.push(Read::Called { call: Box::new(call.clone()), asks: false, repairs });
         }
         out.push(Read::Text(String::from_utf8_lossy(self.text(held.start, end)).into_owned()));
         out.push(Read::Quoted { name: call.name.clone() });

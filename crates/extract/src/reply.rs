@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::{
     call::Call,
     dialect::{Dialect, dialect_named, expected},
+    native::RepairedCall,
     parser::Parser,
     policy::{Policy, UnknownTool},
     quotation::{Read, ReplyReader, Shown},
@@ -31,6 +32,8 @@ pub struct Reading {
     /// Which of the message's calls a person has to be asked about: without markers of their own, they stand in what it
     /// was shown.
     pub asked: BTreeSet<usize>,
+    /// The calls whose arguments could only be read repaired.
+    pub repaired: Vec<RepairedCall>,
 }
 
 /// The declared tools of a request, as the parser wants them.
@@ -132,7 +135,10 @@ fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, r
                 _ => blocks.push(Block::Thinking(Thinking { text, ..Thinking::default() })),
             },
             Read::Called { .. } if native => reading.doubled += 1,
-            Read::Called { call, asks } => {
+            Read::Called { call, asks, repairs } => {
+                if call.complete && !repairs.is_empty() {
+                    reading.repaired.push(RepairedCall { name: call.name.clone(), repairs });
+                }
                 if asks {
                     reading.asked.insert(reading.calls);
                 }

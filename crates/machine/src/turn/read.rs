@@ -169,7 +169,12 @@ impl TurnMachine {
 
     /// Arguments of native calls that are no object are mended as those of calls in text are.
     fn mend_calls(&mut self, message: &mut Message, out: &mut Vec<Command>) {
-        for RepairedCall { name, repairs } in extract::mend_calls(message) {
+        let repaired = extract::mend_calls(message);
+        self.tell_repaired(&repaired, out);
+    }
+
+    fn tell_repaired(&mut self, repaired: &[RepairedCall], out: &mut Vec<Command>) {
+        for RepairedCall { name, repairs } in repaired {
             let message = format!("the arguments of a call of {name:?} were no JSON object: {}", repairs.join(", "));
             self.warn(out, "repaired_call", message);
         }
@@ -187,6 +192,7 @@ impl TurnMachine {
         }
         let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&request.tools));
         let reading = extract::read_reply(message, &request, signatures);
+        self.tell_repaired(&reading.repaired, out);
         if reading.doubled > 0 {
             let calls = if reading.doubled == 1 { "a call" } else { "calls" };
             let message = format!("the answer has {calls} in its text beside real ones; those in the text did not run");
