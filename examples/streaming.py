@@ -35,7 +35,7 @@ async def main() -> None:
                 case Reset():
                     print("[what stood here is void]")
                 case RunFinished(result=result):
-                    print(f"\n[{result.stop_reason}; {result.usage.total} tokens]")
+                    print(f"\n[{result.stop_reason}; {result.usage.total_tokens} tokens]")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ async def main() -> None:
     agent = Agent(
         ScriptedModel([both, "Two glazes and two clays."]),
         agents=[librarian("glazes", "glazes"), librarian("clays", "clays")],
-        budget=Budget(iterations=8),
+        budget=Budget(rounds=8),
     )
     run = agent.start("Look at both shelves at once.")
     paused = False
@@ -55,7 +55,7 @@ async def main() -> None:
             case _:
                 pass
     result = await run
-    print(result.final, f"[{result.stop_reason}; {result.rounds} requests of {agent.budget.iterations}]")
+    print(result.final, f"[{result.stop_reason}; {result.rounds} requests of {agent.budget.rounds}]")
 
 
 asyncio.run(main())

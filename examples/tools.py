@@ -62,11 +62,11 @@ def main() -> None:
         print(result.final)
         print(f"[{result.stop_reason}; {result.tool_rounds} rounds of tools]")
         for made in result.tool_calls:
-            print(f"  {made.name}({made.input}) {made.failure or 'ok'}")
+            print(f"  {made.name}({made.arguments}) {made.failure or 'ok'}")
 
         # A smaller budget ends the run with what there is, and says so.
         server.push(call("in_stock", part="bolts"))
-        result = agent.run_sync("And now?", budget=Budget(iterations=1))
+        result = agent.run_sync("And now?", budget=Budget(rounds=1))
         print(f"[{result.stop_reason}; partial: {result.partial}] {result.warnings[-1]}")
 
 

@@ -182,7 +182,7 @@ def compaction(path: Path) -> None:
     steps = [call("page", n=n) for n in range(8)]
     agent = scripted(*steps, call("recall", find="number of page 1"), "Read.", tools=[page], context=4_000)
     agent.run_sync(
-        "Read eight pages and tell me their numbers.", journal=path, budget=Budget(iterations=40, tool_rounds=40)
+        "Read eight pages and tell me their numbers.", journal=path, budget=Budget(rounds=40, tool_rounds=40)
     )
 
 
@@ -191,7 +191,7 @@ def compaction_with_summaries(path: Path) -> None:
     steps = [call("page", n=n) for n in range(12)]
     roles = Roles(summarizer="rules", sanity=Sanity("rules", interval=3, wait=True))
     agent = scripted(*steps, "Read.", tools=[page], context=5_000, roles=roles)
-    agent.run_sync("Read twelve pages.", journal=path, budget=Budget(iterations=40, tool_rounds=40))
+    agent.run_sync("Read twelve pages.", journal=path, budget=Budget(rounds=40, tool_rounds=40))
 
 
 @recorded
@@ -208,9 +208,7 @@ def children_at_once(path: Path) -> None:
 @recorded
 def children_at_a_limit(path: Path) -> None:
     steps = [call("look", query=f"room {n}") for n in range(9)]
-    kind = SubAgent(
-        "house", "looks after the house", tools=[look], model=ScriptedModel(steps), budget=Budget(iterations=3)
-    )
+    kind = SubAgent("house", "looks after the house", tools=[look], model=ScriptedModel(steps), budget=Budget(rounds=3))
     agent = scripted(calls(Call("spawn", {"agent": "house", "task": "Look at all rooms."})), "Not all.", agents=[kind])
     agent.run_sync("Look at all rooms.", journal=path)
 

@@ -84,7 +84,7 @@ def main() -> None:
                 hooks=hooks,
                 stuck=None,
                 context=False,
-                budget=Budget(iterations=turns + 9, tool_rounds=turns + 9),
+                budget=Budget(rounds=turns + 9, tool_rounds=turns + 9),
                 journal=Path(folder),
             )
             asyncio.run(agent.run("Look every key up."))

@@ -21,7 +21,7 @@ from pathlib import Path
 from loopwright import Agent, Budget, Journal, _core, tool
 
 TURNS = 10
-PLENTY = Budget(iterations=10**6, tool_rounds=10**6, wall_time=3600.0)
+PLENTY = Budget(rounds=10**6, tool_rounds=10**6, wall_time=3600.0)
 
 SERVER = """
 import sys
@@ -157,7 +157,7 @@ def look(n: int) -> str:
         os._exit(0)
     return f"{n}: " + "x" * size
 
-plenty = Budget(iterations=10**6, tool_rounds=10**6, wall_time=3600.0)
+plenty = Budget(rounds=10**6, tool_rounds=10**6, wall_time=3600.0)
 Agent(Long(), tools=[look], stuck=None, momentum=None, budget=plenty, context=False).run_sync("go", journal=journal)
 """
 

@@ -28,7 +28,7 @@ FINAL = (
 TURNS = 10
 # Conversations of each kind for each protocol. The more there are, the less what happens once a process counts for.
 ALONE, TOGETHER, STREAMED = 150, 100, 60
-BUDGET = Budget(tool_rounds=1_000, iterations=1_000, wall_time=600)
+BUDGET = Budget(tool_rounds=1_000, rounds=1_000, wall_time=600)
 
 
 @tool(read_only=True)

@@ -38,7 +38,7 @@ def measured() -> tuple[list[dict[str, Any]], dict[str, str]]:
         outline=[page.read_text("utf-8").splitlines()[0].lstrip("# ") for page in pages],
         limits={"hits": 1, "searches": 1},
         explore=False,
-        budget=Budget(iterations=99, research_cycles=12),
+        budget=Budget(rounds=99, research_cycles=12),
     )
     result = research.run_sync(QUESTION, on_event=heard)
     return told, result.report["stopped"]

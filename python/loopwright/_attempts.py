@@ -162,10 +162,12 @@ def _once_more(
     messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
     left = replace(
         budget,
-        iterations=max(0, budget.iterations - spent(lambda result: result.rounds)),
+        rounds=max(0, budget.rounds - spent(lambda result: result.rounds)),
         tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
         wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
-        tokens=None if budget.tokens is None else max(0, budget.tokens - spent(lambda result: result.usage.total)),
+        tokens=None
+        if budget.tokens is None
+        else max(0, budget.tokens - spent(lambda result: result.usage.total_tokens)),
         cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.known_cost or 0.0)),
     )
     return messages, left

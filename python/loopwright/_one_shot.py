@@ -41,7 +41,7 @@ class OneShotAgent(Agent[str]):
             cache=False,
             stuck=None,
             momentum=None,
-            budget=Budget(iterations=1, tool_rounds=0, wall_time=seconds),
+            budget=Budget(rounds=1, tool_rounds=0, wall_time=seconds),
         )
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:

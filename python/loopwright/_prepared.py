@@ -140,9 +140,7 @@ class Prepared(Generic[Output]):
 
     def _turn(self, budget: Budget, *, stream: bool) -> dict[str, Any]:
         """The configuration of its turns, sub-agents aside."""
-        from dataclasses import asdict
-
-        config = {**self._config, "stream": stream, "budget": asdict(budget)}
+        config = {**self._config, "stream": stream, "budget": budget._config()}
         config["tools"] = [
             {
                 **tool.definition(),
@@ -167,11 +165,11 @@ class Prepared(Generic[Output]):
         """What a run on this prompt may use."""
         if budget is not None:
             return _bounded(_checked_budget(budget), self._acting)
-        if self._complexity is None or self.budget.gives_iterations:
+        if self._complexity is None or self.budget.gives_rounds:
             return self.budget
         from dataclasses import replace
 
-        limits = replace(self.budget, iterations=Budget.for_task(prompt_of(prompt), self._complexity).iterations)
+        limits = replace(self.budget, rounds=Budget.for_task(prompt_of(prompt), self._complexity).rounds)
         return _bounded(limits, self._acting)
 
     def _session(self) -> Any:

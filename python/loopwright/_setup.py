@@ -101,7 +101,7 @@ def _checked_budget(budget: object) -> Budget:
     if isinstance(budget, Budget):
         return budget
     message = f"a budget is a Budget, not {type(budget).__name__}"
-    raise UsageError(message, "invalid_budget", "give Budget(iterations=..., wall_time=..., ...)")
+    raise UsageError(message, "invalid_budget", "give Budget(rounds=..., wall_time=..., ...)")
 
 
 def _guard_of(

@@ -65,7 +65,7 @@ class Agent(Running[Output]):
 
         agent = Agent("anthropic:claude-sonnet-4-5", tools=[search], system="Be brief.")
         result = await agent.run("What changed since 1.2?")
-        print(result.final, result.stop_reason, result.usage.total)
+        print(result.final, result.stop_reason, result.usage.total_tokens)
 
     Args:
         model: `provider:model`, an object with a `respond` method (see `loopwright.models`), or a

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import _core
+from ._renamed import renamed
 from .errors import UsageError
 
 __all__ = ["Budget", "Complexity"]
@@ -18,9 +19,10 @@ class _Usual(int):
     """A limit that nobody gave: what is judged of a task may take its place."""
 
 
-_USUAL_ITERATIONS = _Usual(10)
+_USUAL_ROUNDS = _Usual(10)
 
 
+@renamed(iterations="rounds")
 @dataclass(frozen=True)
 class Budget:
     """What a run may use at most. The first limit that is reached ends the run with a reason of its own.
@@ -30,8 +32,8 @@ class Budget:
 
     tool_rounds: int = 8
     """Rounds of tool calls."""
-    iterations: int = _USUAL_ITERATIONS
-    """Requests to the model."""
+    rounds: int = _USUAL_ROUNDS
+    """Requests to the model, one a round."""
     verify_attempts: int = 3
     """Attempts at a verified answer."""
     research_cycles: int = 5
@@ -47,30 +49,36 @@ class Budget:
 
     def __post_init__(self) -> None:
         try:
-            limits = json.dumps({"budget": vars(self)})
+            limits = json.dumps({"budget": self._config()})
         except (TypeError, ValueError) as error:
             raise UsageError(f"the budget can't be: {error}", "invalid_budget", "give numbers") from None
         _core.check_options(limits)
 
+    def _config(self) -> dict[str, Any]:
+        """As the machine wants it."""
+        limits = dict(vars(self))
+        limits["iterations"] = limits.pop("rounds")
+        return limits
+
     @property
-    def gives_iterations(self) -> bool:
-        """Whether somebody said how many requests there may be."""
-        return not isinstance(self.iterations, _Usual)
+    def gives_rounds(self) -> bool:
+        """Whether somebody said how many rounds there may be."""
+        return not isinstance(self.rounds, _Usual)
 
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:
-        """A budget with the iterations for a task like this: simple 3, moderate 5, complex 10, breaking 15."""
-        iterations = dict(_core.complexities())
-        if complexity not in iterations:
+        """A budget with the rounds for a task like this: simple 3, moderate 5, complex 10, breaking 15."""
+        rounds = dict(_core.complexities())
+        if complexity not in rounds:
             message = f"{complexity!r} is no complexity"
-            raise UsageError(message, "invalid_budget", f"use one of {', '.join(iterations)}")
-        return replace(cls(iterations=iterations[complexity]), **limits)
+            raise UsageError(message, "invalid_budget", f"use one of {', '.join(rounds)}")
+        return replace(cls(rounds=rounds[complexity]), **limits)
 
     @classmethod
     def for_task(cls, task: Any, complexity: str = "auto", **limits: Any) -> Budget:
         """A budget for a task in words: its complexity is judged by them, unless it is given.
 
-        >>> Budget.for_task("What is the capital of Norway?").iterations
+        >>> Budget.for_task("What is the capital of Norway?").rounds
         3
         """
         if complexity == "auto":

@@ -5,7 +5,7 @@
     from loopwright import Agent, Budget, SubAgent
 
     explore = SubAgent("explore", "finds things in the code and reports where they are", tools=[search_files])
-    writer = SubAgent("writer", "writes text", model="anthropic:claude-haiku-4-5", budget=Budget(iterations=3))
+    writer = SubAgent("writer", "writes text", model="anthropic:claude-haiku-4-5", budget=Budget(rounds=3))
     agent = Agent("anthropic:claude-sonnet-4-5", agents=[explore, writer])
 
 The model starts them with the tool `spawn`; several of one reply run at once. What they use is taken from the budget
@@ -42,7 +42,7 @@ class SubAgent:
 
     ::
 
-        SubAgent("explore", "finds things in the code", tools=[search_files], budget=Budget(iterations=4))
+        SubAgent("explore", "finds things in the code", tools=[search_files], budget=Budget(rounds=4))
     """
 
     name: str

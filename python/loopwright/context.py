@@ -563,7 +563,7 @@ class ContextWindow:
             self._forget()
 
     def reported(self, input_tokens: int) -> None:
-        """What the provider counted for the request that `messages` just was: `usage.input` of its answer.
+        """What the provider counted for the request that `messages` just was: `usage.input_tokens` of its answer.
 
         From now on the window goes by that, and counts only what comes after. What is far from anything that the count
         allows for is not believed.

@@ -52,7 +52,7 @@ __all__ = ["Research", "ResearchResult", "research_tool", "run_deep_research"]
 STYLES = ("detailed", "summary", "progress")
 _PROVIDERS = 100
 _OFFLINE = "offline:extractive"
-_BUDGET = Budget(iterations=120, tool_rounds=24, wall_time=1_800.0)
+_BUDGET = Budget(rounds=120, tool_rounds=24, wall_time=1_800.0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from ._core import History, is_limit
 from ._json import read
+from ._renamed import renamed, under_new_names
 from ._repr import redacted_repr
 from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
@@ -93,31 +94,40 @@ class Messages(Sequence[Message]):
         return f"<{len(self)} messages>"
 
 
+@renamed(
+    input="input_tokens",
+    output="output_tokens",
+    cache_read="cache_read_tokens",
+    cache_write="cache_write_tokens",
+    reasoning="reasoning_tokens",
+    total="total_tokens",
+)
 @dataclass(frozen=True)
 class Usage:
-    """Tokens. `input` holds cached tokens too, `output` holds reasoning too."""
+    """Tokens. Those of the input hold the cached ones too, those of the output the reasoning."""
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    reasoning: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
     provider_tool_uses: int = 0
 
     @property
-    def total(self) -> int:
+    def total_tokens(self) -> int:
         """All tokens."""
-        return self.input + self.output
+        return self.input_tokens + self.output_tokens
 
 
+@renamed(id="call_id", input="arguments", iteration="round")
 @dataclass(frozen=True)
 class ToolCall:
     """A call that the model asked for. `failure` names what went wrong, if something did; times in seconds."""
 
-    id: str
+    call_id: str
     name: str
-    input: Any
-    iteration: int
+    arguments: Any
+    round: int
     at: float
     duration: float
     failure: str | None = None
@@ -310,8 +320,8 @@ class Result(Generic[Output]):
                 "output": given["final"],
                 **given,
                 "messages": _messages_of(data),
-                "usage": Usage(**given["usage"]),
-                "tool_calls": [ToolCall(**call) for call in given["tool_calls"]],
+                "usage": Usage(**under_new_names(Usage, given["usage"])),
+                "tool_calls": [ToolCall(**under_new_names(ToolCall, call)) for call in given["tool_calls"]],
                 "sources": [Source(**source) for source in given["sources"]],
                 **_told_of(given),
             }
@@ -487,9 +497,9 @@ class _Later:
         return children_of(self.outcome, run_id=self.run_id, models=self.models or {}, raised=self.raised)
 
     def tool_calls(self) -> list[ToolCall]:
-        calls = [ToolCall(**call) for call in self.outcome["tool_calls"]]
+        calls = [ToolCall(**under_new_names(ToolCall, call)) for call in self.outcome["tool_calls"]]
         for call in calls if self.raised else ():
-            call.__dict__["_exception"] = self.raised.get((self.path, call.iteration, call.id))
+            call.__dict__["_exception"] = self.raised.get((self.path, call.round, call.call_id))
         return calls
 
     def told(self, *, plans: bool) -> list[Any]:
@@ -504,7 +514,7 @@ class _Later:
 
 
 _MADE_LATER: dict[str, Callable[[_Later], Any]] = {
-    "usage": lambda later: Usage(**later.outcome["spent"]["usage"]),
+    "usage": lambda later: Usage(**under_new_names(Usage, later.outcome["spent"]["usage"])),
     "cost": lambda later: None if later.outcome["spent"].get("partial") else later.outcome["spent"]["cost"],
     "known_cost": lambda later: later.outcome["spent"]["cost"],
     "tool_calls": _Later.tool_calls,

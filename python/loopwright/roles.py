@@ -586,7 +586,7 @@ def bounded(budget: Budget, role: Role | None) -> Budget:
     if most is None:
         return budget
     role._settings()  # type: ignore[union-attr]
-    limits: dict[str, Any] = {"iterations": most.requests, "tokens": most.tokens}
+    limits: dict[str, Any] = {"rounds": most.requests, "tokens": most.tokens}
     limits |= {"cost": most.cost, "wall_time": most.seconds}
     for name, value in limits.items():
         now = getattr(budget, name)
@@ -760,11 +760,11 @@ class _Asking:
         self.next = (self.prompt, None)
 
     def _book(self, result: Any) -> None:
-        self.tokens += result.usage.total
+        self.tokens += result.usage.total_tokens
         self.seconds += result.duration
         if result.cost is not None:
             self.cost = (self.cost or 0.0) + result.cost
-        elif result.usage.total:
+        elif result.usage.total_tokens:
             self.gap = True
         if self.usage is None:
             self.usage = result.usage

@@ -4,7 +4,7 @@
 
     body = wire.encode_request("anthropic", wire.Request("claude-sonnet-4-5", [Message.user("hi")], max_tokens=99))
     response = wire.decode_response("anthropic", send(body))
-    print(response.message.text, response.stop, response.usage.total)
+    print(response.message.text, response.stop, response.usage.total_tokens)
 
 Every codec works in both directions, and each loses nothing: decode then encode gives semantically equal JSON, and a
 stream gives the same response as the whole answer, wherever its bytes were cut. Names of wires are in `WIRES`.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from . import _core
 from ._json import read as parsed
 from ._json import written as dumped
+from ._renamed import under_new_names
 from .errors import LoopwrightError, UsageError
 from .messages import Extra, Message, checked, decoded, extra_json, message_of, messages_json
 from .models import STOPS
@@ -275,7 +276,7 @@ class Response(_Canonical):
             "id": id,
             "model": model,
             "stop": stop if stop in STOPS else {"other": stop},
-            "usage": {name: getattr(used, name) for name in _USAGE},
+            "usage": {name: getattr(used, field) for name, field in _USAGE.items()},
         }
         text = f'{dumped(rest, "the response")[:-1]},"message":{said.to_json()}}}'
         self._fill(checked(_core.canonical_response, text))
@@ -317,7 +318,7 @@ class Response(_Canonical):
     @property
     def usage(self) -> Usage:
         """Tokens used."""
-        return Usage(**self._get("usage"))
+        return Usage(**under_new_names(Usage, self._get("usage")))
 
     def __repr__(self) -> str:
         from .guard import redact
@@ -325,7 +326,15 @@ class Response(_Canonical):
         return f"<Response {self.stop}: {redact(self.message.text[:4_000])[:60]!r}>"
 
 
-_USAGE = ("input", "output", "cache_read", "cache_write", "reasoning", "provider_tool_uses")
+# Tokens in the canonical form, and in `Usage`.
+_USAGE = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_tokens",
+    "cache_write": "cache_write_tokens",
+    "reasoning": "reasoning_tokens",
+    "provider_tool_uses": "provider_tool_uses",
+}
 
 
 def encode_request(wire: str, request: Request) -> str:

@@ -595,7 +595,7 @@ def test_d24_x18_failures_are_visible_and_tried_a_few_times() -> None:
 def test_d30_x17_skills_come_from_turns_that_succeeded_with_two_tools_and_hold_no_values() -> None:
     def skills(script: list[Any], prompt: str = "Find and weigh the parcel 4711 for ann@corp.example.") -> list[Any]:
         memory = Memory(":memory:")
-        agent = Agent(ScriptedModel(script), memory=memory, tools=[look, weigh], budget=Budget(iterations=4))
+        agent = Agent(ScriptedModel(script), memory=memory, tools=[look, weigh], budget=Budget(rounds=4))
         agent.run_sync(prompt)
         assert agent.drain_sync(20) == []
         return memory.newest(kinds=["procedural"])

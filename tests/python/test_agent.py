@@ -43,7 +43,7 @@ def test_a01_a_prompt_and_a_model_are_enough(serve: Any, wire: str, way: str) ->
     assert result.stop_reason == "natural"
     assert result.rounds == 1
     assert result.tool_calls == []
-    assert Budget().iterations == 10
+    assert Budget().rounds == 10
     body = server.requests[0]["body"]
     assert body["model"] == "test"
     assert body.get("stream", False) is (way == "stream")
@@ -55,20 +55,20 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
         calls(Call("population", {"city": "Oslo"}), Call("slowly", {"word": "abc"}), text="Let me look."),
         text("717,710 people."),
     )
-    agent = agent_at(server, wire, tools=[population, slowly], system="Be brief.", budget=Budget(iterations=5))
+    agent = agent_at(server, wire, tools=[population, slowly], system="Be brief.", budget=Budget(rounds=5))
     result, events = run(agent, "How many live in Oslo?", way)
     assert result.final == "717,710 people."
     assert result.output == result.final
     assert result.transcript == "Let me look.\n\n717,710 people." or result.transcript.startswith("Let me look.")
-    assert [(each.name, each.input, each.failure) for each in result.tool_calls] == [
+    assert [(each.name, each.arguments, each.failure) for each in result.tool_calls] == [
         ("population", {"city": "Oslo"}, None),
         ("slowly", {"word": "abc"}, None),
     ]
     assert result.rounds == 2
     assert result.tool_rounds == 1
     assert result.duration > 0
-    assert result.usage.input == 20
-    assert result.usage.total == result.usage.input + result.usage.output
+    assert result.usage.input_tokens == 20
+    assert result.usage.total_tokens == result.usage.input_tokens + result.usage.output_tokens
     roles = [message["role"] for message in result.messages.to_dicts()]
     assert roles == ["user", "assistant", "user", "assistant"]
     results = result.messages.to_dicts()[2]["content"]
@@ -160,7 +160,7 @@ def test_a03_x02_text_of_all_rounds_adds_up(way: str) -> None:
 
 def test_x02_the_best_draft_stays_when_a_limit_ends_the_run() -> None:
     script = [calls(Call("population", {"city": "Oslo"}), text="So far: nothing.")] * 3
-    result = Agent(ScriptedModel(script), tools=[population], budget=Budget(iterations=2)).run_sync("count")
+    result = Agent(ScriptedModel(script), tools=[population], budget=Budget(rounds=2)).run_sync("count")
     assert result.final is None
     assert result.partial
     assert result.hit_ceiling
@@ -170,7 +170,7 @@ def test_x02_the_best_draft_stays_when_a_limit_ends_the_run() -> None:
 
 def test_a09_a_single_request_without_a_follow_up(way: str) -> None:
     model = ScriptedModel([call("population", city="Oslo"), text("never asked for")])
-    result, _ = run(Agent(model, tools=[population], budget=Budget(iterations=1)), "once", way)
+    result, _ = run(Agent(model, tools=[population], budget=Budget(rounds=1)), "once", way)
     assert result.stop_reason == "max_iterations"
     assert len(model.requests) == 1
     # A06: the limit is told, and the history is legal: the call has its result.
@@ -188,7 +188,7 @@ def test_a09_a_single_request_without_a_follow_up(way: str) -> None:
         if block["type"] == "tool_result"
     ]
     assert uses == given == ["call_0_0"]
-    single = Agent(ScriptedModel(["yes"]), budget=Budget(iterations=1)).run_sync("assess")
+    single = Agent(ScriptedModel(["yes"]), budget=Budget(rounds=1)).run_sync("assess")
     assert (single.final, single.stop_reason) == ("yes", "natural")
 
 
@@ -202,8 +202,8 @@ def test_a11_calls_are_logged_with_iteration_query_and_time() -> None:
     script = [call("look", query="a"), call("look", query="b"), text("done")]
     result = Agent(ScriptedModel(script), tools=[look]).run_sync("go")
     first, second = result.tool_calls
-    assert (first.iteration, first.input) == (1, {"query": "a"})
-    assert (second.iteration, second.input) == (2, {"query": "b"})
+    assert (first.round, first.arguments) == (1, {"query": "a"})
+    assert (second.round, second.arguments) == (2, {"query": "b"})
     assert first.duration >= 0.02
     assert second.at >= first.at + first.duration
 
@@ -235,9 +235,9 @@ def test_d19_the_whole_request_is_limited_too(serve: Any) -> None:
 def test_d02_x01_limits_of_a_run_replace_those_of_the_agent() -> None:
     script = [call("population", city="Oslo")] * 9
     agent = Agent(ScriptedModel(script, by_turn=True), tools=[population])
-    result = agent.run_sync("go", budget=Budget(iterations=2))
+    result = agent.run_sync("go", budget=Budget(rounds=2))
     assert (result.stop_reason, result.rounds) == ("max_iterations", 2)
-    assert Budget.for_complexity("simple").iterations == 3
+    assert Budget.for_complexity("simple").rounds == 3
 
 
 def test_x01_wall_time_ends_a_run(way: str) -> None:
@@ -428,7 +428,7 @@ def test_usage_and_cost_add_up() -> None:
     ]
     agent = Agent(ScriptedModel(script), tools=[population], price={"input": 3.0, "output": 15.0})
     result = agent.run_sync("go")
-    assert (result.usage.input, result.usage.output, result.usage.total) == (3000, 300, 3300)
+    assert (result.usage.input_tokens, result.usage.output_tokens, result.usage.total_tokens) == (3000, 300, 3300)
     assert result.cost == pytest.approx(3000 * 3e-6 + 300 * 15e-6)
     assert Agent(ScriptedModel(script), tools=[population]).run_sync("go").cost is None
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import loopwright
@@ -59,3 +60,36 @@ def test_counts_are_made_by_the_compiler_that_uses_them(tmp_path: Path) -> None:
     own.touch()
     again = wheel(folder, tools=tools)
     assert f"-Cprofile-use={own}" in again
+
+
+COUNTS = sorted((ROOT / "target" / "profile").glob("*.profdata"))
+WHEELS = sorted((ROOT / "target" / "wheels").glob("*.whl"))
+
+
+def profdata() -> str | None:
+    """The program that reads counts: the toolchain's own, or one that is installed."""
+    if shutil.which("rustc"):
+        told = subprocess.run(
+            ["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True, cwd=ROOT
+        )
+        own = Path(told.stdout.strip()).parent / "bin" / "llvm-profdata"
+        if own.exists():
+            return str(own)
+    return shutil.which("llvm-profdata") or shutil.which("llvm-profdata-19")
+
+
+@pytest.mark.skipif(not COUNTS or not WHEELS or profdata() is None, reason="needs what `make wheel` builds with counts")
+def test_what_was_counted_stands_in_the_wheel(tmp_path: Path) -> None:
+    """A function whose name changed loses its counts, and nothing says so: most of the module's must have some."""
+    with zipfile.ZipFile(WHEELS[-1]) as wheel:
+        inside = next(name for name in wheel.namelist() if name.endswith(".so"))
+        module = Path(wheel.extract(inside, tmp_path))
+    shown = subprocess.run(
+        [str(profdata()), "show", "--all-functions", str(COUNTS[-1])], capture_output=True, text=True, check=True
+    ).stdout
+    counted = set(re.findall(r"^  (\S+):$", shown, re.MULTILINE))
+    symbols = subprocess.run(["nm", "--defined-only", str(module)], capture_output=True, text=True, check=True).stdout
+    ours = {name for name in re.findall(r" [tT] (\S+)$", symbols, re.MULTILINE) if "loopwright" in name}
+    assert len(ours) > 1_000
+    named = {name.partition(".llvm.")[0] for name in ours}
+    assert len(named & counted) > 0.8 * len(named), f"{len(named & counted)} of {len(named)} were counted"

@@ -385,7 +385,7 @@ def test_what_a_stopped_stream_had_cost_is_counted(serve: Any, way: str) -> None
     agent = agent_at(server, "anthropic", budget=Budget(wall_time=0.5))
     result = agent.run_sync("go", on_event=lambda event: None) if way == "run_sync" else run(agent, "go", way)[0]
     assert result.stop_reason == "wall_time"
-    assert result.usage.input == 10
+    assert result.usage.input_tokens == 10
 
 
 @pytest.mark.parametrize("way", ["run_sync", "stream"])

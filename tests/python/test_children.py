@@ -71,8 +71,8 @@ def test_d43_the_usage_of_a_run_is_that_of_all_its_models(way: str) -> None:
         price={"input": 100.0, "output": 1000.0},
     )
     result, _ = run(agent, "go", way)
-    assert (result.usage.input, result.usage.output) == (140, 25)
-    assert result.children[0].result.usage.total == 120
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (140, 25)
+    assert result.children[0].result.usage.total_tokens == 120
     own, childs = (40 * 100 + 5 * 1000) / 1e6, (100 * 1 + 20 * 10) / 1e6
     assert result.cost == pytest.approx(own + childs)
 
@@ -190,7 +190,7 @@ def test_x01_d43_children_share_what_is_left(way: str) -> None:
 
     child = ScriptedModel([call("look", what=str(n)) for n in range(40)])
     parent = ScriptedModel([calls(*(spawn(task=f"find {n}") for n in range(3))), *["done"] * 5])
-    agent = Agent(parent, agents=[SubAgent("explore", tools=[look], model=child)], budget=Budget(iterations=8))
+    agent = Agent(parent, agents=[SubAgent("explore", tools=[look], model=child)], budget=Budget(rounds=8))
     result, _ = run(agent, "go", way)
     assert result.rounds <= 8
     assert len(result.children) == 3
@@ -209,7 +209,7 @@ def test_x01_d43_a_child_has_its_own_limit_too(way: str) -> None:
 
     agent = Agent(
         ScriptedModel([calls(spawn()), "done"]),
-        agents=[SubAgent("explore", tools=[look], model=child, budget=Budget(iterations=2))],
+        agents=[SubAgent("explore", tools=[look], model=child, budget=Budget(rounds=2))],
     )
     result, _ = run(agent, "go", way)
     assert result.children[0].result.rounds == 2

@@ -101,7 +101,7 @@ def test_wrong_settings() -> None:
         assert isinstance(error, UsageError), settings
     for timeouts in ({"first": 1}, {"idle": 0}, {"idle": float("nan")}):
         assert isinstance(caught_of(lambda timeouts=timeouts: Agent("ollama:x", timeouts=timeouts)), UsageError)
-    for limits in ({"iterations": -1}, {"iterations": 1.5}, {"wall_time": "long"}, {"tokens": True}):
+    for limits in ({"rounds": -1}, {"rounds": 1.5}, {"wall_time": "long"}, {"tokens": True}):
         assert caught_of(lambda limits=limits: Budget(**limits)).code == "invalid_budget"
 
 
@@ -364,7 +364,7 @@ def test_a_function_of_a_script_may_give_whatever_a_step_is(late: bool) -> None:
     answers = [call("work", n=1), calls(Call("work", {"n": 2}), Call("work", {"n": 3}), text="and"), "done"]
     result = asyncio.run(Agent(ScriptedModel([step(each) for each in answers]), tools=[work]).run("go"))
     assert result.final == "done"
-    assert [each.input for each in result.tool_calls] == [{"n": 1}, {"n": 2}, {"n": 3}]
+    assert [each.arguments for each in result.tool_calls] == [{"n": 1}, {"n": 2}, {"n": 3}]
     for reply, code in ((fault.status(529), "invalid_script"), (ModelFailure("no", "auth"), "auth")):
         with pytest.raises(LoopwrightError) as caught:
             asyncio.run(Agent(ScriptedModel([step(reply)] * 9)).run("go"))

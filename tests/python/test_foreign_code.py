@@ -390,7 +390,7 @@ def test_b01_tools_of_a_research_ask_for_approval_and_count_in_its_budget(tmp_pa
 
     calls = [Call("wipe", {"place": "/"}), *[Call("gauge", {"place": f"Husum {n}"}) for n in range(40)]]
     path = tmp_path / "run.jsonl"
-    budget = Budget(iterations=12, tool_rounds=2)
+    budget = Budget(rounds=12, tool_rounds=2)
     result = Research(Caller(*calls), tools=[wipe, gauge], budget=budget).run_sync(QUESTION_OF_TIDES, journal=path)
     assert wiped == []
     assert result.rounds <= 12

@@ -77,7 +77,7 @@ def test_e20_nothing_unverified_passes_for_an_answer(docs: Path) -> None:
 
 def test_x01_attempts_share_the_budget(docs: Path) -> None:
     model = Scripted("Often.", "Very often.", GOOD)
-    result = Grounded(model, sources=[docs], budget=Budget(iterations=2)).run_sync(QUESTION)
+    result = Grounded(model, sources=[docs], budget=Budget(rounds=2)).run_sync(QUESTION)
     assert (result.stop_reason, result.hit_ceiling, result.rounds) == ("max_iterations", True, 2)
     assert result.final is None and result.best_draft == "Very often."
     one = Grounded(Scripted("Often."), sources=[docs], budget=Budget(verify_attempts=1)).run_sync(QUESTION)
@@ -195,7 +195,7 @@ def test_e11_a_later_attempt_never_repeats_a_side_effect(tmp_path: Path) -> None
     assert (result.stop_reason, result.attempts) == ("verified", 3)
     assert paid == [(5, "Bo"), (1, "Nobody"), (1, "Nobody"), (2, "Bo")]
     assert read == ["Bo", "Bo"], "what only reads may read again"
-    assert [call.input["amount"] for call in result.tool_calls if call.name == "pay" and not call.failure] == [5, 2]
+    assert [call.arguments["amount"] for call in result.tool_calls if call.name == "pay" and not call.failure] == [5, 2]
     assert sum("not_repeated" in warning for warning in result.warnings) >= 1
     assert result.messages.to_json().count("paid 5 to Bo") == 3, "the model is given the result that there is"
     assert replay(journal).divergence is None
@@ -276,7 +276,7 @@ def test_cancel_keeps_what_was_used(docs: Path) -> None:
     grounded = Grounded(Slow(), sources=[docs], tools=[look])
     result = asyncio.run(grounded.run(QUESTION, signal=signal))
     assert (result.stop_reason, result.final, result.verified) == ("cancelled", None, False)
-    assert result.usage.input == 7 and [call.name for call in result.tool_calls] == ["look"]
+    assert result.usage.input_tokens == 7 and [call.name for call in result.tool_calls] == ["look"]
 
 
 def test_e26_errors_are_typed_by_guilt_and_say_what_to_do(docs: Path, tmp_path: Path) -> None:

@@ -385,7 +385,7 @@ def test_x16_what_left_the_window_comes_back_in_an_attempt_but_is_no_evidence_be
             return "The moon is made of 770077 cheeses. [recall]" if self.asked == 14 else "Secret 1 is 1007. [read]"
 
     model = Model()
-    result = Grounded(model, tools=[read], context=4_000, budget=Budget(iterations=50, tool_rounds=50)).run_sync(
+    result = Grounded(model, tools=[read], context=4_000, budget=Budget(rounds=50, tool_rounds=50)).run_sync(
         "What is secret 1?"
     )
     assert any(model.offered), "the window overflowed, and what left can be had back"

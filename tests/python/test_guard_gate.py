@@ -207,7 +207,7 @@ def test_an_edited_call_is_judged_again(work: Path, way: str) -> None:
         shown = str(server.requests[-1])
     assert [question.arguments["command"] for question in person.asked] == ["rm src/a.txt", "rm src/b.txt"]
     assert failures(result) == [None]
-    assert result.tool_calls[0].input == {"command": "ls src"}
+    assert result.tool_calls[0].arguments == {"command": "ls src"}
     assert sorted(path.name for path in (work / "src").iterdir()) == ["a.txt", "b.txt"]
     assert "the person changed its arguments" in shown
     assert result.journal is not None

@@ -115,7 +115,7 @@ def test_numbers_beyond_all_use_are_named(options: dict[str, Any]) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("limit", ["tool_rounds", "iterations", "approvals", "tokens"])
+@pytest.mark.parametrize("limit", ["tool_rounds", "rounds", "approvals", "tokens"])
 def test_a_budget_beyond_all_use_is_named(limit: str) -> None:
     with pytest.raises(UsageError, match=limit) as caught:
         Budget(**{limit: 2**70})

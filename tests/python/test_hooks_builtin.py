@@ -208,8 +208,8 @@ def test_d04_audit_tells_of_each_stage_what_it_is_about(serve: Serve, wire: str,
     assert {"decision", "confidence", "signals"} <= set(of["post_assess"])
     assert of["pre_reason"]["messages"] == 1 and of["pre_llm"]["messages"] == 1 and of["pre_llm"]["model"]
     assert of["post_llm"]["calls"] == ["read"] and set(of["post_llm"]["usage"]) == {"input", "output"}
-    assert sum(line["usage"]["input"] for line in lines if "usage" in line) == result.usage.input
-    assert sum(line["usage"]["output"] for line in lines if "usage" in line) == result.usage.output
+    assert sum(line["usage"]["input"] for line in lines if "usage" in line) == result.usage.input_tokens
+    assert sum(line["usage"]["output"] for line in lines if "usage" in line) == result.usage.output_tokens
     assert of["post_reason"]["calls"] == ["read"] and of["post_reason"]["rule"]
     assert of["pre_tool"]["tool"] == "read" and of["pre_tool"]["arguments"] == {"path": "a"}
     assert of["post_tool"]["text"] == "content of a" and of["post_tool"]["characters"] == len("content of a")

@@ -32,7 +32,7 @@ from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call
 from test_resume import SCRIPT, Counting, put, write
 
-PLENTY = Budget(iterations=1_000, tool_rounds=1_000, wall_time=600.0)
+PLENTY = Budget(rounds=1_000, tool_rounds=1_000, wall_time=600.0)
 
 
 def model(*script: Any) -> ScriptedModel:
@@ -406,7 +406,7 @@ def grow(n: int) -> str:
     return "x" * 20_000
 
 script = [call("grow", n=n) for n in range(100)]
-plenty = Budget(iterations=200, tool_rounds=200)
+plenty = Budget(rounds=200, tool_rounds=200)
 agent = Agent(ScriptedModel(["first", *script]), tools=[grow], stuck=None, budget=plenty)
 journal = sys.argv[1]
 agent.run_sync("go", journal=journal if journal.endswith(".db") else journal + ".first.jsonl")

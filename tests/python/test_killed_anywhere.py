@@ -83,7 +83,7 @@ def agent_of(folder: Path) -> Agent[Any]:
         memory=folder / "memory.db",
         stuck=None,
         momentum=None,
-        budget=Budget(iterations=100, tool_rounds=50),
+        budget=Budget(rounds=100, tool_rounds=50),
     )
 
 

@@ -82,14 +82,14 @@ def test_w5_arguments_of_a_native_call_are_mended(
 ) -> None:
     result, _ = native(wire, written, journal=tmp_path / "run.jsonl")
     assert asked == [meant.get("city", "everywhere")]
-    assert [(each.input, each.failure) for each in result.tool_calls] == [(meant, None)]
+    assert [(each.arguments, each.failure) for each in result.tool_calls] == [(meant, None)]
     assert replay(tmp_path / "run.jsonl").identical
 
 
 @pytest.mark.parametrize(("written", "meant"), (MENDED | FENCED).values(), ids=MENDED | FENCED)
 def test_w5_an_answer_that_is_not_streamed_is_mended(written: str, meant: dict[str, Any]) -> None:
     result, _ = native("chat", written, "run_sync")
-    assert [(each.input, each.failure) for each in result.tool_calls] == [(meant, None)]
+    assert [(each.arguments, each.failure) for each in result.tool_calls] == [(meant, None)]
 
 
 @pytest.mark.parametrize(("written", "meant"), MENDED.values(), ids=MENDED)
@@ -98,7 +98,7 @@ def test_w5_native_calls_and_calls_in_text_are_mended_alike(serve: Any, written:
     server = serve(text(marked), text("Done."))
     in_text = agent_at(server, "chat", tools=[look], read_markup=True).run_sync("Go.")
     result, _ = native("chat", written)
-    assert [each.input for each in in_text.tool_calls] == [each.input for each in result.tool_calls] == [meant]
+    assert [each.arguments for each in in_text.tool_calls] == [each.arguments for each in result.tool_calls] == [meant]
     sent = [message.to_dict()["content"][0]["input"] for message in (in_text.messages[1], result.messages[1])]
     assert sent == [meant, meant]
     told = [problem.message for problem in extract(marked).problems if problem.kind == "repaired"]

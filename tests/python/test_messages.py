@@ -374,7 +374,7 @@ def test_models_of_ones_own_may_answer_with_messages() -> None:
             return wire.Response(answer, stop="end_turn", usage=wire.Usage(3, 4))
 
     result = Agent(Whole()).run_sync("hi")
-    assert (result.messages[-1], result.usage.total) == (answer, 7)
+    assert (result.messages[-1], result.usage.total_tokens) == (answer, 7)
 
 
 # What a provider wrote goes back to it byte for byte.

@@ -120,7 +120,7 @@ def test_d06_too_little_success_escalates_once(serve: Serve, wire: str, way: str
         tools=[fails],
         stuck=None,
         escalate_to=f"{provider}:strong",
-        budget=Budget(tool_rounds=30, iterations=30),
+        budget=Budget(tool_rounds=30, rounds=30),
     )
     result, events = run(agent, "go", way, journal=True)
     models = [request["body"]["model"] for request in server.requests]
@@ -150,9 +150,9 @@ def test_d06_x01_what_the_other_model_used_costs_what_that_model_costs(serve: Se
     models = [request["body"]["model"] for request in server.requests]
     cost = sum({"claude-opus-4-5": strong, "claude-haiku-4-5": weak}[model].output for model in models)
     assert "claude-opus-4-5" in models
-    each = result.usage.output / len(models)
+    each = result.usage.output_tokens / len(models)
     assert result.cost is not None
-    assert result.cost > result.usage.output * weak.output / 1e6
+    assert result.cost > result.usage.output_tokens * weak.output / 1e6
     assert result.cost >= cost * min(each, 1) / 1e6
     assert replay(str(result.journal)).identical
 
@@ -175,7 +175,7 @@ def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, 
     server = serve(*[fault.status(503)] * 4, "done")
     agent = agent_at(server, wire, retry={"base": 0.01})
     with pytest.raises(LoopwrightError):
-        run(agent, "go", way, budget=Budget(iterations=1, wall_time=2.0))
+        run(agent, "go", way, budget=Budget(rounds=1, wall_time=2.0))
     assert len(server.requests) == 4
     chosen = agent_at(server, wire, choose_model=lambda _: "other")
     result, _ = run(chosen, "go", way)

@@ -87,7 +87,7 @@ def test_what_the_machine_says_of_an_option_is_passed_on(options: dict[str, Any]
 @pytest.mark.parametrize(
     ("make", "place"),
     [
-        (lambda: Budget(iterations=-1), "budget.iterations can't be -1"),
+        (lambda: Budget(rounds=-1), "budget.rounds can't be -1"),
         (lambda: Budget(wall_time=float("nan")), "budget.wall_time is no finite number"),
         (lambda: Budget(cost="much"), 'budget.cost can\'t be "much"'),  # type: ignore[arg-type]
         (lambda: StuckPolicy(repeats=1), "stuck.repeats is 1"),

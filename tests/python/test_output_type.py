@@ -93,7 +93,7 @@ def test_a_mistake_goes_back_and_everything_is_counted(way: str) -> None:
     assert result.rounds == len(model.requests) == 3
     assert len(result.iterations) == 3
     assert [each.name for each in result.tool_calls] == ["look"]
-    assert (result.usage.input, result.usage.output) == (30, 11)
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (30, 11)
     assert result.cost == pytest.approx(41e-6)
     assert len(result.messages) == 6
     if way == "stream":
@@ -111,7 +111,7 @@ def test_no_third_mistake_is_forgiven(way: str) -> None:
 
 def test_attempts_share_the_budget(way: str) -> None:
     model = ScriptedModel(["no", "still no", "never"])
-    result, _ = run(Agent(model, output_type=City, budget=Budget(iterations=2)), "go", way)
+    result, _ = run(Agent(model, output_type=City, budget=Budget(rounds=2)), "go", way)
     assert result.stop_reason == "max_iterations"
     assert len(model.requests) == 2
     assert result.output is None
@@ -129,7 +129,7 @@ def test_without_a_type_the_output_is_the_text() -> None:
 
 
 def test_a_limit_leaves_no_output() -> None:
-    agent = Agent(ScriptedModel([call("look", query="a")]), tools=[look], output_type=City, budget=Budget(iterations=1))
+    agent = Agent(ScriptedModel([call("look", query="a")]), tools=[look], output_type=City, budget=Budget(rounds=1))
     result = agent.run_sync("go")
     assert result.stop_reason == "max_iterations"
     assert result.output is None

@@ -95,14 +95,14 @@ def test_x01_a_table_that_is_none_is_named_and_changes_nothing(tmp_path: Path, t
 
 
 def test_a14_x01_iterations_by_the_words_of_the_task() -> None:
-    for task, iterations in {
+    for task, rounds in {
         "What is the capital of Norway?": 3,
         "Fix the bug in parser.rs": 5,
         "Explore the code base and find where A and B are.": 10,
         "Delete the old branches, then drop the staging database and purge all its caches.": 15,
     }.items():
-        assert Budget.for_task(task).iterations == iterations, task
-    assert Budget.for_task("What?", "breaking", tokens=7) == Budget(iterations=15, tokens=7)
+        assert Budget.for_task(task).rounds == rounds, task
+    assert Budget.for_task("What?", "breaking", tokens=7) == Budget(rounds=15, tokens=7)
     agent = Agent(ScriptedModel(["ok"] * 3), complexity="auto")
     run = agent.run_sync("What is the capital of Norway?", journal=True)
     assert '"iterations":3' in str(run.journal)

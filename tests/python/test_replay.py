@@ -39,7 +39,7 @@ SCRIPTS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("name", list(SCRIPTS))
 def test_every_run_replays(tmp_path: Any, way: str, name: str) -> None:
     agent = Agent(
-        ScriptedModel(SCRIPTS[name]), tools=[look, remove], budget=Budget(iterations=6), retry={"base": 0.01}, seed=7
+        ScriptedModel(SCRIPTS[name]), tools=[look, remove], budget=Budget(rounds=6), retry={"base": 0.01}, seed=7
     )
     result, _ = run(agent, "go", way, journal=tmp_path)
     assert result.journal == str(tmp_path / f"{result.run_id}.jsonl")

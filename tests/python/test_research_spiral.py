@@ -139,7 +139,7 @@ def used_up(**options: Any) -> Any:
     return Research(
         model,
         search=[lambda _: [city_page(at) for at in range(6)]],
-        budget=Budget(iterations=99, research_cycles=2),
+        budget=Budget(rounds=99, research_cycles=2),
         **options,
     ).run_sync(LINDAU)
 
@@ -155,7 +155,7 @@ def test_b02_a_research_that_used_its_cycles_goes_on_with_more(embedder: Any, tm
     # What was known has gone through JSON, as from a file.
     state = json.loads(json.dumps(first.state))
     research = Research(
-        model, search=[search], embedder=embedder, state=state, budget=Budget(iterations=99, research_cycles=3)
+        model, search=[search], embedder=embedder, state=state, budget=Budget(rounds=99, research_cycles=3)
     )
     journal = tmp_path / "run.jsonl"
     result = research.run_sync(journal=journal)

@@ -106,7 +106,7 @@ def test_c01_roles_have_models_of_their_own_over_sockets(serve: Any, way: str):
     assert summer.requests[0]["body"]["response_format"]["type"] == "json_schema"
     spent = result.roles["spent"]
     own = sum(used["usage"]["input"] + used["usage"]["output"] for used in spent.values())
-    assert 0 < own < result.usage.total
+    assert 0 < own < result.usage.total_tokens
     assert '"purpose":"summarizer"' in result.journal
     assert replay(result.journal).identical
 
@@ -320,7 +320,7 @@ def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way
     body = server.requests[0]["body"]
     asked = body["temperature"], body.get("max_tokens") or body["max_completion_tokens"], body["reasoning_effort"]
     assert asked == (0.7, 77, "low")
-    more, _ = run(agent, "Look.", way, budget=Budget(iterations=5))
+    more, _ = run(agent, "Look.", way, budget=Budget(rounds=5))
     assert more.stop_reason == "max_iterations"
     assert len(server.requests) == 4, "a run's own budget loosens it not"
 
@@ -381,7 +381,7 @@ def test_x01_what_models_that_take_over_cost_is_known_by_the_tables(serve: Any, 
     result, _ = run(agent, "Hi.", way)
     price = loopwright.prices.of("openai-chat:gpt-4o")
     assert price is not None
-    expected = (result.usage.input * price.input + result.usage.output * price.output) / 1e6
+    expected = (result.usage.input_tokens * price.input + result.usage.output_tokens * price.output) / 1e6
     assert result.cost == pytest.approx(expected)
 
 
@@ -712,7 +712,7 @@ def test_asking_a_role_alone(serve: Any):
     second = serve("no", '{"n": 7}')
     answer = ask_sync(at(first, fallback=[at(second, "two")]), "How many?", schema, rules=lambda: {"n": 0})
     assert answer.value == {"n": 7} and answer.by.endswith("two") and len(answer.problems) == 2
-    assert answer.usage.total > 0
+    assert answer.usage.total_tokens > 0
     assert asyncio.run(ask("rules", "How many?", schema, rules=lambda: {"n": 0})).value == {"n": 0}
     nothing = ask_sync(at(serve(fault.status(401))), "How many?", schema)
     assert nothing.value is None and nothing.by == "rules" and nothing.problems

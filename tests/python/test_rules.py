@@ -58,7 +58,7 @@ def test_a05_without_a_call_it_is_done(serve: Any, way: str) -> None:
 
 def test_a06_the_limit_gives_what_there_is_and_warns(serve: Any, wire: str, way: str) -> None:
     script = [calls(Call("look", {"page": n}), text=f"Part {n}.") for n in range(3)]
-    result, _ = run(agent_at(serve(*script), wire, tools=[look], budget=Budget(iterations=3)), "go", way)
+    result, _ = run(agent_at(serve(*script), wire, tools=[look], budget=Budget(rounds=3)), "go", way)
     assert (result.stop_reason, result.final, result.best_draft) == ("max_iterations", None, "Part 2.")
     assert [f"Part {n}." in result.transcript for n in range(3)] == [True] * 3
     assert any(warning.startswith("max_iterations") for warning in result.warnings), result.warnings
@@ -114,7 +114,7 @@ ENDS: dict[str, tuple[list[Any], str]] = {
 @pytest.mark.parametrize("name", list(ENDS))
 def test_c21_c24_each_decision_has_its_reason(name: str, way: str) -> None:
     script, reason = ENDS[name]
-    budget = {"limit of iterations": Budget(iterations=4), "limit of tool rounds": Budget(tool_rounds=2)}.get(name)
+    budget = {"limit of iterations": Budget(rounds=4), "limit of tool rounds": Budget(tool_rounds=2)}.get(name)
     agent = Agent(ScriptedModel(script), tools=TOOLS, approve=lambda _: "abort", budget=budget)
     result, _ = run(agent, "go", way)
     assert result.stop_reason == reason
@@ -148,7 +148,7 @@ def test_c22_x13_nobody_is_asked_about_a_call_that_will_not_run() -> None:
         return True
 
     model = ScriptedModel([call("remove", path="a")])
-    result = Agent(model, tools=TOOLS, approve=approve, budget=Budget(iterations=1)).run_sync("go")
+    result = Agent(model, tools=TOOLS, approve=approve, budget=Budget(rounds=1)).run_sync("go")
     assert (result.stop_reason, asked) == ("max_iterations", [])
 
 
@@ -216,7 +216,7 @@ def test_d02_each_option_arrives(serve: Any, wire: str) -> None:
     first = agent.run_sync("I am Ada.")
     events: list[Any] = []
     blocks = ["Who am I?", {"type": "text", "text": "Say it."}]
-    options = {"messages": first.messages, "deps": {"user": "ada"}, "budget": Budget(iterations=4)}
+    options = {"messages": first.messages, "deps": {"user": "ada"}, "budget": Budget(rounds=4)}
     result = agent.run_sync(blocks, on_event=events.append, signal=Signal(), journal=True, **options)
     assert result.final == "Hello, Ada."
     assert seen == [("ada", result.run_id)]
@@ -276,9 +276,9 @@ def test_d49_the_result_holds_what_the_run_took(serve: Any, wire: str, way: str)
     agent = agent_at(server, wire, tools=[look], price={"input": 2.0, "output": 20.0}, retry={"base": 0.01})
     result, events = run(agent, "go", way)
     assert (result.final, result.rounds, result.tool_rounds, result.hit_ceiling) == ("done", 3, 2, False)
-    assert (result.usage.input, result.usage.output) == (500, 20)
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (500, 20)
     assert result.cost == pytest.approx(500 * 2e-6 + 20 * 20e-6)
-    assert [(each.name, each.input, each.iteration) for each in result.tool_calls] == [
+    assert [(each.name, each.arguments, each.round) for each in result.tool_calls] == [
         ("look", {"page": 0}, 1),
         ("look", {"page": 1}, 2),
     ]
@@ -287,7 +287,7 @@ def test_d49_the_result_holds_what_the_run_took(serve: Any, wire: str, way: str)
     assert len(result.run_id) >= 8
     if way == "stream":
         assert sum(isinstance(event, Retry) for event in events) == 1
-    limited, _ = run(Agent(ScriptedModel(script), tools=[look], budget=Budget(iterations=1)), "go", way)
+    limited, _ = run(Agent(ScriptedModel(script), tools=[look], budget=Budget(rounds=1)), "go", way)
     assert limited.hit_ceiling
 
 
@@ -359,7 +359,7 @@ def test_c33_risk_continuation_stuck_momentum_tiers_and_parallel_calls_stand_in_
         "anthropic",
         tools=[peek, probe, remove],
         approve=lambda question: asked.append(question.risk) or False,
-        budget=Budget(iterations=30, tool_rounds=30),
+        budget=Budget(rounds=30, tool_rounds=30),
         context=1_500,
     )
     result, events = run(agent, "go", "stream")

@@ -42,7 +42,7 @@ def big(n: int) -> str:
 def tell(context):
     return AddContext(f"in round {context.round}") if context.round % 7 == 0 else None
 
-plenty = Budget(iterations=2_000, tool_rounds=2_000, wall_time=600.0)
+plenty = Budget(rounds=2_000, tool_rounds=2_000, wall_time=600.0)
 agent = Agent(
     Long(), tools=[big], stuck=None, momentum=None, budget=plenty, context=context, journal=journal,
     hooks=[Hook("pre_reason", tell, inline=True)],

@@ -159,7 +159,7 @@ def test_k1_requests_and_attempts_that_are_worked_on_are_news(kind: str, told: s
     first = [call("pending")] if told == "by a result" else []
     script = first + [call("decide", request_id=value, decision="approve") for value in ids]
     script += [call("grade", attempt=n if marked else 300 + n, mark="pass") for n in range(8)]
-    budget = Budget(tool_rounds=40, iterations=40)
+    budget = Budget(tool_rounds=40, rounds=40)
     agent = Agent(ScriptedModel([*script, "Done."]), tools=[pending, decide, grade], budget=budget)
     result, _ = run(agent, f"Decide on {listed}." if told == "by the user" else "Decide on all.", way)
     assert (result.stop_reason, len(result.tool_calls)) == ("natural", 16 + len(first))

@@ -171,7 +171,7 @@ def test_w1_research_asks_a_strict_provider(serve: Any, tmp_path: Any) -> None:
     server = serve(*script)
     with Strict(server, anthropic) as provider:
         agent = Research(
-            "anthropic:test", base_url=provider.url, api_key=KEY, corpus=HANDBOOK, budget=Budget(iterations=20)
+            "anthropic:test", base_url=provider.url, api_key=KEY, corpus=HANDBOOK, budget=Budget(rounds=20)
         )
         result = agent.run_sync(QUESTION)
     assert provider.refusals == []
@@ -415,7 +415,7 @@ def test_w3_pictures_of_results_are_legal(serve: Any, wire: str, rule: Any, way:
 def test_w3_a_prompt_behind_a_stopped_run_is_legal(serve: Any, wire: str, rule: Any, way: str, rounds: int) -> None:
     server = serve(*(call("step", n=n) for n in range(rounds)), text("Done."), text("Again."))
     with Strict(server, rule) as provider:
-        stopped = agent_at(provider, wire, tools=[step], budget=Budget(iterations=rounds, tool_rounds=9))
+        stopped = agent_at(provider, wire, tools=[step], budget=Budget(rounds=rounds, tool_rounds=9))
         first, _ = run(stopped, "Go on.", way)
         assert first.messages[-1].role == "user", "it ended behind results"
         second, _ = run(agent_at(provider, wire, tools=[step]), "And now?", way, messages=first.messages)

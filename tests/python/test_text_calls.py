@@ -41,7 +41,7 @@ def _run(*replies: str, **options: Any) -> tuple[Any, ScriptedModel]:
 )
 def test_s06_d08_bare_json_of_a_declared_tool_is_a_call(reply: str) -> None:
     result, _ = _run(reply, "It rains.")
-    assert [(call.name, call.input, call.failure) for call in result.tool_calls] == [
+    assert [(call.name, call.arguments, call.failure) for call in result.tool_calls] == [
         ("weather", {"city": "Turku"}, None)
     ]
     assert result.final == "It rains."

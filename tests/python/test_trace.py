@@ -52,7 +52,7 @@ def test_d44_every_round_is_traced(serve: Serve, wire: str, way: str) -> None:
     assert any("attempt 1 failed" in note for note in second.notes)
     assert (second.text, second.decision, second.rule, second.calls) == (11, "complete", "completion", [])
     assert second.at > first.at
-    assert sum(each.usage["input"] for each in (first, second)) == result.usage.input
+    assert sum(each.usage["input"] for each in (first, second)) == result.usage.input_tokens
     assert loopwright.trace(result.journal) == [first, second]
 
 

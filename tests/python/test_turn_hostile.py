@@ -52,7 +52,7 @@ class Chaos:
     def __init__(self, seed: int, serve: Serve) -> None:
         self.draw = draw = random.Random(seed)  # noqa: S311 - the same world each time
         self.budget = Budget(
-            iterations=draw.choice([2, 4, 12]),
+            rounds=draw.choice([2, 4, 12]),
             tool_rounds=draw.choice([1, 3, 8]),
             approvals=draw.choice([0, 1, 5]),
             tokens=draw.choice([None, None, 3000]),
@@ -151,8 +151,8 @@ def test_d45_x01_whatever_comes_together_a_run_ends_within_its_budget_and_replay
         waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
     assert waiting == []
     budget = chaos.budget
-    assert result.rounds <= budget.iterations
-    assert budget.tokens is None or result.usage.total <= budget.tokens + 1500, "a round of answers, at most"
+    assert result.rounds <= budget.rounds
+    assert budget.tokens is None or result.usage.total_tokens <= budget.tokens + 1500, "a round of answers, at most"
     numbers = [event.event_id for event in told]
     assert numbers == sorted(set(numbers))
     assert isinstance(told[-1], events.RunFinished)
@@ -190,7 +190,7 @@ def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
     if depth > 400 and wire.startswith("anthropic"):
         assert not result.tool_calls, "the whole answer is nested too deep"
     else:
-        assert [(each.failure, each.input) for each in result.tool_calls] == [("invalid_arguments", {})]
+        assert [(each.failure, each.arguments) for each in result.tool_calls] == [("invalid_arguments", {})]
     assert result.to_dict()
 
 

@@ -49,10 +49,10 @@ def test_d04_x01_cost_counts_all_that_a_run_has_started(way: str) -> None:
     agents = [SubAgent(name, tools=[read], model=child()) for name in ("a", "b", "c")]
     parent = ScriptedModel([used(400_000, [spawn("a"), spawn("b"), spawn("c")]), "all done"])
     limit = cost(1.0, price={"input": 1.0, "output": 1.0})
-    result, _ = run(Agent(parent, agents=agents, hooks=limit), "go", way, budget=Budget(iterations=30))
+    result, _ = run(Agent(parent, agents=agents, hooks=limit), "go", way, budget=Budget(rounds=30))
     assert result.stop_reason == "hook_veto"
     # One request may be under way for each when the limit is passed; none begins after it.
-    assert result.usage.input <= 1_600_000
+    assert result.usage.input_tokens <= 1_600_000
     assert {each.result.stop_reason for each in result.children} == {"hook_veto"}
     assert parent.requests and len(parent.requests) == 1, "the run itself may not ask again"
 
@@ -86,7 +86,7 @@ def test_d04_siblings_that_read_one_file_are_no_loop(way: str, action: str) -> N
     ]
     parent = ScriptedModel([calls(*(spawn(each.name, f"read it, {each.name}") for each in agents)), "all read"])
     agent = Agent(parent, agents=agents, hooks=loop_detection(action=action))
-    result, _ = run(agent, "go", way, budget=Budget(iterations=30))
+    result, _ = run(agent, "go", way, budget=Budget(rounds=30))
     assert result.final == "all read"
     assert [each.result.final for each in result.children] == [f"{name} is done" for name in "abcd"]
     assert all(each.result.tool_calls[0].failure is None for each in result.children)
@@ -99,7 +99,7 @@ def test_d04_a_child_in_a_loop_is_still_one(way: str) -> None:
         agents=[SubAgent("explore", tools=[read], model=child)],
         hooks=loop_detection(StuckPolicy(repeats=2), action="deny"),
     )
-    result, _ = run(agent, "go", way, budget=Budget(iterations=30))
+    result, _ = run(agent, "go", way, budget=Budget(rounds=30))
     assert [each.failure for each in result.children[0].result.tool_calls][:3] == [None, None, "denied"]
 
 
@@ -206,7 +206,7 @@ def questions(way: str, approve: Any, count: int = 3, **options: Any) -> Any:
     agents = [SubAgent(n, tools=[delete], model=ScriptedModel([call("delete", path=n), "ok"])) for n in names]
     parent = ScriptedModel([calls(*(spawn(n) for n in names)), "done"])
     agent = Agent(parent, agents=agents, approve=approve, **options)
-    return run(agent, "delete all of them", way, budget=Budget(iterations=40), journal=True)[0]
+    return run(agent, "delete all of them", way, budget=Budget(rounds=40), journal=True)[0]
 
 
 @pytest.mark.parametrize("kind", ["function", "Approvals"])

@@ -59,7 +59,7 @@ def test_a08_results_on_the_wire_are_what_the_tools_gave(serve: Any, wire: str, 
     assert not any("completed" in each for each in sent.values())
 
 
-@pytest.mark.parametrize("budget", [None, Budget(iterations=1)])
+@pytest.mark.parametrize("budget", [None, Budget(rounds=1)])
 def test_a10_one_program_is_a_single_request_or_the_loop(
     serve: Any, wire: str, way: str, budget: Budget | None
 ) -> None:
@@ -82,7 +82,7 @@ def test_a10_one_program_is_a_single_request_or_the_loop(
 
 def test_a10_the_single_request_is_the_loops_first_without_calls(serve: Any, wire: str) -> None:
     bodies = []
-    for budget in (Budget(), Budget(iterations=1)):
+    for budget in (Budget(), Budget(rounds=1)):
         server = serve("Oslo.")
         agent_at(server, wire, tools=[find], system="Be brief.", budget=budget).run_sync("Which place?")
         bodies.append(server.requests[0]["body"])

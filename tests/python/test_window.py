@@ -55,7 +55,7 @@ def script(rounds: int, *asked: Call) -> list[Reply]:
 
 def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any]:
     options.setdefault("tools", [read])
-    options.setdefault("budget", Budget(iterations=500, tool_rounds=500))
+    options.setdefault("budget", Budget(rounds=500, tool_rounds=500))
     return Agent(f"{PROVIDERS[wire]}:{model}", base_url=server.url, api_key=KEY, **options)
 
 
@@ -325,7 +325,7 @@ def test_c26_a_result_that_does_not_fit_is_read_page_by_page(what: str, window: 
     wanted = ROWS if what == "table" else LINES
     pager = Pager(Call("orders", {}, "c0") if what == "table" else Call("read_file", {"path": "notes.txt"}, "c0"))
     read_file = next(each for each in builtin_tools(tmp_path) if each.name == "read_file")
-    budget = Budget(iterations=200, tool_rounds=200)
+    budget = Budget(rounds=200, tool_rounds=200)
     model = ScriptedModel([pager] * 80)
     reader = Agent(model, tools=[orders, read_file], context=ContextPolicy(window=window), budget=budget)
     result = reader.run_sync("Read all of it.")
@@ -377,7 +377,7 @@ def test_c17_the_last_two_results_stay_whole_in_a_small_window() -> None:
 
     model = ScriptedModel([step(n) for n in range(len(sizes) + 1)])
     reader = Agent(
-        model, tools=[measure], context=ContextPolicy(budget=3_600), budget=Budget(iterations=50, tool_rounds=50)
+        model, tools=[measure], context=ContextPolicy(budget=3_600), budget=Budget(rounds=50, tool_rounds=50)
     )
     assert reader.run_sync("Measure them all.").final == "Measured."
     for n, results in enumerate(seen):

@@ -191,7 +191,7 @@ def test_d08_parallel_and_equal_calls_in_one_reply_all_run(serve: Any, wire: str
     server = serve(text(f"{CALL}\n{CALL}\n{CALL.replace('Oslo', 'Rome')}"), text("done"))
     result, _ = run(agent_at(server, wire, tools=[population], read_markup=True), "go", way)
     assert sorted(asked) == ["Oslo", "Oslo", "Rome"]
-    assert len({each.id for each in result.tool_calls}) == 3
+    assert len({each.call_id for each in result.tool_calls}) == 3
 
 
 def test_d23_a_model_of_ones_own_is_read_too(way: str) -> None:

@@ -215,4 +215,4 @@ def test_w5_arguments_of_a_model_of_ones_own_may_be_the_text_of_an_object(way: s
     if taken is None:
         assert (got, call.failure) == ([], "invalid_arguments")
     else:
-        assert (got, call.failure, call.input) == ([taken.get("n")], None, taken)
+        assert (got, call.failure, call.arguments) == ([taken.get("n")], None, taken)

@@ -85,7 +85,7 @@ def tools_stay_functions() -> None:
 
 async def answers_have_a_type() -> None:
     agent = Agent("offline:extractive", tools=[population, remember], output_type=City, approve=approve)
-    result = await agent.run("Which?", deps=[], budget=Budget(iterations=3), signal=Signal())
+    result = await agent.run("Which?", deps=[], budget=Budget(rounds=3), signal=Signal())
     assert_type(result, Result[City])
     assert_type(result.output, City)
     assert_type(result.output.people, int)

@@ -34,7 +34,7 @@ class Scripted:
 
 
 async def build(options):
-    budget = Budget(tool_rounds=1_000, iterations=1_000, wall_time=600)
+    budget = Budget(tool_rounds=1_000, rounds=1_000, wall_time=600)
     if options.offline:
         if options.runs > 1:
             raise harness.Unavailable("the in-memory model serves one run at a time")

@@ -37,7 +37,7 @@ def result_json(result: Result[Any], failure: LoopwrightError | None = None, **m
         "tool_rounds": result.tool_rounds,
         "searches": result.searches,
         "duration": result.duration,
-        "usage": {**asdict(result.usage), "total": result.usage.total},
+        "usage": {**asdict(result.usage), "total_tokens": result.usage.total_tokens},
         "cost": result.cost,
         "sources": [asdict(source) for source in result.sources],
         "tool_calls": [asdict(call) for call in result.tool_calls],
@@ -93,8 +93,8 @@ def show_ending(result: Result[Any], screen: Screen) -> None:
     took = [result.stop_reason, clean(result.model), plural(result.rounds, "request")]
     if result.tool_calls:
         took.append(plural(len(result.tool_calls), "tool call"))
-    if result.usage.total:
-        took.append(plural(result.usage.total, "token"))
+    if result.usage.total_tokens:
+        took.append(plural(result.usage.total_tokens, "token"))
     if result.cost:
         took.append(f"cost {result.cost:.4f}")
     took.append(seconds(result.duration))

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
         system=arguments.system if arguments.system is not None else _SYSTEM.format(folder=folder),
         budget=Budget(
             tool_rounds=rounds,
-            iterations=rounds + 2,
+            rounds=rounds + 2,
             wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
         ),
         base_url=arguments.base_url,

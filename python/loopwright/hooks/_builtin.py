@@ -140,7 +140,7 @@ def _told_response(subject: ResponseSubject) -> dict[str, Any]:
         "text": _short(subject.text),
         "calls": subject.calls,
         "stop": subject.stop,
-        "usage": {"input": usage.input, "output": usage.output},
+        "usage": {"input": usage.input_tokens, "output": usage.output_tokens},
     }
 
 
@@ -192,9 +192,9 @@ def cost(limit: float, *, price: Mapping[str, float] | None = None) -> Hooks:
         spent = context.spent
         so_far = spent.cost
         if price is not None:
-            so_far = (spent.usage.input * price["input"] + spent.usage.output * price["output"]) / 1e6
+            so_far = (spent.usage.input_tokens * price["input"] + spent.usage.output_tokens * price["output"]) / 1e6
         if so_far is None:
-            if not spent.usage.total:
+            if not spent.usage.total_tokens:
                 return None
             message = "the price of the model is not known"
             raise UsageError(message, "cost_unknown", "give Agent(price=...), or cost(limit, price=...)")

@@ -172,9 +172,10 @@ class ResponseSubject:
     @property
     def usage(self) -> Usage:
         """The tokens of this answer."""
+        from loopwright._renamed import under_new_names
         from loopwright.result import Usage
 
-        return Usage(**self._response["usage"])
+        return Usage(**under_new_names(Usage, self._response["usage"]))
 
     @property
     def model(self) -> str:
@@ -294,10 +295,11 @@ class HookContext:
     @cached_property
     def spent(self) -> Spent:
         """What the run had used when the hooks of the stage were asked, all its sub-agents included."""
+        from loopwright._renamed import under_new_names
         from loopwright.result import Usage
 
         spent = dict((self._command.spent if self._command is not None else None) or {})
-        spent["usage"] = Usage(**spent.get("usage", {}))
+        spent["usage"] = Usage(**under_new_names(Usage, spent.get("usage", {})))
         empty = {"iterations": 0, "tool_rounds": 0, "approvals": 0, "cost": None}
         return Spent(**{**empty, **spent})
 

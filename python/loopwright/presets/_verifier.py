@@ -387,10 +387,10 @@ class _Check:
         self.complexity: str = complexity_of(claim) if chosen == "judged" else chosen
         base = verifier.budget or Budget()
         if self.complexity == "single":
-            self.budget = replace(base, iterations=1)
+            self.budget = replace(base, rounds=1)
         elif self.complexity in _LIMITS:
-            limit = Budget.for_complexity(self.complexity).iterations
-            self.budget = replace(base, iterations=limit, tool_rounds=max(base.tool_rounds, limit))
+            limit = Budget.for_complexity(self.complexity).rounds
+            self.budget = replace(base, rounds=limit, tool_rounds=max(base.tool_rounds, limit))
         else:
             message = f"{complexity!r} is no complexity"
             raise UsageError(message, "invalid_option", f"use judged, single, {', '.join(_LIMITS)}")
@@ -616,7 +616,7 @@ def verifier(
         threshold: After so many failed searches in a row claims are checked without the provider's search. Within one
             claim three in a row are enough, of ours too: the next request goes without them.
         cooldown: For so many seconds; then one claim tries it again.
-        budget: Other limits; iterations are those of the complexity.
+        budget: Other limits; rounds are those of the complexity.
         options: What else an `Agent` takes.
     """
     if not callable(prompt) and (not isinstance(prompt, str) or "{claim}" not in prompt):

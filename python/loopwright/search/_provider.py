@@ -162,7 +162,7 @@ class ProviderSearch(Search):
             # More time than is given here would not be used.
             timeouts={"total": timeout},
             retry={"attempts": 1},
-            budget=Budget(iterations=3, wall_time=timeout),
+            budget=Budget(rounds=3, wall_time=timeout),
         )
 
     async def find(self, query: str, k: int) -> list[Hit]:

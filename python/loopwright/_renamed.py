@@ -1,0 +1,55 @@
+"""Names that a class had before. They are still taken and read, with a `DeprecationWarning` that gives today's."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["renamed", "under_new_names"]
+
+T = TypeVar("T")
+
+_BEFORE: dict[type[Any], Mapping[str, str]] = {}
+
+
+def renamed(**names: str) -> Callable[[type[T]], type[T]]:
+    """Decorates a class whose fields have new names: `renamed(before="now")`."""
+
+    def decorate(kind: type[T]) -> type[T]:
+        start: Any = kind.__init__
+
+        @functools.wraps(start)
+        def init(self: T, *values: Any, **given: Any) -> None:
+            for old in given.keys() & names.keys():
+                _warn(kind, old, names[old])
+                # Beside it stands today's name where `dataclasses.replace` has filled that in.
+                given[names[old]] = given.pop(old)
+            start(self, *values, **given)
+
+        changed: Any = kind
+        changed.__init__ = init
+        _BEFORE[kind] = names
+        for old, new in names.items():
+            setattr(kind, old, property(functools.partial(_read, kind, old, new)))
+        return kind
+
+    return decorate
+
+
+def under_new_names(kind: type[Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data for a class, whichever names it was written under: the engine and older versions have the old ones."""
+    names = _BEFORE[kind]
+    return {names.get(name, name): value for name, value in told.items()}
+
+
+def _read(kind: type[Any], old: str, new: str, one: Any) -> Any:
+    _warn(kind, old, new)
+    return getattr(one, new)
+
+
+def _warn(kind: type[Any], old: str, new: str) -> None:
+    warnings.warn(f"{kind.__name__}.{old} is now {kind.__name__}.{new}", DeprecationWarning, stacklevel=3)

@@ -1,0 +1,65 @@
+"""Names that fields had before are taken and read, and say what they are called now."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+
+import pytest
+from loopwright import Agent, Budget, Result, ToolCall, Usage, tool
+from loopwright.testing import ScriptedModel, call
+
+
+@tool(read_only=True)
+def double(n: int) -> int:
+    """Twice a number."""
+    return 2 * n
+
+
+def result() -> Result[str]:
+    return Agent(ScriptedModel([call("double", n=4), "8"]), tools=[double], budget=Budget(rounds=3)).run_sync("Go.")
+
+
+def test_old_names_are_read_with_a_warning() -> None:
+    used = Usage(input_tokens=3, output_tokens=2, cache_read_tokens=1)
+    for old, new in [("input", "input_tokens"), ("output", "output_tokens"), ("total", "total_tokens")]:
+        with pytest.warns(DeprecationWarning, match=rf"Usage\.{old} is now Usage\.{new}"):
+            assert getattr(used, old) == getattr(used, new)
+    (made,) = result().tool_calls
+    assert (made.name, made.arguments, made.round, made.failure) == ("double", {"n": 4}, 1, None)
+    for old, new in [("id", "call_id"), ("input", "arguments"), ("iteration", "round")]:
+        with pytest.warns(DeprecationWarning, match=rf"ToolCall\.{old} is now ToolCall\.{new}"):
+            assert getattr(made, old) == getattr(made, new)
+
+
+def test_old_names_are_taken_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match=r"Budget\.iterations is now Budget\.rounds") as warned:
+        budget = Budget(iterations=3)  # type: ignore[call-arg]
+    assert warned[0].filename == __file__
+    assert budget == Budget(rounds=3) and budget.gives_rounds
+    with pytest.warns(DeprecationWarning, match=r"Budget\.rounds"):
+        assert dataclasses.replace(Budget(rounds=5), iterations=4).rounds == 4  # type: ignore[call-arg]
+    with pytest.warns(DeprecationWarning, match=r"Budget\.rounds"):
+        assert budget.iterations == 3  # type: ignore[attr-defined]
+
+
+def test_new_names_warn_of_nothing_and_travel() -> None:
+    used, limits = Usage(input_tokens=3, output_tokens=4), Budget(rounds=7)
+    assert copy.deepcopy(used) == used and copy.deepcopy(limits) == limits
+    assert dataclasses.replace(limits, tokens=9) == Budget(rounds=7, tokens=9)
+    assert used.total_tokens == 7 and not Budget().gives_rounds
+
+
+def test_results_that_were_saved_under_the_old_names_are_read() -> None:
+    ours = result()
+    plain = json.loads(json.dumps(ours.to_dict()))
+    assert Result.from_dict(plain).tool_calls == ours.tool_calls
+    plain["usage"] = {"input": 3, "output": 4, "cache_read": 0, "cache_write": 0, "reasoning": 0}
+    (made,) = plain["tool_calls"]
+    plain["tool_calls"] = [
+        {"id": made["call_id"], "name": "double", "input": {"n": 4}, "iteration": 1, "at": 0.0, "duration": 0.0}
+    ]
+    read = Result.from_dict(plain)
+    assert read.usage == Usage(input_tokens=3, output_tokens=4)
+    assert read.tool_calls == [ToolCall(made["call_id"], "double", {"n": 4}, 1, 0.0, 0.0)]
