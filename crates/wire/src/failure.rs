@@ -1,0 +1,154 @@
+//! What a provider's refusal means: the kind of failure, its words, how long to wait.
+
+use serde_json::Value;
+
+use crate::excerpt;
+use loopwright_base::{
+    error::{Failure, FailureKind},
+    json::{Fields, Raw},
+};
+
+/// An error as a body of any provider tells it.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorBody {
+    /// The status that stands in the body, where one does.
+    pub(crate) status: Option<u16>,
+    /// The provider's code.
+    pub(crate) code: String,
+    pub(crate) message: String,
+    /// Seconds that the provider asks to wait.
+    pub(crate) retry_after: Option<f64>,
+    pub(crate) request_id: Option<String>,
+}
+
+impl ErrorBody {
+    /// The error in a body: an `error` object or string, `message`, `detail`, also as the only element of a list; a
+    /// body that is no JSON is quoted, shortened.
+    pub(crate) fn read(body: &str) -> Self {
+        let listed = Raw::parse(body.trim()).ok().filter(Raw::is_array).and_then(|list| list.to::<Vec<Raw>>().ok());
+        let fields = match listed.as_deref() {
+            Some([first, ..]) => Fields::parse(first.text()),
+            _ => Fields::parse(body),
+        };
+        let fields = fields.unwrap_or_default();
+        let error = fields.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
+        let words = |fields: &Fields, keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
+        let inner = |keys: &[&str]| error.as_ref().and_then(|error| words(error, keys));
+        let message = inner(&["message", "detail", "type"])
+            .or_else(|| words(&fields, &["error", "message", "detail"]))
+            .unwrap_or_else(|| {
+                let short = excerpt(body);
+                if short.is_empty() { "no details given" } else { short }.to_owned()
+            });
+        let details: Vec<Value> = error
+            .as_ref()
+            .and_then(|error| error.get("details")?.to::<Vec<Raw>>().ok())
+            .map_or_else(Vec::new, |details| details.iter().map(Raw::value).collect());
+        let detail = |key: &str| details.iter().find_map(|detail| detail.get(key)?.as_str());
+        let status_word = error.as_ref().and_then(|error| error.get_str("status"));
+        let number = error.as_ref().and_then(|error| error.get("code")?.to::<u16>().ok());
+        Self {
+            status: number.filter(|code| (400..600).contains(code)).or_else(|| status_of(status_word.as_deref()?)),
+            code: inner(&["code", "type"])
+                .or_else(|| detail("reason").map(str::to_owned))
+                .or(status_word)
+                .or_else(|| words(&fields, &["code", "type"]))
+                .unwrap_or_default(),
+            message,
+            retry_after: detail("retryDelay").and_then(seconds),
+            request_id: words(&fields, &["request_id"]),
+        }
+    }
+}
+
+/// A duration as Google's APIs write it: `12s`, `0.5s`.
+fn seconds(text: &str) -> Option<f64> {
+    text.strip_suffix('s')?.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
+}
+
+/// The HTTP status of a canonical code of Google's APIs.
+fn status_of(word: &str) -> Option<u16> {
+    Some(match word {
+        "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => 400,
+        "UNAUTHENTICATED" => 401,
+        "PERMISSION_DENIED" => 403,
+        "NOT_FOUND" => 404,
+        "ABORTED" | "ALREADY_EXISTS" => 409,
+        "RESOURCE_EXHAUSTED" => 429,
+        "INTERNAL" | "UNKNOWN" | "DATA_LOSS" => 500,
+        "UNAVAILABLE" => 503,
+        "DEADLINE_EXCEEDED" => 504,
+        _ => return None,
+    })
+}
+
+/// What an HTTP answer that is no success means, whichever provider wrote it. How long to wait is in the header or, on
+/// some wires, in the body; what a 200 means is in the body alone.
+pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
+    let error = ErrorBody::read(body);
+    let kind = failure_kind(error.status.filter(|_| status == 200).unwrap_or(status), &error.code, &error.message);
+    Failure {
+        kind,
+        message: format!("the provider answered {status}: {}", error.message),
+        status: Some(status),
+        retry_after: retry_after.or(error.retry_after),
+        request_id: error.request_id,
+        should_retry: None,
+        hint: None,
+    }
+}
+
+/// How providers say that a request does not fit into the model's window.
+const TOO_LONG: [&str; 12] = [
+    "context_length",
+    "context length",
+    "context limit",
+    "context window",
+    "context size",
+    "exceed_context",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "too many input tokens",
+    "maximum prompt length",
+];
+
+/// The kind of a failure from its status, the provider's code and its words.
+pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
+    let lower = message.to_lowercase();
+    let says = |needles: &[&str]| needles.iter().any(|needle| code.contains(needle) || lower.contains(needle));
+    if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
+        return FailureKind::Quota;
+    }
+    // Google answers 400 to a key that it does not know.
+    if code.contains("API_KEY_INVALID") {
+        return FailureKind::Auth;
+    }
+    // A stream tells of it behind a 200; llama.cpp once did with a 500.
+    if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
+        return FailureKind::ContextTooLong;
+    }
+    // One line for each range of the protocol reads better than one for each kind.
+    #[allow(clippy::match_same_arms)]
+    match status {
+        401 => FailureKind::Auth,
+        402 => FailureKind::Quota,
+        403 => FailureKind::Permission,
+        404 => FailureKind::NotFound,
+        429 => FailureKind::RateLimited,
+        503 | 529 => FailureKind::Overloaded,
+        408 | 409 | 425 | 500..=599 => FailureKind::Server,
+        // An error event inside a stream has no status of its own; its code says what it is.
+        200 if says(&["overloaded"]) => FailureKind::Overloaded,
+        200 if says(&["rate_limit"]) => FailureKind::RateLimited,
+        200 if says(&["invalid_request", "invalid_prompt"]) => FailureKind::BadRequest,
+        200 if says(&["authentication"]) => FailureKind::Auth,
+        200 if code.contains("permission") => FailureKind::Permission,
+        200 if code.contains("not_found") => FailureKind::NotFound,
+        200 if code.contains("too_large") => FailureKind::BadRequest,
+        200 => FailureKind::Server,
+        300..=399 => FailureKind::NotFound,
+        _ => FailureKind::BadRequest,
+    }
+}
