@@ -102,10 +102,15 @@ def test_a02_settings_reach_the_wire(serve: Any, wire: str) -> None:
     )
     agent.run_sync("hi")
     body = server.requests[0]["body"]
-    limit = {"anthropic": "max_tokens", "chat": "max_completion_tokens", "responses": "max_output_tokens"}[wire]
-    assert body.get(limit, body.get("max_tokens")) == 16_000
-    assert body["temperature"] == 0.25
-    name = body["tools"][0]["function"]["name"] if wire == "chat" else body["tools"][0]["name"]
+    limits = {"chat": "max_completion_tokens", "responses": "max_output_tokens", "gemini": "maxOutputTokens"}
+    settings = body["generationConfig"] if wire == "gemini" else body
+    assert settings.get(limits.get(wire), settings.get("max_tokens")) == 16_000
+    assert settings["temperature"] == 0.25
+    offered = body["tools"][0]
+    name = {
+        "chat": lambda: offered["function"]["name"],
+        "gemini": lambda: offered["functionDeclarations"][0]["name"],
+    }.get(wire, lambda: offered["name"])()
     assert name == "population"
 
 

@@ -27,9 +27,8 @@ from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
 from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
 from loopwright.tools.builtin import builtin_tools
-from ways import KEY, agent_at, run
+from ways import KEY, WIRES, agent_at, run
 
-PROVIDERS = {"anthropic": "anthropic", "chat": "openai-chat", "responses": "openai-responses"}
 ROUNDS = 40
 
 
@@ -56,7 +55,7 @@ def script(rounds: int, *asked: Call) -> list[Reply]:
 def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any]:
     options.setdefault("tools", [read])
     options.setdefault("budget", Budget(iterations=500, tool_rounds=500))
-    return Agent(f"{PROVIDERS[wire]}:{model}", base_url=server.url, api_key=KEY, **options)
+    return Agent(f"{WIRES[wire].partition(':')[0]}:{model}", base_url=server.url, api_key=KEY, **options)
 
 
 def said(body: dict[str, Any]) -> list[Any]:
@@ -164,6 +163,7 @@ MESSAGES = {
     "anthropic": "prompt is too long: 213462 tokens > 200000 maximum",
     "chat": "This model's maximum context length is 128000 tokens. However, your messages resulted in 160000 tokens.",
     "responses": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "gemini": "The input token count (1300000) exceeds the maximum number of tokens allowed (1048576).",
 }
 
 

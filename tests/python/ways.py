@@ -15,8 +15,21 @@ from typing import Any
 from loopwright import Agent, Result
 from loopwright.testing import WireServer
 
-WIRES = {"anthropic": "anthropic:test", "chat": "openai-chat:test", "responses": "openai-responses:test"}
+WIRES = {
+    "anthropic": "anthropic:test",
+    "chat": "openai-chat:test",
+    "responses": "openai-responses:test",
+    "gemini": "gemini:test",
+}
 KEY = "sk-test-5f0c2e7a9b31"
+
+
+def history_of(body: dict[str, Any], wire: str) -> list[Any]:
+    """The history of a request's body, piece by piece: what is new stands behind what was there."""
+    if wire == "gemini":
+        return [(each["role"], part) for each in body["contents"] for part in each["parts"]]
+    found: list[Any] = body["input" if wire == "responses" else "messages"]
+    return found
 
 
 def words(count: int) -> str:
