@@ -47,8 +47,8 @@ __all__ = [
 ]
 
 WIRES = ("anthropic", "openai_chat", "openai_responses", "gemini", "offline")
-"""The wires: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini, and the built-in extractive model's.
-A dash is as good as an underscore."""
+"""The wires: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini, and the built-in extractive
+model's. A dash is as good as an underscore."""
 
 Body: TypeAlias = str | bytes | Mapping[str, Any]
 """A body as it came, or parsed."""

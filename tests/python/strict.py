@@ -365,8 +365,12 @@ def gemini(body: dict[str, Any]) -> None:
     output = body.get("generationConfig", {}).get("responseJsonSchema")
     if output is not None:
         gemini_schema(output, "generation_config.response_json_schema")
-    for at, declared in enumerate(one for each in body.get("tools", ()) for one in each.get("functionDeclarations", ())):
-        refuse(not FUNCTION.match(declared["name"]), f"tools[0].function_declarations[{at}].name: Invalid function name")
+    for at, declared in enumerate(
+        one for each in body.get("tools", ()) for one in each.get("functionDeclarations", ())
+    ):
+        refuse(
+            not FUNCTION.match(declared["name"]), f"tools[0].function_declarations[{at}].name: Invalid function name"
+        )
     contents = body["contents"]
     refuse(not contents or contents[0]["role"] != "user", "the first content must be of the user")
     called: list[tuple[Any, Any]] = []

@@ -238,4 +238,6 @@ def test_d48_effort_reaches_each_providers_own_parameter(serve: Serve, way: str,
 def test_d48_without_effort_nothing_is_said_of_it(serve: Serve, model: str) -> None:
     server = serve("done")
     Agent(model, base_url=server.url, api_key=KEY).run_sync("go")
-    assert not {"reasoning_effort", "reasoning", "output_config", "thinking", "generationConfig"} & set(server.requests[0]["body"])
+    assert not {"reasoning_effort", "reasoning", "output_config", "thinking", "generationConfig"} & set(
+        server.requests[0]["body"]
+    )

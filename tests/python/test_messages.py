@@ -122,7 +122,9 @@ def test_blocks_alone(text: str, raw: str, name: str) -> None:
         assert block_from_json(block_to_json(block)) == block
 
 
-@given(st.one_of(st.text(), st.binary(), raws), st.sampled_from(["anthropic", "openai_chat", "openai_responses", "gemini"]))
+@given(
+    st.one_of(st.text(), st.binary(), raws), st.sampled_from(["anthropic", "openai_chat", "openai_responses", "gemini"])
+)
 def test_nothing_that_is_read_breaks_anything(body: Any, name: str) -> None:
     for attempt in (
         lambda: Message.from_json(body),

@@ -346,7 +346,9 @@ def test_a_history_of_anthropic_is_legal_elsewhere(other: str) -> None:
     elif other == "gemini":
         contents = sent["contents"]
         assert [each["role"] for each in contents] == ["user", "model", "user", "model", "user"]
-        assert contents[1]["parts"][1]["functionCall"]["id"] == contents[2]["parts"][0]["functionResponse"]["id"] == "c1"
+        assert (
+            contents[1]["parts"][1]["functionCall"]["id"] == contents[2]["parts"][0]["functionResponse"]["id"] == "c1"
+        )
     else:
         kinds = [each.get("type", "message") for each in sent["input"]]
         assert kinds == ["message", "message", "function_call", "function_call_output", "message", "message"]

@@ -42,6 +42,14 @@ const OPENAI: &str = "https://api.openai.com/v1";
 const OPENAI_BASE: Option<&str> = Some("OPENAI_BASE_URL");
 const OPENAI_KEY: KeyRule = Needed(&["OPENAI_API_KEY"]);
 
+const GEMINI: Provider = row(
+    "gemini",
+    Wire::Gemini,
+    "https://generativelanguage.googleapis.com/v1beta",
+    Some("GEMINI_BASE_URL"),
+    Needed(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+);
+
 pub(super) static PROVIDERS: [Provider; 10] = [
     row(
         "anthropic",
@@ -50,13 +58,7 @@ pub(super) static PROVIDERS: [Provider; 10] = [
         Some("ANTHROPIC_BASE_URL"),
         Needed(&["ANTHROPIC_API_KEY"]),
     ),
-    row(
-        "gemini",
-        Wire::Gemini,
-        "https://generativelanguage.googleapis.com/v1beta",
-        Some("GEMINI_BASE_URL"),
-        Needed(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
-    ),
+    GEMINI,
     row("openai", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
     row("openai-chat", Wire::OpenaiChat, OPENAI, OPENAI_BASE, OPENAI_KEY),
     row("openai-responses", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),

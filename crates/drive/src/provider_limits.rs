@@ -56,19 +56,30 @@ fn media_form(media: &Media) -> Cow<'static, str> {
     }
 }
 
+/// The media types of pictures that models of a provider see, where they are known.
+fn pictures(provider: &str) -> Option<&'static [&'static str]> {
+    match provider {
+        "gemini" => Some(&GEMINI_PICTURES),
+        "anthropic" | "openai" | "openai-chat" | "openai-responses" | "openrouter" => Some(&PICTURES),
+        _ => None,
+    }
+}
+
 /// The hint for a picture that the provider does not take; `None` if it is taken.
 fn image(provider: &str, source: &MediaSource) -> Option<&'static str> {
     const BYTES: &str = "give its bytes (Image.from_bytes, Image.from_path)";
     match (provider, source) {
         ("offline", _) => Some("it reads text alone; take another model"),
         (_, MediaSource::Text { .. }) => Some("give PNG, JPEG, GIF or WebP"),
-        ("gemini", MediaSource::Base64 { media_type, .. }) if !GEMINI_PICTURES.contains(&media_type.as_str()) => {
-            Some("give PNG, JPEG, WebP, HEIC or HEIF")
+        (_, MediaSource::Base64 { media_type, .. })
+            if pictures(provider).is_some_and(|seen| !seen.contains(&&**media_type)) =>
+        {
+            Some(if provider == "gemini" {
+                "give PNG, JPEG, WebP, HEIC or HEIF"
+            } else {
+                "give PNG, JPEG, GIF or WebP"
+            })
         }
-        (
-            "anthropic" | "openai" | "openai-chat" | "openai-responses" | "openrouter",
-            MediaSource::Base64 { media_type, .. },
-        ) if !PICTURES.contains(&media_type.as_str()) => Some("give PNG, JPEG, GIF or WebP"),
         ("ollama", MediaSource::Url(_))
         | ("openai-chat" | "openrouter" | "ollama" | "vllm" | "llamacpp", MediaSource::File(_)) => Some(BYTES),
         _ => None,

@@ -52,7 +52,8 @@ fn calls(names: &[&str]) -> Reply {
 #[tokio::test]
 async fn tool_rounds_on_every_wire() {
     for model in ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m"] {
-        let faulty = Reply::text("words that break off").fault(Fault::CutAfter { events: 3 });
+        let faulty = Reply::text("words that break off, on every wire, long before their end is said")
+            .fault(Fault::CutAfter { events: 3 });
         let server = WireServer::start(Script::of([calls(&["add", "rm"]), faulty, Reply::text("It is 3.")])).unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = asked.clone();

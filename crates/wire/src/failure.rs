@@ -40,23 +40,35 @@ impl ErrorBody {
                 let short = excerpt(body);
                 if short.is_empty() { "no details given" } else { short }.to_owned()
             });
-        let details: Vec<Value> = error
-            .as_ref()
-            .and_then(|error| error.get("details")?.to::<Vec<Raw>>().ok())
-            .map_or_else(Vec::new, |details| details.iter().map(Raw::value).collect());
+        let google = error.as_ref().map(GoogleError::read).unwrap_or_default();
+        let code = inner(&CODES).or(google.code).or_else(|| words(&fields, &CODES)).unwrap_or_default();
+        let request_id = words(&fields, &["request_id"]);
+        Self { status: google.status, code, message, retry_after: google.retry_after, request_id }
+    }
+}
+
+/// Members that hold a provider's code.
+const CODES: [&str; 2] = ["code", "type"];
+
+/// What an error of Google's APIs tells beside its words: its code is a number.
+#[derive(Debug, Default)]
+struct GoogleError {
+    status: Option<u16>,
+    code: Option<String>,
+    retry_after: Option<f64>,
+}
+
+impl GoogleError {
+    fn read(error: &Fields) -> Self {
+        let details: Vec<Raw> = error.get("details").and_then(|raw| raw.to().ok()).unwrap_or_default();
+        let details: Vec<Value> = details.iter().map(Raw::value).collect();
         let detail = |key: &str| details.iter().find_map(|detail| detail.get(key)?.as_str());
-        let status_word = error.as_ref().and_then(|error| error.get_str("status"));
-        let number = error.as_ref().and_then(|error| error.get("code")?.to::<u16>().ok());
+        let word = error.get_str("status");
+        let number = error.get("code").and_then(|raw| raw.to::<u16>().ok()).filter(|code| (400..600).contains(code));
         Self {
-            status: number.filter(|code| (400..600).contains(code)).or_else(|| status_of(status_word.as_deref()?)),
-            code: inner(&["code", "type"])
-                .or_else(|| detail("reason").map(str::to_owned))
-                .or(status_word)
-                .or_else(|| words(&fields, &["code", "type"]))
-                .unwrap_or_default(),
-            message,
+            status: number.or_else(|| status_of(word.as_deref()?)),
+            code: detail("reason").map(str::to_owned).or(word),
             retry_after: detail("retryDelay").and_then(seconds),
-            request_id: words(&fields, &["request_id"]),
         }
     }
 }
@@ -66,20 +78,28 @@ fn seconds(text: &str) -> Option<f64> {
     text.strip_suffix('s')?.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
 }
 
-/// The HTTP status of a canonical code of Google's APIs.
+/// Canonical codes of Google's APIs and their HTTP status.
+const CANONICAL: [(&str, u16); 10] = [
+    ("INVALID_ARGUMENT", 400),
+    ("UNAUTHENTICATED", 401),
+    ("PERMISSION_DENIED", 403),
+    ("NOT_FOUND", 404),
+    ("ABORTED", 409),
+    ("RESOURCE_EXHAUSTED", 429),
+    ("FAILED_PRECONDITION", 400),
+    ("INTERNAL", 500),
+    ("UNAVAILABLE", 503),
+    ("DEADLINE_EXCEEDED", 504),
+];
+
 fn status_of(word: &str) -> Option<u16> {
-    Some(match word {
-        "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => 400,
-        "UNAUTHENTICATED" => 401,
-        "PERMISSION_DENIED" => 403,
-        "NOT_FOUND" => 404,
-        "ABORTED" | "ALREADY_EXISTS" => 409,
-        "RESOURCE_EXHAUSTED" => 429,
-        "INTERNAL" | "UNKNOWN" | "DATA_LOSS" => 500,
-        "UNAVAILABLE" => 503,
-        "DEADLINE_EXCEEDED" => 504,
-        _ => return None,
-    })
+    CANONICAL.iter().find(|(known, _)| *known == word).map(|(_, status)| *status)
+}
+
+/// The canonical code that Google's APIs have for an HTTP status, or for its like.
+pub fn canonical_code(status: u16) -> &'static str {
+    let known = CANONICAL.iter().find(|(_, known)| *known == status).map(|(word, _)| *word);
+    known.unwrap_or(if status < 500 { "FAILED_PRECONDITION" } else { "INTERNAL" })
 }
 
 /// What an HTTP answer that is no success means, whichever provider wrote it. How long to wait is in the header or, on

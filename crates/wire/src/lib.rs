@@ -37,7 +37,7 @@ pub mod searches;
 pub mod sse;
 pub mod stream;
 
-pub use failure::{decode_failure, failure_kind};
+pub use failure::{canonical_code, decode_failure, failure_kind};
 
 use serde_json::Value;
 
@@ -167,7 +167,7 @@ pub fn stream_decoder(wire: Wire) -> Box<dyn Decode> {
         Wire::Anthropic | Wire::Offline => Box::new(anthropic::StreamDecoder::default()),
         Wire::OpenaiChat => Box::new(openai_chat::StreamDecoder::default()),
         Wire::OpenaiResponses => Box::new(openai_responses::StreamDecoder::default()),
-        Wire::Gemini => Box::new(gemini::StreamDecoder::default()),
+        Wire::Gemini => Box::new(gemini::ChunkDecoder::default()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A small real HTTP server that plays models from a script, for tests of this crate and of those who use it.
 //!
-//! It speaks Anthropic Messages, Chat Completions, Responses and Gemini over sockets of the loopback interface, whole or
-//! streamed, with delays and faults. It runs in a thread of its own, so that it works under any runtime or none.
+//! It speaks Anthropic Messages, Chat Completions, Responses and Gemini over sockets of the loopback interface, whole
+//! or streamed, with delays and faults. It runs in a thread of its own, so that it works under any runtime or none.
 
 mod render;
 mod request;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::script::{Answer, Fault, Reply};
 use loopwright_base::message::Wire;
-use loopwright_wire::{encode_response, encode_stream};
+use loopwright_wire::{canonical_code, encode_response, encode_stream};
 
 /// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,18 +92,7 @@ fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
 }
 
 fn gemini_error(status: u16, message: &str) -> Value {
-    let word = match status {
-        400 => "INVALID_ARGUMENT",
-        401 => "UNAUTHENTICATED",
-        403 => "PERMISSION_DENIED",
-        404 => "NOT_FOUND",
-        429 => "RESOURCE_EXHAUSTED",
-        503 => "UNAVAILABLE",
-        504 => "DEADLINE_EXCEEDED",
-        405..=499 => "FAILED_PRECONDITION",
-        _ => "INTERNAL",
-    };
-    json!({"error": {"code": status, "message": message, "status": word}})
+    json!({"error": {"code": status, "message": message, "status": canonical_code(status)}})
 }
 
 /// A reply to what was asked.

@@ -70,13 +70,7 @@ pub(super) fn take_config(fields: &mut Fields, request: &mut Request, written: &
         config.take("stopSequences");
         request.stop = stop;
     }
-    if config.get_str("responseMimeType").as_deref() == Some(JSON)
-        && let Some(schema) = config.take("responseJsonSchema")
-    {
-        config.take("responseMimeType");
-        // The wire has no name for a schema; other wires insist on one.
-        request.output = Some(OutputSchema { name: "output".into(), schema, strict: None, description: None });
-    }
+    request.output = take_output(&mut config);
     request.effort =
         EFFORTS.into_iter().find(|effort| config.take_if("thinkingConfig", &thinking(*effort, &request.model)));
     if config.is_empty() && members > 0 {
@@ -84,4 +78,14 @@ pub(super) fn take_config(fields: &mut Fields, request: &mut Request, written: &
     } else {
         fields.set("generationConfig", config.to_raw());
     }
+}
+
+fn take_output(config: &mut Fields) -> Option<OutputSchema> {
+    if config.get_str("responseMimeType").as_deref() != Some(JSON) {
+        return None;
+    }
+    let schema = config.take("responseJsonSchema")?;
+    config.take("responseMimeType");
+    // The wire has no name for a schema; other wires insist on one.
+    Some(OutputSchema { name: "output".into(), schema, strict: None, description: None })
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     WIRE, marked, own, parsed,
-    part::{CallIds, Place, decode_part, fits, write_part},
+    part::{CallIds, PartPlace, decode_part, fits, write_part},
 };
 use crate::{
     notes::{NOTE, note, wire_key},
@@ -27,12 +27,12 @@ const OPENING: &str = r#"{"role":"user","parts":[{"text":"Go on."}]}"#;
 
 /// One message as a content of a request; empty if nothing of it may be sent.
 pub fn encode_message(message: &Message) -> String {
-    write(message, Place::Sent)
+    write(message, PartPlace::Sent)
 }
 
 /// The message for whoever keeps a history in the form of this wire.
 pub fn encode_as_it_came(message: &Message) -> String {
-    write(message, Place::AsItCame)
+    write(message, PartPlace::AsItCame)
 }
 
 /// One content of a history.
@@ -71,7 +71,7 @@ pub(super) fn take_parts(fields: &mut Fields, ids: &mut CallIds) -> Option<Vec<B
 }
 
 /// Appends a list of parts.
-pub(super) fn write_parts<'a>(out: &mut String, blocks: impl IntoIterator<Item = &'a Block>, place: Place) {
+pub(super) fn write_parts<'a>(out: &mut String, blocks: impl IntoIterator<Item = &'a Block>, place: PartPlace) {
     let fitting = blocks.into_iter().filter(|block| fits(block, place));
     push_list(
         out,
@@ -97,11 +97,11 @@ fn media_of(block: &Block) -> impl Iterator<Item = &Block> {
     content.iter().filter(|part| part.is_media())
 }
 
-fn write(message: &Message, place: Place) -> String {
+fn write(message: &Message, place: PartPlace) -> String {
     let fields = own(message.extra.as_deref());
     let written = note(fields);
-    let place = if fields.is_some() { Place::AsItCame } else { place };
-    let blocks: Vec<&Block> = if place == Place::AsItCame {
+    let place = if fields.is_some() { PartPlace::AsItCame } else { place };
+    let blocks: Vec<&Block> = if place == PartPlace::AsItCame {
         message.content.iter().flat_map(|block| std::iter::once(block).chain(media_of(block))).collect()
     } else {
         let results = message.content.iter().filter(is_result);
@@ -110,7 +110,7 @@ fn write(message: &Message, place: Place) -> String {
     };
     let mut parts = String::new();
     write_parts(&mut parts, blocks, place);
-    if parts == "[]" && fields.is_none() && place == Place::Sent {
+    if parts == "[]" && fields.is_none() && place == PartPlace::Sent {
         return String::new();
     }
     let mut object = Object::with_capacity(parts.len() + 32);
@@ -135,7 +135,7 @@ pub(super) fn system_instruction(messages: &[&Message]) -> Option<String> {
         return Some(encode_as_it_came(message));
     }
     let mut parts = String::new();
-    write_parts(&mut parts, messages.iter().flat_map(|message| &message.content), Place::Sent);
+    write_parts(&mut parts, messages.iter().flat_map(|message| &message.content), PartPlace::Sent);
     (parts != "[]").then(|| format!("{{\"parts\":{parts}}}"))
 }
 

@@ -4,8 +4,8 @@
 
 use super::{
     content::write_parts,
-    part::{Place, fits},
-    response::Writer,
+    part::{PartPlace, fits},
+    response::AnswerWriter,
     stream::grown,
 };
 use loopwright_base::{
@@ -16,9 +16,10 @@ use loopwright_base::{
 
 /// The chunks (name, data) of the answer, its bare text in pieces of about `piece` bytes. No data holds a line break.
 pub fn encode_stream(response: &Response, piece: usize) -> Vec<(String, String)> {
-    let write = Writer::new(response);
+    let write = AnswerWriter::new(response);
     let mut chunks: Vec<Vec<Block>> = Vec::new();
-    let blocks: Vec<&Block> = response.message.content.iter().filter(|block| fits(block, Place::AsItCame)).collect();
+    let blocks: Vec<&Block> =
+        response.message.content.iter().filter(|block| fits(block, PartPlace::AsItCame)).collect();
     let mut before: Option<&Block> = None;
     for block in blocks {
         let mut pieces = cut(block, piece.max(1)).into_iter();
@@ -39,7 +40,7 @@ pub fn encode_stream(response: &Response, piece: usize) -> Vec<(String, String)>
     };
     for chunk in &chunks {
         let mut parts = String::new();
-        write_parts(&mut parts, chunk, Place::AsItCame);
+        write_parts(&mut parts, chunk, PartPlace::AsItCame);
         let content = write.content(Some(&parts), false);
         push(write.chunk(write.candidate(content.as_deref(), false).as_deref(), false));
     }

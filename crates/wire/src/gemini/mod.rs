@@ -17,7 +17,7 @@ pub use content::{decode_message, encode_as_it_came, encode_message};
 pub use emit::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
-pub use stream::StreamDecoder;
+pub use stream::ChunkDecoder;
 
 use loopwright_base::{
     json::{Fields, Raw},

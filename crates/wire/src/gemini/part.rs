@@ -33,7 +33,7 @@ const ARGS: &str = "args";
 
 /// How a part is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PartPlace {
     /// In a request: what the wire would refuse is left out or put into a form it takes.
     Sent,
     /// As it came from the wire, or as the provider would write it.
@@ -190,20 +190,22 @@ fn result(mut fields: Fields, ids: &mut CallIds) -> Option<Block> {
 }
 
 /// Whether the wire takes the block here.
-pub(super) fn fits(block: &Block, place: Place) -> bool {
+pub(super) fn fits(block: &Block, place: PartPlace) -> bool {
     match block {
         Block::Provider(provider) => provider.wire == WIRE,
         // A thought goes back to the wire it came from alone.
         Block::Thinking(thinking) => {
-            thinking.redacted.is_none() && (place == Place::AsItCame || own(thinking.extra.as_deref()).is_some())
+            thinking.redacted.is_none() && (place == PartPlace::AsItCame || own(thinking.extra.as_deref()).is_some())
         }
-        Block::Text(text) => place == Place::AsItCame || !text.text.is_empty() || own(text.extra.as_deref()).is_some(),
+        Block::Text(text) => {
+            place == PartPlace::AsItCame || !text.text.is_empty() || own(text.extra.as_deref()).is_some()
+        }
         _ => true,
     }
 }
 
 /// Appends the block as a part. The caller has asked whether it [`fits`].
-pub(super) fn write_part(out: &mut String, block: &Block, place: Place) {
+pub(super) fn write_part(out: &mut String, block: &Block, place: PartPlace) {
     if let Block::Provider(provider) = block {
         out.push_str(provider.raw.text());
         return;
@@ -285,15 +287,15 @@ fn media_type_of(uri: &str) -> Option<&'static str> {
     })
 }
 
-fn written_name(name: &str, place: Place) -> Cow<'_, str> {
+fn written_name(name: &str, place: PartPlace) -> Cow<'_, str> {
     match place {
-        Place::AsItCame => Cow::Borrowed(name),
-        Place::Sent if name.is_empty() => Cow::Borrowed(UNNAMED),
-        Place::Sent => function_name(name),
+        PartPlace::AsItCame => Cow::Borrowed(name),
+        PartPlace::Sent if name.is_empty() => Cow::Borrowed(UNNAMED),
+        PartPlace::Sent => function_name(name),
     }
 }
 
-fn write_call(out: &mut String, call: &ToolUse, place: Place) {
+fn write_call(out: &mut String, call: &ToolUse, place: PartPlace) {
     let written = own(call.extra.as_deref());
     let mut inner = Object::onto(out);
     if is_sent(&call.id) {
@@ -313,7 +315,7 @@ fn write_call(out: &mut String, call: &ToolUse, place: Place) {
     *out = inner.end();
 }
 
-fn write_result(out: &mut String, result: &ToolResult, place: Place) {
+fn write_result(out: &mut String, result: &ToolResult, place: PartPlace) {
     let mut inner = Object::onto(out);
     if is_sent(&result.id) {
         inner.text("id", &result.id);

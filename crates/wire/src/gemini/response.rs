@@ -7,8 +7,8 @@ use super::{
     WIRE,
     content::write_parts,
     members_of, own, parsed,
-    part::{CallIds, Place, decode_part},
-    stream::StreamDecoder,
+    part::{CallIds, PartPlace, decode_part},
+    stream::ChunkDecoder,
 };
 use crate::{
     Decode, excerpt,
@@ -27,7 +27,7 @@ use loopwright_base::{
 /// A whole answer to `generateContent`; a list of chunks is what `streamGenerateContent` answers without `alt=sse`.
 pub fn decode_response(body: &str) -> Result<Response, Failure> {
     if let Some(chunks) = Raw::parse(body.trim()).ok().filter(Raw::is_array) {
-        let mut decoder = StreamDecoder::default();
+        let mut decoder = ChunkDecoder::default();
         for chunk in chunks.to::<Vec<Raw>>().unwrap_or_default() {
             decoder.event("", chunk.text(), &mut Vec::new())?;
         }
@@ -35,7 +35,7 @@ pub fn decode_response(body: &str) -> Result<Response, Failure> {
     }
     let fields =
         Fields::parse(body).map_err(|_| invalid(format!("the answer is no JSON object: {}", excerpt(body))))?;
-    let mut answer = Answer::default();
+    let mut answer = GatheredAnswer::default();
     answer.take(fields, body)?;
     if !answer.has_candidate && !answer.is_blocked() {
         return Err(invalid(format!("the answer has no candidates: {}", excerpt(body))));
@@ -58,7 +58,7 @@ const FAILED_SAMPLING: [&str; 3] = ["MALFORMED_FUNCTION_CALL", "MALFORMED_RESPON
 
 /// What has come of an answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct GatheredAnswer {
     /// The fields beside the candidates.
     pub(super) top: Fields,
     /// The fields of the candidate beside its content.
@@ -75,7 +75,7 @@ pub(super) struct Answer {
     has_parts: bool,
 }
 
-impl Answer {
+impl GatheredAnswer {
     /// Takes an answer, or a chunk of one. Gives the parts of its content, which are not yet among the blocks, to
     /// `place`.
     pub(super) fn take(&mut self, fields: Fields, text: &str) -> Result<(), Failure> {
@@ -305,15 +305,15 @@ fn write_usage(usage: &Usage) -> Raw {
 
 /// The answer as `generateContent` would write it.
 pub fn encode_response(response: &Response) -> String {
-    let write = Writer::new(response);
+    let write = AnswerWriter::new(response);
     let mut parts = String::new();
-    write_parts(&mut parts, &response.message.content, Place::AsItCame);
+    write_parts(&mut parts, &response.message.content, PartPlace::AsItCame);
     let content = write.content(Some(&parts), true);
     write.chunk(write.candidate(content.as_deref(), true).as_deref(), true)
 }
 
 /// Writes an answer, or chunks of one, as it was, where it was something unusual.
-pub(super) struct Writer<'a> {
+pub(super) struct AnswerWriter<'a> {
     response: &'a Response,
     extra: Option<&'a Fields>,
     /// The fields of the candidate that were kept.
@@ -322,7 +322,7 @@ pub(super) struct Writer<'a> {
     absent: Vec<String>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> AnswerWriter<'a> {
     pub(super) fn new(response: &'a Response) -> Self {
         let extra = own(response.extra.as_deref());
         let mut kept: Vec<Raw> = extra.and_then(|fields| fields.get("candidates")?.to().ok()).unwrap_or_default();

@@ -3,7 +3,7 @@
 //! The first part of a chunk goes on with the last text (or thought) if both are bare: a part with a signature stands
 //! alone, as it came. There is no last event: an answer is whole once its finish reason was said.
 
-use super::{own, response::Answer};
+use super::{own, response::GatheredAnswer};
 use crate::{Decode, excerpt, invalid, searches};
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -17,8 +17,8 @@ const MAX_STREAM_BYTES: usize = 256 << 20;
 
 /// Decodes the chunks of one answer.
 #[derive(Debug, Default)]
-pub struct StreamDecoder {
-    answer: Answer,
+pub struct ChunkDecoder {
+    answer: GatheredAnswer,
     bytes: usize,
     failed: Option<Failure>,
     /// Whether a search of the provider was told of.
@@ -27,7 +27,7 @@ pub struct StreamDecoder {
     reported: Option<Usage>,
 }
 
-impl Decode for StreamDecoder {
+impl Decode for ChunkDecoder {
     fn event(&mut self, _name: &str, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if let Some(failure) = &self.failed {
             return Err(failure.clone());
@@ -77,7 +77,7 @@ impl Decode for StreamDecoder {
     }
 }
 
-impl StreamDecoder {
+impl ChunkDecoder {
     fn take(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if data.is_empty() || data == "[DONE]" {
             return Ok(());

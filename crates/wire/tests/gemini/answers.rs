@@ -5,7 +5,7 @@ use loopwright_base::{
     message::{Block, StopReason, Usage},
     request::{Delta, ProviderSearch, Response, SearchEnd},
 };
-use loopwright_wire::{self as wire, Decode, gemini::StreamDecoder, searches, stream::Stream};
+use loopwright_wire::{self as wire, Decode, gemini::ChunkDecoder, searches, stream::Stream};
 use serde_json::{Value, json};
 
 use crate::{WIRE, answer, decode, refused, stream};
@@ -94,9 +94,8 @@ fn a_stream_of_the_api_is_shown_as_it_comes() {
         chunk(json!([{"text": ".", "thought": true}])),
         chunk(json!([{"text": "He"}])),
         chunk(json!([{"text": "y"}])),
-        chunk(
-            json!([{"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "s"}, {"functionCall": {"name": "g", "args": {}}}]),
-        ),
+        chunk(json!([{"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "s"},
+                {"functionCall": {"name": "g", "args": {}}}])),
         last,
     ];
     let (response, deltas, partial) = stream(&chunks);
@@ -141,7 +140,7 @@ fn w19_an_answer_is_whole_once_its_finish_reason_was_said() {
 
 #[test]
 fn usage_is_told_while_the_answer_streams() {
-    let mut decoder = StreamDecoder::default();
+    let mut decoder = ChunkDecoder::default();
     assert_eq!(decoder.reported(), None);
     decoder.event("", r#"{"usageMetadata":{"promptTokenCount":7}}"#, &mut Vec::new()).unwrap();
     assert_eq!(decoder.reported().map(|usage| usage.input), Some(7));
@@ -189,7 +188,8 @@ fn w19_a_malformed_call_is_a_failed_sampling_that_can_be_tried_again() {
 fn w19_a_blocked_prompt_is_a_filtered_answer() {
     for candidates in [None, Some(json!([]))] {
         let mut body = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
-            "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 0, "totalTokenCount": 7}, "responseId": "r"});
+            "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 0, "totalTokenCount": 7},
+            "responseId": "r"});
         if let Some(candidates) = candidates {
             body["candidates"] = candidates;
         }
@@ -208,7 +208,8 @@ fn answers_of_unusual_shape_survive() {
         json!({"candidates": [{"content": {}, "finishReason": "STOP", "index": 3}], "new": [1]}),
         json!({"candidates": [{"content": null, "finishReason": "STOP"}]}),
         json!({"candidates": [{"content": {"parts": [], "role": "user", "new": 1}, "finishReason": null}]}),
-        json!({"candidates": [{"content": {"role": "model"}, "finishReason": 3}], "responseId": 4, "modelVersion": null}),
+        json!({"candidates": [{"content": {"role": "model"}, "finishReason": 3}],
+            "responseId": 4, "modelVersion": null}),
         json!({"candidates": [{"content": {"parts": [{"text": "a"}], "role": "model"}, "finishReason": "STOP"},
             {"content": {"parts": [{"text": "b"}]}, "index": 1}], "usageMetadata": {}, "createTime": "t"}),
     ] {
@@ -221,7 +222,10 @@ fn answers_of_unusual_shape_survive() {
 
 #[test]
 fn w16_errors_are_read_in_every_form() {
-    let error = |code: u16, status: &str, details: Value| json!({"error": {"code": code, "message": "words", "status": status, "details": details}});
+    let error = |code: u16, status: &str, details: Value| {
+        let error = json!({"code": code, "message": "words", "status": status, "details": details});
+        json!({ "error": error })
+    };
     let retry = |delay: &str| {
         json!([{"@type": "type.googleapis.com/google.rpc.Help"},
             {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}])
@@ -266,7 +270,7 @@ fn w16_errors_are_read_in_every_form() {
 fn what_is_no_answer_is_a_failure() {
     for text in ["", "x", "[1]", "[]", r#"{"candidates":3}"#, r#"{"candidates":[1]}"#, "{}", "[[]]"] {
         wire::decode_response(WIRE, text).unwrap_err();
-        let mut decoder = StreamDecoder::default();
+        let mut decoder = ChunkDecoder::default();
         let ended = decoder.event("", text, &mut Vec::new());
         assert!(ended.is_err() || decoder.finish().is_err(), "{text}");
     }

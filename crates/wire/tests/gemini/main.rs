@@ -12,7 +12,7 @@ use loopwright_base::{
     message::{Extra, Wire},
     request::{Delta, Request, Response},
 };
-use loopwright_wire::{self as wire, Decode, gemini::StreamDecoder};
+use loopwright_wire::{self as wire, Decode, gemini::ChunkDecoder};
 use serde_json::{Value, json};
 
 pub(crate) const WIRE: Wire = Wire::Gemini;
@@ -45,7 +45,7 @@ pub(crate) fn answer(parts: &Value, finish: &str) -> Value {
 
 /// The outcome, the deltas, and what could be kept if it ended here.
 pub(crate) fn stream(chunks: &[Value]) -> (Result<Response, Failure>, Vec<Delta>, Option<Response>) {
-    let mut decoder = StreamDecoder::default();
+    let mut decoder = ChunkDecoder::default();
     let mut deltas = Vec::new();
     for chunk in chunks {
         if let Err(failure) = decoder.event("", &chunk.to_string(), &mut deltas) {
