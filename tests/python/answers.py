@@ -92,11 +92,17 @@ def responses(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
 
 
 def gemini(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
-    # Arguments are an object on this wire, whatever the model wrote.
-    parts: list[dict[str, Any]] = [
-        {"functionCall": {"name": name, **({} if not (text or "").strip() else {"args": json.loads(text)})}}
-        for name, text in asked
-    ] or [{"text": "Done."}]
+    def called(name: str, text: Any) -> dict[str, Any]:
+        if text is None or not text.strip():
+            return {"functionCall": {"name": name}}
+        try:
+            arguments = json.loads(text)
+        except ValueError:
+            # An answer is JSON: what is none goes as a text.
+            arguments = text
+        return {"functionCall": {"name": name, "args": arguments}}
+
+    parts: list[dict[str, Any]] = [called(name, text) for name, text in asked] or [{"text": "Done."}]
     counts = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     head = {"usageMetadata": counts, "modelVersion": "m", "responseId": "a"}
 

@@ -13,7 +13,7 @@ from loopwright import Agent, Budget, Call, Context, Response, Result, ToolError
 from loopwright.events import RoundFinished, SearchCompleted, ToolFinished, ToolStarted
 from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, call, calls, response, text
-from ways import agent_at, run
+from ways import agent_at, model_of, run, streams
 
 
 @tool(read_only=True)
@@ -44,9 +44,12 @@ def test_a01_a_prompt_and_a_model_are_enough(serve: Any, wire: str, way: str) ->
     assert result.rounds == 1
     assert result.tool_calls == []
     assert Budget().iterations == 10
-    body = server.requests[0]["body"]
-    assert body["model"] == "test"
-    assert body.get("stream", False) is (way == "stream")
+    path, body = server.requests[0]["path"], server.requests[0]["body"]
+    if wire == "gemini":
+        method = "streamGenerateContent?alt=sse" if way == "stream" else "generateContent"
+        assert path == f"/v1beta/models/test:{method}"
+    assert model_of(server.requests[0]) == "test"
+    assert streams(server.requests[0]) is (way == "stream")
     assert not body.get("tools")
 
 
@@ -77,7 +80,8 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
     assert [block["id"] for block in results] == asked
 
     first, second = (request["body"] for request in server.requests)
-    assert len(first["tools"]) == 2
+    offered = first["tools"][0]["functionDeclarations"] if wire == "gemini" else first["tools"]
+    assert len(offered) == 2
     shown = str(second)
     assert "717710" in shown
     assert "cba" in shown

@@ -32,6 +32,23 @@ def history_of(body: dict[str, Any], wire: str) -> list[Any]:
     return found
 
 
+def model_of(request: dict[str, Any]) -> str:
+    """The model that a request asks: its body says so, or its address."""
+    named: str = request["body"].get("model") or request["path"].rsplit("/", 1)[-1].partition(":")[0]
+    return named
+
+
+def streams(request: dict[str, Any]) -> bool:
+    """Whether a request asks for a stream: its body says so, or its address."""
+    return bool(request["body"].get("stream")) or ":stream" in request["path"]
+
+
+def forbids_tools(body: dict[str, Any]) -> bool:
+    """Whether the body of a request lets the model call no tool."""
+    none = {"functionCallingConfig": {"mode": "NONE"}}
+    return body.get("toolConfig") == none or body.get("tool_choice") in ("none", {"type": "none"})
+
+
 def words(count: int) -> str:
     """A text of so many words, none of which comes again: an answer that repeats itself would be cut."""
     return " ".join(f"word-{at * 7919 % 1_000_003:x}" for at in range(count))

@@ -5,8 +5,6 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use serde_json::json;
-
 use super::{
     WIRE, marked, own, parsed,
     part::{CallIds, PartPlace, decode_part, fits, write_part},
@@ -18,7 +16,7 @@ use crate::{
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
-    message::{Block, Message, Role},
+    message::{Block, Message, Role, ToolResult},
     request::Entry,
 };
 
@@ -158,7 +156,7 @@ pub(super) fn is_system(message: &Message) -> bool {
 
 /// A content that is being put together.
 struct Turn<'a> {
-    entries: Vec<&'a Entry>,
+    messages: Vec<Cow<'a, Message>>,
     texts: Vec<Cow<'a, str>>,
     role: &'static str,
     /// Whether more can be put behind its parts.
@@ -167,70 +165,69 @@ struct Turn<'a> {
 
 /// The contents of a history.
 pub(super) fn contents(entries: &[impl AsRef<Entry>]) -> Vec<Cow<'_, str>> {
-    let unnamed = |message: &Message| message.tool_results().any(|result| result.name.is_empty());
-    let mut names = entries.iter().any(|entry| unnamed(entry.as_ref().message())).then(HashMap::new);
+    let mut names: HashMap<&str, &str> = HashMap::new();
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for entry in entries {
         let entry = entry.as_ref();
-        let message = entry.message();
-        if let Some(names) = &mut names {
-            names.extend(message.tool_uses().map(|call| (call.id.clone(), call.name.clone())));
-        }
-        let text = match &names {
-            Some(names) if unnamed(message) => encode_message(&named(message, names)).into(),
-            _ => entry.written(WIRE, encode_message),
+        let message: &Message = entry.message();
+        names.extend(message.tool_uses().map(|call| (&*call.id, &*call.name)));
+        let named = named(message, &names);
+        let text = match &named {
+            Some(named) => Cow::Owned(encode_message(named)),
+            None => entry.written(WIRE, encode_message),
         };
         if text.is_empty() {
             continue;
         }
-        let role = role_of(message);
+        let (role, came) = (role_of(message), own(message.extra.as_deref()));
+        let is_open = note(came).get("parts").is_none();
+        let message = named.map_or(Cow::Borrowed(message), Cow::Owned);
         match turns.last_mut() {
-            Some(turn) if turn.role == role && turn.is_open && own(message.extra.as_deref()).is_none() => {
-                turn.entries.push(entry);
+            Some(turn) if turn.role == role && turn.is_open && came.is_none() => {
+                turn.messages.push(message);
                 turn.texts.push(text);
             }
-            _ => {
-                let is_open = note(own(message.extra.as_deref())).get("parts").is_none();
-                turns.push(Turn { entries: vec![entry], texts: vec![text], role, is_open });
-            }
+            _ => turns.push(Turn { messages: vec![message], texts: vec![text], role, is_open }),
         }
     }
-    let opens = turns.first().is_some_and(|turn| {
-        turn.role == "model" && turn.entries.iter().all(|entry| own(entry.message().extra.as_deref()).is_none())
-    });
+    let opens = turns.first().is_some_and(|turn| turn.role == "model" && !turn.came());
     let opening = opens.then_some(Cow::Borrowed(OPENING));
-    opening.into_iter().chain(turns.into_iter().map(|turn| turn.joined(names.as_ref()))).collect()
+    opening.into_iter().chain(turns.into_iter().map(Turn::joined)).collect()
 }
 
-/// The message with the names of the calls that its results answer.
-fn named(message: &Message, names: &HashMap<String, String>) -> Message {
+/// The message with the names of the calls that its results answer, where it has others: the tool that ran may have
+/// been found under another name than the model wrote.
+fn named(message: &Message, names: &HashMap<&str, &str>) -> Option<Message> {
+    let right = |result: &ToolResult| names.get(&*result.id).copied().filter(|name| *name != result.name);
+    if own(message.extra.as_deref()).is_some() || message.tool_results().all(|result| right(result).is_none()) {
+        return None;
+    }
     let mut message = message.clone();
     for block in &mut message.content {
         if let Block::ToolResult(result) = block
-            && result.name.is_empty()
-            && let Some(name) = names.get(&result.id)
+            && let Some(name) = right(result)
         {
-            result.name.clone_from(name);
+            name.clone_into(&mut result.name);
         }
     }
-    message
+    Some(message)
 }
 
 impl<'a> Turn<'a> {
-    fn joined(mut self, names: Option<&HashMap<String, String>>) -> Cow<'a, str> {
+    /// Whether the content began as one of this wire, and stays as it is.
+    fn came(&self) -> bool {
+        self.messages.first().is_some_and(|message| own(message.extra.as_deref()).is_some())
+    }
+
+    fn joined(mut self) -> Cow<'a, str> {
         if self.texts.len() == 1 {
             return self.texts.pop().unwrap_or_default();
         }
-        let messages = self.entries.iter().map(|entry| &**entry.message());
-        let first = self.entries.first().map(|entry| &**entry.message());
-        if first.is_some_and(|first| own(first.extra.as_deref()).is_none())
-            && messages.clone().any(|message| message.tool_results().next().is_some())
-        {
+        if !self.came() && self.messages.iter().any(|message| message.tool_results().next().is_some()) {
             // Results of one turn may stand in several messages, with words between them.
-            let content = messages.flat_map(|message| message.content.clone()).collect();
-            let role = first.map_or(Role::User, |first| first.role);
-            let all = Message::new(role, content);
-            return encode_message(&names.map_or_else(|| all.clone(), |names| named(&all, names))).into();
+            let role = self.messages.first().map_or(Role::User, |first| first.role);
+            let content = self.messages.into_iter().flat_map(|message| message.into_owned().content).collect();
+            return encode_message(&Message::new(role, content)).into();
         }
         let mut all = String::with_capacity(self.texts.iter().map(|text| text.len()).sum());
         for text in &self.texts {
@@ -238,8 +235,7 @@ impl<'a> Turn<'a> {
                 all.push_str(text.strip_suffix("]}").unwrap_or(text));
                 continue;
             }
-            let head = json!(self.role);
-            let parts = text.strip_prefix(&format!("{{\"role\":{head},\"parts\":[")).unwrap_or_default();
+            let parts = text.strip_prefix(&format!("{{\"role\":\"{}\",\"parts\":[", self.role)).unwrap_or_default();
             if !all.ends_with('[') {
                 all.push(',');
             }

@@ -144,8 +144,8 @@ fn call(mut fields: Fields, ids: &mut CallIds) -> Option<Block> {
     let mut inner = parsed(&fields.take("functionCall")?)?;
     let name = inner.take_str("name")?;
     let input = match inner.take("args") {
-        Some(raw) if raw.is_object() => raw,
-        Some(raw) if !raw.is_null() => return None,
+        // Gateways pass on what a model wrote, which is not always an object.
+        Some(raw) if !raw.is_null() => raw,
         args => {
             fields.put(NOTE, &json!({ARGS: if args.is_some() { "null" } else { "absent" }}));
             Raw::empty_object()
@@ -302,10 +302,11 @@ fn write_call(out: &mut String, call: &ToolUse, place: PartPlace) {
         inner.text("id", &call.id);
     }
     inner.text("name", &written_name(&call.name, place));
-    if call.invalid.is_some() || !call.input.is_object() {
+    if call.invalid.is_some() || (place == PartPlace::Sent && !call.input.is_object()) {
         write_invalid(inner.open("args"), call.arguments_text());
     } else {
-        match note(written).get_str(ARGS).filter(|_| call.input.text() == "{}").as_deref() {
+        let bare = place == PartPlace::AsItCame && call.input.text() == "{}";
+        match note(written).get_str(ARGS).filter(|_| bare).as_deref() {
             Some("absent") => {}
             Some("null") => inner.raw("args", "null"),
             _ => inner.raw("args", call.input.text()),

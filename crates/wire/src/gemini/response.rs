@@ -27,9 +27,13 @@ use loopwright_base::{
 /// A whole answer to `generateContent`; a list of chunks is what `streamGenerateContent` answers without `alt=sse`.
 pub fn decode_response(body: &str) -> Result<Response, Failure> {
     if let Some(chunks) = Raw::parse(body.trim()).ok().filter(Raw::is_array) {
+        let chunks: Vec<Raw> = chunks.to().unwrap_or_default();
         let mut decoder = ChunkDecoder::default();
-        for chunk in chunks.to::<Vec<Raw>>().unwrap_or_default() {
+        for chunk in &chunks {
             decoder.event("", chunk.text(), &mut Vec::new())?;
+        }
+        if chunks.is_empty() {
+            return Err(invalid("the answer is an empty list"));
         }
         return decoder.finish();
     }

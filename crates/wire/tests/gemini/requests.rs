@@ -143,7 +143,7 @@ fn results_carry_the_name_of_their_call_and_say_what_failed() {
         Message::user("go"),
         Message::new(
             Role::Assistant,
-            "abcd".chars().map(|id| call(&id.to_string(), &format!("f_{id}"), "{}")).collect(),
+            "abcde".chars().map(|id| call(&id.to_string(), &format!("f_{id}"), "{}")).collect(),
         ),
         Message::new(
             Role::User,
@@ -153,6 +153,7 @@ fn results_carry_the_name_of_their_call_and_say_what_failed() {
                 Block::ToolResult(ToolResult::failed("c", "", failure)),
                 Block::ToolResult(plain),
                 result("nobody", "", "x"),
+                result("e", "found_as_this", "y"),
             ],
         ),
     ]);
@@ -164,6 +165,7 @@ fn results_carry_the_name_of_their_call_and_say_what_failed() {
     assert_eq!(inner(2), (json!("f_c"), json!({"error": {"kind": "timeout", "message": "too slow"}})));
     assert_eq!(inner(3), (json!("f_d"), json!({"error": "no {"})));
     assert_eq!(inner(4), (json!("unknown_tool"), json!({"output": "x"})));
+    assert_eq!(inner(5).0, json!("f_e"), "as the model wrote it, whatever the tool that ran is called");
     let deep = format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200));
     let found = contents([Message::new(Role::User, vec![result("a", "f", &deep)])]);
     assert_eq!(found[0]["parts"][0]["functionResponse"]["response"], json!({ "output": deep }));
