@@ -95,12 +95,7 @@ def gemini(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
     def called(name: str, text: Any) -> dict[str, Any]:
         if text is None or not text.strip():
             return {"functionCall": {"name": name}}
-        try:
-            arguments = json.loads(text)
-        except ValueError:
-            # An answer is JSON: what is none goes as a text.
-            arguments = text
-        return {"functionCall": {"name": name, "args": arguments}}
+        return {"functionCall": {"name": name, "args": json.loads(text)}}
 
     parts: list[dict[str, Any]] = [called(name, text) for name, text in asked] or [{"text": "Done."}]
     counts = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}

@@ -27,7 +27,7 @@ from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
 from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
 from loopwright.tools.builtin import builtin_tools
-from ways import KEY, WIRES, agent_at, run
+from ways import KEY, WIRES, agent_at, history_of, run
 
 ROUNDS = 40
 
@@ -59,17 +59,20 @@ def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) 
 
 
 def said(body: dict[str, Any]) -> list[Any]:
+    if "contents" in body:
+        return history_of(body, "gemini")
     found: list[Any] = body["input"] if "input" in body else body["messages"]
     return found
 
 
 def size(body: dict[str, Any]) -> int:
     """A request's tokens, tools and instructions included."""
-    return count_tokens(body, model="gpt-4o")
+    return count_tokens(json.dumps(body) if "contents" in body else body, model="gpt-4o")
 
 
 def named(body: dict[str, Any]) -> list[str]:
-    return [each.get("name") or each["function"]["name"] for each in body.get("tools", [])]
+    offered = [one for each in body.get("tools", []) for one in each.get("functionDeclarations", [each])]
+    return [each.get("name") or each["function"]["name"] for each in offered]
 
 
 def prefixes(bodies: list[dict[str, Any]]) -> list[int]:
@@ -230,7 +233,7 @@ def test_c26_it_is_on_by_default_and_can_be_switched_off(serve: Any, wire: str) 
         # The window of gpt-4 is 8,192 tokens, by the table.
         run(agent(server, wire, "gpt-4", context=context, tools=[]), "What was that?", "run", messages=history)
         (request,) = server.requests
-        sent = count_tokens(request["body"], model="gpt-4")
+        sent = size(request["body"])
         assert (sent < window_of("gpt-4")) is fits, sent
         assert named(request["body"]) == (["recall"] if fits else [])
 
