@@ -59,7 +59,7 @@ pub(super) fn decode_content(raw: &Raw, ids: &mut CallIds) -> Result<Message, St
     if !written.is_empty() {
         fields.set(NOTE, written.to_raw());
     }
-    Ok(Message { extra: marked(fields), ..Message::new(role, content.unwrap_or_default()) })
+    Ok(Message { extra: Some(Box::new(marked(fields))), ..Message::new(role, content.unwrap_or_default()) })
 }
 
 /// Takes the parts of a content, if there is a list of them.
@@ -85,7 +85,7 @@ fn role_of(message: &Message) -> &'static str {
     if message.role == Role::Assistant { "model" } else { "user" }
 }
 
-fn is_result(block: &&Block) -> bool {
+fn is_result(block: &Block) -> bool {
     matches!(block, Block::ToolResult(_))
 }
 
@@ -102,7 +102,7 @@ fn write(message: &Message, place: PartPlace) -> String {
     let blocks: Vec<&Block> = if place == PartPlace::AsItCame {
         message.content.iter().flat_map(|block| std::iter::once(block).chain(media_of(block))).collect()
     } else {
-        let results = message.content.iter().filter(is_result);
+        let results = message.content.iter().filter(|block| is_result(block));
         let media = message.content.iter().flat_map(media_of);
         results.chain(media).chain(message.content.iter().filter(|block| !is_result(block))).collect()
     };
@@ -171,9 +171,9 @@ pub(super) fn contents(entries: &[impl AsRef<Entry>]) -> Vec<Cow<'_, str>> {
         let entry = entry.as_ref();
         let message: &Message = entry.message();
         names.extend(message.tool_uses().map(|call| (&*call.id, &*call.name)));
-        let named = named(message, &names);
-        let text = match &named {
-            Some(named) => Cow::Owned(encode_message(named)),
+        let renamed = with_names(message, &names);
+        let text = match &renamed {
+            Some(renamed) => Cow::Owned(encode_message(renamed)),
             None => entry.written(WIRE, encode_message),
         };
         if text.is_empty() {
@@ -181,7 +181,7 @@ pub(super) fn contents(entries: &[impl AsRef<Entry>]) -> Vec<Cow<'_, str>> {
         }
         let (role, came) = (role_of(message), own(message.extra.as_deref()));
         let is_open = note(came).get("parts").is_none();
-        let message = named.map_or(Cow::Borrowed(message), Cow::Owned);
+        let message = renamed.map_or(Cow::Borrowed(message), Cow::Owned);
         match turns.last_mut() {
             Some(turn) if turn.role == role && turn.is_open && came.is_none() => {
                 turn.messages.push(message);
@@ -197,7 +197,7 @@ pub(super) fn contents(entries: &[impl AsRef<Entry>]) -> Vec<Cow<'_, str>> {
 
 /// The message with the names of the calls that its results answer, where it has others: the tool that ran may have
 /// been found under another name than the model wrote.
-fn named(message: &Message, names: &HashMap<&str, &str>) -> Option<Message> {
+fn with_names(message: &Message, names: &HashMap<&str, &str>) -> Option<Message> {
     let right = |result: &ToolResult| names.get(&*result.id).copied().filter(|name| *name != result.name);
     if own(message.extra.as_deref()).is_some() || message.tool_results().all(|result| right(result).is_none()) {
         return None;

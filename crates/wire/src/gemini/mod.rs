@@ -33,8 +33,8 @@ fn own(extra: Option<&Extra>) -> Option<&Fields> {
 }
 
 /// Extra fields even if there are none, to say that this wire wrote it.
-fn marked(fields: Fields) -> Option<Box<Extra>> {
-    Some(Box::new(Extra { wire: WIRE, fields }))
+fn marked(fields: Fields) -> Extra {
+    Extra { wire: WIRE, fields }
 }
 
 /// The members of an object under `key`; none where there is none.

@@ -70,13 +70,11 @@ impl CallIds {
     /// The id of the first call of that name that waits: results stand in the order of their calls.
     fn result(&mut self, name: &str) -> String {
         let found = self.waiting.iter().position(|(waiting, _)| waiting == name);
-        match found.and_then(|at| self.waiting.remove(at)) {
-            Some((_, id)) => id,
-            None => {
-                self.next += 1;
-                format!("{MADE}{}_{}", self.seed, self.next - 1)
-            }
+        if let Some((_, id)) = found.and_then(|at| self.waiting.remove(at)) {
+            return id;
         }
+        self.next += 1;
+        format!("{MADE}{}_{}", self.seed, self.next - 1)
     }
 }
 
@@ -110,7 +108,7 @@ fn text(mut fields: Fields) -> Option<Block> {
         return Some(Block::Text(Text { text, extra: Extra::of(WIRE, fields) }));
     }
     let signature = fields.take_str("thoughtSignature");
-    Some(Block::Thinking(Thinking { text, signature, redacted: None, extra: marked(fields) }))
+    Some(Block::Thinking(Thinking { text, signature, redacted: None, extra: Some(Box::new(marked(fields))) }))
 }
 
 fn inline(mut fields: Fields) -> Option<Block> {
@@ -120,7 +118,7 @@ fn inline(mut fields: Fields) -> Option<Block> {
     let source = MediaSource::Base64 { media_type, data: data.take_str("data")? };
     let name = data.take_str("displayName");
     // The API takes names of inline data where it wrote them; ours stay here.
-    let extra = if name.is_some() { marked(fields) } else { Extra::of(WIRE, fields) };
+    let extra = if name.is_some() { Some(Box::new(marked(fields))) } else { Extra::of(WIRE, fields) };
     data.is_empty().then(|| media(is_image, Media { source, name, extra }))
 }
 
@@ -133,7 +131,7 @@ fn file(mut fields: Fields) -> Option<Block> {
     if !data.is_empty() {
         fields.set("fileData", data.to_raw());
     }
-    Some(media(is_image, Media { source, name, extra: marked(fields) }))
+    Some(media(is_image, Media { source, name, extra: Some(Box::new(marked(fields))) }))
 }
 
 fn media(is_image: bool, media: Media) -> Block {

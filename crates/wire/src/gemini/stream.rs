@@ -110,22 +110,22 @@ impl ChunkDecoder {
             && let Some(last) = self.answer.blocks.last_mut()
             && let Some(delta) = grown(last, &new, block.saturating_sub(1))
         {
-            deltas.extend(delta);
+            tell(delta, deltas);
             return;
         }
-        tell(&new, part, block, deltas);
+        tell_block(&new, part, block, deltas);
         self.answer.blocks.push(new);
     }
 }
 
-/// Puts the text of `new` behind that of `last`, if it goes on with it; what is new then, if it is anything.
-pub(super) fn grown(last: &mut Block, new: &Block, block: usize) -> Option<Option<Delta>> {
+/// Puts the text of `new` behind that of `last`, if it goes on with it, and gives what is new.
+pub(super) fn grown(last: &mut Block, new: &Block, block: usize) -> Option<Delta> {
     match (last, new) {
         (Block::Text(last), Block::Text(new))
             if [&*last, new].iter().all(|text| own(text.extra.as_deref()).is_none()) =>
         {
             last.text.push_str(&new.text);
-            Some(said(new.text.clone()).map(|text| Delta::Text { block, text }))
+            Some(Delta::Text { block, text: new.text.clone() })
         }
         (Block::Thinking(last), Block::Thinking(new))
             if [&*last, new].iter().all(|thinking| {
@@ -133,23 +133,25 @@ pub(super) fn grown(last: &mut Block, new: &Block, block: usize) -> Option<Optio
             }) =>
         {
             last.text.push_str(&new.text);
-            Some(said(new.text.clone()).map(|text| Delta::Reasoning { block, text }))
+            Some(Delta::Reasoning { block, text: new.text.clone() })
         }
         _ => None,
     }
 }
 
-fn said(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
+/// Tells of a delta that says something.
+fn tell(delta: Delta, deltas: &mut Vec<Delta>) {
+    let silent = matches!(&delta, Delta::Text { text, .. } | Delta::Reasoning { text, .. } if text.is_empty());
+    if !silent {
+        deltas.push(delta);
+    }
 }
 
 /// Tells of a block that came whole.
-fn tell(new: &Block, part: &Raw, block: usize, deltas: &mut Vec<Delta>) {
+fn tell_block(new: &Block, part: &Raw, block: usize, deltas: &mut Vec<Delta>) {
     match new {
-        Block::Text(text) => deltas.extend(said(text.text.clone()).map(|text| Delta::Text { block, text })),
-        Block::Thinking(thinking) => {
-            deltas.extend(said(thinking.text.clone()).map(|text| Delta::Reasoning { block, text }));
-        }
+        Block::Text(text) => tell(Delta::Text { block, text: text.text.clone() }, deltas),
+        Block::Thinking(thinking) => tell(Delta::Reasoning { block, text: thinking.text.clone() }, deltas),
         Block::ToolUse(call) => {
             deltas.push(Delta::ToolUse { block, id: call.id.clone(), name: call.name.clone() });
             if call.input.text() != "{}" {

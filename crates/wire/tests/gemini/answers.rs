@@ -8,7 +8,7 @@ use loopwright_base::{
 use loopwright_wire::{self as wire, Decode, gemini::ChunkDecoder, searches, stream::Stream};
 use serde_json::{Value, json};
 
-use crate::{WIRE, answer, decode, refused, stream};
+use crate::{WIRE, answer, decode, refused, sse, stream};
 
 fn round_trip(body: &Value) -> Response {
     let response = decode(body);
@@ -19,8 +19,7 @@ fn round_trip(body: &Value) -> Response {
 
 /// The answer read from what the codec itself streams, in pieces and bytes of that many.
 fn streamed(response: &Response, piece: usize, bytes: usize) -> Response {
-    let events = wire::encode_stream(WIRE, response, piece);
-    let text: String = events.iter().map(|(_, data)| format!("data: {data}\r\n\r\n")).collect();
+    let text = sse(response, piece);
     let (mut stream, mut deltas) = (Stream::new(WIRE), Vec::new());
     for chunk in text.as_bytes().chunks(bytes) {
         stream.feed(chunk, &mut deltas).unwrap();

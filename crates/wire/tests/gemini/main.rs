@@ -43,6 +43,16 @@ pub(crate) fn answer(parts: &Value, finish: &str) -> Value {
     })
 }
 
+/// An answer as the codec itself streams it, in pieces of that many bytes.
+pub(crate) fn sse(response: &Response, piece: usize) -> String {
+    wire::encode_stream(WIRE, response, piece).iter().fold(String::new(), |mut text, (_, data)| {
+        for part in ["data: ", data, "\r\n\r\n"] {
+            text.push_str(part);
+        }
+        text
+    })
+}
+
 /// The outcome, the deltas, and what could be kept if it ended here.
 pub(crate) fn stream(chunks: &[Value]) -> (Result<Response, Failure>, Vec<Delta>, Option<Response>) {
     let mut decoder = ChunkDecoder::default();

@@ -8,7 +8,7 @@ use loopwright_wire::{self as wire, stream::Stream};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::WIRE;
+use crate::{WIRE, sse};
 
 /// Values in places where nobody expects them.
 fn scalar() -> impl Strategy<Value = Value> {
@@ -106,8 +106,7 @@ fn any_answer() -> impl Strategy<Value = Value> {
 }
 
 fn run(response: &Response, piece: usize, bytes: usize) -> (Response, Vec<Delta>) {
-    let text: String =
-        wire::encode_stream(WIRE, response, piece).iter().map(|(_, data)| format!("data: {data}\n\n")).collect();
+    let text = sse(response, piece);
     let (mut stream, mut deltas) = (Stream::new(WIRE), Vec::new());
     for chunk in text.as_bytes().chunks(bytes) {
         stream.feed(chunk, &mut deltas).unwrap();
