@@ -122,7 +122,7 @@ pub(super) fn adapt_request(provider: &str, request: &Request) -> Option<Request
 /// refuse calls without a signature, which calls of other models have not.
 pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option<Request> {
     if wire == Wire::Gemini {
-        let unsigned = wants_signatures(&request.model) && request.messages.iter().any(|message| is_unsigned(message));
+        let unsigned = wants_signatures(&request.model) && request.messages.iter().any(is_unsigned);
         return unsigned.then(|| {
             let messages = request.messages.in_dialect("signatures of gemini", with_signature);
             Request { messages, ..request.clone() }
