@@ -70,8 +70,8 @@ class Agent(Running[Output]):
     Args:
         model: `provider:model`, an object with a `respond` method (see `loopwright.models`), or a
             `loopwright.roles.Role` of one of them with a `fallback` chain. Providers are
-            `anthropic`, `openai`, `openai-chat`, `openai-responses`, `openrouter`, `ollama`, `vllm`, `llamacpp` and
-            `offline` (`offline:extractive` needs neither key nor network).
+            `anthropic`, `gemini`, `openai`, `openai-chat`, `openai-responses`, `openrouter`, `ollama`, `vllm`,
+            `llamacpp` and `offline` (`offline:extractive` needs neither key nor network).
         tools: Functions, or what `@tool` makes of them.
         system: Instructions.
         budget: What a run may use.

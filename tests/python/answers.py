@@ -1,4 +1,4 @@
-"""A server of somebody else's that asks for calls, on three wires: arguments go over the socket as they are written."""
+"""A server of somebody else's that asks for calls, on four wires: arguments go over the socket as they are written."""
 
 from __future__ import annotations
 
@@ -91,7 +91,25 @@ def responses(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
     return [*events, {"type": "response.completed", "response": whole}]
 
 
-ANSWERS = {"chat": chat, "anthropic": anthropic, "responses": responses}
+def gemini(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
+    def called(name: str, text: Any) -> dict[str, Any]:
+        if text is None or not text.strip():
+            return {"functionCall": {"name": name}}
+        return {"functionCall": {"name": name, "args": json.loads(text)}}
+
+    parts: list[dict[str, Any]] = [called(name, text) for name, text in asked] or [{"text": "Done."}]
+    counts = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    head = {"usageMetadata": counts, "modelVersion": "m", "responseId": "a"}
+
+    def chunk(parts: list[dict[str, Any]], **end: str) -> dict[str, Any]:
+        return {"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0, **end}], **head}
+
+    if not streams:
+        return [chunk(parts, finishReason="STOP")]
+    return [*(chunk([part]) for part in parts), chunk([{"text": ""}], finishReason="STOP")]
+
+
+ANSWERS = {"chat": chat, "anthropic": anthropic, "responses": responses, "gemini": gemini}
 
 
 class Provider:
@@ -110,7 +128,7 @@ class Provider:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 provider.bodies.append(body)
-                streams = bool(body.get("stream"))
+                streams = bool(body.get("stream")) or ":stream" in self.path
                 events = ANSWERS[wire](asked if len(provider.bodies) == 1 else [], streams)
                 if streams:
                     lines = (each if isinstance(each, str) else json.dumps(each) for each in events)
@@ -139,10 +157,12 @@ class Provider:
             elif isinstance(value, dict):
                 if value.get("type") == "tool_use":
                     found.append(value["input"])
+                elif "functionCall" in value:
+                    found.append(value["functionCall"]["args"])
                 elif "arguments" in value and "name" in value:
                     found.append(json.loads(value["arguments"]))
                 else:
                     look(list(value.values()))
 
-        look([self.bodies[-1].get("messages"), self.bodies[-1].get("input")])
+        look([self.bodies[-1].get(key) for key in ("messages", "input", "contents")])
         return found

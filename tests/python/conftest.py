@@ -1,4 +1,4 @@
-"""The three wires, the three ways to run, and servers that are gone after the test."""
+"""The wires, the three ways to run, and servers that are gone after the test."""
 
 from __future__ import annotations
 

@@ -88,6 +88,8 @@ def _shape(path: str, rule: Rule, words: str) -> dict[str, Any]:
         }
     if path.endswith("/messages"):
         return {"type": "error", "error": {"type": "invalid_request_error", "message": words}, "request_id": "req_1"}
+    if rule is gemini:
+        return {"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}
     return {"error": {"message": words, "type": "invalid_request_error", "param": "messages", "code": "invalid_value"}}
 
 
@@ -344,4 +346,53 @@ def mistral(body: dict[str, Any]) -> None:
     refuse(before not in ("user", "tool"), f"Expected last role User or Tool for serving but got {before}")
 
 
-RULES = {"anthropic": anthropic, "chat": openai_chat, "responses": openai_responses}
+FUNCTION = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
+
+
+def gemini_schema(schema: dict[str, Any], where: str) -> None:
+    """The subset that the Gemini API documents for `responseJsonSchema`."""
+    defs = _definitions(schema)
+    allowed = STRUCTURE | {"format", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "oneOf"}
+    allowed |= {"properties", "required", "additionalProperties"}
+    for part, at in _walk(schema, defs, where):
+        refuse("$ref" in part and part["$ref"] not in defs, f"{at}: reference can't be resolved")
+        refuse(part.keys() - allowed, f"{at}: unknown names {sorted(part.keys() - allowed)}")
+        refuse(part.get("format", "date") not in ("date-time", "date", "time"), f"{at}: format")
+
+
+def gemini(body: dict[str, Any]) -> None:
+    """What `generateContent` documents: turns that alternate and begin with the user's, results behind their calls."""
+    output = body.get("generationConfig", {}).get("responseJsonSchema")
+    if output is not None:
+        gemini_schema(output, "generation_config.response_json_schema")
+    for at, declared in enumerate(
+        one for each in body.get("tools", ()) for one in each.get("functionDeclarations", ())
+    ):
+        refuse(
+            not FUNCTION.match(declared["name"]), f"tools[0].function_declarations[{at}].name: Invalid function name"
+        )
+    contents = body["contents"]
+    refuse(not contents or contents[0]["role"] != "user", "the first content must be of the user")
+    called: list[tuple[Any, Any]] = []
+    before = None
+    for at, content in enumerate(contents):
+        refuse(content["role"] not in ("user", "model"), "Please use a valid role: user, model.")
+        refuse(content["role"] == before, f"contents[{at}]: roles must alternate")
+        before, parts = content["role"], content["parts"]
+        refuse(not parts, f"contents[{at}].parts must not be empty.")
+        refuse(any(part.get("text") == "" for part in parts), f"contents[{at}].parts must have text")
+        given = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        refuse(any("functionResponse" not in part for part in parts[: len(given)]), f"contents[{at}]: results first")
+        refuse(any(not isinstance(one["response"], dict) for one in given), f"contents[{at}]: response is no Struct")
+        refuse(
+            [(one.get("id"), one["name"]) for one in given] != called,
+            f"contents[{at}]: the number of function response parts is not equal to that of the function call parts",
+        )
+        calls = [part["functionCall"] for part in parts if "functionCall" in part]
+        refuse(any(not FUNCTION.match(one["name"]) for one in calls), f"contents[{at}]: Invalid function name")
+        refuse(any(not isinstance(one["args"], dict) for one in calls), f"contents[{at}]: args is no Struct")
+        called = [(one.get("id"), one["name"]) for one in calls]
+    refuse(called, "function calls without function responses")
+
+
+RULES = {"anthropic": anthropic, "chat": openai_chat, "responses": openai_responses, "gemini": gemini}

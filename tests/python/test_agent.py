@@ -13,7 +13,7 @@ from loopwright import Agent, Budget, Call, Context, Response, Result, ToolError
 from loopwright.events import RoundFinished, SearchCompleted, ToolFinished, ToolStarted
 from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, call, calls, response, text
-from ways import agent_at, run
+from ways import agent_at, model_of, run, streams
 
 
 @tool(read_only=True)
@@ -44,9 +44,12 @@ def test_a01_a_prompt_and_a_model_are_enough(serve: Any, wire: str, way: str) ->
     assert result.rounds == 1
     assert result.tool_calls == []
     assert Budget().rounds == 10
-    body = server.requests[0]["body"]
-    assert body["model"] == "test"
-    assert body.get("stream", False) is (way == "stream")
+    path, body = server.requests[0]["path"], server.requests[0]["body"]
+    if wire == "gemini":
+        method = "streamGenerateContent?alt=sse" if way == "stream" else "generateContent"
+        assert path == f"/v1beta/models/test:{method}"
+    assert model_of(server.requests[0]) == "test"
+    assert streams(server.requests[0]) is (way == "stream")
     assert not body.get("tools")
 
 
@@ -77,7 +80,8 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
     assert [block["id"] for block in results] == asked
 
     first, second = (request["body"] for request in server.requests)
-    assert len(first["tools"]) == 2
+    offered = first["tools"][0]["functionDeclarations"] if wire == "gemini" else first["tools"]
+    assert len(offered) == 2
     shown = str(second)
     assert "717710" in shown
     assert "cba" in shown
@@ -102,10 +106,15 @@ def test_a02_settings_reach_the_wire(serve: Any, wire: str) -> None:
     )
     agent.run_sync("hi")
     body = server.requests[0]["body"]
-    limit = {"anthropic": "max_tokens", "chat": "max_completion_tokens", "responses": "max_output_tokens"}[wire]
-    assert body.get(limit, body.get("max_tokens")) == 16_000
-    assert body["temperature"] == 0.25
-    name = body["tools"][0]["function"]["name"] if wire == "chat" else body["tools"][0]["name"]
+    limits = {"chat": "max_completion_tokens", "responses": "max_output_tokens", "gemini": "maxOutputTokens"}
+    settings = body["generationConfig"] if wire == "gemini" else body
+    assert settings.get(limits.get(wire), settings.get("max_tokens")) == 16_000
+    assert settings["temperature"] == 0.25
+    offered = body["tools"][0]
+    name = {
+        "chat": lambda: offered["function"]["name"],
+        "gemini": lambda: offered["functionDeclarations"][0]["name"],
+    }.get(wire, lambda: offered["name"])()
     assert name == "population"
 
 

@@ -278,6 +278,10 @@ def test_messages_of_a_cancelled_run_go_on_in_the_next(serve: Any, wire: str, wa
     elif wire == "chat":
         uses = [c["id"] for m in body["messages"] for c in m.get("tool_calls") or []]
         given = [m["tool_call_id"] for m in body["messages"] if m["role"] == "tool"]
+    elif wire == "gemini":
+        parts = [part for content in body["contents"] for part in content["parts"]]
+        uses = [part["functionCall"]["id"] for part in parts if "functionCall" in part]
+        given = [part["functionResponse"]["id"] for part in parts if "functionResponse" in part]
     else:
         uses = [i["call_id"] for i in body["input"] if i.get("type") == "function_call"]
         given = [i["call_id"] for i in body["input"] if i.get("type") == "function_call_output"]

@@ -34,6 +34,10 @@ IMAGES: dict[str, dict[str, Any]] = {
         "bytes": {"type": "input_image", "image_url": f"data:image/png;base64,{INLINE}"},
         "url": {"type": "input_image", "image_url": "https://example.com/a.png"},
     },
+    "gemini": {
+        "bytes": {"inlineData": {"mimeType": "image/png", "data": INLINE}},
+        "url": {"fileData": {"mimeType": "image/png", "fileUri": "https://example.com/a.png"}},
+    },
 }
 DOCUMENTS: dict[str, dict[str, Any]] = {
     "anthropic": {
@@ -66,11 +70,19 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
         "url": {"type": "input_file", "file_url": "https://example.com/a.pdf"},
         "text": {"type": "input_text", "text": '<document name="note.txt" type="text/plain">\nHello.\n</document>'},
     },
+    "gemini": {
+        "bytes": {"inlineData": {"mimeType": "application/pdf", "data": PAPER}},
+        "url": {"fileData": {"mimeType": "application/pdf", "fileUri": "https://example.com/a.pdf"}},
+        "text": {"text": '<document name="note.txt" type="text/plain">\nHello.\n</document>'},
+    },
 }
 
 
 def blocks_of(request: dict[str, Any]) -> list[Any]:
     body = request["body"]
+    if "contents" in body:
+        parts: list[Any] = body["contents"][0]["parts"]
+        return parts
     found: list[Any] = (body.get("messages") or body["input"])[0]["content"]
     return found
 
@@ -129,7 +141,7 @@ def test_d47_a_file_that_people_write_is_a_document_of_text(serve: Serve, wire: 
         assert document.source.data == "one = \u00fc"
         server = serve("read")
         agent_at(server, wire).run_sync([Text("What is this?"), document])
-        assert blocks_of(server.requests[0])[1]["type"] in ("document", "text", "input_text")
+        assert blocks_of(server.requests[0])[1].get("type", "text") in ("document", "text", "input_text")
         sent = json.dumps(blocks_of(server.requests[0])[1])
         assert name in sent
         assert "one = " in sent
@@ -207,6 +219,7 @@ EFFORT: dict[str, Callable[[dict[str, Any]], Any]] = {
     "openai-responses:m": lambda body: body["reasoning"]["effort"],
     "openrouter:m": lambda body: body["reasoning"]["effort"],
     "ollama:m": lambda body: body["reasoning_effort"],
+    "gemini:m": lambda body: body["generationConfig"]["thinkingConfig"]["thinkingLevel"],
 }
 
 
@@ -225,4 +238,6 @@ def test_d48_effort_reaches_each_providers_own_parameter(serve: Serve, way: str,
 def test_d48_without_effort_nothing_is_said_of_it(serve: Serve, model: str) -> None:
     server = serve("done")
     Agent(model, base_url=server.url, api_key=KEY).run_sync("go")
-    assert not {"reasoning_effort", "reasoning", "output_config", "thinking"} & set(server.requests[0]["body"])
+    assert not {"reasoning_effort", "reasoning", "output_config", "thinking", "generationConfig"} & set(
+        server.requests[0]["body"]
+    )

@@ -27,8 +27,13 @@ def look(n: int = 0) -> str:
 def events_of(wire: str, reply: Any) -> int:
     """How many events the wire server streams for a reply."""
     with WireServer([reply]) as server:
-        stream = {"model": "m", "stream": True, "max_tokens": 9, "messages": [], "input": []}
-        path = {"anthropic": "/v1/messages", "chat": "/v1/chat/completions", "responses": "/v1/responses"}[wire]
+        stream = {"model": "m", "stream": True, "max_tokens": 9, "messages": [], "input": [], "contents": []}
+        path = {
+            "anthropic": "/v1/messages",
+            "chat": "/v1/chat/completions",
+            "responses": "/v1/responses",
+            "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
+        }[wire]
         body = json.dumps(stream).encode()
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as link:
@@ -41,7 +46,7 @@ def events_of(wire: str, reply: Any) -> int:
 
 
 # Of the last events of each wire, how many may be missing once the end was said.
-SPARE = {"anthropic": [1], "chat": [1, 2], "responses": [0]}
+SPARE = {"anthropic": [1], "chat": [1, 2], "responses": [0], "gemini": [0]}
 FAULTS = {"reset": fault.cut, "silence": fault.stalls, "error": fault.error_event, "end": fault.ends}
 
 
@@ -167,6 +172,8 @@ WHOLE = {
              "choices": [{"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}]},
     "responses": {"id": "r1", "object": "response", "model": "m", "status": "completed", "usage": {"input_tokens": 7, "output_tokens": 3},
                   "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": SAID}]}]},
+    "gemini": {"candidates": [{"content": {"parts": [{"text": SAID}], "role": "model"}, "finishReason": "STOP"}],
+               "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3}},
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""What providers do wrong, over three wires and in three ways to run, with the default settings."""
+"""What providers do wrong, over all wires and in three ways to run, with the default settings."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
@@ -12,6 +13,8 @@ from loopwright.testing import Reply, call, calls, fault, text
 from ways import agent_at, run
 
 ANSWER = "The answer is forty-two, as everybody knows by now."
+# More events than pieces of a whole answer's usual size give, so that a fault strikes in the middle on every wire.
+PIECES = dataclasses.replace(text(ANSWER), piece=6)
 CALLS: list[str] = []
 
 
@@ -43,8 +46,8 @@ MATRIX: dict[str, tuple[bool, list[Reply]]] = {
     "badjson": (False, [calls(Call("look", '{"query": "fo'))]),
     "stream badjson": (True, [calls(Call("look", '{"query": "fo'))]),
     "stream earlyerr": (True, [fault.error_event(after=0)]),
-    "stream miderr": (True, [text(ANSWER).but(fault.error_event(after=5))]),
-    "stream midcut": (True, [text(ANSWER).but(fault.cut(after=5))]),
+    "stream miderr": (True, [PIECES.but(fault.error_event(after=5))]),
+    "stream midcut": (True, [PIECES.but(fault.cut(after=5))]),
 }
 
 
@@ -98,7 +101,7 @@ def test_more_faults_are_survived(serve: Any, wire: str, way: str, name: str) ->
 
 
 def test_a_stream_that_falls_silent_is_given_up(serve: Any, wire: str) -> None:
-    server = serve(text(ANSWER).but(fault.stalls(after=5)), text(ANSWER))
+    server = serve(PIECES.but(fault.stalls(after=5)), text(ANSWER))
     agent = agent_at(server, wire, timeouts={"idle": 0.2}, retry={"base": 0.01})
     began = time.monotonic()
     result, events = watched(agent, "stream")
@@ -216,7 +219,7 @@ def test_what_was_reached_comes_with_the_error(serve: Any, wire: str, way: str) 
 
 
 def test_after_all_attempts_the_error_says_what_happened(serve: Any, wire: str) -> None:
-    server = serve(text(ANSWER).but(fault.cut(after=5)), repeat_last=True)
+    server = serve(PIECES.but(fault.cut(after=5)), repeat_last=True)
     events: list[Any] = []
     with pytest.raises(ProviderError) as caught:
         agent_at(server, wire, retry={"base": 0.01, "attempts": 2}).run_sync("go", on_event=events.append)

@@ -66,6 +66,11 @@ def look(city: Any = "everywhere") -> str:
 
 def native(wire: str, arguments: str, way: str = "stream", **options: Any) -> tuple[Result[Any], list[Any]]:
     """A run in which the model calls `look` over the wire; gives its result and what was sent."""
+    if wire == "gemini":
+        try:
+            json.loads(arguments)
+        except ValueError:
+            pytest.skip("arguments on this wire are JSON, whatever the model wrote")
     provider = Provider(wire, [("look", arguments)])
     try:
         result, _ = run(Agent(WIRES[wire], base_url=provider.url, api_key=KEY, tools=[look]), "Go.", way, **options)

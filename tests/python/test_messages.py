@@ -58,7 +58,7 @@ raws = st.one_of(
         max_leaves=8,
     ).map(json.dumps),
 )
-wires = st.sampled_from(["anthropic", "openai_chat", "openai_responses", "offline"])
+wires = st.sampled_from(["anthropic", "openai_chat", "openai_responses", "gemini", "offline"])
 
 
 def as_object(members: dict[str, str]) -> str:
@@ -122,7 +122,9 @@ def test_blocks_alone(text: str, raw: str, name: str) -> None:
         assert block_from_json(block_to_json(block)) == block
 
 
-@given(st.one_of(st.text(), st.binary(), raws), st.sampled_from(["anthropic", "openai_chat", "openai_responses"]))
+@given(
+    st.one_of(st.text(), st.binary(), raws), st.sampled_from(["anthropic", "openai_chat", "openai_responses", "gemini"])
+)
 def test_nothing_that_is_read_breaks_anything(body: Any, name: str) -> None:
     for attempt in (
         lambda: Message.from_json(body),
@@ -442,6 +444,7 @@ def test_unknown_blocks_survive_byte_for_byte_on_each_wire(odd: dict[str, str]) 
         f'{{"role":"assistant","content":[{said},{block}]}},{{"role":"user","content":"go on"}}]}}',
         "openai_chat": f'{{"model":"m","messages":[{{"role":"user","content":[{said},{block}]}}]}}',
         "openai_responses": f'{{"model":"m","input":[{{"role":"user","content":"x"}},{block}]}}',
+        "gemini": f'{{"contents":[{{"role":"user","parts":[{{"text":"x"}},{block}]}}]}}',
     }
     for name, text in bodies.items():
         request = wire.decode_request(name, text)

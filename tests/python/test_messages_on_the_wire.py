@@ -24,6 +24,9 @@ def look(query: str) -> str:
 
 def content_of(body: dict[str, Any], wire: str) -> list[dict[str, Any]]:
     """The blocks of the last message."""
+    if wire == "gemini":
+        parts: list[dict[str, Any]] = body["contents"][-1]["parts"]
+        return parts
     found: list[dict[str, Any]] = body["input" if wire == "responses" else "messages"][-1]["content"]
     return found
 
@@ -43,6 +46,9 @@ def test_pictures_and_documents(serve: Any, wire: str) -> None:
     elif wire == "chat":
         assert image["image_url"]["url"] == f"data:image/png;base64,{encoded}"
         assert document["file"]["file_data"] == f"data:application/pdf;base64,{paper_encoded}"
+    elif wire == "gemini":
+        assert image == {"inlineData": {"mimeType": "image/png", "data": encoded}}
+        assert document == {"inlineData": {"mimeType": "application/pdf", "data": paper_encoded}}
     else:
         assert image["image_url"] == f"data:image/png;base64,{encoded}"
         assert document["file_data"] == f"data:application/pdf;base64,{paper_encoded}"
@@ -103,7 +109,7 @@ def test_a_conversation_is_the_same_from_json_from_dicts_and_from_messages(serve
 def test_a_conversation_moves_between_wires(serve: Any, wire: str) -> None:
     first = serve(calls(Call("look", {"query": "ü"}), text="Wait."), "first")
     begun = agent_at(first, wire, tools=[look]).run_sync("one")
-    for other in ("anthropic", "chat", "responses"):
+    for other in ("anthropic", "chat", "responses", "gemini"):
         server = serve("second")
         result = agent_at(server, other, tools=[look]).run_sync("two", messages=begun.messages)
         assert result.final == "second"

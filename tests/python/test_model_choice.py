@@ -13,7 +13,7 @@ from loopwright.events import ModelChosen, RoundStarted
 from loopwright.hooks import ModelChoice, ModelContext
 from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, WireServer, call, fault, text
-from ways import KEY, WIRES, agent_at, run, words
+from ways import KEY, WIRES, agent_at, model_of, run, words
 
 Serve = Callable[..., WireServer]
 
@@ -50,7 +50,7 @@ def test_d06_confidence_enforces_suggests_or_defers(
     agent = agent_at(server, wire, choose_model=choose, take_suggestions=suggestions)
     result, events = run(agent, "prove it", way, journal=True, deps=3)
     assert result.final == "done"
-    assert server.requests[0]["body"]["model"] == ("strong" if used else "test"), "by its own name"
+    assert model_of(server.requests[0]) == ("strong" if used else "test"), "by its own name"
     names = (f"{provider}:strong", WIRES[wire]) if used else (WIRES[wire], None)
     assert (result.model, result.asked_model) == names
     assert [(each.text, each.model, each.deps, each.run_id) for each in seen] == [
@@ -71,11 +71,11 @@ def test_d06_a_choice_may_be_a_name_or_nothing(serve: Serve, way: str) -> None:
     for answer, model in (("haiku", "haiku"), (None, "test")):
         server = serve("done")
         result, _ = run(agent_at(server, choose_model=lambda _, answer=answer: answer), "go", way)
-        assert server.requests[0]["body"]["model"] == model
+        assert model_of(server.requests[0]) == model
         assert result.model == f"anthropic:{model}", "of the same provider"
     server = serve("done")
     run(agent_at(server, choose_model=ModelChoice("haiku", 1.0)), "go", way)
-    assert server.requests[0]["body"]["model"] == "haiku"
+    assert model_of(server.requests[0]) == "haiku"
 
 
 @pytest.mark.parametrize("how", ["raises", "nonsense", "unknown", "late"])
@@ -94,7 +94,7 @@ def test_d06_a_choice_that_goes_wrong_leaves_the_model(
     object.__setattr__(agent._chooser, "timeout", 0.2)
     result, _ = run(agent, "go", way)
     assert result.final == "done"
-    assert server.requests[0]["body"]["model"] == "test"
+    assert model_of(server.requests[0]) == "test"
     assert any(warning.startswith("model_not_chosen: ") for warning in result.warnings)
 
 
@@ -123,7 +123,7 @@ def test_d06_too_little_success_escalates_once(serve: Serve, wire: str, way: str
         budget=Budget(tool_rounds=30, rounds=30),
     )
     result, events = run(agent, "go", way, journal=True)
-    models = [request["body"]["model"] for request in server.requests]
+    models = [model_of(request) for request in server.requests]
     assert models[0] == "test"
     assert models[-1] == "strong"
     assert models == sorted(models, reverse=True), "once, and not back"
@@ -147,7 +147,7 @@ def test_d06_x01_what_the_other_model_used_costs_what_that_model_costs(serve: Se
         options = {"escalate_to": "anthropic:claude-opus-4-5", "stuck": None, "tools": [fails]}
     agent = Agent("anthropic:claude-haiku-4-5", base_url=server.url, api_key=KEY, **options)
     result, _ = run(agent, "go", way, journal=True)
-    models = [request["body"]["model"] for request in server.requests]
+    models = [model_of(request) for request in server.requests]
     cost = sum({"claude-opus-4-5": strong, "claude-haiku-4-5": weak}[model].output for model in models)
     assert "claude-opus-4-5" in models
     each = result.usage.output_tokens / len(models)
@@ -179,7 +179,7 @@ def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, 
     assert len(server.requests) == 4
     chosen = agent_at(server, wire, choose_model=lambda _: "other")
     result, _ = run(chosen, "go", way)
-    assert (result.final, server.requests[-1]["body"]["model"]) == ("done", "other")
+    assert (result.final, model_of(server.requests[-1])) == ("done", "other")
     assert result.duration < 10, "it does not wait for the first one"
 
 
@@ -222,7 +222,7 @@ def test_d06_a_run_resumes_with_the_model_that_was_chosen(serve: Serve, tmp_path
     server = serve("done again")
     result = agent_at(server, tools=[look], choose_model=choose).resume_sync(cut)
     assert result.final == "done again"
-    assert server.requests[0]["body"]["model"] == "strong"
+    assert model_of(server.requests[0]) == "strong"
 
 
 def test_d06_wrong_choices_are_errors() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 import threading
 import time
@@ -71,7 +72,7 @@ def test_calls_stream_too(serve: Any, wire: str) -> None:
 
 
 def test_a_repeated_attempt_after_visible_output_announces_itself(serve: Any, wire: str) -> None:
-    server = serve(text(LONG).but(fault.cut(after=6)), LONG)
+    server = serve(dataclasses.replace(text(LONG), piece=6).but(fault.cut(after=6)), LONG)
     agent = agent_at(server, wire, retry={"base": 0.01})
     result, events = run(agent, "go", "stream")
     assert result.final == LONG

@@ -17,7 +17,7 @@ from loopwright import Agent, Budget, Call, Grounded, Image, Messages, tool
 from loopwright.testing import call, calls, text
 from pydantic import BaseModel, ConfigDict, Field, conint
 from strict import RULES, Refused, Strict, anthropic, mistral, openai_chat
-from ways import KEY, agent_at, run
+from ways import KEY, agent_at, history_of, run
 
 # ---- W1: schemas ----
 
@@ -345,8 +345,7 @@ def test_w2_requests_repeat_the_prefix_of_the_one_before(serve: Any, wire: str) 
     names = ["functions.weather", "", "x" * 70, "天气", "tools/weather"]
     server = serve(*(calls(Call(name, {"city": str(at)})) for at, name in enumerate(names)), text("Done."))
     agent_at(server, wire, tools=[weather]).run_sync("The weather?")
-    key = "input" if wire == "responses" else "messages"
-    sent = [each["body"][key] for each in server.requests]
+    sent = [history_of(each["body"], wire) for each in server.requests]
     assert all(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(sent))
 
 
@@ -355,8 +354,14 @@ def test_w2_requests_repeat_the_prefix_of_the_one_before(serve: Any, wire: str) 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-ORDERS = [("anthropic", anthropic), ("chat", openai_chat), ("chat", mistral), ("responses", RULES["responses"])]
-orders = pytest.mark.parametrize(("wire", "rule"), ORDERS, ids=["anthropic", "chat", "mistral", "responses"])
+ORDERS = [
+    ("anthropic", anthropic),
+    ("chat", openai_chat),
+    ("chat", mistral),
+    ("responses", RULES["responses"]),
+    ("gemini", RULES["gemini"]),
+]
+orders = pytest.mark.parametrize(("wire", "rule"), ORDERS, ids=["anthropic", "chat", "mistral", "responses", "gemini"])
 
 
 @tool(read_only=True)
@@ -382,7 +387,7 @@ def read(given: list[dict[str, Any]]) -> Messages:
 
 def prefixes(server: Any, wire: str) -> bool:
     """Whether each request repeats the messages of the one before."""
-    sent = [each["body"]["input" if wire == "responses" else "messages"] for each in server.requests]
+    sent = [history_of(each["body"], wire) for each in server.requests]
     return all(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(sent))
 
 

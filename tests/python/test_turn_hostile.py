@@ -163,6 +163,12 @@ def test_d45_x01_whatever_comes_together_a_run_ends_within_its_budget_and_replay
 def wipes(wire: str, depth: int) -> Any:
     """A reply that calls `wipe`, with arguments as they are written."""
     arguments = '{"path": "/etc", "more": ' + "[" * depth + "]" * depth + "}"
+    if wire == "gemini":
+        part = '{"functionCall": {"name": "wipe", "args": ' + arguments + "}}"
+        content = f'{{"role": "model", "parts": [{part}]}}'
+        return recorded(
+            200, "application/json", f'{{"candidates": [{{"content": {content}, "finishReason": "STOP"}}]}}'
+        )
     if not wire.startswith("anthropic"):
         return calls(Call("wipe", arguments))
     block = '{"type": "tool_use", "id": "t", "name": "wipe", "input": ' + arguments + "}"
@@ -187,7 +193,7 @@ def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
     result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", way)
     assert result.final == "I did not."
     assert ran == []
-    if depth > 400 and wire.startswith("anthropic"):
+    if depth > 400 and wire in ("anthropic", "gemini"):
         assert not result.tool_calls, "the whole answer is nested too deep"
     else:
         assert [(each.failure, each.arguments) for each in result.tool_calls] == [("invalid_arguments", {})]

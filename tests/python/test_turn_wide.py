@@ -20,7 +20,7 @@ from loopwright.models import Response
 from loopwright.roles import Role, Roles, Sanity
 from loopwright.senses import StuckPolicy
 from loopwright.testing import ScriptedModel, call, calls, fault, text
-from ways import KEY, agent_at, eventually, run
+from ways import KEY, WIRES, agent_at, eventually, run
 
 
 def spawn(agent: str = "explore", task: str = "find it") -> Call:
@@ -311,7 +311,7 @@ def test_c31_what_a_sub_agent_says_is_told_as_it_comes(serve: Any, wire: str) ->
 
 
 def _prefix(wire: str) -> str:
-    return {"anthropic": "anthropic", "chat": "openai-chat", "responses": "openai-responses"}[wire]
+    return WIRES[wire].partition(":")[0]
 
 
 def test_c31_what_a_sub_agent_had_said_before_its_stream_broke_is_void(serve: Any) -> None:

@@ -27,9 +27,8 @@ from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
 from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
 from loopwright.tools.builtin import builtin_tools
-from ways import KEY, agent_at, run
+from ways import KEY, WIRES, agent_at, history_of, run
 
-PROVIDERS = {"anthropic": "anthropic", "chat": "openai-chat", "responses": "openai-responses"}
 ROUNDS = 40
 
 
@@ -56,21 +55,24 @@ def script(rounds: int, *asked: Call) -> list[Reply]:
 def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any]:
     options.setdefault("tools", [read])
     options.setdefault("budget", Budget(rounds=500, tool_rounds=500))
-    return Agent(f"{PROVIDERS[wire]}:{model}", base_url=server.url, api_key=KEY, **options)
+    return Agent(f"{WIRES[wire].partition(':')[0]}:{model}", base_url=server.url, api_key=KEY, **options)
 
 
 def said(body: dict[str, Any]) -> list[Any]:
+    if "contents" in body:
+        return history_of(body, "gemini")
     found: list[Any] = body["input"] if "input" in body else body["messages"]
     return found
 
 
 def size(body: dict[str, Any]) -> int:
     """A request's tokens, tools and instructions included."""
-    return count_tokens(body, model="gpt-4o")
+    return count_tokens(json.dumps(body) if "contents" in body else body, model="gpt-4o")
 
 
 def named(body: dict[str, Any]) -> list[str]:
-    return [each.get("name") or each["function"]["name"] for each in body.get("tools", [])]
+    offered = [one for each in body.get("tools", []) for one in each.get("functionDeclarations", [each])]
+    return [each.get("name") or each["function"]["name"] for each in offered]
 
 
 def prefixes(bodies: list[dict[str, Any]]) -> list[int]:
@@ -164,6 +166,7 @@ MESSAGES = {
     "anthropic": "prompt is too long: 213462 tokens > 200000 maximum",
     "chat": "This model's maximum context length is 128000 tokens. However, your messages resulted in 160000 tokens.",
     "responses": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "gemini": "The input token count (1300000) exceeds the maximum number of tokens allowed (1048576).",
 }
 
 
@@ -230,7 +233,7 @@ def test_c26_it_is_on_by_default_and_can_be_switched_off(serve: Any, wire: str) 
         # The window of gpt-4 is 8,192 tokens, by the table.
         run(agent(server, wire, "gpt-4", context=context, tools=[]), "What was that?", "run", messages=history)
         (request,) = server.requests
-        sent = count_tokens(request["body"], model="gpt-4")
+        sent = size(request["body"])
         assert (sent < window_of("gpt-4")) is fits, sent
         assert named(request["body"]) == (["recall"] if fits else [])
 

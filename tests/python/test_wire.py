@@ -270,7 +270,7 @@ def test_documents_as_each_wire_wants_them() -> None:
     first = body("openai_responses", message)["input"][0]["content"][1]
     assert (first["type"], first["filename"]) == ("input_file", "a.pdf")
     assert first["file_data"] == f"data:application/pdf;base64,{encoded}"
-    for name in wire.WIRES[:3]:
+    for name in wire.WIRES[:4]:
         assert "some notes" in json.dumps(body(name, message))
 
 
@@ -306,7 +306,7 @@ def keys(value: Any) -> set[str]:
 FOREIGN = {"signature", "thinking", "citations", "cache_control", "tool_use_id", "encrypted_content", "caller"}
 
 
-@pytest.mark.parametrize("other", ["openai-chat", "openai-responses"])
+@pytest.mark.parametrize("other", ["openai-chat", "openai-responses", "gemini"])
 def test_a_history_of_anthropic_is_legal_elsewhere(other: str) -> None:
     cache = Extra.of("anthropic", {"cache_control": {"type": "ephemeral"}})
     cited = Extra.of("anthropic", {"citations": [{"type": "web_search_result_location", "url": "https://e.org"}]})
@@ -345,6 +345,12 @@ def test_a_history_of_anthropic_is_legal_elsewhere(other: str) -> None:
         messages = sent["messages"]
         assert [each["role"] for each in messages] == ["user", "assistant", "tool", "assistant", "user"]
         assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"] == "c1"
+    elif other == "gemini":
+        contents = sent["contents"]
+        assert [each["role"] for each in contents] == ["user", "model", "user", "model", "user"]
+        assert (
+            contents[1]["parts"][1]["functionCall"]["id"] == contents[2]["parts"][0]["functionResponse"]["id"] == "c1"
+        )
     else:
         kinds = [each.get("type", "message") for each in sent["input"]]
         assert kinds == ["message", "message", "function_call", "function_call_output", "message", "message"]
@@ -358,11 +364,11 @@ def test_recorded_histories_of_anthropic_are_legal_elsewhere() -> None:
         message = wire.decode_response("anthropic", each.response).message
         results = [Message.user(*(ToolResult(use.id, use.name, ("ok",)) for use in message.tool_uses))]
         history = [Message.user("go"), message, *(results if message.tool_uses else [Message.user("on")])]
-        for other in ("openai_chat", "openai_responses"):
+        for other in ("openai_chat", "openai_responses", "gemini"):
             sent = body(other, *history)
             # Arguments and schemas are the models' own; the rest must hold nothing of Anthropic's.
             assert not keys(sent) & FOREIGN, each.name
-            assert len(sent.get("messages", sent.get("input"))) >= 2
+            assert len(sent.get("messages") or sent.get("input") or sent["contents"]) >= 2
         checked += 1
     assert checked
 
@@ -433,7 +439,7 @@ def test_views_of_a_request_and_a_response() -> None:
     assert (response.stop, response.usage.total_tokens, response.id, response.model) == ("strange", 3, "r", "m")
     assert response.to_dict()["stop"] == {"other": "strange"}
     assert response.message == Message.assistant("hi")
-    for name in wire.WIRES[:3]:
+    for name in wire.WIRES[:4]:
         back = wire.decode_response(name, response.to_wire(name))
         assert (back.message.text, back.usage) == ("hi", Usage(1, 2))
 
@@ -458,7 +464,7 @@ def test_errors_of_providers_have_a_code(status: int, body: Any, code: str) -> N
     assert str(status) in error.message
 
 
-@pytest.mark.parametrize("name", wire.WIRES[:3])
+@pytest.mark.parametrize("name", wire.WIRES[:4])
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', b"\xff", "\ud800", "[" * 5000])
 def test_malformed_bodies_are_clear_errors(name: str, text: Any) -> None:
     with pytest.raises(UsageError):
@@ -468,7 +474,7 @@ def test_malformed_bodies_are_clear_errors(name: str, text: Any) -> None:
     assert caught.value.code in ("invalid_body", "invalid_value", "invalid_text")
 
 
-@pytest.mark.parametrize("name", wire.WIRES[:3])
+@pytest.mark.parametrize("name", wire.WIRES[:4])
 def test_malformed_streams_are_clear_errors(name: str) -> None:
     decoder = wire.StreamDecoder(name)
     with pytest.raises(ProviderError) as caught:

@@ -15,8 +15,38 @@ from typing import Any
 from loopwright import Agent, Result
 from loopwright.testing import WireServer
 
-WIRES = {"anthropic": "anthropic:test", "chat": "openai-chat:test", "responses": "openai-responses:test"}
+WIRES = {
+    "anthropic": "anthropic:test",
+    "chat": "openai-chat:test",
+    "responses": "openai-responses:test",
+    "gemini": "gemini:test",
+}
 KEY = "sk-test-5f0c2e7a9b31"
+
+
+def history_of(body: dict[str, Any], wire: str) -> list[Any]:
+    """The history of a request's body, piece by piece: what is new stands behind what was there."""
+    if wire == "gemini":
+        return [(each["role"], part) for each in body["contents"] for part in each["parts"]]
+    found: list[Any] = body["input" if wire == "responses" else "messages"]
+    return found
+
+
+def model_of(request: dict[str, Any]) -> str:
+    """The model that a request asks: its body says so, or its address."""
+    named: str = request["body"].get("model") or request["path"].rsplit("/", 1)[-1].partition(":")[0]
+    return named
+
+
+def streams(request: dict[str, Any]) -> bool:
+    """Whether a request asks for a stream: its body says so, or its address."""
+    return bool(request["body"].get("stream")) or ":stream" in request["path"]
+
+
+def forbids_tools(body: dict[str, Any]) -> bool:
+    """Whether the body of a request lets the model call no tool."""
+    none = {"functionCallingConfig": {"mode": "NONE"}}
+    return body.get("toolConfig") == none or body.get("tool_choice") in ("none", {"type": "none"})
 
 
 def words(count: int) -> str:

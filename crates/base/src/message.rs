@@ -22,6 +22,8 @@ pub enum Wire {
     OpenaiChat,
     /// OpenAI Responses.
     OpenaiResponses,
+    /// Google's Gemini API (`generateContent`).
+    Gemini,
     /// The built-in extractive model: no network.
     Offline,
 }
@@ -33,6 +35,7 @@ impl Wire {
             Self::Anthropic => "anthropic",
             Self::OpenaiChat => "openai_chat",
             Self::OpenaiResponses => "openai_responses",
+            Self::Gemini => "gemini",
             Self::Offline => "offline",
         }
     }
@@ -43,6 +46,7 @@ impl Wire {
             "anthropic" => Some(Self::Anthropic),
             "openai_chat" => Some(Self::OpenaiChat),
             "openai_responses" => Some(Self::OpenaiResponses),
+            "gemini" => Some(Self::Gemini),
             "offline" => Some(Self::Offline),
             _ => None,
         }

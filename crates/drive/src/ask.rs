@@ -39,6 +39,9 @@ pub async fn ask(
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
+    // Where the address names the model, it is that of the request, as it is where the body does.
+    let addressed = (endpoint.wire == Wire::Gemini).then(|| endpoint.for_model(&request.model));
+    let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let stream = request.stream.unwrap_or(false);
     let Some(written) = TextCallStream::new(request).filter(|_| stream) else {
         return client.call(endpoint, body, stream, attempt, timeouts, watch).await;

@@ -76,7 +76,7 @@ pub struct Endpoint {
     pub wire: Wire,
     /// The provider's name, for messages.
     pub name: Arc<str>,
-    /// The full address that requests go to; `None` for the offline model.
+    /// The full address that requests go to, where no stream is asked for; `None` for the offline model.
     pub url: Option<Url>,
     /// `host:port`.
     pub host: Arc<str>,
@@ -85,6 +85,9 @@ pub struct Endpoint {
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
+
+/// Headers that carry keys.
+pub(super) const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// Bytes at the beginning of a key that are treated as the key itself when text is scrubbed.
 const SECRET_PREFIX: usize = 12;
@@ -134,7 +137,7 @@ impl Endpoint {
         };
         let base = parse_base(from, &text)?;
         let wire = provider.wire_at(&base);
-        let url = provider::full_url(base, wire);
+        let url = provider::full_url(base, wire, model);
         let host = host_key(&url);
 
         let mut endpoint = Self {
@@ -150,17 +153,20 @@ impl Endpoint {
         if wire == Wire::Anthropic {
             endpoint.headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
         }
-        let own_auth = options.headers.iter().any(|(name, _)| {
-            ["authorization", "x-api-key", "api-key"].iter().any(|known| name.trim().eq_ignore_ascii_case(known))
-        });
+        let own_auth = options
+            .headers
+            .iter()
+            .any(|(name, _)| KEY_HEADERS.iter().any(|known| name.trim().eq_ignore_ascii_case(known)));
         let key = match (options.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty()), provider.key) {
             (Some(key), _) => Some(("api_key", key.to_owned())),
-            (None, KeyRule::Needed(variable)) => env(variable).map(|key| (variable, key)),
+            (None, KeyRule::Needed(variables)) => {
+                variables.iter().find_map(|variable| Some((*variable, env(variable)?)))
+            }
             (None, KeyRule::NotNeeded) => None,
         };
         match (key, provider.key) {
             (Some((from, key)), _) => endpoint.set_key(from, &key)?,
-            (None, KeyRule::Needed(variable)) if !own_auth && !is_loopback(&url) => {
+            (None, KeyRule::Needed([variable, ..])) if !own_auth && !is_loopback(&url) => {
                 return Err(Error::usage(
                     "missing_key",
                     format!("{} needs a key: {variable} is not set", provider.name),
@@ -184,7 +190,14 @@ impl Endpoint {
     /// Returns this endpoint for another model.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
-        Self { breaker: breaker_of(model, &self.host), ..self.clone() }
+        let url = self.url.clone().map(|url| provider::full_url(url, self.wire, model));
+        Self { breaker: breaker_of(model, &self.host), url, ..self.clone() }
+    }
+
+    /// The address of a request, which for a streamed answer may be another one.
+    pub(super) fn address(&self, stream: bool) -> Option<Url> {
+        let url = self.url.clone()?;
+        Some(if stream { provider::streaming_url(url, self.wire) } else { url })
     }
 
     /// The endpoint of the offline model: nothing is ever sent.
@@ -238,6 +251,7 @@ impl Endpoint {
         self.secrets.push(Secret::new(key));
         let (name, text) = match self.wire {
             Wire::Anthropic => (HeaderName::from_static("x-api-key"), key.to_owned()),
+            Wire::Gemini => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
             _ => (header::AUTHORIZATION, format!("Bearer {key}")),
         };
         self.headers.insert(name, secret_value(&text).ok_or_else(|| bad_key(from))?);
@@ -364,12 +378,18 @@ mod tests {
 
     #[test]
     fn names_become_addresses() {
-        let keys = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY), ("OPENROUTER_API_KEY", KEY)];
+        let keys =
+            [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY), ("OPENROUTER_API_KEY", KEY), ("GOOGLE_API_KEY", KEY)];
         for (model, address, wire) in [
             ("anthropic:m", "https://api.anthropic.com/v1/messages", Wire::Anthropic),
             ("openai:m", "https://api.openai.com/v1/responses", Wire::OpenaiResponses),
             ("openai-chat:m", "https://api.openai.com/v1/chat/completions", Wire::OpenaiChat),
             ("openai-responses:m", "https://api.openai.com/v1/responses", Wire::OpenaiResponses),
+            (
+                "gemini:gemini-2.5-flash",
+                "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent",
+                Wire::Gemini,
+            ),
             ("openrouter:a/b:free", "https://openrouter.ai/api/v1/chat/completions", Wire::OpenaiChat),
             ("ollama:llama3:8b", "http://localhost:11434/v1/chat/completions", Wire::OpenaiChat),
             ("vllm:m", "http://localhost:8000/v1/chat/completions", Wire::OpenaiChat),
@@ -403,6 +423,38 @@ mod tests {
         }
         let gateway = url("anthropic:m", Some("https://gate.example/anthropic"), &keys).0;
         assert_eq!(gateway, "https://gate.example/anthropic/v1/messages");
+    }
+
+    #[test]
+    fn the_name_of_a_gemini_model_belongs_to_the_address() {
+        let keys = [("GEMINI_API_KEY", KEY), ("GOOGLE_API_KEY", "sk-another-one-4567")];
+        for base in ["http://h:1", "http://h:1/", "http://h:1/v1beta/", "http://h:1/v1beta/models/x:generateContent"] {
+            assert_eq!(url("gemini:m", Some(base), &keys).0, "http://h:1/v1beta/models/m:generateContent", "{base}");
+        }
+        for (model, base, address) in [
+            ("gemini:models/m", "http://h:1/v1", "http://h:1/v1/models/m:generateContent"),
+            (
+                "gemini:../a b?c#d",
+                "http://h:1/gate",
+                "http://h:1/gate/v1beta/models/..%2Fa%20b%3Fc%23d:generateContent",
+            ),
+            ("gemini:m", "http://h:1/v1?x=1", "http://h:1/v1/models/m:generateContent?x=1"),
+        ] {
+            assert_eq!(url(model, Some(base), &keys).0, address, "{model}");
+        }
+        let (endpoint, _) = resolve("gemini:m", Some("http://h:1/v1?x=1"), &keys).unwrap();
+        let address = |endpoint: &Endpoint, stream| endpoint.address(stream).unwrap().to_string();
+        assert_eq!(address(&endpoint, true), "http://h:1/v1/models/m:streamGenerateContent?x=1&alt=sse");
+        let other = endpoint.for_model("n");
+        assert_eq!(address(&other, false), "http://h:1/v1/models/n:generateContent?x=1");
+        assert_eq!(address(&other, true), "http://h:1/v1/models/n:streamGenerateContent?x=1&alt=sse");
+        assert_eq!(endpoint.headers["x-goog-api-key"], KEY, "the first variable that is set");
+        assert!(!endpoint.headers.contains_key("authorization"));
+        assert!(!address(&endpoint, true).contains(KEY));
+        let error = resolve("gemini:m", None, &[]).unwrap_err();
+        assert!(error.code == "missing_key" && error.to_string().contains("GEMINI_API_KEY"), "{error}");
+        let (chat, _) = resolve("openai:m", Some("http://h:1"), &[("OPENAI_API_KEY", KEY)]).unwrap();
+        assert_eq!(chat.address(true), chat.url);
     }
 
     #[test]
@@ -444,6 +496,8 @@ mod tests {
         for (model, base, code, says) in [
             ("gpt-5", None, "unknown_model", "openai:gpt-5"),
             ("claude-x", None, "unknown_model", "anthropic:claude-x"),
+            ("gemini-2.5-pro", None, "unknown_model", "gemini:gemini-2.5-pro"),
+            ("google:gemini-2.5-pro", None, "unknown_provider", "did you mean gemini?"),
             ("foo", None, "unknown_model", "provider:model"),
             ("antropic:m", None, "unknown_provider", "did you mean anthropic?"),
             ("zzz:m", None, "unknown_provider", "known are anthropic, "),

@@ -308,7 +308,7 @@ type BrokenBody = (Failure, Option<Response>);
 
 impl<W: Watch> ActiveCall<'_, W> {
     async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, BrokenBody> {
-        let Some(url) = &self.endpoint.url else {
+        let Some(url) = self.endpoint.address(self.stream) else {
             let message = "the offline model needs no network: answer its requests without a call";
             return Err((Failure::new(FailureKind::Usage, message), None));
         };

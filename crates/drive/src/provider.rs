@@ -10,8 +10,8 @@ use loopwright_models::quirks::served_by;
 /// The rule for a provider's key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KeyRule {
-    /// The key is needed, from this variable if not given otherwise.
-    Needed(&'static str),
+    /// The key is needed, from the first of these variables that is set if not given otherwise.
+    Needed(&'static [&'static str]),
     /// The key is sent only if given by hand.
     NotNeeded,
 }
@@ -40,16 +40,25 @@ use KeyRule::{Needed, NotNeeded};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const OPENAI_BASE: Option<&str> = Some("OPENAI_BASE_URL");
-const OPENAI_KEY: KeyRule = Needed("OPENAI_API_KEY");
+const OPENAI_KEY: KeyRule = Needed(&["OPENAI_API_KEY"]);
 
-pub(super) static PROVIDERS: [Provider; 9] = [
+const GEMINI: Provider = row(
+    "gemini",
+    Wire::Gemini,
+    "https://generativelanguage.googleapis.com/v1beta",
+    Some("GEMINI_BASE_URL"),
+    Needed(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+);
+
+pub(super) static PROVIDERS: [Provider; 10] = [
     row(
         "anthropic",
         Wire::Anthropic,
         "https://api.anthropic.com/v1",
         Some("ANTHROPIC_BASE_URL"),
-        Needed("ANTHROPIC_API_KEY"),
+        Needed(&["ANTHROPIC_API_KEY"]),
     ),
+    GEMINI,
     row("openai", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
     row("openai-chat", Wire::OpenaiChat, OPENAI, OPENAI_BASE, OPENAI_KEY),
     row("openai-responses", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
@@ -58,7 +67,7 @@ pub(super) static PROVIDERS: [Provider; 9] = [
         Wire::OpenaiChat,
         "https://openrouter.ai/api/v1",
         Some("OPENROUTER_BASE_URL"),
-        Needed("OPENROUTER_API_KEY"),
+        Needed(&["OPENROUTER_API_KEY"]),
     ),
     row("ollama", Wire::OpenaiChat, "http://localhost:11434/v1", Some("OLLAMA_HOST"), NotNeeded),
     row("vllm", Wire::OpenaiChat, "http://localhost:8000/v1", Some("VLLM_BASE_URL"), NotNeeded),
@@ -73,23 +82,57 @@ impl Provider {
     }
 }
 
+/// The methods of Gemini's API, behind the name of a model.
+const WHOLE: &str = ":generateContent";
+const STREAMED: &str = ":streamGenerateContent";
+
 /// The address that requests of `wire` go to. A base without any path gets `/v1`; a base that is the whole address
-/// already stays as it is; a query stays.
-pub(super) fn full_url(mut base: Url, wire: Wire) -> Url {
+/// already stays as it is; a query stays. On Gemini the last segment names the model, escaped.
+pub(super) fn full_url(mut base: Url, wire: Wire, model: &str) -> Url {
+    base.set_fragment(None);
+    let path = base.path().trim_end_matches('/').to_owned();
+    let versioned = path.split('/').any(is_version);
     let last = match wire {
         Wire::Anthropic => "/messages",
         Wire::OpenaiResponses => "/responses",
         Wire::OpenaiChat | Wire::Offline => "/chat/completions",
+        Wire::Gemini => {
+            // A whole address is one of another model, most likely.
+            let is_whole = path.ends_with(WHOLE) || path.ends_with(STREAMED);
+            let path = if is_whole { path.rsplit_once('/').map_or("", |(before, _)| before) } else { &path };
+            let path = path.strip_suffix("/models").unwrap_or(path);
+            base.set_path(&format!("{path}{}/models", if versioned { "" } else { "/v1beta" }));
+            if let Ok(mut segments) = base.path_segments_mut() {
+                segments.push(&format!("{}{WHOLE}", model.strip_prefix("models/").unwrap_or(model)));
+            }
+            return base;
+        }
     };
-    let path = base.path().trim_end_matches('/').to_owned();
     if !path.ends_with(last) {
         // Anthropic's base URLs leave the version out also behind a gateway's path, OpenAI's do not.
-        let versioned = path.split('/').any(is_version);
         let version = if !versioned && (path.is_empty() || wire == Wire::Anthropic) { "/v1" } else { "" };
         base.set_path(&format!("{path}{version}{last}"));
     }
-    base.set_fragment(None);
     base
+}
+
+/// The address for a streamed answer, where that is another one.
+pub(super) fn streaming_url(mut whole: Url, wire: Wire) -> Url {
+    if wire == Wire::Gemini
+        && let Some(path) = whole.path().strip_suffix(WHOLE).map(|path| format!("{path}{STREAMED}"))
+    {
+        whole.set_path(&path);
+        whole.query_pairs_mut().append_pair("alt", "sse");
+    }
+    whole
+}
+
+/// The model that a path of Gemini's API names, as it stands there, and whether it asks for a stream.
+pub(super) fn gemini_method(path: &str) -> Option<(String, bool)> {
+    let last = path.rsplit('/').next()?;
+    let whole = last.strip_suffix(WHOLE).map(|model| (model, false));
+    let (model, stream) = whole.or_else(|| last.strip_suffix(STREAMED).map(|model| (model, true)))?;
+    Some((model.to_owned(), stream))
 }
 
 fn is_version(segment: &str) -> bool {
@@ -131,6 +174,7 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let alias = match lower.as_str() {
         "claude" => Some("anthropic"),
         "gpt" | "chatgpt" => Some("openai"),
+        "google" => Some("gemini"),
         "llama.cpp" | "llama-cpp" | "llama_cpp" => Some("llamacpp"),
         _ => None,
     };

@@ -10,12 +10,16 @@ use xxhash_rust::xxh3::xxh3_64;
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
-    message::{Block, Extra, Media, MediaSource, Message, Role, Wire},
+    message::{Block, Extra, Media, MediaSource, Message, Role, ToolUse, Wire},
     request::{History, Request},
 };
+use loopwright_models::quirks::wants_signatures;
 
 /// Media types of pictures that models see.
 const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
+
+/// Media types of pictures that models of Gemini see.
+const GEMINI_PICTURES: [&str; 6] = ["image/png", "image/jpeg", "image/jpg", "image/webp", "image/heic", "image/heif"];
 
 /// Fails if the request holds a block that the provider takes in no form like this.
 pub(super) fn check_blocks(provider: &str, request: &Request) -> Result<(), Failure> {
@@ -52,16 +56,30 @@ fn media_form(media: &Media) -> Cow<'static, str> {
     }
 }
 
+/// The media types of pictures that models of a provider see, where they are known.
+fn pictures(provider: &str) -> Option<&'static [&'static str]> {
+    match provider {
+        "gemini" => Some(&GEMINI_PICTURES),
+        "anthropic" | "openai" | "openai-chat" | "openai-responses" | "openrouter" => Some(&PICTURES),
+        _ => None,
+    }
+}
+
 /// The hint for a picture that the provider does not take; `None` if it is taken.
 fn image(provider: &str, source: &MediaSource) -> Option<&'static str> {
     const BYTES: &str = "give its bytes (Image.from_bytes, Image.from_path)";
     match (provider, source) {
         ("offline", _) => Some("it reads text alone; take another model"),
         (_, MediaSource::Text { .. }) => Some("give PNG, JPEG, GIF or WebP"),
-        (
-            "anthropic" | "openai" | "openai-chat" | "openai-responses" | "openrouter",
-            MediaSource::Base64 { media_type, .. },
-        ) if !PICTURES.contains(&media_type.as_str()) => Some("give PNG, JPEG, GIF or WebP"),
+        (_, MediaSource::Base64 { media_type, .. })
+            if pictures(provider).is_some_and(|seen| !seen.contains(&&**media_type)) =>
+        {
+            Some(if provider == "gemini" {
+                "give PNG, JPEG, WebP, HEIC or HEIF"
+            } else {
+                "give PNG, JPEG, GIF or WebP"
+            })
+        }
         ("ollama", MediaSource::Url(_))
         | ("openai-chat" | "openrouter" | "ollama" | "vllm" | "llamacpp", MediaSource::File(_)) => Some(BYTES),
         _ => None,
@@ -100,8 +118,16 @@ pub(super) fn adapt_request(provider: &str, request: &Request) -> Option<Request
 
 /// The request with a history in the order that the host accepts, where that is stricter than its wire. Of servers that
 /// speak Chat Completions only OpenAI's own are known to take instructions anywhere; others take them first alone, so
-/// inside a history they are the user's words. Mistral takes ids of nine letters and digits.
+/// inside a history they are the user's words. Mistral takes ids of nine letters and digits. Newer models of Gemini
+/// refuse calls without a signature, which calls of other models have not.
 pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option<Request> {
+    if wire == Wire::Gemini {
+        let unsigned = wants_signatures(&request.model) && request.messages.iter().any(is_unsigned);
+        return unsigned.then(|| {
+            let messages = request.messages.in_dialect("signatures of gemini", with_signature);
+            Request { messages, ..request.clone() }
+        });
+    }
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let is_of = |domain: &str| name == domain || name.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
     if wire != Wire::OpenaiChat || ["openai.com", "openai.azure.com"].into_iter().any(is_of) {
@@ -130,6 +156,35 @@ pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option
         own.messages = messages;
     }
     Some(own)
+}
+
+/// The signature that Gemini's documentation gives for calls that another model wrote.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// The fields of Gemini's own beside a call.
+fn gemini_fields(call: &ToolUse) -> Fields {
+    Extra::for_wire(call.extra.as_deref(), Wire::Gemini).cloned().unwrap_or_default()
+}
+
+/// Returns whether the first call of the message, on which the signature of all stands, has none.
+fn is_unsigned(message: &Message) -> bool {
+    message.tool_uses().next().is_some_and(|call| gemini_fields(call).get("thoughtSignature").is_none())
+}
+
+/// The message with a signature on its first call.
+fn with_signature(message: &Message) -> Message {
+    let mut message = message.clone();
+    if is_unsigned(&message)
+        && let Some(call) = message.content.iter_mut().find_map(|block| match block {
+            Block::ToolUse(call) => Some(call),
+            _ => None,
+        })
+    {
+        let mut fields = gemini_fields(call);
+        fields.put("thoughtSignature", NO_SIGNATURE);
+        call.extra = Extra::of(Wire::Gemini, fields);
+    }
+    message
 }
 
 /// The message with ids of nine letters and digits: such ids stay, others become the same ones every time.
@@ -165,10 +220,7 @@ fn short_id(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopwright_base::{
-        message::{ToolResult, ToolUse},
-        request::Effort,
-    };
+    use loopwright_base::{message::ToolResult, request::Effort};
 
     #[test]
     fn w2_mistral_gets_ids_of_nine_letters_and_digits() {
@@ -190,6 +242,28 @@ mod tests {
         for host in ["api.openai.com:443", "localhost:8000", "notmistral.ai:443"] {
             assert!(adapt_history(host, Wire::OpenaiChat, &request).is_none(), "{host}");
         }
+    }
+
+    #[test]
+    fn w3_newer_models_of_gemini_get_a_signature_on_the_calls_of_others() {
+        let call = |id: &str| ToolUse::from_text(id, "f", "{}".to_owned());
+        let signed = Fields::parse(r#"{"thoughtSignature":"own"}"#).unwrap();
+        let own = ToolUse { extra: Extra::of(Wire::Gemini, signed), ..call("c") };
+        let calls =
+            |calls: &[ToolUse]| Message::new(Role::Assistant, calls.iter().cloned().map(Block::ToolUse).collect());
+        let messages = [Message::user("go"), calls(&[call("a"), call("b")]), calls(&[own, call("d")])];
+        let request =
+            Request { model: "gemini-3-pro".into(), messages: messages.into_iter().collect(), ..Request::default() };
+        let adapted = adapt_history("h:1", Wire::Gemini, &request).unwrap();
+        let found: Vec<Option<String>> = adapted
+            .messages
+            .iter()
+            .flat_map(Message::tool_uses)
+            .map(|call| gemini_fields(call).get_str("thoughtSignature"))
+            .collect();
+        assert_eq!(found, [Some(NO_SIGNATURE.to_owned()), None, Some("own".to_owned()), None]);
+        let older = Request { model: "gemini-2.5-flash".into(), ..request };
+        assert!(adapt_history("h:1", Wire::Gemini, &older).is_none());
     }
 
     #[test]
@@ -225,6 +299,7 @@ mod tests {
         for (provider, png, tiff, at, by_id) in [
             ("anthropic", true, false, true, true),
             ("openai-responses", true, false, true, true),
+            ("gemini", true, false, true, true),
             ("openai-chat", true, false, true, false),
             ("openrouter", true, false, true, false),
             ("ollama", true, true, false, false),
@@ -239,6 +314,7 @@ mod tests {
         for (provider, pdf, docx, at, by_id) in [
             ("anthropic", true, false, true, true),
             ("openai-responses", true, true, true, true),
+            ("gemini", true, true, true, true),
             ("openai-chat", true, true, false, true),
             ("openrouter", true, true, true, false),
             ("ollama", false, false, false, false),

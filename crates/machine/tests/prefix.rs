@@ -19,14 +19,19 @@ use turn_support::{answer, call, calls, config, fail, failure, response, run_on,
 /// What the provider's cache sees of a request: what stands before the messages, and the messages one by one.
 fn prompt(wire: Wire, request: &Request) -> (Vec<String>, Vec<String>) {
     let body = Fields::parse(&encode_request(wire, request).unwrap()).unwrap();
-    let before = ["system", "instructions", "tools"].iter().filter_map(|key| body.get(key));
-    let messages: Vec<Raw> = ["messages", "input"].iter().find_map(|key| body.get(key)?.to().ok()).unwrap();
-    let texts = messages.iter().map(|raw| raw.text().to_owned()).collect();
+    let before = ["system", "instructions", "systemInstruction", "tools"].iter().filter_map(|key| body.get(key));
+    let messages: Vec<Raw> = ["messages", "input", "contents"].iter().find_map(|key| body.get(key)?.to().ok()).unwrap();
+    // On Gemini neighbours of one role are one content: what is new may stand behind the last part.
+    let pieces = |raw: &Raw| match wire {
+        Wire::Gemini => Fields::parse(raw.text()).unwrap().get("parts").unwrap().to().unwrap(),
+        _ => vec![raw.clone()],
+    };
+    let texts = messages.iter().flat_map(pieces).map(|raw| raw.text().to_owned()).collect();
     (before.map(|raw| raw.text().to_owned()).collect(), texts)
 }
 
 fn assert_prefix(requests: &[Request], name: &str) {
-    for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses] {
+    for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
         let prompts: Vec<_> = requests.iter().map(|request| prompt(wire, request)).collect();
         for (n, pair) in prompts.windows(2).enumerate() {
             let [(before, messages), (before_next, next)] = pair else { unreachable!() };

@@ -22,8 +22,12 @@
 )]
 
 pub mod anthropic;
+mod failure;
+pub mod gemini;
 mod halves;
 mod names;
+mod notes;
+mod numbers;
 mod object;
 pub mod offline;
 pub mod openai_chat;
@@ -33,11 +37,13 @@ pub mod searches;
 pub mod sse;
 pub mod stream;
 
+pub use failure::{canonical_code, decode_failure, failure_kind};
+
 use serde_json::Value;
 
 use loopwright_base::{
     error::{Error, Failure, FailureKind, Result},
-    json::{Fields, Raw, nested_deeper},
+    json::{Raw, nested_deeper},
     message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
     text::first,
@@ -85,6 +91,7 @@ pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
         Wire::Anthropic => anthropic::encode_request(request),
         Wire::OpenaiChat => openai_chat::encode_request(request),
         Wire::OpenaiResponses => openai_responses::encode_request(request),
+        Wire::Gemini => gemini::encode_request(request),
         Wire::Offline => offline::encode_request(request),
     }
 }
@@ -102,6 +109,7 @@ pub fn decode_request(wire: Wire, body: &str) -> Result<Request> {
         Wire::Anthropic => anthropic::decode_request(body),
         Wire::OpenaiChat => openai_chat::decode_request(body),
         Wire::OpenaiResponses => openai_responses::decode_request(body),
+        Wire::Gemini => gemini::decode_request(body),
         Wire::Offline => offline::decode_request(body),
     }
 }
@@ -114,6 +122,7 @@ pub fn decode_response(wire: Wire, body: &str) -> Result<Response, Failure> {
         Wire::Anthropic => anthropic::decode_response(body),
         Wire::OpenaiChat => openai_chat::decode_response(body),
         Wire::OpenaiResponses => openai_responses::decode_response(body),
+        Wire::Gemini => gemini::decode_response(body),
         Wire::Offline => offline::decode_response(body),
     }
 }
@@ -136,6 +145,7 @@ pub fn encode_response(wire: Wire, response: &Response) -> String {
         Wire::Anthropic => anthropic::encode_response(response),
         Wire::OpenaiChat => openai_chat::encode_response(response),
         Wire::OpenaiResponses => openai_responses::encode_response(response),
+        Wire::Gemini => gemini::encode_response(response),
         Wire::Offline => offline::encode_response(response),
     }
 }
@@ -146,6 +156,7 @@ pub fn encode_stream(wire: Wire, response: &Response, piece: usize) -> Vec<(Stri
         Wire::Anthropic => anthropic::encode_stream(response, piece),
         Wire::OpenaiChat => openai_chat::encode_stream(response, piece),
         Wire::OpenaiResponses => openai_responses::encode_stream(response, piece),
+        Wire::Gemini => gemini::encode_stream(response, piece),
         Wire::Offline => Vec::new(),
     }
 }
@@ -156,6 +167,7 @@ pub fn stream_decoder(wire: Wire) -> Box<dyn Decode> {
         Wire::Anthropic | Wire::Offline => Box::new(anthropic::StreamDecoder::default()),
         Wire::OpenaiChat => Box::new(openai_chat::StreamDecoder::default()),
         Wire::OpenaiResponses => Box::new(openai_responses::StreamDecoder::default()),
+        Wire::Gemini => Box::new(gemini::ChunkDecoder::default()),
     }
 }
 
@@ -165,6 +177,7 @@ pub fn encode_message(wire: Wire, message: &Message) -> String {
         Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
         Wire::OpenaiChat => openai_chat::encode_message(message),
         Wire::OpenaiResponses => openai_responses::encode_message(message),
+        Wire::Gemini => gemini::encode_message(message),
     }
 }
 
@@ -175,6 +188,7 @@ pub fn encode_message_as_it_came(wire: Wire, message: &Message) -> String {
         Wire::Anthropic | Wire::Offline => anthropic::encode_message(message),
         Wire::OpenaiChat => openai_chat::encode_as_it_came(message),
         Wire::OpenaiResponses => openai_responses::encode_as_it_came(message),
+        Wire::Gemini => gemini::encode_as_it_came(message),
     }
 }
 
@@ -183,6 +197,7 @@ pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
     match wire {
         Wire::Anthropic | Wire::Offline => anthropic::decode_message(raw),
         Wire::OpenaiChat => openai_chat::decode_message(raw),
+        Wire::Gemini => gemini::decode_message(raw),
         Wire::OpenaiResponses => {
             Err(Error::usage("unsupported_shape", "items of the Responses wire are no messages by themselves")
                 .hint("give messages of ours, of Anthropic or of Chat Completions"))
@@ -198,86 +213,4 @@ fn invalid(message: impl Into<String>) -> Failure {
 /// The beginning of what a provider sent, for messages.
 fn excerpt(text: &str) -> &str {
     first(text.trim(), 200)
-}
-
-/// What an HTTP answer that is no success means. The shapes of all providers are known here: an `error` object or
-/// string, `message`, `detail`; a body that is no JSON is quoted, shortened.
-pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
-    let fields = Fields::parse(body).unwrap_or_default();
-    let error = fields.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
-    let words = |fields: &Fields, keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
-    let message = error
-        .as_ref()
-        .and_then(|error| words(error, &["message", "detail", "type"]))
-        .or_else(|| words(&fields, &["error", "message", "detail"]))
-        .unwrap_or_else(|| {
-            let short = excerpt(body);
-            if short.is_empty() { "no details given" } else { short }.to_owned()
-        });
-    let code = error
-        .as_ref()
-        .and_then(|error| words(error, &["code", "type"]))
-        .or_else(|| words(&fields, &["code", "type"]))
-        .unwrap_or_default();
-    let kind = failure_kind(status, &code, &message);
-    Failure {
-        kind,
-        message: format!("the provider answered {status}: {message}"),
-        status: Some(status),
-        retry_after,
-        request_id: words(&fields, &["request_id"]),
-        should_retry: None,
-        hint: None,
-    }
-}
-
-/// How providers say that a request does not fit into the model's window.
-const TOO_LONG: [&str; 12] = [
-    "context_length",
-    "context length",
-    "context limit",
-    "context window",
-    "context size",
-    "exceed_context",
-    "maximum context",
-    "prompt is too long",
-    "input is too long",
-    "input token count",
-    "too many input tokens",
-    "maximum prompt length",
-];
-
-/// The kind of a failure from its status, the provider's code and its words.
-pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
-    let lower = message.to_lowercase();
-    let says = |needles: &[&str]| needles.iter().any(|needle| code.contains(needle) || lower.contains(needle));
-    if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
-        return FailureKind::Quota;
-    }
-    // A stream tells of it behind a 200; llama.cpp once did with a 500.
-    if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
-        return FailureKind::ContextTooLong;
-    }
-    // One line for each range of the protocol reads better than one for each kind.
-    #[allow(clippy::match_same_arms)]
-    match status {
-        401 => FailureKind::Auth,
-        402 => FailureKind::Quota,
-        403 => FailureKind::Permission,
-        404 => FailureKind::NotFound,
-        429 => FailureKind::RateLimited,
-        503 | 529 => FailureKind::Overloaded,
-        408 | 409 | 425 | 500..=599 => FailureKind::Server,
-        // An error event inside a stream has no status of its own; its code says what it is.
-        200 if says(&["overloaded"]) => FailureKind::Overloaded,
-        200 if says(&["rate_limit"]) => FailureKind::RateLimited,
-        200 if says(&["invalid_request", "invalid_prompt"]) => FailureKind::BadRequest,
-        200 if says(&["authentication"]) => FailureKind::Auth,
-        200 if code.contains("permission") => FailureKind::Permission,
-        200 if code.contains("not_found") => FailureKind::NotFound,
-        200 if code.contains("too_large") => FailureKind::BadRequest,
-        200 => FailureKind::Server,
-        300..=399 => FailureKind::NotFound,
-        _ => FailureKind::BadRequest,
-    }
 }

@@ -18,6 +18,19 @@ pub(super) fn legal_name(name: &str) -> Cow<'_, str> {
     legal(name, last_name(name), LONGEST_NAME)
 }
 
+/// The name of a function on the Gemini API, which takes dots and colons too and wants a letter or `_` first.
+pub(super) fn function_name(name: &str) -> Cow<'_, str> {
+    let begins = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    if begins(name) && name.len() <= LONGEST_NAME && name.chars().all(legal) {
+        return Cow::Borrowed(name);
+    }
+    match legal_name(name) {
+        made if begins(&made) => made,
+        made => Cow::Owned(format!("_{}", legal_id(&made, LONGEST_NAME - 1))),
+    }
+}
+
 /// The id of a call, in `[a-zA-Z0-9_-]` and of at most `longest` characters.
 pub(super) fn legal_id(id: &str, longest: usize) -> Cow<'_, str> {
     legal(id, id, longest)

@@ -45,6 +45,11 @@ impl Object {
         &mut self.out
     }
 
+    /// Goes on behind an object that was begun at the end of this one's text.
+    pub(crate) fn close(&mut self, inner: Self) {
+        self.out = inner.end();
+    }
+
     /// A member that is JSON already.
     pub(crate) fn raw(&mut self, key: &'static str, json: &str) {
         self.open(key).push_str(json);
@@ -79,6 +84,17 @@ impl Object {
         self.out.push('}');
         self.out
     }
+}
+
+/// The key under which arguments that are no JSON object go back inside the object that a wire insists on, as
+/// Anthropic's documentation asks.
+const INVALID: &str = "INVALID_JSON";
+
+/// Appends arguments that are no object, in the object that a wire insists on.
+pub(crate) fn write_invalid(out: &mut String, text: &str) {
+    let mut object = Object::onto(out);
+    object.text(INVALID, text);
+    *out = object.end();
 }
 
 /// Appends a list of JSON texts; an empty text is no item.

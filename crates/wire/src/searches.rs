@@ -54,7 +54,21 @@ pub fn of_response(response: &Response) -> Vec<ProviderSearch> {
         cited_in(choice.get("message")?.to::<Fields>().ok()?.get("annotations")?)
     });
     found.extend(cited.map(|results| of_citations(&response.id, Some(results))));
+    let extra = response.extra.as_deref().filter(|extra| extra.wire == Wire::Gemini);
+    found.extend(extra.and_then(|extra| {
+        let candidate = extra.fields.get("candidates")?.to::<Vec<Fields>>().ok()?.into_iter().next()?;
+        of_grounding(&response.id, candidate.get("groundingMetadata")?)
+    }));
     found
+}
+
+/// The search of an answer of Gemini, from its `groundingMetadata`; `None` if there was none.
+pub fn of_grounding(answer: &str, metadata: &Raw) -> Option<ProviderSearch> {
+    let metadata = Fields::parse(metadata.text()).ok()?;
+    let queries = metadata.get("webSearchQueries")?.to::<Vec<String>>().ok()?;
+    let id = if answer.is_empty() { CITED } else { answer }.to_owned();
+    let end = SearchEnd { results: metadata.get("groundingChunks").and_then(length), error: None };
+    Some(ProviderSearch { id, query: Some(queries.into_iter().next()?), end: Some(end) })
 }
 
 /// The search of an answer that shows only what it cites: begun, or ended with so many sources.

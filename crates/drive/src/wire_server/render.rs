@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::script::{Answer, Fault, Reply};
 use loopwright_base::message::Wire;
-use loopwright_wire::{encode_response, encode_stream};
+use loopwright_wire::{canonical_code, encode_response, encode_stream};
 
 /// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +79,20 @@ fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
         400..=499 => "invalid_request_error",
         _ => "server_error",
     };
-    if wire == Wire::Anthropic {
-        let error = json!({"type": anthropic, "message": message});
-        json!({"type": "error", "error": error, "request_id": format!("req_{number}")}).to_string()
-    } else {
-        json!({"error": {"message": message, "type": openai, "param": null, "code": null}}).to_string()
+    match wire {
+        Wire::Anthropic => {
+            let error = json!({"type": anthropic, "message": message});
+            json!({"type": "error", "error": error, "request_id": format!("req_{number}")}).to_string()
+        }
+        Wire::Gemini => gemini_error(status, message).to_string(),
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Offline => {
+            json!({"error": {"message": message, "type": openai, "param": null, "code": null}}).to_string()
+        }
     }
+}
+
+fn gemini_error(status: u16, message: &str) -> Value {
+    json!({"error": {"code": status, "message": message, "status": canonical_code(status)}})
 }
 
 /// A reply to what was asked.
@@ -208,6 +216,7 @@ fn body(reply: &Reply, asked: ReplyRequest<'_>) -> (u16, String, Vec<Vec<u8>>) {
         let prefix = match wire {
             Wire::Anthropic => "msg_",
             Wire::OpenaiResponses => "resp_",
+            Wire::Gemini => "gemini-",
             Wire::OpenaiChat | Wire::Offline => "chatcmpl-",
         };
         response.id = format!("{prefix}{number}");
@@ -249,6 +258,7 @@ fn error_event(wire: Wire, place: usize) -> Vec<u8> {
                 "sequence_number": place});
             event("error", &error.to_string())
         }
+        Wire::Gemini => event("", &gemini_error(503, message).to_string()),
         Wire::OpenaiChat | Wire::Offline => {
             let error = json!({"message": message, "type": "server_error", "code": "server_error"});
             event("", &json!({ "error": error }).to_string())

@@ -39,7 +39,7 @@ use tokio::{
 };
 
 const KEY: &str = "sk-test-0123456789-secret";
-const MODELS: [&str; 3] = ["anthropic:m", "openai-chat:m", "openai-responses:m"];
+const MODELS: [&str; 4] = ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m"];
 /// Where it does not matter which.
 const MODEL: &str = MODELS[2];
 

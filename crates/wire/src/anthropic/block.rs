@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::{INVALID, NOTE, marked, own, wire_key};
+use super::{NOTE, marked, own, wire_key};
 use crate::{
     names,
-    object::{Object, push_list},
+    object::{Object, push_list, write_invalid},
 };
 use loopwright_base::{
     json::{Fields, Raw, quote},
@@ -349,13 +349,6 @@ fn write_source(out: &mut String, source: &MediaSource) {
             object.text("file_id", id);
         }
     }
-    *out = object.end();
-}
-
-/// Arguments that are no object, in the object that the wire insists on.
-pub(super) fn write_invalid(out: &mut String, text: &str) {
-    let mut object = Object::onto(out);
-    object.text(INVALID, text);
     *out = object.end();
 }
 

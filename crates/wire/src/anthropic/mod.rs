@@ -15,17 +15,12 @@ pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
 pub use stream::StreamDecoder;
 
+use crate::notes::{NOTE, note, wire_key};
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
     message::{Extra, Message, Wire},
 };
-
-/// A key among extra fields that is never sent: how something was written where our own shape has no place for that.
-const NOTE: &str = "loopwright:written";
-
-/// The key under which text that is no JSON goes back inside `input`, as the provider's documentation asks.
-const INVALID: &str = "INVALID_JSON";
 
 /// One element of a history.
 pub fn decode_message(raw: &Raw) -> Result<Message> {
@@ -41,14 +36,4 @@ fn marked(fields: Fields) -> Extra {
 /// The extra fields that belong to this wire.
 fn own(extra: Option<&Extra>) -> Option<&Fields> {
     Extra::for_wire(extra, Wire::Anthropic)
-}
-
-/// What was noted about how something was written.
-fn note(fields: Option<&Fields>) -> Fields {
-    fields.and_then(|fields| fields.get(NOTE)).and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default()
-}
-
-/// The name on the wire of a member that is kept; `None` for our note.
-fn wire_key(key: &str) -> Option<&str> {
-    (key != NOTE).then_some(key)
 }

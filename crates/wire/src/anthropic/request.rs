@@ -8,7 +8,10 @@ use super::{
     block::{content, decode_message, encode_in_request, is_foreign_system, take_content},
     note, own, wire_key,
 };
-use crate::object::Object;
+use crate::{
+    numbers::{number, take_number},
+    object::Object,
+};
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
@@ -143,25 +146,6 @@ pub fn decode_request(body: &str) -> Result<Request> {
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::usage("invalid_request", message).hint("mend the request at that place")
-}
-
-/// A number as it was written, if that still means the same.
-fn number(key: &str, value: f64, written: &Fields) -> Result<String> {
-    if !value.is_finite() {
-        return Err(Error::usage("invalid_number", format!("`{key}` is {value}")).hint("give a finite number"));
-    }
-    let kept = written.get(key).filter(|raw| raw.to().is_ok_and(|kept: f64| kept.to_bits() == value.to_bits()));
-    Ok(kept.cloned().unwrap_or_else(|| Raw::of(&value)).text().to_owned())
-}
-
-fn take_number(fields: &mut Fields, key: &str, written: &mut Fields) -> Option<f64> {
-    let raw = fields.get(key)?.clone();
-    let value: f64 = raw.to().ok()?;
-    fields.take(key);
-    if Raw::of(&value) != raw {
-        written.set(key, raw);
-    }
-    Some(value)
 }
 
 fn encode_tool(tool: &Tool) -> Option<String> {

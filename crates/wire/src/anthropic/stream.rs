@@ -7,10 +7,10 @@
 use std::collections::HashSet;
 
 use super::{
-    block::{Place, decode_block, write_invalid},
+    block::{Place, decode_block},
     response::{self, assemble, failure},
 };
-use crate::{Decode, excerpt, failure_kind, invalid, searches};
+use crate::{Decode, excerpt, failure_kind, invalid, object::write_invalid, searches};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},

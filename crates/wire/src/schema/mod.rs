@@ -15,6 +15,7 @@ use loopwright_base::{
     message::Wire,
     request::{FunctionTool, OutputSchema, Request, Tool},
 };
+use loopwright_models::quirks::takes_tools_or_schema;
 
 /// The request as `wire` takes it, where that is not as it is: the schemas that the provider is to enforce, in its
 /// subset.
@@ -28,8 +29,12 @@ pub(super) fn fitted(wire: Wire, request: &Request) -> Option<Request> {
     let mut room = subset.room;
     if let Some(output) = output {
         match narrowed(subset, &mut room, &output.schema) {
+            Ok(_) if wire == Wire::Gemini && !request.tools.is_empty() && takes_tools_or_schema(&request.model) => {
+                fitted.output = None;
+                fitted.instruct(&in_words(&output.schema));
+            }
             Ok(schema) => fitted.output = Some(OutputSchema { schema, ..output.clone() }),
-            Err(_) if wire == Wire::Anthropic => {
+            Err(_) if always_enforces(wire) => {
                 fitted.output = None;
                 fitted.instruct(&in_words(&output.schema));
             }
@@ -54,9 +59,14 @@ pub(super) fn fitted(wire: Wire, request: &Request) -> Option<Request> {
     Some(fitted)
 }
 
-/// Whether the provider holds the model to the schema of an answer. Anthropic always does.
+/// Whether the provider holds the model to every schema of an answer.
+const fn always_enforces(wire: Wire) -> bool {
+    matches!(wire, Wire::Anthropic | Wire::Gemini)
+}
+
+/// Whether the provider holds the model to the schema of an answer.
 fn is_enforced(wire: Wire, output: &OutputSchema) -> bool {
-    wire == Wire::Anthropic || output.strict == Some(true)
+    always_enforces(wire) || output.strict == Some(true)
 }
 
 /// Why a provider will not be asked to enforce the schema of an answer, in words; `None` if it will, or never is.

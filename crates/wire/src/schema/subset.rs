@@ -1,8 +1,8 @@
 //! What each wire's documentation says of the schemas that it enforces, as a table.
 //!
 //! Sources: "Structured outputs, JSON Schema limitations" of Anthropic, "Structured outputs, Supported schemas" of
-//! OpenAI and its list for fine-tuned models, read in November 2026. A keyword that stands nowhere here goes into the
-//! description, so that a new one is never refused.
+//! OpenAI and its list for fine-tuned models, `responseJsonSchema` of the Gemini API, read in November 2026. A keyword
+//! that stands nowhere here goes into the description, so that a new one is never refused.
 
 use loopwright_base::message::Wire;
 
@@ -103,6 +103,29 @@ static OPENAI: Subset = Subset {
     room: OPENAI_ROOM,
 };
 
+static GEMINI: Subset = Subset {
+    any: &["title", "description"],
+    string: &["format"],
+    number: &["minimum", "maximum"],
+    array: &["minItems", "maxItems"],
+    min_items: None,
+    formats: FORMATS.split_at(3).0,
+    all_required: false,
+    // Recursion is unrolled a few times, and then refused.
+    recursion: false,
+    any_root: true,
+    strict_tools: usize::MAX,
+    room: Room {
+        optional: usize::MAX,
+        unions: usize::MAX,
+        properties: usize::MAX,
+        values: usize::MAX,
+        letters: usize::MAX,
+        enum_letters: usize::MAX,
+        depth: usize::MAX,
+    },
+};
+
 static FINE_TUNED: Subset = Subset {
     any: &["title", "description"],
     string: &[],
@@ -124,6 +147,7 @@ impl Subset {
             Wire::Anthropic => Some(&ANTHROPIC),
             Wire::OpenaiChat | Wire::OpenaiResponses if model.starts_with("ft:") => Some(&FINE_TUNED),
             Wire::OpenaiChat | Wire::OpenaiResponses => Some(&OPENAI),
+            Wire::Gemini => Some(&GEMINI),
             Wire::Offline => None,
         }
     }

@@ -1,0 +1,247 @@
+//! Contents and the history, both ways.
+//!
+//! What is sent is legal by construction: the user begins, neighbours of one role are one content, and the results of
+//! a model's turn stand first in the content behind it. A content that came from this wire stays as it is.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use super::{
+    WIRE, marked, own, parsed,
+    part::{CallIds, PartPlace, decode_part, fits, write_part},
+};
+use crate::{
+    notes::{NOTE, note, wire_key},
+    object::{Object, push_list},
+};
+use loopwright_base::{
+    error::{Error, Result},
+    json::{Fields, Raw},
+    message::{Block, Message, Role, ToolResult},
+    request::Entry,
+};
+
+/// The content of nobody's message: what a model said first needs something before it.
+const OPENING: &str = r#"{"role":"user","parts":[{"text":"Go on."}]}"#;
+
+/// One message as a content of a request; empty if nothing of it may be sent.
+pub fn encode_message(message: &Message) -> String {
+    write(message, PartPlace::Sent)
+}
+
+/// The message for whoever keeps a history in the form of this wire.
+pub fn encode_as_it_came(message: &Message) -> String {
+    write(message, PartPlace::AsItCame)
+}
+
+/// One content of a history.
+pub fn decode_message(raw: &Raw) -> Result<Message> {
+    decode_content(raw, &mut CallIds::of_history())
+        .map_err(|what| Error::usage("invalid_message", what).hint("mend the message at that place"))
+}
+
+/// A content of a request, or what is wrong with it. It is marked, so that it goes out as it came.
+pub(super) fn decode_content(raw: &Raw, ids: &mut CallIds) -> Result<Message, String> {
+    let mut fields = parsed(raw).ok_or("is no object")?;
+    let role = match fields.get_str("role").as_deref() {
+        Some("model") => Role::Assistant,
+        _ => Role::User,
+    };
+    let content = take_parts(&mut fields, ids);
+    let mut written = Fields::new();
+    if fields.get("role").is_none() {
+        written.put("role", "absent");
+    } else if matches!(fields.get_str("role").as_deref(), Some("user" | "model")) {
+        fields.take("role");
+    }
+    if content.is_none() {
+        written.put("parts", "absent");
+    }
+    if !written.is_empty() {
+        fields.set(NOTE, written.to_raw());
+    }
+    Ok(Message { extra: Some(Box::new(marked(fields))), ..Message::new(role, content.unwrap_or_default()) })
+}
+
+/// Takes the parts of a content, if there is a list of them.
+pub(super) fn take_parts(fields: &mut Fields, ids: &mut CallIds) -> Option<Vec<Block>> {
+    let parts: Vec<Raw> = fields.take_as("parts")?;
+    Some(parts.iter().map(|part| decode_part(part, ids)).collect())
+}
+
+/// Appends a list of parts.
+pub(super) fn write_parts<'a>(out: &mut String, blocks: impl IntoIterator<Item = &'a Block>, place: PartPlace) {
+    let fitting = blocks.into_iter().filter(|block| fits(block, place));
+    push_list(
+        out,
+        fitting.map(|block| {
+            let mut part = String::new();
+            write_part(&mut part, block, place);
+            part
+        }),
+    );
+}
+
+fn role_of(message: &Message) -> &'static str {
+    if message.role == Role::Assistant { "model" } else { "user" }
+}
+
+fn is_result(block: &Block) -> bool {
+    matches!(block, Block::ToolResult(_))
+}
+
+/// Pictures and documents of a result: an object can't hold them, so they stand beside it.
+fn media_of(block: &Block) -> impl Iterator<Item = &Block> {
+    let content = if let Block::ToolResult(result) = block { result.content.as_slice() } else { &[] };
+    content.iter().filter(|part| part.is_media())
+}
+
+fn write(message: &Message, place: PartPlace) -> String {
+    let fields = own(message.extra.as_deref());
+    let written = note(fields);
+    let place = if fields.is_some() { PartPlace::AsItCame } else { place };
+    let blocks: Vec<&Block> = if place == PartPlace::AsItCame {
+        message.content.iter().flat_map(|block| std::iter::once(block).chain(media_of(block))).collect()
+    } else {
+        let results = message.content.iter().filter(|block| is_result(block));
+        let media = message.content.iter().flat_map(media_of);
+        results.chain(media).chain(message.content.iter().filter(|block| !is_result(block))).collect()
+    };
+    let mut parts = String::new();
+    write_parts(&mut parts, blocks, place);
+    if parts == "[]" && fields.is_none() && place == PartPlace::Sent {
+        return String::new();
+    }
+    let mut object = Object::with_capacity(parts.len() + 32);
+    if written.get("role").is_none() && fields.and_then(|fields| fields.get("role")).is_none() {
+        object.text("role", role_of(message));
+    }
+    // The parts stand last, so that more can be put behind them.
+    object.rest(fields, |key| wire_key(key).filter(|key| *key != "parts"));
+    if written.get("parts").is_none() {
+        object.raw("parts", &parts);
+    } else if let Some(raw) = fields.and_then(|fields| fields.get("parts")) {
+        object.raw("parts", raw.text());
+    }
+    object.end()
+}
+
+/// The system instruction of messages; `None` if there is nothing to send.
+pub(super) fn system_instruction(messages: &[&Message]) -> Option<String> {
+    if let [message] = messages
+        && own(message.extra.as_deref()).is_some()
+    {
+        return Some(encode_as_it_came(message));
+    }
+    let mut parts = String::new();
+    write_parts(&mut parts, messages.iter().flat_map(|message| &message.content), PartPlace::Sent);
+    (parts != "[]").then(|| format!("{{\"parts\":{parts}}}"))
+}
+
+/// A system instruction.
+pub(super) fn decode_system(raw: &Raw) -> Option<Message> {
+    let mut message = decode_content(raw, &mut CallIds::of_history()).ok()?;
+    let fields = message.extra.as_mut().map(|extra| &mut extra.fields)?;
+    // Its role says nothing; it stays as it was.
+    if let Some(role) = parsed(raw)?.take("role") {
+        fields.set("role", role);
+    }
+    message.role = Role::System;
+    Some(message)
+}
+
+/// Whether the message is an instruction that did not come from this wire, which has none inside a history.
+pub(super) fn is_system(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
+
+/// A content that is being put together.
+struct Turn<'a> {
+    messages: Vec<Cow<'a, Message>>,
+    texts: Vec<Cow<'a, str>>,
+    role: &'static str,
+    /// Whether more can be put behind its parts.
+    is_open: bool,
+}
+
+/// The contents of a history.
+pub(super) fn contents(entries: &[impl AsRef<Entry>]) -> Vec<Cow<'_, str>> {
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for entry in entries {
+        let entry = entry.as_ref();
+        let message: &Message = entry.message();
+        names.extend(message.tool_uses().map(|call| (&*call.id, &*call.name)));
+        let renamed = with_names(message, &names);
+        let text = match &renamed {
+            Some(renamed) => Cow::Owned(encode_message(renamed)),
+            None => entry.written(WIRE, encode_message),
+        };
+        if text.is_empty() {
+            continue;
+        }
+        let (role, came) = (role_of(message), own(message.extra.as_deref()));
+        let is_open = note(came).get("parts").is_none();
+        let message = renamed.map_or(Cow::Borrowed(message), Cow::Owned);
+        match turns.last_mut() {
+            Some(turn) if turn.role == role && turn.is_open && came.is_none() => {
+                turn.messages.push(message);
+                turn.texts.push(text);
+            }
+            _ => turns.push(Turn { messages: vec![message], texts: vec![text], role, is_open }),
+        }
+    }
+    let opens = turns.first().is_some_and(|turn| turn.role == "model" && !turn.came());
+    let opening = opens.then_some(Cow::Borrowed(OPENING));
+    opening.into_iter().chain(turns.into_iter().map(Turn::joined)).collect()
+}
+
+/// The message with the names of the calls that its results answer, where it has others: the tool that ran may have
+/// been found under another name than the model wrote.
+fn with_names(message: &Message, names: &HashMap<&str, &str>) -> Option<Message> {
+    let right = |result: &ToolResult| names.get(&*result.id).copied().filter(|name| *name != result.name);
+    if own(message.extra.as_deref()).is_some() || message.tool_results().all(|result| right(result).is_none()) {
+        return None;
+    }
+    let mut message = message.clone();
+    for block in &mut message.content {
+        if let Block::ToolResult(result) = block
+            && let Some(name) = right(result)
+        {
+            name.clone_into(&mut result.name);
+        }
+    }
+    Some(message)
+}
+
+impl<'a> Turn<'a> {
+    /// Whether the content began as one of this wire, and stays as it is.
+    fn came(&self) -> bool {
+        self.messages.first().is_some_and(|message| own(message.extra.as_deref()).is_some())
+    }
+
+    fn joined(mut self) -> Cow<'a, str> {
+        if self.texts.len() == 1 {
+            return self.texts.pop().unwrap_or_default();
+        }
+        if !self.came() && self.messages.iter().any(|message| message.tool_results().next().is_some()) {
+            // Results of one turn may stand in several messages, with words between them.
+            let role = self.messages.first().map_or(Role::User, |first| first.role);
+            let content = self.messages.into_iter().flat_map(|message| message.into_owned().content).collect();
+            return encode_message(&Message::new(role, content)).into();
+        }
+        let mut all = String::with_capacity(self.texts.iter().map(|text| text.len()).sum());
+        for text in &self.texts {
+            if all.is_empty() {
+                all.push_str(text.strip_suffix("]}").unwrap_or(text));
+                continue;
+            }
+            let parts = text.strip_prefix(&format!("{{\"role\":\"{}\",\"parts\":[", self.role)).unwrap_or_default();
+            if !all.ends_with('[') {
+                all.push(',');
+            }
+            all.push_str(parts.strip_suffix("]}").unwrap_or(parts));
+        }
+        all.push_str("]}");
+        all.into()
+    }
+}
