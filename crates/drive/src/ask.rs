@@ -23,10 +23,10 @@ pub async fn ask(
     attempt: u32,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
-    check_blocks(&endpoint.name, request)?;
-    let fitted = adapt_request(&endpoint.name, request);
+    check_blocks(endpoint, request)?;
+    let fitted = adapt_request(endpoint, request);
     let request = fitted.as_ref().unwrap_or(request);
-    let ordered = adapt_history(&endpoint.host, endpoint.wire, request);
+    let ordered = adapt_history(&endpoint.profile, request);
     let request = ordered.as_ref().unwrap_or(request);
     if endpoint.wire == Wire::Offline {
         let response = wire::offline::answer(request);
