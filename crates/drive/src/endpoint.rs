@@ -3,7 +3,11 @@
 //! All that can be wrong with a name, a key or an address is said here, before anything is sent. Keys are held in a
 //! type that never prints itself.
 
-use std::{fmt, net::IpAddr, sync::Arc};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use reqwest::{
     Url,
@@ -14,10 +18,11 @@ use super::provider::{full_url, url_of_host};
 use loopwright_base::{
     error::{Error, Result},
     message::Wire,
+    parameter::Parameter,
     text::ceil_boundary,
 };
 use loopwright_models::{
-    profile::Profile,
+    profile::{AnswerForm, Profile},
     provider::{Provider, guess, nearest, provider, providers},
 };
 
@@ -86,11 +91,19 @@ pub struct Endpoint {
     pub host: Arc<str>,
     /// The key of the circuit breaker, `model at host:port`: one model of a gateway may be down while others answer.
     pub breaker: Arc<str>,
-    /// What the host takes of requests to the model.
-    pub profile: Arc<Profile>,
+    /// What the host is known to take of requests to the model.
+    known: Arc<Profile>,
+    /// What hosts have refused beyond that: the breaker's key, the parameter, the form of an answer. Shared by all models
+    /// of an endpoint, for as long as one of them lives.
+    refused: Arc<Mutex<Vec<Refused>>>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
+
+type Refused = (Arc<str>, Parameter, Option<AnswerForm>);
+
+/// Refusals that are remembered at most.
+const MOST_REFUSED: usize = 256;
 
 /// Bytes at the beginning of a key that are treated as the key itself when text is scrubbed.
 const SECRET_PREFIX: usize = 12;
@@ -154,7 +167,8 @@ impl Endpoint {
             url: None,
             breaker: breaker_of(model, &host),
             host,
-            profile,
+            known: profile,
+            refused: Arc::default(),
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
         };
@@ -196,8 +210,8 @@ impl Endpoint {
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
         let at = self.url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        let profile = provider(&self.name).map_or_else(|| self.profile.clone(), |own| own.profile_at(at, model).into());
-        Self { breaker: breaker_of(model, &self.host), profile, ..self.clone() }
+        let profile = provider(&self.name).map_or_else(|| self.known.clone(), |own| own.profile_at(at, model).into());
+        Self { breaker: breaker_of(model, &self.host), known: profile, ..self.clone() }
     }
 
     /// The endpoint of the offline model: nothing is ever sent.
@@ -208,9 +222,29 @@ impl Endpoint {
             url: None,
             host: "offline".into(),
             breaker: "offline".into(),
-            profile: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
+            refused: Arc::default(),
+            known: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
             headers: HeaderMap::new(),
             secrets: Vec::new(),
+        }
+    }
+
+    /// What the host takes of requests to the model, with what it has refused until now.
+    pub fn profile(&self) -> Arc<Profile> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut profile = self.known.clone();
+        for (_, parameter, form) in refused.iter().filter(|(whom, ..)| *whom == self.breaker) {
+            Arc::make_mut(&mut profile).learn(*parameter, *form);
+        }
+        profile
+    }
+
+    /// Remembers that the host refuses a parameter, or a form of an answer.
+    pub(super) fn remember_refusal(&self, parameter: Parameter, form: Option<AnswerForm>) {
+        let refusal = (self.breaker.clone(), parameter, form);
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST_REFUSED && !refused.contains(&refusal) {
+            refused.push(refusal);
         }
     }
 

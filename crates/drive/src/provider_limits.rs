@@ -17,23 +17,23 @@ use loopwright_base::{
 use loopwright_models::profile::{MediaForm, Profile};
 
 /// Fails if the request holds a block that the endpoint takes in no form like this.
-pub(super) fn check_blocks(endpoint: &Endpoint, request: &Request) -> Result<(), Failure> {
+pub(super) fn check_blocks(endpoint: &Endpoint, profile: &Profile, request: &Request) -> Result<(), Failure> {
     for message in request.messages.iter().chain(request.system.as_deref()) {
         for block in &message.content {
-            check(endpoint, block)?;
+            check(endpoint, profile, block)?;
             let Block::ToolResult(result) = block else { continue };
             if endpoint.wire != Wire::Offline {
-                result.content.iter().try_for_each(|block| check(endpoint, block))?;
+                result.content.iter().try_for_each(|block| check(endpoint, profile, block))?;
             }
         }
     }
     Ok(())
 }
 
-fn check(endpoint: &Endpoint, block: &Block) -> Result<(), Failure> {
+fn check(endpoint: &Endpoint, profile: &Profile, block: &Block) -> Result<(), Failure> {
     let (kind, refused, media) = match block {
-        Block::Image(media) => ("image", image(endpoint, &media.source), media),
-        Block::Document(media) => ("document", document(endpoint, &media.source), media),
+        Block::Image(media) => ("image", image(profile, &media.source), media),
+        Block::Document(media) => ("document", document(profile, &media.source), media),
         _ => return Ok(()),
     };
     let Some(hint) = refused else { return Ok(()) };
@@ -64,8 +64,8 @@ fn is_taken(forms: &[MediaForm], types: &[String], source: &MediaSource) -> bool
 }
 
 /// The hint for a picture that the endpoint does not take; `None` if it is taken.
-fn image(endpoint: &Endpoint, source: &MediaSource) -> Option<&'static str> {
-    let Profile { pictures, picture_types, .. } = &*endpoint.profile;
+fn image(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
+    let Profile { pictures, picture_types, .. } = profile;
     if is_taken(pictures, picture_types, source) {
         return None;
     }
@@ -77,8 +77,8 @@ fn image(endpoint: &Endpoint, source: &MediaSource) -> Option<&'static str> {
 }
 
 /// The hint for a document that the endpoint does not take; `None` if it is taken.
-fn document(endpoint: &Endpoint, source: &MediaSource) -> Option<&'static str> {
-    let Profile { documents, document_types, .. } = &*endpoint.profile;
+fn document(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
+    let Profile { documents, document_types, .. } = profile;
     if matches!(source, MediaSource::Text { .. }) || is_taken(documents, document_types, source) {
         return None;
     }
@@ -91,21 +91,21 @@ fn document(endpoint: &Endpoint, source: &MediaSource) -> Option<&'static str> {
 
 /// The request in the provider's own form, where that differs from its wire: `OpenRouter` has one parameter for the
 /// effort of reasoning, whatever the model behind it calls that.
-pub(super) fn adapt_request(endpoint: &Endpoint, request: &Request) -> Option<Request> {
-    let effort = request.effort.filter(|_| endpoint.profile.effort == "reasoning")?;
+pub(super) fn adapt_effort(profile: &Profile, wire: Wire, request: &Request) -> Option<Request> {
+    let effort = request.effort.filter(|_| profile.effort == "reasoning")?;
     let mut own = request.clone();
     own.effort = None;
-    let mut fields = Extra::for_wire(own.extra.as_deref(), endpoint.wire).cloned().unwrap_or_default();
+    let mut fields = Extra::for_wire(own.extra.as_deref(), wire).cloned().unwrap_or_default();
     let mut reasoning = fields.get("reasoning").and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
     reasoning.set("effort", Raw::of(effort.name()));
     fields.set("reasoning", reasoning.to_raw());
-    own.extra = Extra::of(endpoint.wire, fields);
+    own.extra = Extra::of(wire, fields);
     Some(own)
 }
 
 /// The request with a history that the host accepts, where that is stricter than its wire: instructions inside it that
 /// the host takes first alone become the user's words, and ids of calls get the length that it wants.
-pub(super) fn adapt_history(profile: &Profile, request: &Request) -> Option<Request> {
+pub(super) fn adapt_history(profile: &Profile, _: Wire, request: &Request) -> Option<Request> {
     let instructs = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let first = request.messages.iter().take_while(|message| instructs(message)).count();
     let inside = !profile.instructions_inside && request.messages.behind(first).any(instructs);
@@ -180,7 +180,8 @@ mod tests {
     }
 
     fn at(host: &str, request: &Request) -> Option<Request> {
-        adapt_history(&endpoint("openai-chat", Some(&format!("https://{host}"))).profile, request)
+        let endpoint = endpoint("openai-chat", Some(&format!("https://{host}")));
+        adapt_history(&endpoint.profile(), endpoint.wire, request)
     }
 
     #[test]
@@ -218,7 +219,7 @@ mod tests {
             assert!(at(host, &request).is_none(), "{host}");
         }
         let anthropic = endpoint("anthropic", Some("http://localhost:1"));
-        assert!(adapt_history(&anthropic.profile, &request).is_none());
+        assert!(adapt_history(&anthropic.profile(), anthropic.wire, &request).is_none());
     }
 
     fn media(source: MediaSource) -> Media {
@@ -228,7 +229,8 @@ mod tests {
     fn refused(provider: &str, block: Block) -> bool {
         let mut request = Request::default();
         request.messages.push(Message::new(Role::User, vec![block]));
-        check_blocks(&endpoint(provider, None), &request).is_err()
+        let endpoint = endpoint(provider, None);
+        check_blocks(&endpoint, &endpoint.profile(), &request).is_err()
     }
 
     #[test]
@@ -269,11 +271,12 @@ mod tests {
     #[test]
     fn d48_openrouter_has_one_parameter_for_effort() {
         let request = Request { effort: Some(Effort::High), ..Request::default() };
-        assert!(
-            adapt_request(&endpoint("openai-chat", None), &request).is_none()
-                && adapt_request(&endpoint("openrouter", None), &Request::default()).is_none()
-        );
-        let own = adapt_request(&endpoint("openrouter", None), &request).unwrap();
+        let adapted = |provider: &str, request: &Request| {
+            let endpoint = endpoint(provider, None);
+            adapt_effort(&endpoint.profile(), endpoint.wire, request)
+        };
+        assert!(adapted("openai-chat", &request).is_none() && adapted("openrouter", &Request::default()).is_none());
+        let own = adapted("openrouter", &request).unwrap();
         assert_eq!(own.effort, None);
         let fields = Extra::for_wire(own.extra.as_deref(), Wire::OpenaiChat).unwrap();
         assert_eq!(fields.get("reasoning").unwrap().text(), r#"{"effort":"high"}"#);

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use loopwright_base::parameter::Parameter;
+
 use super::{
     provider::begins_with_any,
     quirks::{Sampling, sampling, takes_completion_limit},
@@ -92,6 +94,19 @@ impl Profile {
         }
         self.sampling = sampling(model);
         self
+    }
+
+    /// Records that the host refuses a parameter, beyond what was known: another name of it, or the next form of an answer
+    /// is tried, or it is left out.
+    pub fn learn(&mut self, parameter: Parameter, form: Option<AnswerForm>) {
+        match parameter {
+            Parameter::Output => self.output.retain(|known| Some(*known) != form),
+            Parameter::Limit => {
+                let other = if self.limit == "max_tokens" { "max_completion_tokens" } else { "max_tokens" };
+                other.clone_into(&mut self.limit);
+            }
+            other => self.refuses.push(other.name().to_owned()),
+        }
     }
 
     /// Returns whether the host refuses a parameter: `has_effort` says whether the request asks for an effort of

@@ -22,6 +22,7 @@
 )]
 
 pub mod anthropic;
+mod failure;
 mod halves;
 mod names;
 mod object;
@@ -33,16 +34,19 @@ pub mod searches;
 pub mod sse;
 pub mod stream;
 
+pub use failure::{decode_failure, failure_kind};
+
 use serde_json::Value;
 
 use loopwright_base::{
     error::{Error, Failure, FailureKind, Result},
-    json::{Fields, Raw, nested_deeper},
+    json::{Raw, nested_deeper},
     message::{Message, Usage, Wire},
     request::{Delta, Request, Response},
     text::first,
 };
 use loopwright_extract as extract;
+use loopwright_models::profile::Profile;
 
 /// A document of text, for wires that take no files of text: what it is called and where it ends can still be read.
 fn document_text(name: Option<&str>, media_type: &str, data: &str) -> String {
@@ -92,8 +96,18 @@ pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
 /// The request as the body that is sent to a provider: as `wire` wants it, schemas that the provider enforces in its
 /// subset.
 pub fn encode_to_send(wire: Wire, request: &Request) -> Result<String> {
+    encode_for(&Profile::default(), wire, request)
+}
+
+/// [`encode_to_send`] for a host of this profile.
+pub fn encode_for(profile: &Profile, wire: Wire, request: &Request) -> Result<String> {
     let fitted = schema::fitted(wire, request);
-    encode_request(wire, fitted.as_ref().unwrap_or(request))
+    let request = fitted.as_ref().unwrap_or(request);
+    if wire != Wire::OpenaiChat {
+        return encode_request(wire, request);
+    }
+    let spoken = extract::spoken(request);
+    openai_chat::encode_for(profile, spoken.as_ref().unwrap_or(request))
 }
 
 /// A request body of `wire` as our own types.
@@ -198,86 +212,4 @@ fn invalid(message: impl Into<String>) -> Failure {
 /// The beginning of what a provider sent, for messages.
 fn excerpt(text: &str) -> &str {
     first(text.trim(), 200)
-}
-
-/// What an HTTP answer that is no success means. The shapes of all providers are known here: an `error` object or
-/// string, `message`, `detail`; a body that is no JSON is quoted, shortened.
-pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
-    let fields = Fields::parse(body).unwrap_or_default();
-    let error = fields.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
-    let words = |fields: &Fields, keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
-    let message = error
-        .as_ref()
-        .and_then(|error| words(error, &["message", "detail", "type"]))
-        .or_else(|| words(&fields, &["error", "message", "detail"]))
-        .unwrap_or_else(|| {
-            let short = excerpt(body);
-            if short.is_empty() { "no details given" } else { short }.to_owned()
-        });
-    let code = error
-        .as_ref()
-        .and_then(|error| words(error, &["code", "type"]))
-        .or_else(|| words(&fields, &["code", "type"]))
-        .unwrap_or_default();
-    let kind = failure_kind(status, &code, &message);
-    Failure {
-        kind,
-        message: format!("the provider answered {status}: {message}"),
-        status: Some(status),
-        retry_after,
-        request_id: words(&fields, &["request_id"]),
-        should_retry: None,
-        hint: None,
-    }
-}
-
-/// How providers say that a request does not fit into the model's window.
-const TOO_LONG: [&str; 12] = [
-    "context_length",
-    "context length",
-    "context limit",
-    "context window",
-    "context size",
-    "exceed_context",
-    "maximum context",
-    "prompt is too long",
-    "input is too long",
-    "input token count",
-    "too many input tokens",
-    "maximum prompt length",
-];
-
-/// The kind of a failure from its status, the provider's code and its words.
-pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
-    let lower = message.to_lowercase();
-    let says = |needles: &[&str]| needles.iter().any(|needle| code.contains(needle) || lower.contains(needle));
-    if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
-        return FailureKind::Quota;
-    }
-    // A stream tells of it behind a 200; llama.cpp once did with a 500.
-    if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
-        return FailureKind::ContextTooLong;
-    }
-    // One line for each range of the protocol reads better than one for each kind.
-    #[allow(clippy::match_same_arms)]
-    match status {
-        401 => FailureKind::Auth,
-        402 => FailureKind::Quota,
-        403 => FailureKind::Permission,
-        404 => FailureKind::NotFound,
-        429 => FailureKind::RateLimited,
-        503 | 529 => FailureKind::Overloaded,
-        408 | 409 | 425 | 500..=599 => FailureKind::Server,
-        // An error event inside a stream has no status of its own; its code says what it is.
-        200 if says(&["overloaded"]) => FailureKind::Overloaded,
-        200 if says(&["rate_limit"]) => FailureKind::RateLimited,
-        200 if says(&["invalid_request", "invalid_prompt"]) => FailureKind::BadRequest,
-        200 if says(&["authentication"]) => FailureKind::Auth,
-        200 if code.contains("permission") => FailureKind::Permission,
-        200 if code.contains("not_found") => FailureKind::NotFound,
-        200 if code.contains("too_large") => FailureKind::BadRequest,
-        200 => FailureKind::Server,
-        300..=399 => FailureKind::NotFound,
-        _ => FailureKind::BadRequest,
-    }
 }

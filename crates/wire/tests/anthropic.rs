@@ -519,6 +519,7 @@ fn an_answer_of_our_own_needs_no_extra() {
         stop: StopReason::ToolUse,
         usage: Usage { input: 10, output: 5, cache_read: 4, cache_write: 3, reasoning: 2, provider_tool_uses: 1 },
         extra: None,
+        adapted: Vec::new(),
     };
     let mut decoder = stream_decoder(WIRE);
     for (name, data) in encode_stream(WIRE, &response, 2) {

@@ -265,6 +265,7 @@ mod tests {
                     input: Raw::parse(input).unwrap(),
                     invalid: None,
                     extra: None,
+                    adapted: Vec::new(),
                 };
                 let content = vec![Block::text(format!("look {asked}")), Block::ToolUse(call)];
                 let response = Response {
@@ -277,6 +278,7 @@ mod tests {
                         ..Usage::default()
                     },
                     extra: None,
+                    adapted: Vec::new(),
                 };
                 Some(EventKind::Generated { id: *id, response: Box::new(response) })
             }

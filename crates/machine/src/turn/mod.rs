@@ -301,6 +301,16 @@ impl TurnMachine {
         emit(out, Notice::Warning { code: code.to_owned(), message });
     }
 
+    /// Warns of what was changed of a request, once.
+    fn warn_adapted(&mut self, response: &Response, out: &mut Vec<Command>) {
+        for change in &response.adapted {
+            let told = format!("adapted: {change}");
+            if !self.outcome.warnings.contains(&told) {
+                self.warn(out, "adapted", change);
+            }
+        }
+    }
+
     fn drop_answer(&mut self) {
         self.outcome.dropped += 1;
     }

@@ -29,6 +29,7 @@ use loopwright_monitor::{
 impl TurnMachine {
     pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
         let round = self.round();
+        self.warn_adapted(&response, out);
         self.spent.add_answer(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });

@@ -497,6 +497,7 @@ impl StreamDecoder {
             stop,
             usage: self.usage.as_ref().map(|usage| parse::usage(usage.text())).unwrap_or_default(),
             extra: Some(Box::new(Extra { wire: WIRE, fields })),
+            adapted: Vec::new(),
         }
     }
 }

@@ -59,6 +59,7 @@ impl StreamDecoder {
             stop: StopReason::Other("cut".to_owned()),
             usage: Usage::default(),
             extra: None,
+            adapted: Vec::new(),
         })
     }
 

@@ -1,0 +1,274 @@
+//! What a provider says where it gives no answer: its words, its code, the parameter that it names.
+//!
+//! The shapes of all providers are read here: an `error` object or string, a list of one, `message` and `detail` as text
+//! or as a list of what does not fit, the answer of a provider behind a router, and a body that is no JSON.
+
+use loopwright_base::{
+    error::{Failure, FailureKind},
+    json::{Fields, Raw},
+    parameter::Parameter,
+    text::first,
+};
+
+use crate::excerpt;
+
+/// The words of an error may not be longer.
+const WORDS: usize = 2_000;
+/// A router quotes the provider behind it, which may be a router.
+const BEHIND: usize = 3;
+
+/// What an error object says.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorWords {
+    pub(crate) message: String,
+    pub(crate) code: String,
+    pub(crate) param: Option<String>,
+    /// What the model had written, where the provider could not read it.
+    pub(crate) generation: Option<String>,
+    /// The status of a provider behind a router.
+    pub(crate) status: Option<u16>,
+    request_id: Option<String>,
+}
+
+impl ErrorWords {
+    /// Reads a body, or the error inside an answer.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut said = Self::read_object(text, BEHIND);
+        if said.message.is_empty() {
+            let short = excerpt(text);
+            said.message = if short.is_empty() { "no details given" } else { short }.to_owned();
+        }
+        said.message.truncate(first(&said.message, WORDS).len());
+        said
+    }
+
+    fn read_object(text: &str, behind: usize) -> Self {
+        let listed = serde_json::from_str::<Vec<Raw>>(text).ok();
+        let text = listed.as_ref().and_then(|all| all.first()).map_or(text, Raw::text);
+        let Ok(outer) = Fields::parse(text) else {
+            return Self { message: serde_json::from_str(text).unwrap_or_default(), ..Self::default() };
+        };
+        let error = outer.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
+        let inner = error.as_ref().unwrap_or(&outer);
+        let word = |keys: &[&str]| keys.iter().find_map(|key| inner.get_str(key).filter(|word| !word.is_empty()));
+        let code = word(&["code", "type"]).or_else(|| outer.get_str("code")).or_else(|| outer.get_str("type"));
+        let mut said = Self {
+            message: word(&["message", "detail"])
+                .or_else(|| ["error", "message", "detail"].iter().find_map(|key| outer.get_str(key)))
+                .unwrap_or_default(),
+            code: code.unwrap_or_default(),
+            param: word(&["param"]),
+            generation: word(&["failed_generation"]),
+            status: inner.get("code").and_then(|code| code.to().ok()).filter(|code| (400..600).contains(code)),
+            request_id: outer.get_str("request_id"),
+        };
+        if let Some(unfit) = [inner, &outer].into_iter().find_map(Unfit::of) {
+            said.param = said.param.or(Some(unfit.place));
+            said.code = unfit.kind;
+            said.message = unfit.message;
+        }
+        if said.message.is_empty() {
+            said.message.clone_from(&said.code);
+        }
+        let raw = inner.get("metadata").and_then(|raw| Fields::parse(raw.text()).ok()).and_then(|fields| {
+            let raw = fields.get("raw")?;
+            Some(raw.string().unwrap_or_else(|| raw.text().to_owned()))
+        });
+        if let Some(raw) = raw.filter(|raw| behind > 0 && !raw.trim().is_empty()) {
+            let reason = Self::read_object(&raw, behind - 1);
+            let words = if reason.message.is_empty() { excerpt(&raw).to_owned() } else { reason.message };
+            said.message = if said.message.is_empty() { words } else { format!("{}: {words}", said.message) };
+            said.code = if reason.code.is_empty() { said.code } else { reason.code };
+            said.param = reason.param.or(said.param);
+            said.generation = reason.generation.or(said.generation);
+        }
+        said
+    }
+
+    /// The failure of an answer with this status, whose message is `message`.
+    pub(crate) fn failure(self, status: u16, message: String) -> Failure {
+        let kind = failure_kind(status, &self.code, &self.message);
+        let words = || Parameter::in_words(&self.message).map(|parameter| parameter.name().to_owned());
+        let refused = kind == FailureKind::BadRequest;
+        Failure {
+            param: self.param.or_else(|| words().filter(|_| refused)),
+            code: Some(self.code).filter(|code| !code.is_empty()),
+            generation: self.generation,
+            request_id: self.request_id,
+            ..Failure::new(kind, message)
+        }
+    }
+}
+
+/// The first member of a request that does not fit, as servers say that check requests by a schema of theirs.
+struct Unfit {
+    kind: String,
+    place: String,
+    message: String,
+}
+
+impl Unfit {
+    fn of(error: &Fields) -> Option<Self> {
+        let list = |fields: &Fields, key: &str| fields.get(key).and_then(|raw| raw.to::<Vec<Fields>>().ok());
+        let inside = |key: &str| error.get(key).and_then(|raw| Fields::parse(raw.text()).ok());
+        let found = list(error, "detail")
+            .or_else(|| list(error, "message"))
+            .or_else(|| inside("message").and_then(|fields| list(&fields, "detail")))?;
+        let first = found.into_iter().next()?;
+        let place: Vec<Raw> = first.get("loc")?.to().ok()?;
+        let parts = place.iter().map(|part| part.string().unwrap_or_else(|| part.text().to_owned()));
+        let place = parts.skip_while(|part| part == "body").collect::<Vec<_>>().join(".");
+        let words = first.get_str("msg").unwrap_or_default();
+        Some(Self {
+            kind: first.get_str("type").unwrap_or_default(),
+            message: if place.is_empty() { words } else { format!("{place}: {words}") },
+            place,
+        })
+    }
+}
+
+/// What an HTTP answer that is no success means.
+pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
+    let said = ErrorWords::read(body);
+    let message = format!("the provider answered {status}: {}", said.message);
+    Failure { status: Some(status), retry_after, ..said.failure(status, message) }
+}
+
+/// How providers say that a request does not fit into the model's window.
+const TOO_LONG: [&str; 12] = [
+    "context_length",
+    "context length",
+    "context limit",
+    "context window",
+    "context size",
+    "exceed_context",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "input token count",
+    "too many input tokens",
+    "maximum prompt length",
+];
+
+/// Codes of what the model wrote and its server could not read: a call, JSON.
+const UNREAD: [&str; 2] = ["tool_use_failed", "json_validate_failed"];
+
+/// The kind of a failure from its status, the provider's code and its words.
+pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
+    let lower = message.to_lowercase();
+    let says = |needles: &[&str]| needles.iter().any(|needle| code.contains(needle) || lower.contains(needle));
+    if says(&["insufficient_quota", "billing_error", "credit balance is too low"]) {
+        return FailureKind::Quota;
+    }
+    // A stream tells of it behind a 200; llama.cpp once did with a 500.
+    if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
+        return FailureKind::ContextTooLong;
+    }
+    if matches!(status, 200 | 400 | 422) && UNREAD.contains(&code) {
+        return FailureKind::Sampling;
+    }
+    // One line for each range of the protocol reads better than one for each kind.
+    #[allow(clippy::match_same_arms)]
+    match status {
+        401 => FailureKind::Auth,
+        402 => FailureKind::Quota,
+        403 => FailureKind::Permission,
+        404 => FailureKind::NotFound,
+        429 => FailureKind::RateLimited,
+        503 | 529 => FailureKind::Overloaded,
+        408 | 409 | 425 | 500..=599 => FailureKind::Server,
+        // An error event inside a stream has no status of its own; its code says what it is.
+        200 if says(&["overloaded"]) => FailureKind::Overloaded,
+        200 if says(&["rate_limit"]) => FailureKind::RateLimited,
+        200 if says(&["invalid_request", "invalid_prompt"]) => FailureKind::BadRequest,
+        200 if says(&["authentication"]) => FailureKind::Auth,
+        200 if code.contains("permission") => FailureKind::Permission,
+        200 if code.contains("not_found") => FailureKind::NotFound,
+        200 if code.contains("too_large") => FailureKind::BadRequest,
+        200 => FailureKind::Server,
+        300..=399 => FailureKind::NotFound,
+        _ => FailureKind::BadRequest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w6_codes_and_parameters_are_read_from_every_shape() {
+        for (body, code, param, says) in [
+            (
+                r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0.2","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}"#,
+                "unsupported_value",
+                Some("temperature"),
+                "does not support 0.2",
+            ),
+            (
+                r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options","include_usage"],"msg":"Extra inputs are not permitted"}]},"type":"invalid_request_error","param":null,"code":null}"#,
+                "extra_forbidden",
+                Some("stream_options.include_usage"),
+                "stream_options.include_usage: Extra inputs",
+            ),
+            (
+                r#"{"detail":[{"type":"missing","loc":["body","messages",0,"content"],"msg":"Field required"}]}"#,
+                "missing",
+                Some("messages.0.content"),
+                "Field required",
+            ),
+            (
+                r#"{"error":{"message":"This response_format type is unavailable now","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}"#,
+                "invalid_request_error",
+                Some("response_format"),
+                "unavailable now",
+            ),
+            (
+                r#"{"error":{"message":"json mode cannot be combined with tool/function calling","type":"invalid_request_error"}}"#,
+                "invalid_request_error",
+                Some("response_format"),
+                "json mode",
+            ),
+            (
+                r#"[{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT"}}]"#,
+                "",
+                None,
+                "API key",
+            ),
+            (r#"{"error":"model does not support tools"}"#, "", None, "does not support tools"),
+            ("<html>Bad</html>", "", None, "<html>"),
+            ("", "", None, "no details given"),
+        ] {
+            let failure = decode_failure(400, None, body);
+            assert_eq!(failure.kind, FailureKind::BadRequest, "{body}");
+            assert_eq!(failure.code.as_deref().unwrap_or_default(), code, "{body}");
+            assert_eq!(failure.param.as_deref(), param, "{body}");
+            assert!(failure.message.contains(says), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn w6_a_call_that_its_server_could_not_read_is_a_failed_sampling() {
+        let body = r#"{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=f>{}</function>"}}"#;
+        let failure = decode_failure(400, None, body);
+        assert_eq!((failure.kind, failure.is_transient()), (FailureKind::Sampling, true));
+        assert_eq!(failure.generation.as_deref(), Some("<function=f>{}</function>"));
+    }
+
+    #[test]
+    fn w12_the_reason_behind_a_router_is_told_and_decides() {
+        let behind = r#"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens\",\"code\":\"context_length_exceeded\"}}"#;
+        for raw in [format!("\"{behind}\""), behind.replace('\\', ""), r#""prompt is too long""#.to_owned()] {
+            let body = format!(
+                r#"{{"error":{{"message":"Provider returned error","code":400,"metadata":{{"raw":{raw},"provider_name":"X"}}}}}}"#
+            );
+            let failure = decode_failure(400, None, &body);
+            assert_eq!(failure.kind, FailureKind::ContextTooLong, "{}", failure.message);
+            assert!(failure.message.starts_with("the provider answered 400: Provider returned error: "));
+        }
+        let deep = (0..8).fold("\"end\"".to_owned(), |raw, _| {
+            let inner = format!(r#"{{"error":{{"message":"m","metadata":{{"raw":{raw}}}}}}}"#);
+            format!("{inner:?}")
+        });
+        assert!(decode_failure(400, None, &deep).message.len() < 4_000);
+    }
+}
