@@ -11,7 +11,7 @@ use super::{
 use loopwright_base::{
     error::{Failure, FailureKind},
     message::{Message, StopReason, Usage, Wire},
-    request::{Delta, Request, Response},
+    request::{Delta, Request, Response, Tool},
 };
 use loopwright_extract as extract;
 use loopwright_wire as wire;
@@ -65,19 +65,20 @@ pub async fn ask(
     }
 }
 
-/// The answer that the model gave where its server could not read the calls in it, and we can.
+/// The answer that the model gave where its server could not read the calls in it, and we can: all of them whole, and of
+/// tools on offer.
 fn recovered(request: &Request, failed: &CallFailure) -> Option<Response> {
     let written = failed.failure.generation.as_ref().filter(|_| !failed.visible)?;
     let mut message = Message::assistant(written.as_str());
     let asking = Request { read_markup: true, ..request.clone() };
     let reading = extract::read_reply(&mut message, &asking, &extract::signatures(&request.tools));
-    let model = request.model.clone();
-    let stop = StopReason::ToolUse;
-    (reading.calls > 0).then(|| Response {
+    let is_offered = |name: &str| request.tools.iter().any(|tool| matches!(tool, Tool::Function(f) if f.name == name));
+    let whole = message.tool_uses().all(|call| call.invalid.is_none() && is_offered(&call.name));
+    (reading.calls > 0 && whole).then(|| Response {
         id: String::new(),
-        model,
+        model: request.model.clone(),
         message,
-        stop,
+        stop: StopReason::ToolUse,
         usage: Usage::default(),
         extra: None,
         adapted: Vec::new(),

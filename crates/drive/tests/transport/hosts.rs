@@ -174,7 +174,7 @@ async fn w6_the_call_in_a_failed_generation_is_taken() {
         assert_eq!((call.name.as_str(), call.input.value()["city"].as_str()), ("weather", Some("Oslo")), "{written}");
         assert_eq!(response.stop, StopReason::ToolUse);
     }
-    for written in ["weather in Oslo", "", "<function=weather>"] {
+    for written in ["weather in Oslo", "", "<function=weather>", "<function=nobody>{}</function>"] {
         let server = WireServer::start(Script::of([failed(written)])).unwrap();
         let request = with_tools(Request { output: None, ..full("m") });
         let failure = asked(&endpoint(&server, "groq:m"), &request).await.unwrap_err().failure;
