@@ -367,7 +367,17 @@ impl ToolResult {
 
     /// All text of the result.
     pub fn prose(&self) -> String {
-        prose(&self.content)
+        let mut prose = String::new();
+        for block in &self.content {
+            let Block::Text(text) = block else { continue };
+            // Blocks are apart: what one ends with and the next begins with is not one word.
+            let joined = prose.ends_with(char::is_whitespace) || text.text.starts_with(char::is_whitespace);
+            if !prose.is_empty() && !text.text.is_empty() && !joined {
+                prose.push('\n');
+            }
+            prose.push_str(&text.text);
+        }
+        prose
     }
 }
 
@@ -575,6 +585,30 @@ pub enum StopReason {
     ContextWindow,
     /// A reason that is not known, as the provider wrote it.
     Other(String),
+}
+
+impl StopReason {
+    /// The reason that a word of another server stands for. A codec keeps the word as it came.
+    #[must_use]
+    pub fn understood(self) -> Self {
+        let Self::Other(word) = &self else { return self };
+        match word.to_ascii_lowercase().as_str() {
+            "length" | "max_tokens" | "max_output_tokens" | "max_length" => Self::MaxTokens,
+            "content_filter"
+            | "content_filtered"
+            | "safety"
+            | "recitation"
+            | "blocklist"
+            | "prohibited_content"
+            | "spii"
+            | "image_safety"
+            | "sensitive"
+            | "guardrail_intervened" => Self::ContentFilter,
+            "refusal" => Self::Refusal,
+            "model_length" | "model_context_window_exceeded" | "context_length_exceeded" => Self::ContextWindow,
+            _ => self,
+        }
+    }
 }
 
 /// Tokens used. `input` holds all tokens of the prompt, those read from and written to the cache included.

@@ -5,7 +5,7 @@ mod turn_support;
 
 use loopwright_base::{
     error::{Failure, FailureKind},
-    message::ToolResult,
+    message::{StopReason, ToolResult},
     request::Response,
 };
 use loopwright_drive::sim::{Step, World};
@@ -65,4 +65,28 @@ fn w7_what_was_changed_of_a_request_is_told_once() {
     world = world.tool("look", |_| (1.0, ToolResult::text("", "", "x")));
     let outcome = run(&mut world, config()).outcome;
     assert_eq!(outcome.warnings, ["adapted: x takes no temperature: it was left out"]);
+}
+
+#[test]
+fn w15_a_model_that_went_on_may_falter_again() {
+    let call = |id: &str| answer(calls(&[(id, "look", "{}")]));
+    let script = [call("a"), answer(say("")), call("b"), answer(say("")), answer(say("4"))];
+    let mut world = World::scripted(script).tool("look", |_| (1.0, ToolResult::text("", "", "x")));
+    let outcome = run(&mut world, TurnConfig { stuck: None, momentum: None, ..config() }).outcome;
+    assert_eq!((outcome.stop, world.requests.len()), (Stop::Natural, 5));
+    // Nothing between two empty answers is no progress.
+    let mut world = World::scripted([call("a"), answer(say("")), answer(say(""))]);
+    world = world.tool("look", |_| (1.0, ToolResult::text("", "", "x")));
+    assert_eq!(run(&mut world, config()).outcome.error.unwrap().code, "empty_answer");
+}
+
+#[test]
+fn w19_an_end_in_other_words_is_no_success() {
+    for (word, stop) in
+        [("max_tokens", Stop::OutputLimit), ("model_length", Stop::ContextWindow), ("SAFETY", Stop::ContentFilter)]
+    {
+        let ended = Response { stop: StopReason::Other(word.into()), ..say("It is") };
+        let outcome = run(&mut World::scripted([answer(ended)]), config()).outcome;
+        assert_eq!(outcome.stop, stop, "{word}");
+    }
 }

@@ -265,7 +265,6 @@ mod tests {
                     input: Raw::parse(input).unwrap(),
                     invalid: None,
                     extra: None,
-                    adapted: Vec::new(),
                 };
                 let content = vec![Block::text(format!("look {asked}")), Block::ToolUse(call)];
                 let response = Response {

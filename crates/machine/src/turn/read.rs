@@ -43,6 +43,7 @@ impl TurnMachine {
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
         self.searches_read(&response, response.stop == StopReason::PauseTurn, out);
         let Response { mut message, stop, .. } = response;
+        let stop = stop.understood();
         self.mend_calls(&mut message, out);
         let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
@@ -124,6 +125,8 @@ impl TurnMachine {
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
+                // Who goes on may be told again, should it falter again.
+                self.nudged = false;
                 self.rouse_for(&calls);
                 let round = Round::new(calls, broken, judged, self);
                 self.tell_judgements(&round, out);
@@ -255,7 +258,7 @@ impl TurnMachine {
         self.fail(Error::model("markup_answer", message).hint(hint), out);
     }
 
-    /// Tells the model once in a run what its reply lacks, and asks again.
+    /// Tells the model once between two rounds of tools what its reply lacks, and asks again.
     fn nudge(&mut self, said: &str, out: &mut Vec<Command>) -> bool {
         if self.nudged || self.next_request_exceeds().is_some() {
             return false;
