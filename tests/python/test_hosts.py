@@ -162,7 +162,8 @@ def test_w6_a_failed_generation_is_read_or_asked_for_once_more(serve: Any, way: 
     server = serve(groq_failure("no"), repeat_last=True)
     with pytest.raises(ProviderError) as caught:
         at("groq:m", server.url, tools=[weather]).run_sync("go")
-    assert caught.value.code == "failed_sampling"
+    assert caught.value.code == "invalid_body"
+    assert "could not read what it wrote" in str(caught.value)
     assert len(server.requests) == 2
 
 

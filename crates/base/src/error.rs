@@ -137,8 +137,6 @@ pub enum FailureKind {
     Cut,
     /// The answer does not conform to the protocol.
     InvalidBody,
-    /// The model wrote what its server could not read: a call, JSON.
-    Sampling,
     /// The circuit breaker of this host is open: nothing was sent.
     BreakerOpen,
     /// The call was cancelled by its caller.
@@ -163,7 +161,6 @@ impl FailureKind {
                 | Self::Connect
                 | Self::Cut
                 | Self::InvalidBody
-                | Self::Sampling
                 | Self::BreakerOpen
         )
     }
@@ -185,7 +182,6 @@ impl FailureKind {
             Self::Tls => "tls",
             Self::Cut => "cut",
             Self::InvalidBody => "invalid_body",
-            Self::Sampling => "failed_sampling",
             Self::BreakerOpen => "breaker_open",
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
@@ -235,7 +231,7 @@ pub struct Failure {
     /// The parameter of the request that the provider names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub param: Option<String>,
-    /// What the model had written, where its server could not read it.
+    /// What the model had written, where its server could not read it: a call, JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
 }
@@ -321,7 +317,7 @@ impl Failure {
             FailureKind::Cut => {
                 error.hint("try again; if it keeps breaking off, look for a proxy that ends long answers")
             }
-            FailureKind::Sampling => {
+            FailureKind::InvalidBody if self.generation.is_some() => {
                 error.hint("try again, or take another model: its server could not read what it wrote")
             }
             FailureKind::InvalidBody => error.hint("check that the base URL is that of an API of this provider"),

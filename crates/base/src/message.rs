@@ -3,14 +3,17 @@
 //! One shape for all providers. Fields and blocks that a codec does not know are kept as they were written, together
 //! with the name of the wire they came from, and go back to that wire alone: nothing is lost and nothing leaks.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use serde::{
     Deserialize, Serialize,
     de::{self, Error as _, value::MapAccessDeserializer},
 };
 
-use super::json::{Fields, Raw};
+use super::{
+    json::{Fields, Raw},
+    lists::{Lists, list, lists},
+};
 
 /// The wire protocols that the codecs speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -592,24 +595,19 @@ impl StopReason {
     #[must_use]
     pub fn understood(self) -> Self {
         let Self::Other(word) = &self else { return self };
-        match word.to_ascii_lowercase().as_str() {
-            "length" | "max_tokens" | "max_output_tokens" | "max_length" => Self::MaxTokens,
-            "content_filter"
-            | "content_filtered"
-            | "safety"
-            | "recitation"
-            | "blocklist"
-            | "prohibited_content"
-            | "spii"
-            | "image_safety"
-            | "sensitive"
-            | "guardrail_intervened" => Self::ContentFilter,
-            "refusal" => Self::Refusal,
-            "model_length" | "model_context_window_exceeded" | "context_length_exceeded" => Self::ContextWindow,
-            _ => self,
+        let word = word.to_ascii_lowercase();
+        let means = |name: &str| list(&STOPS, name).contains(&word);
+        match () {
+            () if means("max_tokens") => Self::MaxTokens,
+            () if means("content_filter") => Self::ContentFilter,
+            () if means("refusal") => Self::Refusal,
+            () if means("context_window") => Self::ContextWindow,
+            () => self,
         }
     }
 }
+
+static STOPS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("stops.toml")));
 
 /// Tokens used. `input` holds all tokens of the prompt, those read from and written to the cache included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,11 @@
 //! Parameters that may be left out of a request, by the names that the wires give them.
 
-use super::request::{Request, ToolChoice};
+use std::sync::LazyLock;
+
+use super::{
+    lists::{Lists, list, lists},
+    request::{Request, ToolChoice},
+};
 
 /// A parameter without which a request still asks for the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,29 +30,14 @@ pub enum Parameter {
     Limit,
 }
 
-/// Names on the wires; of a name with dots and brackets the beginning counts.
-const NAMES: [(&str, Parameter); 20] = [
-    ("temperature", Parameter::Temperature),
-    ("top_p", Parameter::TopP),
-    ("stop", Parameter::Stop),
-    ("stop_sequences", Parameter::Stop),
-    ("parallel_tool_calls", Parameter::ParallelToolCalls),
-    ("disable_parallel_tool_use", Parameter::ParallelToolCalls),
-    ("tool_choice.disable_parallel_tool_use", Parameter::ParallelToolCalls),
-    ("reasoning_effort", Parameter::Effort),
-    ("reasoning", Parameter::Effort),
-    ("output_config.effort", Parameter::Effort),
-    ("tool_choice", Parameter::ToolChoice),
-    ("response_format", Parameter::Output),
-    ("text.format", Parameter::Output),
-    ("output_config.format", Parameter::Output),
-    ("output_config", Parameter::Output),
-    ("json mode", Parameter::Output),
-    ("stream_options", Parameter::StreamOptions),
-    ("max_tokens", Parameter::Limit),
-    ("max_completion_tokens", Parameter::Limit),
-    ("max_output_tokens", Parameter::Limit),
-];
+static NAMES: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("parameters.toml")));
+
+/// The names of all parameters on the wires.
+fn names() -> impl Iterator<Item = (&'static str, Parameter)> {
+    Parameter::ALL
+        .into_iter()
+        .flat_map(|parameter| list(&NAMES, parameter.name()).iter().map(move |name| (name.as_str(), parameter)))
+}
 
 impl Parameter {
     /// All of them.
@@ -65,10 +55,10 @@ impl Parameter {
 
     /// The parameter that a provider names: `temperature`, `text.format.schema`, `stop[0]`.
     pub fn named(name: &str) -> Option<Self> {
-        let fits = |known: &&(&str, Self)| {
+        let fits = |known: &(&str, Self)| {
             name.strip_prefix(known.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        NAMES.iter().filter(fits).max_by_key(|(known, _)| known.len()).map(|(_, parameter)| *parameter)
+        names().filter(fits).max_by_key(|(known, _)| known.len()).map(|(_, parameter)| parameter)
     }
 
     /// The parameter that an error speaks of first, where it names none apart: names of several words are no prose,
@@ -85,7 +75,7 @@ impl Parameter {
             };
             message.match_indices(name).find(quoted).map(|(at, _)| at)
         };
-        NAMES.iter().filter_map(|(name, parameter)| Some((at(name)?, *parameter))).min().map(|(_, found)| found)
+        names().filter_map(|(name, parameter)| Some((at(name)?, parameter))).min().map(|(_, found)| found)
     }
 
     /// The name for people, and in the tables of what hosts take.

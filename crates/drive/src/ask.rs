@@ -65,8 +65,8 @@ pub async fn ask(
     }
 }
 
-/// The answer that the model gave where its server could not read the calls in it, and we can: all of them whole, and of
-/// tools on offer.
+/// The answer that the model gave where its server could not read the calls in it, and we can: all of them whole, and
+/// of tools on offer.
 fn recovered(request: &Request, failed: &CallFailure) -> Option<Response> {
     let written = failed.failure.generation.as_ref().filter(|_| !failed.visible)?;
     let mut message = Message::assistant(written.as_str());

@@ -93,8 +93,8 @@ pub struct Endpoint {
     pub breaker: Arc<str>,
     /// What the host is known to take of requests to the model.
     known: Arc<Profile>,
-    /// What hosts have refused beyond that: the breaker's key, the parameter, the form of an answer. Shared by all models
-    /// of an endpoint, for as long as one of them lives.
+    /// What hosts have refused beyond that: the breaker's key, the parameter, the form of an answer. All models of an
+    /// endpoint share it, for as long as one of them lives.
     refused: Arc<Mutex<Vec<Refused>>>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,

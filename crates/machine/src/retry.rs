@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use loopwright_base::error::{Failure, FailureKind};
+use loopwright_base::error::Failure;
 
 /// The policy of retries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl RetryPolicy {
     /// Seconds until the next attempt, or `None` if there shall be none.
     pub fn delay(&self, failure: &Failure, attempt: u32, visible: bool, seed: u64) -> Option<f64> {
         // What a model wrote twice so that its server could not read it, it will write again.
-        let most = if failure.kind == FailureKind::Sampling { self.attempts.min(2) } else { self.attempts };
+        let most = if failure.generation.is_some() { self.attempts.min(2) } else { self.attempts };
         if !failure.is_transient() || attempt >= most || (visible && !self.after_output) {
             return None;
         }
@@ -58,6 +58,7 @@ fn uniform(seed: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loopwright_base::error::FailureKind;
 
     #[test]
     fn waits_double_and_stay_below_the_cap() {

@@ -48,10 +48,14 @@ fn w6_tools_stay_where_something_else_is_refused() {
         assert_eq!(warned(&outcome, "without_tools"), !stays, "{message}");
         assert_eq!(outcome.stop == Stop::Error, stays, "{message}");
     }
+    let unread = || {
+        let failure = Failure::new(FailureKind::InvalidBody, "Failed to call a function");
+        Step::Fail(1.0, Failure { generation: Some(String::new()), ..failure }, false, None)
+    };
     // What the model wrote badly is no refusal of its tools, and is asked for once more.
-    let mut world = World::scripted((0..9).map(|_| fail(FailureKind::Sampling)));
+    let mut world = World::scripted((0..9).map(|_| unread()));
     let outcome = run(&mut world, config()).outcome;
-    assert_eq!((world.requests.len(), outcome.error.unwrap().code.as_ref()), (2, "failed_sampling"));
+    assert_eq!((world.requests.len(), outcome.error.unwrap().code.as_ref()), (2, "invalid_body"));
     assert!(world.requests.iter().all(|request| request.tools.len() == 3));
 }
 

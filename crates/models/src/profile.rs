@@ -96,8 +96,8 @@ impl Profile {
         self
     }
 
-    /// Records that the host refuses a parameter, beyond what was known: another name of it, or the next form of an answer
-    /// is tried, or it is left out.
+    /// Records that the host refuses a parameter, beyond what was known: it has another name, the answer is asked for
+    /// in the next form, or it is left out.
     pub fn learn(&mut self, parameter: Parameter, form: Option<AnswerForm>) {
         match parameter {
             Parameter::Output => self.output.retain(|known| Some(*known) != form),

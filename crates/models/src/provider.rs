@@ -47,7 +47,7 @@ pub struct Provider {
     pub free: bool,
     /// The provider whose prices hold, where that is another.
     prices_of: Option<String>,
-    /// Models are called by their vendors, `vendor/model`, and one that is so called is probably meant to be served here.
+    /// Models are called by their vendors, `vendor/model`: one that is so called is probably meant to be served here.
     #[serde(default)]
     names_vendors: bool,
     /// The members of the profile that differ from the wire's.

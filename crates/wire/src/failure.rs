@@ -1,7 +1,7 @@
 //! What a provider says where it gives no answer: its words, its code, the parameter that it names.
 //!
-//! The shapes of all providers are read here: an `error` object or string, a list of one, `message` and `detail` as text
-//! or as a list of what does not fit, the answer of a provider behind a router, and a body that is no JSON.
+//! The shapes of all providers are read here: an `error` object or string, a list of one, `message` and `detail` as
+//! text or as a list of what does not fit, the answer of a provider behind a router, and a body that is no JSON.
 
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -16,6 +16,10 @@ use crate::excerpt;
 const WORDS: usize = 2_000;
 /// A router quotes the provider behind it, which may be a router.
 const BEHIND: usize = 3;
+
+/// Where the words of an error stand, and its code.
+const TEXT: [&str; 2] = ["message", "detail"];
+const CODE: [&str; 2] = ["code", "type"];
 
 /// What an error object says.
 #[derive(Debug, Default)]
@@ -36,7 +40,7 @@ impl ErrorWords {
         let mut said = Self::read_object(text, BEHIND);
         if said.message.is_empty() {
             let short = excerpt(text);
-            said.message = if short.is_empty() { "no details given" } else { short }.to_owned();
+            if short.is_empty() { "no details given" } else { short }.clone_into(&mut said.message);
         }
         said.message.truncate(first(&said.message, WORDS).len());
         said
@@ -51,14 +55,14 @@ impl ErrorWords {
         let error = outer.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
         let inner = error.as_ref().unwrap_or(&outer);
         let word = |keys: &[&str]| keys.iter().find_map(|key| inner.get_str(key).filter(|word| !word.is_empty()));
-        let code = word(&["code", "type"]).or_else(|| outer.get_str("code")).or_else(|| outer.get_str("type"));
+        let beside = |keys: &[&str]| keys.iter().find_map(|key| outer.get_str(key));
+        let code = word(&CODE).or_else(|| beside(&CODE)).unwrap_or_default();
+        let unread = UNREAD.contains(&code.as_str()).then(String::new);
         let mut said = Self {
-            message: word(&["message", "detail"])
-                .or_else(|| ["error", "message", "detail"].iter().find_map(|key| outer.get_str(key)))
-                .unwrap_or_default(),
-            code: code.unwrap_or_default(),
+            message: word(&TEXT).or_else(|| outer.get_str("error")).or_else(|| beside(&TEXT)).unwrap_or_default(),
+            code,
             param: word(&["param"]),
-            generation: word(&["failed_generation"]),
+            generation: word(&["failed_generation"]).or(unread),
             status: inner.get("code").and_then(|code| code.to().ok()).filter(|code| (400..600).contains(code)),
             request_id: outer.get_str("request_id"),
         };
@@ -70,11 +74,7 @@ impl ErrorWords {
         if said.message.is_empty() {
             said.message.clone_from(&said.code);
         }
-        let raw = inner.get("metadata").and_then(|raw| Fields::parse(raw.text()).ok()).and_then(|fields| {
-            let raw = fields.get("raw")?;
-            Some(raw.string().unwrap_or_else(|| raw.text().to_owned()))
-        });
-        if let Some(raw) = raw.filter(|raw| behind > 0 && !raw.trim().is_empty()) {
+        if let Some(raw) = answer_behind(inner).filter(|raw| behind > 0 && !raw.trim().is_empty()) {
             let reason = Self::read_object(&raw, behind - 1);
             let words = if reason.message.is_empty() { excerpt(&raw).to_owned() } else { reason.message };
             said.message = if said.message.is_empty() { words } else { format!("{}: {words}", said.message) };
@@ -98,6 +98,13 @@ impl ErrorWords {
             ..Failure::new(kind, message)
         }
     }
+}
+
+/// What the provider behind a router has answered.
+fn answer_behind(error: &Fields) -> Option<String> {
+    let metadata = Fields::parse(error.get("metadata")?.text()).ok()?;
+    let raw = metadata.get("raw")?;
+    Some(raw.string().unwrap_or_else(|| raw.text().to_owned()))
 }
 
 /// The first member of a request that does not fit, as servers say that check requests by a schema of theirs.
@@ -165,7 +172,7 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
         return FailureKind::ContextTooLong;
     }
     if matches!(status, 200 | 400 | 422) && UNREAD.contains(&code) {
-        return FailureKind::Sampling;
+        return FailureKind::InvalidBody;
     }
     // One line for each range of the protocol reads better than one for each kind.
     #[allow(clippy::match_same_arms)]
@@ -193,52 +200,48 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    /// An error as OpenAI writes it.
+    fn openai(message: &str, param: Option<&str>, code: Option<&str>) -> String {
+        json!({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}})
+            .to_string()
+    }
 
     #[test]
     fn w6_codes_and_parameters_are_read_from_every_shape() {
+        let unfit = |place: &[&str], kind: &str, words: &str| json!([{"type": kind, "loc": place, "msg": words}]);
+        let place = ["body", "stream_options", "include_usage"];
+        let mistral = json!({"object": "error", "type": "invalid_request_error", "param": null, "code": null,
+            "message": {"detail": unfit(&place, "extra_forbidden", "Extra inputs are not permitted")}});
+        let vllm = json!({"detail": unfit(&["body", "messages", "0", "content"], "missing", "Field required")});
+        let google = json!([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}]);
+        let kind = "invalid_request_error";
         for (body, code, param, says) in [
             (
-                r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0.2","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}"#,
+                openai("'temperature' does not support 0.2", Some("temperature"), Some("unsupported_value")),
                 "unsupported_value",
                 Some("temperature"),
                 "does not support 0.2",
             ),
             (
-                r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options","include_usage"],"msg":"Extra inputs are not permitted"}]},"type":"invalid_request_error","param":null,"code":null}"#,
+                mistral.to_string(),
                 "extra_forbidden",
                 Some("stream_options.include_usage"),
                 "stream_options.include_usage: Extra inputs",
             ),
-            (
-                r#"{"detail":[{"type":"missing","loc":["body","messages",0,"content"],"msg":"Field required"}]}"#,
-                "missing",
-                Some("messages.0.content"),
-                "Field required",
-            ),
-            (
-                r#"{"error":{"message":"This response_format type is unavailable now","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}"#,
-                "invalid_request_error",
-                Some("response_format"),
-                "unavailable now",
-            ),
-            (
-                r#"{"error":{"message":"json mode cannot be combined with tool/function calling","type":"invalid_request_error"}}"#,
-                "invalid_request_error",
-                Some("response_format"),
-                "json mode",
-            ),
-            (
-                r#"[{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT"}}]"#,
-                "",
-                None,
-                "API key",
-            ),
-            (r#"{"error":"model does not support tools"}"#, "", None, "does not support tools"),
-            ("<html>Bad</html>", "", None, "<html>"),
-            ("", "", None, "no details given"),
+            (vllm.to_string(), "missing", Some("messages.0.content"), "Field required"),
+            (openai("This response_format type is unavailable", None, None), kind, Some("response_format"), "unavail"),
+            (openai("json mode cannot be combined with tools", None, None), kind, Some("response_format"), "json mode"),
+            (openai("tools are not supported", None, None), kind, None, "tools are"),
+            (google.to_string(), "", None, "API key"),
+            (r#"{"error":"model does not support tools"}"#.to_owned(), "", None, "does not support tools"),
+            ("<html>Bad</html>".to_owned(), "", None, "<html>"),
+            (String::new(), "", None, "no details given"),
         ] {
-            let failure = decode_failure(400, None, body);
+            let failure = decode_failure(400, None, &body);
             assert_eq!(failure.kind, FailureKind::BadRequest, "{body}");
             assert_eq!(failure.code.as_deref().unwrap_or_default(), code, "{body}");
             assert_eq!(failure.param.as_deref(), param, "{body}");
@@ -248,27 +251,30 @@ mod tests {
 
     #[test]
     fn w6_a_call_that_its_server_could_not_read_is_a_failed_sampling() {
-        let body = r#"{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=f>{}</function>"}}"#;
-        let failure = decode_failure(400, None, body);
-        assert_eq!((failure.kind, failure.is_transient()), (FailureKind::Sampling, true));
-        assert_eq!(failure.generation.as_deref(), Some("<function=f>{}</function>"));
+        let written = "<function=f>{}</function>";
+        let error = json!({"message": "Failed to call a function.", "type": "invalid_request_error",
+            "code": "tool_use_failed", "failed_generation": written});
+        let failure = decode_failure(400, None, &json!({ "error": error }).to_string());
+        assert_eq!((failure.kind, failure.is_transient()), (FailureKind::InvalidBody, true));
+        assert_eq!(failure.generation.as_deref(), Some(written));
+        let bare = decode_failure(400, None, &openai("no", None, Some("json_validate_failed")));
+        assert_eq!((bare.generation.as_deref(), bare.is_transient()), (Some(""), true));
     }
 
     #[test]
     fn w12_the_reason_behind_a_router_is_told_and_decides() {
-        let behind = r#"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens\",\"code\":\"context_length_exceeded\"}}"#;
-        for raw in [format!("\"{behind}\""), behind.replace('\\', ""), r#""prompt is too long""#.to_owned()] {
-            let body = format!(
-                r#"{{"error":{{"message":"Provider returned error","code":400,"metadata":{{"raw":{raw},"provider_name":"X"}}}}}}"#
-            );
-            let failure = decode_failure(400, None, &body);
+        let router = |raw: &Value| {
+            let metadata = json!({"raw": raw, "provider_name": "X"});
+            json!({"error": {"message": "Provider returned error", "code": 400, "metadata": metadata}})
+        };
+        let behind = json!({"error": {"message": "This model's maximum context length is 8192 tokens", "code": "x"}});
+        for raw in [json!(behind.to_string()), behind, json!("prompt is too long")] {
+            let failure = decode_failure(400, None, &router(&raw).to_string());
             assert_eq!(failure.kind, FailureKind::ContextTooLong, "{}", failure.message);
             assert!(failure.message.starts_with("the provider answered 400: Provider returned error: "));
         }
-        let deep = (0..8).fold("\"end\"".to_owned(), |raw, _| {
-            let inner = format!(r#"{{"error":{{"message":"m","metadata":{{"raw":{raw}}}}}}}"#);
-            format!("{inner:?}")
-        });
-        assert!(decode_failure(400, None, &deep).message.len() < 4_000);
+        // Escapes double with each level.
+        let deep = (0..8).fold(json!("end"), |raw, _| json!(router(&raw).to_string()));
+        assert!(decode_failure(400, None, &router(&deep).to_string()).message.len() < 4_000);
     }
 }

@@ -25,7 +25,10 @@ fn streamed(wire: Wire, events: &[Value]) -> Streamed {
 }
 
 fn chat(deltas: &[Value], finish: Option<&str>) -> Streamed {
-    let chunk = |delta: &Value, finish: Option<&str>| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
+    let chunk = |delta: &Value, finish: Option<&str>| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        json!({"choices": [choice]})
+    };
     let mut events: Vec<Value> = deltas.iter().map(|delta| chunk(delta, None)).collect();
     events.extend(finish.map(|finish| chunk(&json!({}), Some(finish))));
     events.push(json!("[DONE]"));
@@ -182,7 +185,10 @@ fn w14_blocks_of_a_result_are_not_glued() {
 fn w17_last_events_that_hold_nothing_take_nothing_back() {
     let text = |event: &str| json!({"type": event, "output_index": 0, "content_index": 0, "delta": "Hi.", "text": ""});
     let call = json!({"type": "function_call", "id": "fc", "call_id": "x", "name": "f", "arguments": ""});
-    let completed = |output: Value| json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": output}});
+    let completed = |output: Value| {
+        let response = json!({"id": "r", "status": "completed", "output": output});
+        json!({"type": "response.completed", "response": response})
+    };
     let bare = json!({"type": "message", "id": "m", "role": "assistant", "content": []});
     for output in [json!([]), json!([bare]), json!([{"type": "message", "id": "m", "role": "assistant"}]), Value::Null]
     {
@@ -219,8 +225,9 @@ fn w17_last_events_that_hold_nothing_take_nothing_back() {
 fn w18_numbers_of_blocks_only_say_what_belongs_together() {
     let start =
         |at: Option<u64>, block: Value| json!({"type": "content_block_start", "index": at, "content_block": block});
-    let text = |at: Option<u64>, text: &str| json!({"type": "content_block_delta", "index": at, "delta": {"type": "text_delta", "text": text}});
-    let json_of = |at: Option<u64>, text: &str| json!({"type": "content_block_delta", "index": at, "delta": {"type": "input_json_delta", "partial_json": text}});
+    let delta = |at: Option<u64>, delta: Value| json!({"type": "content_block_delta", "index": at, "delta": delta});
+    let text = |at: Option<u64>, text: &str| delta(at, json!({"type": "text_delta", "text": text}));
+    let json_of = |at: Option<u64>, text: &str| delta(at, json!({"type": "input_json_delta", "partial_json": text}));
     let stop = |at: Option<u64>| json!({"type": "content_block_stop", "index": at});
     let words = || json!({"type": "text", "text": ""});
     let call = || json!({"type": "tool_use", "id": "x", "name": "f", "input": {}});
@@ -264,7 +271,8 @@ fn w19_other_words_for_the_end_are_understood_and_kept() {
         ("SAFETY", StopReason::ContentFilter),
         ("eos", StopReason::Other("eos".into())),
     ] {
-        let body = json!({"id": "x", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi."}, "finish_reason": word}]});
+        let message = json!({"role": "assistant", "content": "Hi."});
+        let body = json!({"id": "x", "choices": [{"index": 0, "message": message, "finish_reason": word}]});
         let response = decode_response(Wire::OpenaiChat, &body.to_string()).unwrap();
         assert_eq!(response.stop, StopReason::Other(word.to_owned()));
         assert_eq!(response.stop.understood(), stop, "{word}");

@@ -113,8 +113,8 @@ async fn w20_the_limit_and_options_of_streams_are_named_as_the_host_wants() {
 #[tokio::test]
 async fn w6_what_a_host_has_refused_by_name_is_not_sent_again() {
     let unsupported = |param: &str| {
-        let error = serde_json::json!({"message": format!("'{param}' is not supported"), "type": "invalid_request_error",
-            "param": param, "code": "unsupported_parameter"});
+        let error = serde_json::json!({"message": format!("'{param}' is not supported"), "param": param,
+            "type": "invalid_request_error", "code": "unsupported_parameter"});
         refusal(400, &serde_json::json!({ "error": error }))
     };
     for (param, before, after) in [
@@ -178,7 +178,7 @@ async fn w6_the_call_in_a_failed_generation_is_taken() {
         let server = WireServer::start(Script::of([failed(written)])).unwrap();
         let request = with_tools(Request { output: None, ..full("m") });
         let failure = asked(&endpoint(&server, "groq:m"), &request).await.unwrap_err().failure;
-        assert_eq!((failure.kind, failure.is_transient()), (FailureKind::Sampling, true), "{written}");
+        assert_eq!((failure.kind, failure.is_transient()), (FailureKind::InvalidBody, true), "{written}");
     }
 }
 

@@ -56,7 +56,7 @@ impl TurnMachine {
                 emit(out, Notice::Reset { round });
             }
             if failure.kind != FailureKind::BreakerOpen {
-                asking.last_failure = Some(failure);
+                asking.last_failure = Some(Box::new(failure));
             } else if failure.retry_after.is_some_and(|seconds| seconds <= PROBED) {
                 // Nothing was sent, and how long the probe of another takes says nothing of this request.
                 asking.before += 1;
@@ -149,8 +149,8 @@ impl TurnMachine {
             && (what.contains("tool") || what.contains("function") || names_search())
     }
 
-    /// Leaves out of the requests to come what the provider refuses by name, once for each parameter; what is no part of
-    /// the configuration is written otherwise by whoever sends it.
+    /// Leaves out of the requests to come what the provider refuses by name, once for each parameter. What is no part
+    /// of the configuration is written otherwise by whoever sends it.
     fn leaves_out(&mut self, failure: &Failure, out: &mut Vec<Command>) -> bool {
         let Some(parameter) = failure.refused_parameter().filter(|parameter| parameter.is_in(self.template())) else {
             return false;

@@ -112,7 +112,7 @@ struct Asking {
     since: Time,
     /// A part of this attempt's answer was shown.
     visible: bool,
-    last_failure: Option<Failure>,
+    last_failure: Option<Box<Failure>>,
     /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
     #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     before: u32,

@@ -83,8 +83,6 @@ pub struct StreamDecoder {
     calls: Vec<Pending>,
     by_index: HashMap<usize, usize>,
     by_id: HashMap<String, usize>,
-    /// The call whose name may still go on.
-    unshown: Option<usize>,
     ids: Ids,
     finish: Option<String>,
     /// Whether a page was cited: the provider has searched.
@@ -290,7 +288,7 @@ impl StreamDecoder {
         if text.is_empty() {
             return;
         }
-        self.show_named(deltas);
+        self.show_named(self.calls.len().checked_sub(1), deltas);
         let block = Self::slot(&mut self.slots, &mut self.text, || Slot::Text(String::new()));
         if let Some(Slot::Text(all)) = self.slots.get_mut(block) {
             all.push_str(text);
@@ -302,7 +300,7 @@ impl StreamDecoder {
         if text.is_empty() {
             return;
         }
-        self.show_named(deltas);
+        self.show_named(self.calls.len().checked_sub(1), deltas);
         let block = Self::slot(&mut self.slots, &mut self.refusal, || Slot::Refusal(String::new()));
         if let Some(Slot::Refusal(all)) = self.slots.get_mut(block) {
             all.push_str(text);
@@ -314,7 +312,7 @@ impl StreamDecoder {
         if text.is_empty() {
             return;
         }
-        self.show_named(deltas);
+        self.show_named(self.calls.len().checked_sub(1), deltas);
         let begin = || Slot::Thinking { field, text: String::new() };
         let block = Self::slot(&mut self.slots, &mut self.thinking, begin);
         if let Some(Slot::Thinking { text: all, .. }) = self.slots.get_mut(block) {
@@ -402,10 +400,9 @@ impl StreamDecoder {
         if foreign && call.function.is_none() {
             return Err(invalid("a stream calls a tool of a kind that is not offered", data));
         }
+        let last = self.calls.len().checked_sub(1);
         let at = self.find_call(call, data)?;
-        if self.unshown.is_some_and(|unshown| unshown != at) {
-            self.show_named(deltas);
-        }
+        self.show_named(last.filter(|last| *last != at), deltas);
         if let Some(pending) = self.calls.get_mut(at) {
             pending.rest.add_all(&call.rest, true)?;
         }
@@ -431,15 +428,14 @@ impl StreamDecoder {
             }
             // More of the name may come, until there are arguments.
             None if !pending.name.is_empty() && !pending.arguments.is_empty() => self.show(at, deltas),
-            None if !pending.name.is_empty() => self.unshown = Some(at),
             _ => {}
         }
         Ok(())
     }
 
-    /// Shows the call that has its name alone, since something else begins.
-    fn show_named(&mut self, deltas: &mut Vec<Delta>) {
-        if let Some(at) = self.unshown.take() {
+    /// Shows a call of which only the name has come, since something else begins.
+    fn show_named(&mut self, at: Option<usize>, deltas: &mut Vec<Delta>) {
+        if let Some(at) = at.filter(|at| self.calls.get(*at).is_some_and(|call| !call.name.is_empty())) {
             self.show(at, deltas);
         }
     }
