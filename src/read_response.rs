@@ -54,7 +54,7 @@ pub(super) fn response(answer: &Bound<'_, PyAny>, turn: usize) -> Option<Respons
         usage.output = count(&answer.getattr(intern!(py, "output_tokens")).ok()?)?;
     }
     let message = Message::new(Role::Assistant, content);
-    Some(Response { id: format!("response_{turn}"), model, message, stop, usage, extra: None })
+    Some(Response { id: format!("response_{turn}"), model, message, stop, usage, extra: None, adapted: Vec::new() })
 }
 
 fn prose(value: &Bound<'_, PyAny>, content: &mut Vec<Block>) -> Option<()> {

@@ -30,7 +30,8 @@ class Refused(Exception):
 class Strict:
     """A provider in front of a wire server; a context manager."""
 
-    def __init__(self, server: Any, rule: Rule) -> None:
+    def __init__(self, server: Any, rule: Rule, *, words_alone: bool = False, names_parameter: bool = False) -> None:
+        """A server that says in words alone what it refuses, or one whose words are the parameter's name."""
         self.refusals: list[str] = []
         target = urlsplit(server.url)
         refusals = self.refusals
@@ -47,7 +48,12 @@ class Strict:
                     rule(json.loads(raw))
                 except Refused as refused:
                     refusals.append(str(refused))
-                    self.give(400, "application/json", json.dumps(_shape(self.path, rule, str(refused))).encode())
+                    shape = _shape(self.path, rule, str(refused))
+                    if words_alone:
+                        shape = {"error": {"message": str(refused), "type": "invalid_request_error"}}
+                    elif names_parameter:
+                        shape["error"] |= {"param": str(refused), "code": "unsupported_parameter"}
+                    self.give(400, "application/json", json.dumps(shape).encode())
                     return
                 onward = http.client.HTTPConnection(target.hostname or "", target.port)
                 headers = {"content-type": "application/json", "authorization": "Bearer k"}

@@ -56,7 +56,7 @@ fn reply(turn: usize, turns: usize) -> Response {
         message: Message::new(Role::Assistant, vec![content]),
         stop,
         usage,
-        extra: None,
+        extra: None, adapted: Vec::new(),
     }
 }
 

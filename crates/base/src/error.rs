@@ -6,6 +6,8 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
+use super::parameter::Parameter;
+
 /// The party that has to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -223,13 +225,45 @@ pub struct Failure {
     /// The hint, where it does not follow from the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The provider's code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The parameter of the request that the provider names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub param: Option<String>,
+    /// What the model had written, where its server could not read it: a call, JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<String>,
 }
 
 impl Failure {
     /// A failure of `kind`.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { kind, message, status: None, retry_after: None, request_id: None, should_retry: None, hint: None }
+        Self {
+            kind,
+            message,
+            status: None,
+            retry_after: None,
+            request_id: None,
+            should_retry: None,
+            hint: None,
+            code: None,
+            param: None,
+            generation: None,
+        }
+    }
+
+    /// The parameter that the provider refuses, where the request may go without it or with another name of it.
+    pub fn refused_parameter(&self) -> Option<Parameter> {
+        let parameter = self.param.as_deref().filter(|_| self.kind == FailureKind::BadRequest)?;
+        // A limit that is too high is no limit of another name.
+        let is_unknown = || {
+            let code = self.code.as_deref().unwrap_or_default();
+            ["unsupported", "unknown", "forbidden"].iter().any(|word| code.contains(word))
+                || self.message.contains("not supported")
+        };
+        Parameter::named(parameter).filter(|parameter| *parameter != Parameter::Limit || is_unknown())
     }
 
     /// Adds a hint.
@@ -282,6 +316,9 @@ impl Failure {
             FailureKind::Timeout => error.hint("raise the limit in timeouts, or ask for less at once"),
             FailureKind::Cut => {
                 error.hint("try again; if it keeps breaking off, look for a proxy that ends long answers")
+            }
+            FailureKind::InvalidBody if self.generation.is_some() => {
+                error.hint("try again, or take another model: its server could not read what it wrote")
             }
             FailureKind::InvalidBody => error.hint("check that the base URL is that of an API of this provider"),
             FailureKind::BreakerOpen => {

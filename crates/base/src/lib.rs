@@ -25,6 +25,7 @@ pub mod json;
 pub mod lists;
 pub mod marks;
 pub mod message;
+pub mod parameter;
 pub mod request;
 pub mod sources;
 pub mod text;

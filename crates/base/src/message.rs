@@ -3,14 +3,17 @@
 //! One shape for all providers. Fields and blocks that a codec does not know are kept as they were written, together
 //! with the name of the wire they came from, and go back to that wire alone: nothing is lost and nothing leaks.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use serde::{
     Deserialize, Serialize,
     de::{self, Error as _, value::MapAccessDeserializer},
 };
 
-use super::json::{Fields, Raw};
+use super::{
+    json::{Fields, Raw},
+    lists::{Lists, list, lists},
+};
 
 /// The wire protocols that the codecs speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -371,7 +374,17 @@ impl ToolResult {
 
     /// All text of the result.
     pub fn prose(&self) -> String {
-        prose(&self.content)
+        let mut prose = String::new();
+        for block in &self.content {
+            let Block::Text(text) = block else { continue };
+            // Blocks are apart: what one ends with and the next begins with is not one word.
+            let joined = prose.ends_with(char::is_whitespace) || text.text.starts_with(char::is_whitespace);
+            if !prose.is_empty() && !text.text.is_empty() && !joined {
+                prose.push('\n');
+            }
+            prose.push_str(&text.text);
+        }
+        prose
     }
 }
 
@@ -580,6 +593,25 @@ pub enum StopReason {
     /// A reason that is not known, as the provider wrote it.
     Other(String),
 }
+
+impl StopReason {
+    /// The reason that a word of another server stands for. A codec keeps the word as it came.
+    #[must_use]
+    pub fn understood(self) -> Self {
+        let Self::Other(word) = &self else { return self };
+        let word = word.to_ascii_lowercase();
+        let means = |name: &str| list(&STOPS, name).contains(&word);
+        match () {
+            () if means("max_tokens") => Self::MaxTokens,
+            () if means("content_filter") => Self::ContentFilter,
+            () if means("refusal") => Self::Refusal,
+            () if means("context_window") => Self::ContextWindow,
+            () => self,
+        }
+    }
+}
+
+static STOPS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("stops.toml")));
 
 /// Tokens used. `input` holds all tokens of the prompt, those read from and written to the cache included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -398,6 +398,10 @@ pub struct Response {
     /// All other fields of the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Box<Extra>>,
+    /// Changes of the request that the host made necessary, in words: parameters that were left out, a schema that was
+    /// asked for otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adapted: Vec<String>,
 }
 
 /// A piece of an answer while it streams. `block` is the place of the block in the message.

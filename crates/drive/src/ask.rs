@@ -1,17 +1,19 @@
 //! One request of a machine to one model: encoded, sent, decoded; the offline model answers on the spot.
 
 use super::{
+    adapted::{Adapted, adapted, answer_form},
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
     in_flight::Watch,
-    provider_limits::{adapt_history, adapt_request, check_blocks},
+    provider_limits::check_blocks,
     text_call_stream::TextCallStream,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
-    message::{Usage, Wire},
-    request::{Delta, Request, Response},
+    message::{Message, StopReason, Usage, Wire},
+    request::{Delta, Request, Response, Tool},
 };
+use loopwright_extract as extract;
 use loopwright_wire as wire;
 
 /// Asks the model at `endpoint`, for the `attempt`-th time. New pieces of a streamed answer go to `watch`.
@@ -23,17 +25,15 @@ pub async fn ask(
     attempt: u32,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
-    check_blocks(&endpoint.name, request)?;
-    let fitted = adapt_request(&endpoint.name, request);
-    let request = fitted.as_ref().unwrap_or(request);
-    let ordered = adapt_history(&endpoint.host, endpoint.wire, request);
-    let request = ordered.as_ref().unwrap_or(request);
+    let profile = endpoint.profile();
+    check_blocks(endpoint, &profile, request)?;
+    let Adapted { request: own, notes } = adapted(endpoint, &profile, request);
     if endpoint.wire == Wire::Offline {
-        let response = wire::offline::answer(request);
+        let response = wire::offline::answer(&own);
         watch.deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
         return Ok(response);
     }
-    let body = wire::encode_to_send(endpoint.wire, request).map_err(|error| {
+    let body = wire::encode_for(&profile, endpoint.wire, &own).map_err(|error| {
         let block = error.code.starts_with("unsupported_");
         let kind = if block { FailureKind::UnsupportedBlock } else { FailureKind::Usage };
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
@@ -43,15 +43,49 @@ pub async fn ask(
     let addressed = (endpoint.wire == Wire::Gemini).then(|| endpoint.for_model(&request.model));
     let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let stream = request.stream.unwrap_or(false);
-    let Some(written) = TextCallStream::new(request).filter(|_| stream) else {
-        return client.call(endpoint, body, stream, attempt, timeouts, watch).await;
+    let written = TextCallStream::new(&own).filter(|_| stream);
+    let answer = if let Some(calls) = written {
+        let mut reader = TextCallWatcher { calls, watch };
+        // Apart, so that calls without it need not have the room.
+        let answer = Box::pin(client.call(endpoint, body, stream, attempt, timeouts, &mut reader)).await;
+        let held = reader.calls.finish();
+        reader.show(held);
+        answer
+    } else {
+        client.call(endpoint, body, stream, attempt, timeouts, watch).await
     };
-    let mut reader = TextCallWatcher { calls: written, watch };
-    // Apart, so that calls without it need not have the room.
-    let answer = Box::pin(client.call(endpoint, body, stream, attempt, timeouts, &mut reader)).await;
-    let held = reader.calls.finish();
-    reader.show(held);
-    answer
+    match answer {
+        Ok(response) => Ok(Response { adapted: notes, ..response }),
+        Err(failed) => {
+            if let Some(response) = recovered(&own, &failed) {
+                return Ok(Response { adapted: notes, ..response });
+            }
+            if let Some(parameter) = failed.failure.refused_parameter().filter(|parameter| parameter.is_in(request)) {
+                endpoint.remember_refusal(parameter, answer_form(&profile, request));
+            }
+            Err(failed)
+        }
+    }
+}
+
+/// The answer that the model gave where its server could not read the calls in it, and we can: all of them whole, and
+/// of tools on offer.
+fn recovered(request: &Request, failed: &CallFailure) -> Option<Response> {
+    let written = failed.failure.generation.as_ref().filter(|_| !failed.visible)?;
+    let mut message = Message::assistant(written.as_str());
+    let asking = Request { read_markup: true, ..request.clone() };
+    let reading = extract::read_reply(&mut message, &asking, &extract::signatures(&request.tools));
+    let is_offered = |name: &str| request.tools.iter().any(|tool| matches!(tool, Tool::Function(f) if f.name == name));
+    let whole = message.tool_uses().all(|call| call.invalid.is_none() && is_offered(&call.name));
+    (reading.calls > 0 && whole).then(|| Response {
+        id: String::new(),
+        model: request.model.clone(),
+        message,
+        stop: StopReason::ToolUse,
+        usage: Usage::default(),
+        extra: None,
+        adapted: Vec::new(),
+    })
 }
 
 /// Reads calls out of the text before anybody sees it.

@@ -3,18 +3,27 @@
 //! All that can be wrong with a name, a key or an address is said here, before anything is sent. Keys are held in a
 //! type that never prints itself.
 
-use std::{fmt, net::IpAddr, sync::Arc};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use reqwest::{
     Url,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 
-use super::provider::{self, KeyRule, PROVIDERS, Provider};
+use super::provider::{full_url, streaming_url, url_of_host};
 use loopwright_base::{
     error::{Error, Result},
     message::Wire,
+    parameter::Parameter,
     text::ceil_boundary,
+};
+use loopwright_models::{
+    profile::{AnswerForm, Profile},
+    provider::{Provider, guess, nearest, provider, providers},
 };
 
 /// Text that must not be seen: a key. `Debug` prints `***`, and there is no `Display`.
@@ -82,12 +91,21 @@ pub struct Endpoint {
     pub host: Arc<str>,
     /// The key of the circuit breaker, `model at host:port`: one model of a gateway may be down while others answer.
     pub breaker: Arc<str>,
+    /// What the host is known to take of requests to the model.
+    known: Arc<Profile>,
+    /// What hosts have refused beyond that: the breaker's key, the parameter, the form of an answer. All models of an
+    /// endpoint share it, for as long as one of them lives.
+    refused: Arc<Mutex<Vec<Refused>>>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
 
 /// Headers that carry keys.
 pub(super) const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+type Refused = (Arc<str>, Parameter, Option<AnswerForm>);
+
+/// Refusals that are remembered at most.
+const MOST_REFUSED: usize = 256;
 
 /// Bytes at the beginning of a key that are treated as the key itself when text is scrubbed.
 const SECRET_PREFIX: usize = 12;
@@ -125,27 +143,34 @@ impl Endpoint {
             }
             return Ok((Self::offline(), model.to_owned()));
         }
+        let own = provider.base_variable.as_deref();
         let base = options
             .base_url
             .clone()
             .map(|text| ("base_url", text))
-            .or_else(|| provider.base_variable.and_then(|name| env(name).map(|text| (name, text))));
+            .or_else(|| own.and_then(|name| env(name).map(|text| (name, text))));
         let (from, text) = match base {
-            Some((name, text)) if name == "OLLAMA_HOST" => (name, provider::ollama_host(&text)),
+            Some((name, text)) if provider.base_is_host && Some(name) == own => {
+                (name, url_of_host(&text, &provider.base))
+            }
             Some(base) => base,
-            None => (provider.name, provider.base.to_owned()),
+            None => (provider.name.as_str(), provider.base.clone()),
         };
         let base = parse_base(from, &text)?;
-        let wire = provider.wire_at(&base);
-        let url = provider::full_url(base, wire, model);
+        let at = base.host_str().unwrap_or_default();
+        let wire = provider.wire_at(at);
+        let profile = Arc::new(provider.profile_at(at, model));
+        let url = full_url(base, wire, model);
         let host = host_key(&url);
 
         let mut endpoint = Self {
             wire,
-            name: provider.name.into(),
+            name: provider.name.as_str().into(),
             url: None,
             breaker: breaker_of(model, &host),
             host,
+            known: profile,
+            refused: Arc::default(),
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
         };
@@ -157,16 +182,13 @@ impl Endpoint {
             .headers
             .iter()
             .any(|(name, _)| KEY_HEADERS.iter().any(|known| name.trim().eq_ignore_ascii_case(known)));
-        let key = match (options.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty()), provider.key) {
-            (Some(key), _) => Some(("api_key", key.to_owned())),
-            (None, KeyRule::Needed(variables)) => {
-                variables.iter().find_map(|variable| Some((*variable, env(variable)?)))
-            }
-            (None, KeyRule::NotNeeded) => None,
-        };
-        match (key, provider.key) {
+        let given = options.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty());
+        let key = given
+            .map(|key| ("api_key", key.to_owned()))
+            .or_else(|| provider.keys.iter().find_map(|variable| env(variable).map(|key| (variable.as_str(), key))));
+        match (key, provider.keys.first()) {
             (Some((from, key)), _) => endpoint.set_key(from, &key)?,
-            (None, KeyRule::Needed([variable, ..])) if !own_auth && !is_loopback(&url) => {
+            (None, Some(variable)) if !own_auth && !is_loopback(&url) => {
                 return Err(Error::usage(
                     "missing_key",
                     format!("{} needs a key: {variable} is not set", provider.name),
@@ -190,14 +212,16 @@ impl Endpoint {
     /// Returns this endpoint for another model.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
-        let url = self.url.clone().map(|url| provider::full_url(url, self.wire, model));
-        Self { breaker: breaker_of(model, &self.host), url, ..self.clone() }
+        let at = self.url.as_ref().and_then(Url::host_str).unwrap_or_default();
+        let profile = provider(&self.name).map_or_else(|| self.known.clone(), |own| own.profile_at(at, model).into());
+        let url = self.url.clone().map(|url| full_url(url, self.wire, model));
+        Self { breaker: breaker_of(model, &self.host), url, known: profile, ..self.clone() }
     }
 
     /// The address of a request, which for a streamed answer may be another one.
     pub(super) fn address(&self, stream: bool) -> Option<Url> {
         let url = self.url.clone()?;
-        Some(if stream { provider::streaming_url(url, self.wire) } else { url })
+        Some(if stream { streaming_url(url, self.wire) } else { url })
     }
 
     /// The endpoint of the offline model: nothing is ever sent.
@@ -208,8 +232,29 @@ impl Endpoint {
             url: None,
             host: "offline".into(),
             breaker: "offline".into(),
+            refused: Arc::default(),
+            known: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
             headers: HeaderMap::new(),
             secrets: Vec::new(),
+        }
+    }
+
+    /// What the host takes of requests to the model, with what it has refused until now.
+    pub fn profile(&self) -> Arc<Profile> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut profile = self.known.clone();
+        for (_, parameter, form) in refused.iter().filter(|(whom, ..)| *whom == self.breaker) {
+            Arc::make_mut(&mut profile).learn(*parameter, *form);
+        }
+        profile
+    }
+
+    /// Remembers that the host refuses a parameter, or a form of an answer.
+    pub(super) fn remember_refusal(&self, parameter: Parameter, form: Option<AnswerForm>) {
+        let refusal = (self.breaker.clone(), parameter, form);
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST_REFUSED && !refused.contains(&refusal) {
+            refused.push(refusal);
         }
     }
 
@@ -290,20 +335,19 @@ fn bad_key(from: &str) -> Error {
 
 fn split(model: &str) -> Result<(&'static Provider, &str)> {
     let text = model.trim();
-    let Some((provider, name)) = text.split_once(':') else {
-        let guess = provider::guess(text);
-        let example = guess.map_or_else(|| "anthropic:claude-sonnet-4-5".to_owned(), |name| format!("{name}:{text}"));
+    let Some((named, name)) = text.split_once(':') else {
+        let example =
+            guess(text).map_or_else(|| "anthropic:claude-sonnet-4-5".to_owned(), |name| format!("{name}:{text}"));
         return Err(Error::usage("unknown_model", format!("{text:?} does not say which provider serves it"))
             .hint(format!("write provider:model, such as {example}")));
     };
-    let found = PROVIDERS.iter().find(|known| known.name == provider.trim()).ok_or_else(|| {
-        let known: Vec<&str> = PROVIDERS.iter().map(|known| known.name).collect();
-        let hint = match provider::nearest(provider.trim()) {
-            Some(near) => format!("did you mean {near}? "),
-            None => String::new(),
-        };
-        Error::usage("unknown_provider", format!("there is no provider {provider:?}"))
-            .hint(format!("{hint}known are {}", known.join(", ")))
+    let found = provider(named.trim()).ok_or_else(|| {
+        let known: Vec<&str> = providers().iter().map(|known| known.name.as_str()).collect();
+        let near = nearest(named.trim());
+        let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+        let elsewhere = "any other server that speaks OpenAI's chat is openai-chat:model with its base_url";
+        Error::usage("unknown_provider", format!("there is no provider {named:?}"))
+            .hint(format!("{hint}known are {}; {elsewhere}", known.join(", ")))
     })?;
     if name.trim().is_empty() {
         return Err(Error::usage("unknown_model", format!("{text:?} names no model"))
@@ -477,6 +521,30 @@ mod tests {
     }
 
     #[test]
+    fn providers_are_reached_by_name_with_keys_from_the_environment() {
+        for (model, variable, address) in [
+            ("mistral:m", "MISTRAL_API_KEY", "https://api.mistral.ai/v1/chat/completions"),
+            ("groq:m", "GROQ_API_KEY", "https://api.groq.com/openai/v1/chat/completions"),
+            ("deepseek:m", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1/chat/completions"),
+            ("xai:m", "XAI_API_KEY", "https://api.x.ai/v1/chat/completions"),
+            ("together:m", "TOGETHER_API_KEY", "https://api.together.xyz/v1/chat/completions"),
+            ("fireworks:m", "FIREWORKS_API_KEY", "https://api.fireworks.ai/inference/v1/chat/completions"),
+            ("cerebras:m", "CEREBRAS_API_KEY", "https://api.cerebras.ai/v1/chat/completions"),
+            ("moonshot:m", "MOONSHOTAI_API_KEY", "https://api.moonshot.ai/v1/chat/completions"),
+            ("zhipu:m", "ZHIPU_API_KEY", "https://open.bigmodel.cn/api/paas/v4/chat/completions"),
+            ("minimax:m", "MINIMAX_API_KEY", "https://api.minimax.io/v1/chat/completions"),
+            ("nvidia:m", "NVIDIA_API_KEY", "https://integrate.api.nvidia.com/v1/chat/completions"),
+            ("huggingface:m", "HF_TOKEN", "https://router.huggingface.co/v1/chat/completions"),
+        ] {
+            let (endpoint, _) = resolve(model, None, &[(variable, KEY)]).unwrap();
+            assert_eq!(endpoint.url.as_ref().unwrap().as_str(), address);
+            assert_eq!(endpoint.headers["authorization"], format!("Bearer {KEY}").as_str(), "{model}");
+            assert_eq!(resolve(model, None, &[]).unwrap_err().code, "missing_key", "{model}");
+        }
+        assert_eq!(url("lmstudio:m", None, &[]).0, "http://localhost:1234/v1/chat/completions");
+    }
+
+    #[test]
     fn keys_are_needed_away_from_this_machine() {
         let error = resolve("anthropic:m", None, &[("ANTHROPIC_API_KEY", " ")]).unwrap_err();
         assert_eq!(error.code, "missing_key");
@@ -501,6 +569,9 @@ mod tests {
             ("foo", None, "unknown_model", "provider:model"),
             ("antropic:m", None, "unknown_provider", "did you mean anthropic?"),
             ("zzz:m", None, "unknown_provider", "known are anthropic, "),
+            ("zzz:m", None, "unknown_provider", "openai-chat:model with its base_url"),
+            ("grok:m", None, "unknown_provider", "did you mean xai?"),
+            ("mistral:mistral-large-latest", None, "missing_key", "MISTRAL_API_KEY"),
             ("ollama:", None, "unknown_model", "names no model"),
             ("offline:x", None, "unknown_model", "offline:extractive"),
             ("ollama:m", Some("localhost:8000"), "invalid_url", "http"),

@@ -35,6 +35,7 @@ use super::{
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::Fields,
+    message::{Block, Message},
     request::{Delta, Response},
 };
 use loopwright_wire::{self as wire, stream::Stream};
@@ -181,8 +182,8 @@ impl Client {
     }
 
     /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as
-    /// the server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; a server
-    /// that answers whole where a stream was asked for gives no deltas, only the response.
+    /// the server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; those of
+    /// a server that answers whole where a stream was asked for come at once.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
@@ -369,7 +370,12 @@ impl<W: Watch> ActiveCall<'_, W> {
             // Apart, so that whole answers need not have the room.
             Box::pin(self.read_stream(sent, sleep, first)).await
         } else {
-            self.read_whole(sent, sleep, first, kind == BodyKind::Html).await.map_err(whole)
+            let response = self.read_whole(sent, sleep, first, kind == BodyKind::Html).await.map_err(whole)?;
+            if self.stream {
+                // Whoever watches sees an answer that comes whole in one piece.
+                self.hand_out(whole_deltas(&response.message));
+            }
+            Ok(response)
         }
     }
 
@@ -605,6 +611,25 @@ impl<W: Watch> ActiveCall<'_, W> {
         let what = self.deadlines.passed().unwrap_or_else(|| "a time limit passed".to_owned());
         Failure::new(FailureKind::Timeout, what)
     }
+}
+
+/// The pieces of an answer that came whole.
+fn whole_deltas(message: &Message) -> Vec<Delta> {
+    let mut deltas = Vec::new();
+    for (block, content) in message.content.iter().enumerate() {
+        match content {
+            Block::Text(text) => deltas.push(Delta::Text { block, text: text.text.clone() }),
+            Block::Thinking(thinking) if !thinking.text.is_empty() => {
+                deltas.push(Delta::Reasoning { block, text: thinking.text.clone() });
+            }
+            Block::ToolUse(call) => {
+                deltas.push(Delta::ToolUse { block, id: call.id.clone(), name: call.name.clone() });
+                deltas.push(Delta::Arguments { block, text: call.arguments_text().to_owned() });
+            }
+            _ => {}
+        }
+    }
+    deltas
 }
 
 /// Returns whether a body is one whole object of JSON.

@@ -87,6 +87,7 @@ impl PartialReply {
                 stop: StopReason::Other("cancelled".to_owned()),
                 usage,
                 extra: None,
+                adapted: Vec::new(),
             })
         })
     }

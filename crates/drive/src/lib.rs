@@ -20,6 +20,7 @@
 // Clocks, sockets, files and threads are what this room is for; the interpreter is not, and has no feature here.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod adapted;
 pub mod address;
 mod answer;
 pub mod ask;

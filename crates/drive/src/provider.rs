@@ -1,86 +1,8 @@
-//! Providers that are known by name: their addresses, wires and variables.
-//!
-//! One table; adding a provider that speaks a known protocol is one row.
+//! The addresses of providers: from a base URL or a variable of the environment to the address of requests.
 
 use reqwest::Url;
 
 use loopwright_base::message::Wire;
-use loopwright_models::quirks::served_by;
-
-/// The rule for a provider's key.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum KeyRule {
-    /// The key is needed, from the first of these variables that is set if not given otherwise.
-    Needed(&'static [&'static str]),
-    /// The key is sent only if given by hand.
-    NotNeeded,
-}
-
-/// A provider.
-#[derive(Debug)]
-pub(super) struct Provider {
-    pub(super) name: &'static str,
-    pub(super) wire: Wire,
-    pub(super) base: &'static str,
-    pub(super) base_variable: Option<&'static str>,
-    pub(super) key: KeyRule,
-}
-
-const fn row(
-    name: &'static str,
-    wire: Wire,
-    base: &'static str,
-    base_variable: Option<&'static str>,
-    key: KeyRule,
-) -> Provider {
-    Provider { name, wire, base, base_variable, key }
-}
-
-use KeyRule::{Needed, NotNeeded};
-
-const OPENAI: &str = "https://api.openai.com/v1";
-const OPENAI_BASE: Option<&str> = Some("OPENAI_BASE_URL");
-const OPENAI_KEY: KeyRule = Needed(&["OPENAI_API_KEY"]);
-
-const GEMINI: Provider = row(
-    "gemini",
-    Wire::Gemini,
-    "https://generativelanguage.googleapis.com/v1beta",
-    Some("GEMINI_BASE_URL"),
-    Needed(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
-);
-
-pub(super) static PROVIDERS: [Provider; 10] = [
-    row(
-        "anthropic",
-        Wire::Anthropic,
-        "https://api.anthropic.com/v1",
-        Some("ANTHROPIC_BASE_URL"),
-        Needed(&["ANTHROPIC_API_KEY"]),
-    ),
-    GEMINI,
-    row("openai", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
-    row("openai-chat", Wire::OpenaiChat, OPENAI, OPENAI_BASE, OPENAI_KEY),
-    row("openai-responses", Wire::OpenaiResponses, OPENAI, OPENAI_BASE, OPENAI_KEY),
-    row(
-        "openrouter",
-        Wire::OpenaiChat,
-        "https://openrouter.ai/api/v1",
-        Some("OPENROUTER_BASE_URL"),
-        Needed(&["OPENROUTER_API_KEY"]),
-    ),
-    row("ollama", Wire::OpenaiChat, "http://localhost:11434/v1", Some("OLLAMA_HOST"), NotNeeded),
-    row("vllm", Wire::OpenaiChat, "http://localhost:8000/v1", Some("VLLM_BASE_URL"), NotNeeded),
-    row("llamacpp", Wire::OpenaiChat, "http://localhost:8080/v1", Some("LLAMACPP_BASE_URL"), NotNeeded),
-    row("offline", Wire::Offline, "", None, NotNeeded),
-];
-
-impl Provider {
-    /// The protocol spoken at `base`: others that follow its protocols speak Chat Completions.
-    pub(super) fn wire_at(&self, base: &Url) -> Wire {
-        if self.name == "openai" && base.host_str() != Some("api.openai.com") { Wire::OpenaiChat } else { self.wire }
-    }
-}
 
 /// The methods of Gemini's API, behind the name of a model.
 const WHOLE: &str = ":generateContent";
@@ -139,16 +61,18 @@ fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// `OLLAMA_HOST` as a URL: Ollama takes a host, a port, both, or a URL, and 0.0.0.0 is the address it listens on.
-pub(super) fn ollama_host(text: &str) -> String {
+/// The URL that a host alone, a port alone, both or a URL stand for, as Ollama's variable has them; the port is else
+/// that of `base`. 0.0.0.0 is an address to listen on.
+pub(super) fn url_of_host(text: &str, base: &str) -> String {
     let text = text.trim();
     if text.contains("://") {
         return text.to_owned();
     }
     let (host, path) = text.split_once('/').unwrap_or((text, ""));
+    let usual = Url::parse(base).ok().and_then(|url| url.port_or_known_default()).unwrap_or(80).to_string();
     let (host, port) = match host.rsplit_once(':') {
         Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
-        _ => (host.trim_end_matches(':'), "11434"),
+        _ => (host.trim_end_matches(':'), usual.as_str()),
     };
     let host = match host {
         "" => "localhost",
@@ -157,48 +81,4 @@ pub(super) fn ollama_host(text: &str) -> String {
         host => host,
     };
     format!("http://{host}:{port}/{path}")
-}
-
-/// The provider that probably serves a model of this name.
-pub(super) fn guess(model: &str) -> Option<&'static str> {
-    match served_by(model) {
-        Some(provider) if provider != "ollama" => Some(provider),
-        _ if model.contains('/') => Some("openrouter"),
-        local => local,
-    }
-}
-
-/// The known name that is nearest to a mistyped one.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let lower: String = name.to_lowercase().chars().take(32).collect();
-    let alias = match lower.as_str() {
-        "claude" => Some("anthropic"),
-        "gpt" | "chatgpt" => Some("openai"),
-        "google" => Some("gemini"),
-        "llama.cpp" | "llama-cpp" | "llama_cpp" => Some("llamacpp"),
-        _ => None,
-    };
-    alias.or_else(|| {
-        let (distance, near) = PROVIDERS.iter().map(|known| (edits(&lower, known.name), known.name)).min()?;
-        (distance <= 1 + near.len() / 4).then_some(near)
-    })
-}
-
-/// The edit distance of two names.
-fn edits(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.chars().count()).collect();
-    for (above, a) in left.chars().enumerate() {
-        let mut corner = above;
-        let mut before = above + 1;
-        for (cell, b) in row.iter_mut().skip(1).zip(right.chars()) {
-            let best = (corner + usize::from(a != b)).min(before + 1).min(*cell + 1);
-            corner = *cell;
-            *cell = best;
-            before = best;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = above + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }

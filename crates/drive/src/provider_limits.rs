@@ -1,5 +1,5 @@
-//! Limits of a provider beyond its wire: the forms in which it takes pictures and documents, and its parameter for the
-//! effort of reasoning.
+//! Requests as a host takes them, by its profile: the forms of pictures and documents, the parameter for the effort of
+//! reasoning, where instructions may stand, ids of calls.
 //!
 //! Several providers speak one wire and do not take the same. What one does not take is said before anything is sent.
 
@@ -7,43 +7,41 @@ use std::{borrow::Cow, sync::Arc};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::endpoint::Endpoint;
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
     message::{Block, Extra, Media, MediaSource, Message, Role, ToolUse, Wire},
     request::{History, Request},
 };
-use loopwright_models::quirks::wants_signatures;
+use loopwright_models::{
+    profile::{MediaForm, Profile},
+    quirks::wants_signatures,
+};
 
-/// Media types of pictures that models see.
-const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
-
-/// Media types of pictures that models of Gemini see.
-const GEMINI_PICTURES: [&str; 6] = ["image/png", "image/jpeg", "image/jpg", "image/webp", "image/heic", "image/heif"];
-
-/// Fails if the request holds a block that the provider takes in no form like this.
-pub(super) fn check_blocks(provider: &str, request: &Request) -> Result<(), Failure> {
+/// Fails if the request holds a block that the endpoint takes in no form like this.
+pub(super) fn check_blocks(endpoint: &Endpoint, profile: &Profile, request: &Request) -> Result<(), Failure> {
     for message in request.messages.iter().chain(request.system.as_deref()) {
         for block in &message.content {
-            check(provider, block)?;
+            check(endpoint, profile, block)?;
             let Block::ToolResult(result) = block else { continue };
-            if provider != "offline" {
-                result.content.iter().try_for_each(|block| check(provider, block))?;
+            if endpoint.wire != Wire::Offline {
+                result.content.iter().try_for_each(|block| check(endpoint, profile, block))?;
             }
         }
     }
     Ok(())
 }
 
-fn check(provider: &str, block: &Block) -> Result<(), Failure> {
+fn check(endpoint: &Endpoint, profile: &Profile, block: &Block) -> Result<(), Failure> {
     let (kind, refused, media) = match block {
-        Block::Image(media) => ("image", image(provider, &media.source), media),
-        Block::Document(media) => ("document", document(provider, &media.source), media),
+        Block::Image(media) => ("image", image(profile, &media.source), media),
+        Block::Document(media) => ("document", document(profile, &media.source), media),
         _ => return Ok(()),
     };
     let Some(hint) = refused else { return Ok(()) };
     let name = media.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
-    let message = format!("{provider} takes no {kind} block {}{name}", media_form(media));
+    let message = format!("{} takes no {kind} block {}{name}", endpoint.name, media_form(media));
     Err(Failure::new(FailureKind::UnsupportedBlock, message).hint(hint))
 }
 
@@ -56,71 +54,67 @@ fn media_form(media: &Media) -> Cow<'static, str> {
     }
 }
 
-/// The media types of pictures that models of a provider see, where they are known.
-fn pictures(provider: &str) -> Option<&'static [&'static str]> {
-    match provider {
-        "gemini" => Some(&GEMINI_PICTURES),
-        "anthropic" | "openai" | "openai-chat" | "openai-responses" | "openrouter" => Some(&PICTURES),
-        _ => None,
+/// Whether one of `forms` is the form of `source`, with bytes of one of `types`; no types are all.
+fn is_taken(forms: &[MediaForm], types: &[String], source: &MediaSource) -> bool {
+    match source {
+        MediaSource::Base64 { media_type, .. } => {
+            forms.contains(&MediaForm::Bytes) && (types.is_empty() || types.contains(media_type))
+        }
+        MediaSource::Url(_) => forms.contains(&MediaForm::Address),
+        MediaSource::File(_) => forms.contains(&MediaForm::File),
+        MediaSource::Text { .. } => false,
     }
 }
 
-/// The hint for a picture that the provider does not take; `None` if it is taken.
-fn image(provider: &str, source: &MediaSource) -> Option<&'static str> {
-    const BYTES: &str = "give its bytes (Image.from_bytes, Image.from_path)";
-    match (provider, source) {
-        ("offline", _) => Some("it reads text alone; take another model"),
-        (_, MediaSource::Text { .. }) => Some("give PNG, JPEG, GIF or WebP"),
-        (_, MediaSource::Base64 { media_type, .. })
-            if pictures(provider).is_some_and(|seen| !seen.contains(&&**media_type)) =>
+/// The hint for a picture that the endpoint does not take; `None` if it is taken.
+fn image(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
+    let Profile { pictures, picture_types, .. } = profile;
+    if is_taken(pictures, picture_types, source) {
+        return None;
+    }
+    Some(match source {
+        _ if pictures.is_empty() => "it reads text alone; take another model",
+        MediaSource::Text { .. } | MediaSource::Base64 { .. }
+            if picture_types.iter().any(|known| known == "image/heic") =>
         {
-            Some(if provider == "gemini" {
-                "give PNG, JPEG, WebP, HEIC or HEIF"
-            } else {
-                "give PNG, JPEG, GIF or WebP"
-            })
+            "give PNG, JPEG, WebP, HEIC or HEIF"
         }
-        ("ollama", MediaSource::Url(_))
-        | ("openai-chat" | "openrouter" | "ollama" | "vllm" | "llamacpp", MediaSource::File(_)) => Some(BYTES),
-        _ => None,
-    }
+        MediaSource::Text { .. } | MediaSource::Base64 { .. } => "give PNG, JPEG, GIF or WebP",
+        MediaSource::Url(_) | MediaSource::File(_) => "give its bytes (Image.from_bytes, Image.from_path)",
+    })
 }
 
-/// The hint for a document that the provider does not take; `None` if it is taken.
-fn document(provider: &str, source: &MediaSource) -> Option<&'static str> {
-    const TEXT: &str = "give its text (Document.from_text)";
-    match (provider, source) {
-        (_, MediaSource::Text { .. }) => None,
-        ("anthropic", MediaSource::Base64 { media_type, .. }) if media_type != "application/pdf" => {
-            Some("give a PDF, or its text (Document.from_text)")
-        }
-        ("openai-chat", MediaSource::Url(_)) | ("openrouter", MediaSource::File(_)) => {
-            Some("give its bytes (Document.from_bytes, Document.from_path)")
-        }
-        ("ollama" | "vllm" | "llamacpp" | "offline", _) => Some(TEXT),
-        _ => None,
+/// The hint for a document that the endpoint does not take; `None` if it is taken.
+fn document(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
+    let Profile { documents, document_types, .. } = profile;
+    if matches!(source, MediaSource::Text { .. }) || is_taken(documents, document_types, source) {
+        return None;
     }
+    Some(match source {
+        _ if !documents.contains(&MediaForm::Bytes) => "give its text (Document.from_text)",
+        MediaSource::Base64 { .. } => "give a PDF, or its text (Document.from_text)",
+        _ => "give its bytes (Document.from_bytes, Document.from_path)",
+    })
 }
 
 /// The request in the provider's own form, where that differs from its wire: `OpenRouter` has one parameter for the
 /// effort of reasoning, whatever the model behind it calls that.
-pub(super) fn adapt_request(provider: &str, request: &Request) -> Option<Request> {
-    let effort = request.effort.filter(|_| provider == "openrouter")?;
+pub(super) fn adapt_effort(profile: &Profile, wire: Wire, request: &Request) -> Option<Request> {
+    let effort = request.effort.filter(|_| profile.effort == "reasoning")?;
     let mut own = request.clone();
     own.effort = None;
-    let mut fields = Extra::for_wire(own.extra.as_deref(), Wire::OpenaiChat).cloned().unwrap_or_default();
+    let mut fields = Extra::for_wire(own.extra.as_deref(), wire).cloned().unwrap_or_default();
     let mut reasoning = fields.get("reasoning").and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
     reasoning.set("effort", Raw::of(effort.name()));
     fields.set("reasoning", reasoning.to_raw());
-    own.extra = Extra::of(Wire::OpenaiChat, fields);
+    own.extra = Extra::of(wire, fields);
     Some(own)
 }
 
-/// The request with a history in the order that the host accepts, where that is stricter than its wire. Of servers that
-/// speak Chat Completions only OpenAI's own are known to take instructions anywhere; others take them first alone, so
-/// inside a history they are the user's words. Mistral takes ids of nine letters and digits. Newer models of Gemini
-/// refuse calls without a signature, which calls of other models have not.
-pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option<Request> {
+/// The request with a history that the host accepts, where that is stricter than its wire: instructions inside it that
+/// the host takes first alone become the user's words, and ids of calls get the length that it wants. Newer models of
+/// Gemini refuse calls without a signature, which calls of other models have not.
+pub(super) fn adapt_history(profile: &Profile, wire: Wire, request: &Request) -> Option<Request> {
     if wire == Wire::Gemini {
         let unsigned = wants_signatures(&request.model) && request.messages.iter().any(is_unsigned);
         return unsigned.then(|| {
@@ -128,21 +122,15 @@ pub(super) fn adapt_history(host: &str, wire: Wire, request: &Request) -> Option
             Request { messages, ..request.clone() }
         });
     }
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let is_of = |domain: &str| name == domain || name.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
-    if wire != Wire::OpenaiChat || ["openai.com", "openai.azure.com"].into_iter().any(is_of) {
-        return None;
-    }
     let instructs = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let first = request.messages.iter().take_while(|message| instructs(message)).count();
-    let inside = request.messages.behind(first).any(instructs);
-    let short_ids = is_of("mistral.ai");
-    if !inside && !short_ids {
+    let inside = !profile.instructions_inside && request.messages.behind(first).any(instructs);
+    if !inside && profile.call_id.is_none() {
         return None;
     }
     let mut own = request.clone();
-    if short_ids {
-        own.messages = own.messages.in_dialect("ids of mistral", with_short_ids);
+    if let Some(length) = profile.call_id {
+        own.messages = own.messages.in_dialect("ids of one length", |message| with_short_ids(message, length));
     }
     if inside {
         let mut messages = History::new();
@@ -187,8 +175,8 @@ fn with_signature(message: &Message) -> Message {
     message
 }
 
-/// The message with ids of nine letters and digits: such ids stay, others become the same ones every time.
-fn with_short_ids(message: &Message) -> Message {
+/// The message with ids of so many letters and digits: such ids stay, others become the same ones every time.
+fn with_short_ids(message: &Message, length: usize) -> Message {
     let mut message = message.clone();
     for block in &mut message.content {
         let id = match block {
@@ -196,20 +184,18 @@ fn with_short_ids(message: &Message) -> Message {
             Block::ToolResult(result) => &mut result.id,
             _ => continue,
         };
-        if id.len() != SHORT_ID || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            *id = short_id(id);
+        if id.len() != length || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            *id = short_id(id, length);
         }
     }
     message
 }
 
-const SHORT_ID: usize = 9;
-
-fn short_id(id: &str) -> String {
+fn short_id(id: &str, length: usize) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut left = xxh3_64(id.as_bytes());
-    let mut short = String::with_capacity(SHORT_ID);
-    for _ in 0..SHORT_ID {
+    let mut short = String::with_capacity(length);
+    for _ in 0..length {
         let digit = usize::try_from(left % 62).ok().and_then(|at| DIGITS.get(at)).copied().unwrap_or(b'0');
         short.push(char::from(digit));
         left /= 62;
@@ -219,8 +205,26 @@ fn short_id(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::endpoint::EndpointOptions;
     use super::*;
     use loopwright_base::{message::ToolResult, request::Effort};
+
+    fn endpoint(provider: &str, base: Option<&str>) -> Endpoint {
+        if provider == "offline" {
+            return Endpoint::offline();
+        }
+        let options = EndpointOptions {
+            base_url: base.map(str::to_owned),
+            api_key: Some("k".to_owned()),
+            ..EndpointOptions::default()
+        };
+        Endpoint::resolve(&format!("{provider}:m"), &options, |_| None).unwrap().0
+    }
+
+    fn at(host: &str, request: &Request) -> Option<Request> {
+        let endpoint = endpoint("openai-chat", Some(&format!("https://{host}")));
+        adapt_history(&endpoint.profile(), endpoint.wire, request)
+    }
 
     #[test]
     fn w2_mistral_gets_ids_of_nine_letters_and_digits() {
@@ -231,7 +235,7 @@ mod tests {
         request.messages.push(Message::new(Role::Assistant, calls.collect()));
         let results = ids.iter().map(|id| Block::ToolResult(ToolResult::text(*id, "f", "1")));
         request.messages.push(Message::new(Role::User, results.collect()));
-        let own = adapt_history("api.mistral.ai:443", Wire::OpenaiChat, &request).unwrap();
+        let own = at("api.mistral.ai:443", &request).unwrap();
         let uses: Vec<String> = own.messages.iter().flat_map(Message::tool_uses).map(|call| call.id.clone()).collect();
         let answers: Vec<String> =
             own.messages.iter().flat_map(Message::tool_results).map(|result| result.id.clone()).collect();
@@ -240,7 +244,7 @@ mod tests {
         assert_eq!(uses.iter().collect::<std::collections::HashSet<_>>().len(), ids.len());
         assert!(uses.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())), "{uses:?}");
         for host in ["api.openai.com:443", "localhost:8000", "notmistral.ai:443"] {
-            assert!(adapt_history(host, Wire::OpenaiChat, &request).is_none(), "{host}");
+            assert!(at(host, &request).is_none(), "{host}");
         }
     }
 
@@ -254,7 +258,8 @@ mod tests {
         let messages = [Message::user("go"), calls(&[call("a"), call("b")]), calls(&[own, call("d")])];
         let request =
             Request { model: "gemini-3-pro".into(), messages: messages.into_iter().collect(), ..Request::default() };
-        let adapted = adapt_history("h:1", Wire::Gemini, &request).unwrap();
+        let gemini = endpoint("gemini", None);
+        let adapted = adapt_history(&gemini.profile(), gemini.wire, &request).unwrap();
         let found: Vec<Option<String>> = adapted
             .messages
             .iter()
@@ -263,7 +268,7 @@ mod tests {
             .collect();
         assert_eq!(found, [Some(NO_SIGNATURE.to_owned()), None, Some("own".to_owned()), None]);
         let older = Request { model: "gemini-2.5-flash".into(), ..request };
-        assert!(adapt_history("h:1", Wire::Gemini, &older).is_none());
+        assert!(adapt_history(&gemini.profile(), gemini.wire, &older).is_none());
     }
 
     #[test]
@@ -272,13 +277,14 @@ mod tests {
         for (role, text) in [(Role::System, "a"), (Role::User, "b"), (Role::System, "c"), (Role::Developer, "d")] {
             request.messages.push(Message::text(role, text));
         }
-        let own = adapt_history("localhost:8000", Wire::OpenaiChat, &request).unwrap();
+        let own = at("localhost:8000", &request).unwrap();
         let roles: Vec<Role> = own.messages.iter().map(|message| message.role).collect();
         assert_eq!(roles, [Role::System, Role::User, Role::User, Role::User]);
         for host in ["api.openai.com:443", "me.openai.azure.com:443"] {
-            assert!(adapt_history(host, Wire::OpenaiChat, &request).is_none(), "{host}");
+            assert!(at(host, &request).is_none(), "{host}");
         }
-        assert!(adapt_history("localhost:1", Wire::Anthropic, &request).is_none());
+        let anthropic = endpoint("anthropic", Some("http://localhost:1"));
+        assert!(adapt_history(&anthropic.profile(), anthropic.wire, &request).is_none());
     }
 
     fn media(source: MediaSource) -> Media {
@@ -288,7 +294,8 @@ mod tests {
     fn refused(provider: &str, block: Block) -> bool {
         let mut request = Request::default();
         request.messages.push(Message::new(Role::User, vec![block]));
-        check_blocks(provider, &request).is_err()
+        let endpoint = endpoint(provider, None);
+        check_blocks(&endpoint, &endpoint.profile(), &request).is_err()
     }
 
     #[test]
@@ -331,11 +338,12 @@ mod tests {
     #[test]
     fn d48_openrouter_has_one_parameter_for_effort() {
         let request = Request { effort: Some(Effort::High), ..Request::default() };
-        assert!(
-            adapt_request("openai-chat", &request).is_none()
-                && adapt_request("openrouter", &Request::default()).is_none()
-        );
-        let own = adapt_request("openrouter", &request).unwrap();
+        let adapted = |provider: &str, request: &Request| {
+            let endpoint = endpoint(provider, None);
+            adapt_effort(&endpoint.profile(), endpoint.wire, request)
+        };
+        assert!(adapted("openai-chat", &request).is_none() && adapted("openrouter", &Request::default()).is_none());
+        let own = adapted("openrouter", &request).unwrap();
         assert_eq!(own.effort, None);
         let fields = Extra::for_wire(own.extra.as_deref(), Wire::OpenaiChat).unwrap();
         assert_eq!(fields.get("reasoning").unwrap().text(), r#"{"effort":"high"}"#);

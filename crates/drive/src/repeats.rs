@@ -71,6 +71,7 @@ impl PartialAnswer {
                 stop,
                 usage: Usage::default(),
                 extra: None,
+                adapted: Vec::new(),
             },
         }
     }

@@ -33,7 +33,9 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Seconds until the next attempt, or `None` if there shall be none.
     pub fn delay(&self, failure: &Failure, attempt: u32, visible: bool, seed: u64) -> Option<f64> {
-        if !failure.is_transient() || attempt >= self.attempts || (visible && !self.after_output) {
+        // What a model wrote twice so that its server could not read it, it will write again.
+        let most = if failure.generation.is_some() { self.attempts.min(2) } else { self.attempts };
+        if !failure.is_transient() || attempt >= most || (visible && !self.after_output) {
             return None;
         }
         if let Some(asked) = failure.retry_after.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {

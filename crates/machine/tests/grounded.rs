@@ -35,6 +35,7 @@ fn response(text: &str) -> Response {
         stop: StopReason::EndTurn,
         usage: Usage { input: 100, output: 10, ..Usage::default() },
         extra: None,
+        adapted: Vec::new(),
     }
 }
 

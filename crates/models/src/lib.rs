@@ -17,5 +17,7 @@
 )]
 
 pub mod price;
+pub mod profile;
+pub mod provider;
 pub mod quirks;
 pub mod window;

@@ -136,9 +136,8 @@ impl Prices {
             return Some(price);
         }
         match provider {
-            "ollama" | "vllm" | "llamacpp" | "offline" => Some(Price::FREE),
             "openrouter" => self.openrouter_price(model),
-            _ => None,
+            name => super::provider::provider(name).filter(|known| known.free).map(|_| Price::FREE),
         }
     }
 
@@ -198,10 +197,7 @@ fn price_of(value: &DeValue<'_>) -> std::result::Result<Price, String> {
 
 /// The provider whose prices apply.
 fn price_provider(provider: &str) -> &str {
-    match provider {
-        "openai-chat" | "openai-responses" => "openai",
-        other => other,
-    }
+    super::provider::provider(provider).map_or(provider, |known| known.price_provider())
 }
 
 /// The name without the date at its end, if it has one: `-20250929`, `-2024-11-20`, `-0613`, `-latest`.

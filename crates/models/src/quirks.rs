@@ -41,6 +41,45 @@ fn own_name(model: &str) -> &str {
     model.rsplit('/').next().unwrap_or(model)
 }
 
+/// Whether a model takes parameters of sampling: `temperature`, `top_p`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// Always.
+    #[default]
+    Taken,
+    /// Only where no effort of reasoning is asked for.
+    WithoutEffort,
+    /// Never.
+    Refused,
+}
+
+/// Whether a model takes parameters of sampling.
+pub fn sampling(model: &str) -> Sampling {
+    let rows = [
+        ("takes.sampling.never", Sampling::Refused),
+        ("takes.sampling.without_effort", Sampling::WithoutEffort),
+        ("takes.sampling.always", Sampling::Taken),
+    ];
+    let length = |list: &str| {
+        let words = LISTS.get(list).into_iter().flatten().map(String::as_str);
+        longest_beginning(model, words).map(str::len)
+    };
+    let found = rows.into_iter().filter_map(|(list, sampling)| Some((length(list)?, sampling)));
+    found.max_by_key(|(length, _)| *length).map_or(Sampling::Taken, |(_, sampling)| sampling)
+}
+
+/// The longest of `beginnings` with which a model's name begins, with or without what stands before it (`openai:`,
+/// `openrouter/anthropic/`, `us.anthropic.`, `ft:`).
+pub(super) fn longest_beginning<'b>(model: &str, beginnings: impl Iterator<Item = &'b str>) -> Option<&'b str> {
+    let model = model.to_ascii_lowercase();
+    // Names begin behind these marks, too; a version's full stop is followed by a digit.
+    let starts: Vec<&str> = std::iter::once(0)
+        .chain(model.match_indices([':', '/', '.']).map(|(at, _)| at + 1))
+        .filter_map(|start| model.get(start..))
+        .collect();
+    beginnings.filter(|beginning| starts.iter().any(|name| name.starts_with(beginning))).max_by_key(|found| found.len())
+}
+
 /// The provider that probably serves a model of this name.
 pub fn served_by(model: &str) -> Option<&'static str> {
     let model = model.to_ascii_lowercase();
@@ -67,6 +106,27 @@ mod tests {
             assert_eq!(found, (budget, either, signed), "{model}");
         }
         assert_eq!(served_by("gemini-2.5-flash"), Some("gemini"));
+    }
+
+    #[test]
+    fn w11_models_that_reason_take_no_sampling() {
+        for (model, taken) in [
+            ("gpt-5-mini", Sampling::Refused),
+            ("openai/gpt-5", Sampling::Refused),
+            ("o3-mini-2025-01-31", Sampling::Refused),
+            ("gpt-5-chat-latest", Sampling::Taken),
+            ("gpt-5.1", Sampling::WithoutEffort),
+            ("gpt-5.1-codex-max", Sampling::Refused),
+            ("gpt-5.6", Sampling::Refused),
+            ("gpt-4o", Sampling::Taken),
+            ("anthropic/claude-opus-4.8", Sampling::Refused),
+            ("us.anthropic.claude-opus-4-7-v1:0", Sampling::Refused),
+            ("claude-opus-4-6", Sampling::Taken),
+            ("olmo1", Sampling::Taken),
+            ("", Sampling::Taken),
+        ] {
+            assert_eq!(sampling(model), taken, "{model}");
+        }
     }
 
     #[test]

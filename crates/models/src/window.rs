@@ -3,6 +3,8 @@
 //! A table, so that a new model is a new line. Where a provider takes fewer tokens of input than its window has, that
 //! number stands here. Of two matching prefixes the longer one counts.
 
+use super::quirks::longest_beginning;
+
 /// Prefixes of models' names, and the tokens of their windows.
 pub const WINDOWS: &[(&str, usize)] = &[
     // Anthropic: a million from the generation of 4.6 on (Haiku apart).
@@ -74,16 +76,8 @@ pub const UNKNOWN_WINDOW: usize = 32_768;
 /// The tokens of a model's window, by its name with or without what stands before it (`openai:`,
 /// `openrouter/anthropic/`, `us.anthropic.`).
 pub fn window_of(model: &str) -> Option<usize> {
-    let model = model.to_ascii_lowercase();
-    let model = model.strip_prefix("ft:").unwrap_or(&model);
-    // Names begin behind these marks, too; a version's full stop is followed by a digit.
-    let starts = std::iter::once(0).chain(model.match_indices([':', '/', '.']).map(|(at, _)| at + 1));
-    let found = starts.filter_map(|start| {
-        let name = model.get(start..)?;
-        let fits = WINDOWS.iter().filter(|(beginning, _)| name.starts_with(beginning));
-        fits.max_by_key(|(beginning, _)| beginning.len())
-    });
-    found.max_by_key(|(beginning, _)| beginning.len()).map(|(_, tokens)| *tokens)
+    let beginning = longest_beginning(model, WINDOWS.iter().map(|(beginning, _)| *beginning))?;
+    WINDOWS.iter().find(|(known, _)| *known == beginning).map(|(_, tokens)| *tokens)
 }
 
 #[cfg(test)]

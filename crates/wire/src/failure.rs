@@ -1,54 +1,145 @@
-//! What a provider's refusal means: the kind of failure, its words, how long to wait.
+//! What a provider says where it gives no answer: its words, its code, the parameter that it names.
+//!
+//! The shapes of all providers are read here: an `error` object or string, a list of one, `message` and `detail` as
+//! text or as a list of what does not fit, the answer of a provider behind a router, and a body that is no JSON.
 
 use serde_json::Value;
 
-use crate::excerpt;
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
+    parameter::Parameter,
+    text::first,
 };
 
-/// An error as a body of any provider tells it.
+use crate::excerpt;
+
+/// The words of an error may not be longer.
+const WORDS: usize = 2_000;
+/// A router quotes the provider behind it, which may be a router.
+const BEHIND: usize = 3;
+
+/// Where the words of an error stand, and its code.
+const TEXT: [&str; 2] = ["message", "detail"];
+const CODE: [&str; 2] = ["code", "type"];
+
+/// What an error object says.
 #[derive(Debug, Default)]
-pub(crate) struct ErrorBody {
-    /// The status that stands in the body, where one does.
-    pub(crate) status: Option<u16>,
-    /// The provider's code.
-    pub(crate) code: String,
+pub(crate) struct ErrorWords {
     pub(crate) message: String,
+    pub(crate) code: String,
+    pub(crate) param: Option<String>,
+    /// What the model had written, where the provider could not read it.
+    pub(crate) generation: Option<String>,
+    /// The status that stands in the body: of a provider behind a router, of an API of Google's.
+    pub(crate) status: Option<u16>,
     /// Seconds that the provider asks to wait.
-    pub(crate) retry_after: Option<f64>,
-    pub(crate) request_id: Option<String>,
+    retry_after: Option<f64>,
+    request_id: Option<String>,
 }
 
-impl ErrorBody {
-    /// The error in a body: an `error` object or string, `message`, `detail`, also as the only element of a list; a
-    /// body that is no JSON is quoted, shortened.
-    pub(crate) fn read(body: &str) -> Self {
-        let listed = Raw::parse(body.trim()).ok().filter(Raw::is_array).and_then(|list| list.to::<Vec<Raw>>().ok());
-        let fields = match listed.as_deref() {
-            Some([first, ..]) => Fields::parse(first.text()),
-            _ => Fields::parse(body),
+impl ErrorWords {
+    /// Reads a body, or the error inside an answer.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut said = Self::read_object(text, BEHIND);
+        if said.message.is_empty() {
+            let short = excerpt(text);
+            if short.is_empty() { "no details given" } else { short }.clone_into(&mut said.message);
+        }
+        said.message.truncate(first(&said.message, WORDS).len());
+        said
+    }
+
+    fn read_object(text: &str, behind: usize) -> Self {
+        let listed = serde_json::from_str::<Vec<Raw>>(text).ok();
+        let text = listed.as_ref().and_then(|all| all.first()).map_or(text, Raw::text);
+        let Ok(outer) = Fields::parse(text) else {
+            return Self { message: serde_json::from_str(text).unwrap_or_default(), ..Self::default() };
         };
-        let fields = fields.unwrap_or_default();
-        let error = fields.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
-        let words = |fields: &Fields, keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
-        let inner = |keys: &[&str]| error.as_ref().and_then(|error| words(error, keys));
-        let message = inner(&["message", "detail", "type"])
-            .or_else(|| words(&fields, &["error", "message", "detail"]))
-            .unwrap_or_else(|| {
-                let short = excerpt(body);
-                if short.is_empty() { "no details given" } else { short }.to_owned()
-            });
-        let google = error.as_ref().map(GoogleError::read).unwrap_or_default();
-        let code = inner(&CODES).or(google.code).or_else(|| words(&fields, &CODES)).unwrap_or_default();
-        let request_id = words(&fields, &["request_id"]);
-        Self { status: google.status, code, message, retry_after: google.retry_after, request_id }
+        let error = outer.get("error").and_then(|raw| Fields::parse(raw.text()).ok());
+        let inner = error.as_ref().unwrap_or(&outer);
+        let word = |keys: &[&str]| keys.iter().find_map(|key| inner.get_str(key).filter(|word| !word.is_empty()));
+        let beside = |keys: &[&str]| keys.iter().find_map(|key| outer.get_str(key));
+        let google = GoogleError::read(inner);
+        let code = word(&CODE).or(google.code).or_else(|| beside(&CODE)).unwrap_or_default();
+        let unread = UNREAD.contains(&code.as_str()).then(String::new);
+        let mut said = Self {
+            message: word(&TEXT).or_else(|| outer.get_str("error")).or_else(|| beside(&TEXT)).unwrap_or_default(),
+            code,
+            param: word(&["param"]),
+            generation: word(&["failed_generation"]).or(unread),
+            status: google.status,
+            retry_after: google.retry_after,
+            request_id: outer.get_str("request_id"),
+        };
+        if let Some(unfit) = [inner, &outer].into_iter().find_map(Unfit::of) {
+            said.param = said.param.or(Some(unfit.place));
+            said.code = unfit.kind;
+            said.message = unfit.message;
+        }
+        if said.message.is_empty() {
+            said.message.clone_from(&said.code);
+        }
+        if let Some(raw) = answer_behind(inner).filter(|raw| behind > 0 && !raw.trim().is_empty()) {
+            let reason = Self::read_object(&raw, behind - 1);
+            let words = if reason.message.is_empty() { excerpt(&raw).to_owned() } else { reason.message };
+            said.message = if said.message.is_empty() { words } else { format!("{}: {words}", said.message) };
+            said.code = if reason.code.is_empty() { said.code } else { reason.code };
+            said.param = reason.param.or(said.param);
+            said.generation = reason.generation.or(said.generation);
+        }
+        said
+    }
+
+    /// The failure of an answer with this status, whose message is `message`.
+    pub(crate) fn failure(self, status: u16, message: String) -> Failure {
+        let kind = failure_kind(status, &self.code, &self.message);
+        let words = || Parameter::in_words(&self.message).map(|parameter| parameter.name().to_owned());
+        let refused = kind == FailureKind::BadRequest;
+        Failure {
+            param: self.param.or_else(|| words().filter(|_| refused)),
+            code: Some(self.code).filter(|code| !code.is_empty()),
+            generation: self.generation,
+            retry_after: self.retry_after,
+            request_id: self.request_id,
+            ..Failure::new(kind, message)
+        }
     }
 }
 
-/// Members that hold a provider's code.
-const CODES: [&str; 2] = ["code", "type"];
+/// What the provider behind a router has answered.
+fn answer_behind(error: &Fields) -> Option<String> {
+    let metadata = Fields::parse(error.get("metadata")?.text()).ok()?;
+    let raw = metadata.get("raw")?;
+    Some(raw.string().unwrap_or_else(|| raw.text().to_owned()))
+}
+
+/// The first member of a request that does not fit, as servers say that check requests by a schema of theirs.
+struct Unfit {
+    kind: String,
+    place: String,
+    message: String,
+}
+
+impl Unfit {
+    fn of(error: &Fields) -> Option<Self> {
+        let list = |fields: &Fields, key: &str| fields.get(key).and_then(|raw| raw.to::<Vec<Fields>>().ok());
+        let inside = |key: &str| error.get(key).and_then(|raw| Fields::parse(raw.text()).ok());
+        let found = list(error, "detail")
+            .or_else(|| list(error, "message"))
+            .or_else(|| inside("message").and_then(|fields| list(&fields, "detail")))?;
+        let first = found.into_iter().next()?;
+        let place: Vec<Raw> = first.get("loc")?.to().ok()?;
+        let parts = place.iter().map(|part| part.string().unwrap_or_else(|| part.text().to_owned()));
+        let place = parts.skip_while(|part| part == "body").collect::<Vec<_>>().join(".");
+        let words = first.get_str("msg").unwrap_or_default();
+        Some(Self {
+            kind: first.get_str("type").unwrap_or_default(),
+            message: if place.is_empty() { words } else { format!("{place}: {words}") },
+            place,
+        })
+    }
+}
 
 /// What an error of Google's APIs tells beside its words: its code is a number.
 #[derive(Debug, Default)]
@@ -105,17 +196,11 @@ pub fn canonical_code(status: u16) -> &'static str {
 /// What an HTTP answer that is no success means, whichever provider wrote it. How long to wait is in the header or, on
 /// some wires, in the body; what a 200 means is in the body alone.
 pub fn decode_failure(status: u16, retry_after: Option<f64>, body: &str) -> Failure {
-    let error = ErrorBody::read(body);
-    let kind = failure_kind(error.status.filter(|_| status == 200).unwrap_or(status), &error.code, &error.message);
-    Failure {
-        kind,
-        message: format!("the provider answered {status}: {}", error.message),
-        status: Some(status),
-        retry_after: retry_after.or(error.retry_after),
-        request_id: error.request_id,
-        should_retry: None,
-        hint: None,
-    }
+    let said = ErrorWords::read(body);
+    let message = format!("the provider answered {status}: {}", said.message);
+    let meant = said.status.filter(|_| status == 200).unwrap_or(status);
+    let failure = said.failure(meant, message);
+    Failure { status: Some(status), retry_after: retry_after.or(failure.retry_after), ..failure }
 }
 
 /// How providers say that a request does not fit into the model's window.
@@ -134,6 +219,9 @@ const TOO_LONG: [&str; 12] = [
     "maximum prompt length",
 ];
 
+/// Codes of what the model wrote and its server could not read: a call, JSON.
+const UNREAD: [&str; 2] = ["tool_use_failed", "json_validate_failed"];
+
 /// The kind of a failure from its status, the provider's code and its words.
 pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     let lower = message.to_lowercase();
@@ -148,6 +236,9 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     // A stream tells of it behind a 200; llama.cpp once did with a 500.
     if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
         return FailureKind::ContextTooLong;
+    }
+    if matches!(status, 200 | 400 | 422) && UNREAD.contains(&code) {
+        return FailureKind::InvalidBody;
     }
     // One line for each range of the protocol reads better than one for each kind.
     #[allow(clippy::match_same_arms)]
@@ -170,5 +261,86 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
         200 => FailureKind::Server,
         300..=399 => FailureKind::NotFound,
         _ => FailureKind::BadRequest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An error as OpenAI writes it.
+    fn openai(message: &str, param: Option<&str>, code: Option<&str>) -> String {
+        json!({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}})
+            .to_string()
+    }
+
+    #[test]
+    fn w6_codes_and_parameters_are_read_from_every_shape() {
+        let unfit = |place: &[&str], kind: &str, words: &str| json!([{"type": kind, "loc": place, "msg": words}]);
+        let place = ["body", "stream_options", "include_usage"];
+        let mistral = json!({"object": "error", "type": "invalid_request_error", "param": null, "code": null,
+            "message": {"detail": unfit(&place, "extra_forbidden", "Extra inputs are not permitted")}});
+        let vllm = json!({"detail": unfit(&["body", "messages", "0", "content"], "missing", "Field required")});
+        let google = json!([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}]);
+        let kind = "invalid_request_error";
+        for (body, code, param, says) in [
+            (
+                openai("'temperature' does not support 0.2", Some("temperature"), Some("unsupported_value")),
+                "unsupported_value",
+                Some("temperature"),
+                "does not support 0.2",
+            ),
+            (
+                mistral.to_string(),
+                "extra_forbidden",
+                Some("stream_options.include_usage"),
+                "stream_options.include_usage: Extra inputs",
+            ),
+            (vllm.to_string(), "missing", Some("messages.0.content"), "Field required"),
+            (openai("This response_format type is unavailable", None, None), kind, Some("response_format"), "unavail"),
+            (openai("json mode cannot be combined with tools", None, None), kind, Some("response_format"), "json mode"),
+            (openai("tools are not supported", None, None), kind, None, "tools are"),
+            (google.to_string(), "INVALID_ARGUMENT", None, "API key"),
+            (r#"{"error":"model does not support tools"}"#.to_owned(), "", None, "does not support tools"),
+            ("<html>Bad</html>".to_owned(), "", None, "<html>"),
+            (String::new(), "", None, "no details given"),
+        ] {
+            let failure = decode_failure(400, None, &body);
+            assert_eq!(failure.kind, FailureKind::BadRequest, "{body}");
+            assert_eq!(failure.code.as_deref().unwrap_or_default(), code, "{body}");
+            assert_eq!(failure.param.as_deref(), param, "{body}");
+            assert!(failure.message.contains(says), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn w6_a_call_that_its_server_could_not_read_is_a_failed_sampling() {
+        let written = "<function=f>{}</function>";
+        let error = json!({"message": "Failed to call a function.", "type": "invalid_request_error",
+            "code": "tool_use_failed", "failed_generation": written});
+        let failure = decode_failure(400, None, &json!({ "error": error }).to_string());
+        assert_eq!((failure.kind, failure.is_transient()), (FailureKind::InvalidBody, true));
+        assert_eq!(failure.generation.as_deref(), Some(written));
+        let bare = decode_failure(400, None, &openai("no", None, Some("json_validate_failed")));
+        assert_eq!((bare.generation.as_deref(), bare.is_transient()), (Some(""), true));
+    }
+
+    #[test]
+    fn w12_the_reason_behind_a_router_is_told_and_decides() {
+        let router = |raw: &Value| {
+            let metadata = json!({"raw": raw, "provider_name": "X"});
+            json!({"error": {"message": "Provider returned error", "code": 400, "metadata": metadata}})
+        };
+        let behind = json!({"error": {"message": "This model's maximum context length is 8192 tokens", "code": "x"}});
+        for raw in [json!(behind.to_string()), behind, json!("prompt is too long")] {
+            let failure = decode_failure(400, None, &router(&raw).to_string());
+            assert_eq!(failure.kind, FailureKind::ContextTooLong, "{}", failure.message);
+            assert!(failure.message.starts_with("the provider answered 400: Provider returned error: "));
+        }
+        // Escapes double with each level.
+        let deep = (0..8).fold(json!("end"), |raw, _| json!(router(&raw).to_string()));
+        assert!(decode_failure(400, None, &router(&deep).to_string()).message.len() < 4_000);
     }
 }

@@ -49,6 +49,7 @@ use loopwright_base::{
     text::first,
 };
 use loopwright_extract as extract;
+use loopwright_models::profile::Profile;
 
 /// A document of text, for wires that take no files of text: what it is called and where it ends can still be read.
 fn document_text(name: Option<&str>, media_type: &str, data: &str) -> String {
@@ -99,8 +100,18 @@ pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
 /// The request as the body that is sent to a provider: as `wire` wants it, schemas that the provider enforces in its
 /// subset.
 pub fn encode_to_send(wire: Wire, request: &Request) -> Result<String> {
+    encode_for(&Profile::default(), wire, request)
+}
+
+/// [`encode_to_send`] for a host of this profile.
+pub fn encode_for(profile: &Profile, wire: Wire, request: &Request) -> Result<String> {
     let fitted = schema::fitted(wire, request);
-    encode_request(wire, fitted.as_ref().unwrap_or(request))
+    let request = fitted.as_ref().unwrap_or(request);
+    if wire != Wire::OpenaiChat {
+        return encode_request(wire, request);
+    }
+    let spoken = extract::spoken(request);
+    openai_chat::encode_for(profile, spoken.as_ref().unwrap_or(request))
 }
 
 /// A request body of `wire` as our own types.

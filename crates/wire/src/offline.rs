@@ -135,6 +135,7 @@ pub fn answer(request: &Request) -> Response {
         stop: StopReason::EndTurn,
         usage,
         extra: None,
+        adapted: Vec::new(),
     }
 }
 

@@ -152,6 +152,7 @@ impl Answer {
             stop,
             usage: Usage { input: 10, output: 1 + length as u64 / 4, ..Usage::default() },
             extra: None,
+            adapted: Vec::new(),
         };
         match self {
             Self::Message(response) => Some(response.as_ref().clone()),

@@ -5,6 +5,7 @@ mod breaker;
 mod calls;
 mod faults;
 mod hostile;
+mod hosts;
 mod limits;
 mod packed;
 mod pages;
@@ -108,6 +109,7 @@ fn with_tool() -> Response {
         stop: StopReason::ToolUse,
         usage: Usage { input: 7, output: 9, ..Usage::default() },
         extra: None,
+        adapted: Vec::new(),
     }
 }
 

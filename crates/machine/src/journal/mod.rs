@@ -428,6 +428,7 @@ mod tests {
             stop: StopReason::EndTurn,
             usage: Usage::default(),
             extra: None,
+            adapted: Vec::new(),
         };
         run.step(Event { at: Time(2), kind: EventKind::Generated { id, response: Box::new(response) } });
         let journal = String::from_utf8(run.take_log()).unwrap();

@@ -277,6 +277,7 @@ mod tests {
                         ..Usage::default()
                     },
                     extra: None,
+                    adapted: Vec::new(),
                 };
                 Some(EventKind::Generated { id: *id, response: Box::new(response) })
             }

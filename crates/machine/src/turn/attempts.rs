@@ -9,6 +9,7 @@ use super::{
 use loopwright_base::{
     error::{Failure, FailureKind},
     message::{Block, Role},
+    parameter::Parameter,
     request::{Response, Tool},
 };
 
@@ -55,7 +56,7 @@ impl TurnMachine {
                 emit(out, Notice::Reset { round });
             }
             if failure.kind != FailureKind::BreakerOpen {
-                asking.last_failure = Some(failure);
+                asking.last_failure = Some(Box::new(failure));
             } else if failure.retry_after.is_some_and(|seconds| seconds <= PROBED) {
                 // Nothing was sent, and how long the probe of another takes says nothing of this request.
                 asking.before += 1;
@@ -68,6 +69,9 @@ impl TurnMachine {
             return;
         }
         if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
+            return self.ask_again(asking, visible, partial, out);
+        }
+        if !self.interrupted && self.leaves_out(&failure, out) {
             return self.ask_again(asking, visible, partial, out);
         }
         if stalls || self.refuses_tools(&failure) {
@@ -137,11 +141,39 @@ impl TurnMachine {
 
     /// Whether the provider refuses the request because of its tools.
     fn refuses_tools(&self, failure: &Failure) -> bool {
-        let message = failure.message.to_lowercase();
-        let names_search = || self.searches_itself() && message.contains("search");
+        // The parameter says what is wrong where the provider names one, and its words where it does not.
+        let what = failure.param.as_ref().unwrap_or(&failure.message).to_lowercase();
+        let names_search = || self.searches_itself() && what.contains("search");
         self.may_degrade()
             && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound | FailureKind::Permission)
-            && (message.contains("tool") || message.contains("function") || names_search())
+            && (what.contains("tool") || what.contains("function") || names_search())
+    }
+
+    /// Leaves out of the requests to come what the provider refuses by name, once for each parameter. What is no part
+    /// of the configuration is written otherwise by whoever sends it.
+    fn leaves_out(&mut self, failure: &Failure, out: &mut Vec<Command>) -> bool {
+        let Some(parameter) = failure.refused_parameter().filter(|parameter| parameter.is_in(self.template())) else {
+            return false;
+        };
+        let name = parameter.name();
+        let told = format!("left_out: {name} ");
+        // The form of an answer has two others.
+        let most = if parameter == Parameter::Output { 2 } else { 1 };
+        if self.outcome.warnings.iter().filter(|warning| warning.starts_with(&told)).count() >= most {
+            return false;
+        }
+        match parameter {
+            Parameter::Temperature => self.config.temperature = None,
+            Parameter::TopP => self.config.top_p = None,
+            Parameter::Stop => self.config.stop.clear(),
+            Parameter::Effort => self.config.effort = None,
+            Parameter::ToolChoice => self.config.tool_choice = None,
+            Parameter::ParallelToolCalls | Parameter::Output | Parameter::StreamOptions | Parameter::Limit => {}
+        }
+        self.template = None;
+        let how = if parameter.is_written_otherwise() { "asked for in another way" } else { "sent without it" };
+        self.warn(out, "left_out", format!("{name} is refused ({}); the request was {how}", failure.message));
+        true
     }
 
     /// Whether the time ran out while the provider may have been searching: its searches are part of the request.

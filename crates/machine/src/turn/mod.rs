@@ -112,7 +112,7 @@ struct Asking {
     since: Time,
     /// A part of this attempt's answer was shown.
     visible: bool,
-    last_failure: Option<Failure>,
+    last_failure: Option<Box<Failure>>,
     /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
     #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     before: u32,
@@ -299,6 +299,16 @@ impl TurnMachine {
         let message = message.into();
         self.outcome.warnings.push(format!("{code}: {message}"));
         emit(out, Notice::Warning { code: code.to_owned(), message });
+    }
+
+    /// Warns of what was changed of a request, once.
+    fn warn_adapted(&mut self, response: &Response, out: &mut Vec<Command>) {
+        for change in &response.adapted {
+            let told = format!("adapted: {change}");
+            if !self.outcome.warnings.contains(&told) {
+                self.warn(out, "adapted", change);
+            }
+        }
     }
 
     fn drop_answer(&mut self) {

@@ -15,7 +15,7 @@ use super::{
 };
 use loopwright_base::{
     error::Error,
-    message::{Message, StopReason, ToolUse},
+    message::{Message, Role, StopReason, ToolUse},
     request::Response,
 };
 use loopwright_extract::{self as extract, Reading, RepairedCall};
@@ -29,6 +29,7 @@ use loopwright_monitor::{
 impl TurnMachine {
     pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
         let round = self.round();
+        self.warn_adapted(&response, out);
         self.spent.add_answer(response.usage, self.config.price.as_ref());
         let duration = self.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
@@ -42,6 +43,7 @@ impl TurnMachine {
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
         self.searches_read(&response, response.stop == StopReason::PauseTurn, out);
         let Response { mut message, stop, .. } = response;
+        let stop = stop.understood();
         self.mend_calls(&mut message, out);
         let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
@@ -260,9 +262,14 @@ impl TurnMachine {
         self.fail(Error::model("markup_answer", message).hint(hint), out);
     }
 
-    /// Tells the model once in a run what its reply lacks, and asks again.
+    /// Tells the model once between two rounds of tools what its reply lacks, and asks again.
     fn nudge(&mut self, said: &str, out: &mut Vec<Command>) -> bool {
-        if self.nudged || self.next_request_exceeds().is_some() {
+        // Who went on since it was told may be told again.
+        let went_on = self.history.entries().iter().rev().map(|entry| entry.message()).find_map(|message| {
+            let told = message.role == Role::User && message.prose() == said;
+            message.tool_results().next().map(|_| true).or_else(|| told.then_some(false))
+        });
+        if (self.nudged && went_on != Some(true)) || self.next_request_exceeds().is_some() {
             return false;
         }
         self.nudged = true;

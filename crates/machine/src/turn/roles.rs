@@ -415,6 +415,7 @@ impl TurnMachine {
     /// A role's model answered.
     pub(super) fn role_answered(&mut self, id: Id, response: &Response, out: &mut Vec<Command>) {
         let Some(mut question) = self.desk.take(|question| question.id == id) else { return self.drop_answer() };
+        self.warn_adapted(response, out);
         self.book(&question, response.usage);
         // What was used of it is not set aside any more.
         question.reserved = question.reserved.saturating_sub(response.usage.total());

@@ -54,6 +54,7 @@ pub(crate) fn response(blocks: Vec<Block>, stop: StopReason) -> Response {
         stop,
         usage: USAGE,
         extra: None,
+        adapted: Vec::new(),
     }
 }
 

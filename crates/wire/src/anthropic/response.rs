@@ -98,7 +98,7 @@ pub(super) fn assemble(mut fields: Fields, content: Vec<Block>) -> Response {
     let mut sorted: Vec<(String, Raw)> = fields.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
     let extra = Extra::of(Wire::Anthropic, sorted.into_iter().collect());
-    Response { id, model, message: Message::new(Role::Assistant, content), stop, usage, extra }
+    Response { id, model, message: Message::new(Role::Assistant, content), stop, usage, extra, adapted: Vec::new() }
 }
 
 fn counts(fields: &Fields) -> Option<Fields> {

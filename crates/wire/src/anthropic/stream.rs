@@ -4,7 +4,7 @@
 //! unknown. Events that the protocol does not allow end the stream with a failure; memory is bounded by
 //! [`MAX_ANSWER_BYTES`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     block::{Place, decode_block},
@@ -34,6 +34,8 @@ pub struct StreamDecoder {
     /// The fields of the answer, once `message_start` has come.
     fields: Option<Fields>,
     blocks: Vec<Slot>,
+    /// The places of blocks by the numbers that the server gives them.
+    places: HashMap<u64, usize>,
     bytes: usize,
     done: bool,
     /// Whether the reason why the answer stops has come.
@@ -165,32 +167,32 @@ impl StreamDecoder {
         match kind.as_str() {
             "message_start" => self.start(&mut event, deltas),
             "content_block_start" => {
-                let index = index(&event)?;
-                if index != Some(self.blocks.len()) || self.fields.is_none() {
-                    return Err(invalid(format!(
-                        "block {} begins where block {} should",
-                        say(index),
-                        self.blocks.len()
-                    )));
+                if self.fields.is_none() {
+                    return Err(invalid("a block begins before the answer"));
                 }
                 let raw = event.take("content_block").ok_or_else(|| invalid("a block begins with nothing"))?;
+                // Indexes only say what belongs together: some servers count from 1, some leave numbers out. A block
+                // that begins under the number of one that is open ends that.
+                let next = self.blocks.len();
+                let before = index(&event).and_then(|index| self.places.insert(index, next));
+                if let Some(at) = before
+                    && let Some(slot) = self.blocks.get_mut(at)
+                {
+                    slot.close(at, deltas);
+                }
                 self.open(raw, deltas)
             }
             "content_block_delta" => {
-                let index = index(&event)?;
+                let index = self.place(&event);
                 let delta = object(event.take("delta"), "a delta")?;
                 self.grow(index, delta, deltas)
             }
             "content_block_stop" => {
-                let index = index(&event)?;
-                let at = index.unwrap_or(usize::MAX);
-                match self.blocks.get_mut(at) {
-                    Some(slot @ Slot::Open(_)) => {
-                        slot.close(at, deltas);
-                        Ok(())
-                    }
-                    _ => Err(invalid(format!("block {} ends but is not open", say(index)))),
+                let at = self.place(&event).unwrap_or(usize::MAX);
+                if let Some(slot) = self.blocks.get_mut(at) {
+                    slot.close(at, deltas);
                 }
+                Ok(())
             }
             "message_delta" => self.change(event),
             "message_stop" => {
@@ -206,6 +208,14 @@ impl StreamDecoder {
             "error" => Err(failure(&event)),
             // `ping`, and events to come.
             _ => Ok(()),
+        }
+    }
+
+    /// The block that an event is for: the last one, where it has no number.
+    fn place(&self, event: &Fields) -> Option<usize> {
+        match index(event) {
+            Some(index) => self.places.get(&index).copied(),
+            None => self.blocks.len().checked_sub(1),
         }
     }
 
@@ -229,6 +239,7 @@ impl StreamDecoder {
         self.reports = true;
         for raw in content {
             let at = self.blocks.len();
+            self.places.insert(at as u64, at);
             self.open(raw, deltas)?;
             if let Some(slot) = self.blocks.last_mut() {
                 slot.close(at, deltas);
@@ -360,8 +371,7 @@ impl StreamDecoder {
 
 /// `new` over `old`; a `null` does not hide what was known.
 fn merge(old: &Fields, new: &Fields) -> Fields {
-    let places: std::collections::HashMap<String, usize> =
-        old.iter().enumerate().map(|(at, (key, _))| (key.to_owned(), at)).collect();
+    let places: HashMap<String, usize> = old.iter().enumerate().map(|(at, (key, _))| (key.to_owned(), at)).collect();
     let mut members: Vec<(String, Raw)> = old.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
     for (key, value) in new.iter() {
         match places.get(key).and_then(|at| members.get_mut(*at)) {
@@ -377,10 +387,8 @@ fn size(fields: &Fields) -> usize {
     fields.iter().map(|(key, value)| FIELD_BYTES + key.len() + value.text().len()).sum()
 }
 
-fn index(event: &Fields) -> Result<Option<usize>, Failure> {
-    let raw = event.get("index").ok_or_else(|| invalid("an event names no block"))?;
-    // Anything that is no index of a block is the index of none.
-    Ok(raw.to().ok())
+fn index(event: &Fields) -> Option<u64> {
+    event.get("index").and_then(|raw| raw.to().ok())
 }
 
 fn say(index: Option<usize>) -> String {

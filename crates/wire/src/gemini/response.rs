@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Decode, excerpt,
-    failure::{ErrorBody, failure_kind},
+    failure::ErrorWords,
     invalid,
     notes::{NOTE, note, wire_key},
     object::Object,
@@ -50,11 +50,11 @@ pub fn decode_response(body: &str) -> Result<Response, Failure> {
 /// An error that came with status 200: as an event of a stream, or in place of an answer.
 fn carried_failure(fields: &Fields, text: &str) -> Option<Failure> {
     fields.get("error").filter(|raw| !raw.is_null())?;
-    let error = ErrorBody::read(text);
-    let kind = failure_kind(error.status.unwrap_or(200), &error.code, &error.message);
-    let words = if error.code.is_empty() { "an error" } else { &error.code };
-    let message = format!("the provider broke off with {words}: {}", error.message);
-    Some(Failure { status: error.status, retry_after: error.retry_after, ..Failure::new(kind, message) })
+    let said = ErrorWords::read(text);
+    let status = said.status;
+    let words = if said.code.is_empty() { "an error" } else { &said.code };
+    let message = format!("the provider broke off with {words}: {}", said.message);
+    Some(Failure { status, ..said.failure(status.unwrap_or(200), message) })
 }
 
 /// Words for an end at which the model wrote nothing that could be used: sampling again may do.
@@ -199,7 +199,7 @@ impl GatheredAnswer {
             self.top.put(NOTE, &serde_json::json!({ "absent": absent }));
         }
         let extra = Extra::of(WIRE, in_order(&self.top));
-        Response { id, model, message, stop, usage, extra }
+        Response { id, model, message, stop, usage, extra, adapted: Vec::new() }
     }
 
     /// The members that an answer usually has, and this one has not.

@@ -46,8 +46,16 @@ pub fn encode_as_it_came(message: &Message) -> String {
 
 /// The message as a request has it: with [`BETWEEN`] before the words of a user behind results.
 pub(super) fn encode_in_request(message: &Message) -> String {
-    let says_more = message.role == Role::User && message.tool_results().next().is_some() && !ends_with_result(message);
-    if says_more { user(&with_legal_names(message), Some(BETWEEN)) } else { encode_message(message) }
+    if says_more_than_results(message) {
+        user(&with_legal_names(message), Some(BETWEEN))
+    } else {
+        encode_message(message)
+    }
+}
+
+/// Whether a user's message has words or pictures beside results.
+pub(super) fn says_more_than_results(message: &Message) -> bool {
+    message.role == Role::User && message.tool_results().next().is_some() && !ends_with_result(message)
 }
 
 /// The longest id of a call that OpenAI takes back over this wire.

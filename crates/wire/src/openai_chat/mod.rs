@@ -5,9 +5,9 @@
 //! back in another form is kept as its original, which is written again as long as it still says the same.
 //!
 //! Choices made here:
-//! - The limit of output is `max_completion_tokens` for models named `o1…`, `o3…`, `o4…` and `gpt-5…` (a vendor's
-//!   prefix such as `openai/` is no part of the name) and `max_tokens` for all others, which is what compatible servers
-//!   know. A decoded request keeps the name it came with.
+//! - The limit of output has the name that the host's profile says. Without one it is `max_completion_tokens` for
+//!   models named `o1…`, `o3…`, `o4…` and `gpt-5…` (a vendor's prefix such as `openai/` is no part of the name) and
+//!   `max_tokens` for all others, which is what compatible servers know. A decoded request keeps the name it came with.
 //! - A streamed request asks for usage. A decoded request that did not ask stays as it was.
 //! - A tool message takes text only: images and documents of tool results follow in a user message.
 //! - Reasoning goes back only if it came from this wire, under the name it had (`reasoning` or `reasoning_content`).
@@ -38,12 +38,18 @@ use loopwright_base::{
     message::{Extra, Message, Wire},
     request::{Request, Response},
 };
+use loopwright_models::profile::Profile;
 
 const WIRE: Wire = Wire::OpenaiChat;
 
 /// The request as the body of `POST /chat/completions`.
 pub fn encode_request(request: &Request) -> Result<String> {
-    request::encode(request)
+    request::encode(&Profile::default(), request)
+}
+
+/// [`encode_request`] for a host of this profile.
+pub fn encode_for(profile: &Profile, request: &Request) -> Result<String> {
+    request::encode(profile, request)
 }
 
 /// A body of `POST /chat/completions` as our own types.

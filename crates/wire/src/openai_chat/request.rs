@@ -15,7 +15,7 @@ use loopwright_base::{
     message::{Extra, Role},
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
-use loopwright_models::quirks::takes_completion_limit;
+use loopwright_models::{profile::Profile, quirks::takes_completion_limit};
 
 use super::{
     super::{names::legal_name, object::Object},
@@ -177,7 +177,7 @@ const fn limit_name(reasoning: bool) -> &'static str {
     if reasoning { LIMITS[0] } else { LIMITS[1] }
 }
 
-pub(super) fn encode(request: &Request) -> Result<String> {
+pub(super) fn encode(profile: &Profile, request: &Request) -> Result<String> {
     let extra = own(request.extra.as_deref());
     for message in request.system.iter().map(AsRef::as_ref).chain(request.messages.iter()) {
         message::check(message)?;
@@ -194,8 +194,11 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     let entries = request.messages.entries().iter();
     let history: Vec<Cow<'_, str>> = entries
         .map(|entry| {
+            let message = entry.message();
             if as_it_came {
-                Cow::Owned(message::encode_as_it_came(entry.message()))
+                Cow::Owned(message::encode_as_it_came(message))
+            } else if profile.user_behind_result && message::says_more_than_results(message) {
+                Cow::Owned(encode_message(message))
             } else {
                 entry.written(WIRE, encode_in_request)
             }
@@ -216,9 +219,9 @@ pub(super) fn encode(request: &Request) -> Result<String> {
             object.raw(key, &json);
         }
     }
-    encode_limit(&mut object, request, extra);
+    encode_limit(&mut object, profile, request, extra);
     let asked = extra.is_some_and(|fields| fields.get("stream_options").is_some() || fields.get(NO_USAGE).is_some());
-    if request.stream == Some(true) && !asked {
+    if request.stream == Some(true) && !asked && !profile.refuses("stream_options", false) {
         object.raw("stream_options", WITH_USAGE);
     }
     // Members of the table that were not written were taken back; so was a search that is no longer among the tools.
@@ -231,7 +234,7 @@ pub(super) fn encode(request: &Request) -> Result<String> {
     let mut behind_result = false;
     for (text, entry) in history.iter().zip(request.messages.entries()) {
         let message = entry.message();
-        if behind_result && !as_it_came && message::begins_with_words(message) {
+        if behind_result && !as_it_came && !profile.user_behind_result && message::begins_with_words(message) {
             messages.push(message::BETWEEN);
         }
         behind_result = message::ends_with_result(message);
@@ -242,7 +245,7 @@ pub(super) fn encode(request: &Request) -> Result<String> {
 }
 
 /// A limit under the name it came with, or the name that the model wants.
-fn encode_limit(object: &mut Object, request: &Request, extra: Option<&Fields>) {
+fn encode_limit(object: &mut Object, profile: &Profile, request: &Request, extra: Option<&Fields>) {
     let kept = |name: &str| extra.and_then(|fields| fields.get(name));
     let same = |raw: &Raw| raw.to::<u64>().ok() == request.max_tokens;
     // Both may be there; the first counts. One that is no number goes back as long as there is no number of ours.
@@ -255,10 +258,11 @@ fn encode_limit(object: &mut Object, request: &Request, extra: Option<&Fields>) 
             }
         }
     } else if let Some(limit) = request.max_tokens {
-        let name = LIMITS
-            .into_iter()
-            .find(|name| kept(name).is_some())
-            .unwrap_or_else(|| limit_name(takes_completion_limit(&request.model)));
+        let usual = match profile.limit.as_str() {
+            "" => takes_completion_limit(&request.model),
+            name => name == LIMITS[0],
+        };
+        let name = LIMITS.into_iter().find(|name| kept(name).is_some()).unwrap_or_else(|| limit_name(usual));
         let _ = write!(object.open(name), "{limit}");
     }
 }

@@ -9,7 +9,8 @@ use std::{borrow::Cow, collections::HashMap};
 use serde_json::value::RawValue;
 
 use crate::{
-    excerpt, failure_kind,
+    excerpt,
+    failure::ErrorWords,
     object::{Object, push_list},
 };
 use loopwright_base::{
@@ -17,7 +18,6 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Message, ProviderBlock, Role, StopReason, ToolUse, Usage},
     request::Response,
-    text::first,
 };
 
 use super::{
@@ -40,16 +40,11 @@ pub(super) fn invalid(what: impl std::fmt::Display, text: &str) -> Failure {
 
 /// An error that came in place of an answer, under status 200: an object, a string, anything.
 pub(super) fn failure(raw: &str) -> Failure {
-    let fields = Fields::parse(raw).unwrap_or_default();
-    let words = |keys: &[&str]| keys.iter().find_map(|key| fields.get_str(key));
-    let message = words(&["message", "detail", "type"])
-        .or_else(|| serde_json::from_str::<String>(raw).ok())
-        .map_or_else(|| excerpt(raw).to_owned(), |text| first(&text, 2_000).to_owned());
+    let said = ErrorWords::read(raw);
     // Routers put the status of the provider behind them here.
-    let status = fields.get("code").and_then(|code| code.to::<u16>().ok()).filter(|code| (400..600).contains(code));
-    let code = words(&["code", "type"]).unwrap_or_default();
-    let kind = failure_kind(status.unwrap_or(200), &code, &message);
-    Failure { status, ..Failure::new(kind, format!("the provider answered with an error: {message}")) }
+    let status = said.status;
+    let message = format!("the provider answered with an error: {}", said.message);
+    Failure { status, ..said.failure(status.unwrap_or(200), message) }
 }
 
 /// The error that a body or chunk carries, if any.
@@ -357,6 +352,7 @@ pub(super) fn decode(text: &str) -> Result<Response, Failure> {
         usage: body.usage.map(|raw| parse::usage(raw.get())).unwrap_or_default(),
         // Always there, also when empty: it tells that nothing is to be made up.
         extra: Some(Box::new(Extra { wire: WIRE, fields: members.into_iter().collect() })),
+        adapted: Vec::new(),
     })
 }
 

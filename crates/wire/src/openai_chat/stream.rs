@@ -154,6 +154,11 @@ impl StreamDecoder {
         if data == "[DONE]" {
             self.done = true;
             self.show_all(deltas);
+            // Some servers say that the stream is over, and not why: what they said by then is the answer.
+            let says = |slot: &Slot| !matches!(slot, Slot::Thinking { .. });
+            if self.finish.is_none() && self.slots.iter().any(says) {
+                self.finish = Some(String::new());
+            }
             return Ok(());
         }
         self.take_room(data.len(), data)?;
@@ -283,6 +288,7 @@ impl StreamDecoder {
         if text.is_empty() {
             return;
         }
+        self.show_named(self.calls.len().checked_sub(1), deltas);
         let block = Self::slot(&mut self.slots, &mut self.text, || Slot::Text(String::new()));
         if let Some(Slot::Text(all)) = self.slots.get_mut(block) {
             all.push_str(text);
@@ -294,6 +300,7 @@ impl StreamDecoder {
         if text.is_empty() {
             return;
         }
+        self.show_named(self.calls.len().checked_sub(1), deltas);
         let block = Self::slot(&mut self.slots, &mut self.refusal, || Slot::Refusal(String::new()));
         if let Some(Slot::Refusal(all)) = self.slots.get_mut(block) {
             all.push_str(text);
@@ -305,6 +312,7 @@ impl StreamDecoder {
         if text.is_empty() {
             return;
         }
+        self.show_named(self.calls.len().checked_sub(1), deltas);
         let begin = || Slot::Thinking { field, text: String::new() };
         let block = Self::slot(&mut self.slots, &mut self.thinking, begin);
         if let Some(Slot::Thinking { text: all, .. }) = self.slots.get_mut(block) {
@@ -348,11 +356,19 @@ impl StreamDecoder {
         let id = call.id.and_then(string).filter(|id| !id.is_empty());
         let function = call.function.as_ref();
         let named = function.and_then(|function| function.name).is_some_and(|name| name.get().len() > 2);
-        let known = match (index, &id) {
-            (Some(index), _) => self.by_index.get(&index).copied(),
-            (None, Some(id)) => self.by_id.get(id.as_ref()).copied(),
-            (None, None) => self.calls.len().checked_sub(1),
-        };
+        // The id says whose a piece is; without one that is known the index does, and without both it goes on.
+        let by_id = id.as_ref().and_then(|id| self.by_id.get(id.as_ref()).copied());
+        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
+        let last = self.calls.len().checked_sub(1);
+        let goes_on = !named && function.is_some_and(|function| !parse::arguments(function.arguments).is_empty());
+        let unknown = by_id.or(by_index).is_none() && (index.is_some() || id.is_some());
+        if unknown && goes_on && last.and_then(|at| self.calls.get_mut(at)).is_some_and(Pending::may_go_on) {
+            return Ok(last.unwrap_or_default());
+        }
+        if by_id.is_some() {
+            return Ok(by_id.unwrap_or_default());
+        }
+        let known = by_index.or_else(|| last.filter(|_| index.is_none() && id.is_none()));
         let known = known.filter(|at| {
             let Some(pending) = self.calls.get_mut(*at) else { return false };
             match (&id, &pending.id) {
@@ -384,7 +400,9 @@ impl StreamDecoder {
         if foreign && call.function.is_none() {
             return Err(invalid("a stream calls a tool of a kind that is not offered", data));
         }
+        let last = self.calls.len().checked_sub(1);
         let at = self.find_call(call, data)?;
+        self.show_named(last.filter(|last| *last != at), deltas);
         if let Some(pending) = self.calls.get_mut(at) {
             pending.rest.add_all(&call.rest, true)?;
         }
@@ -397,12 +415,10 @@ impl StreamDecoder {
     fn function(&mut self, at: usize, function: &parse::Function<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         let Some(pending) = self.calls.get_mut(at) else { return Ok(()) };
         pending.function.add_all(&function.rest, true)?;
-        // Repeated names are common, names in pieces are not known to exist. What was shown stays.
-        if pending.name.is_empty()
-            && pending.shown.is_none()
+        if pending.shown.is_none()
             && let Some(name) = function.name.and_then(string)
         {
-            pending.name = name.into_owned();
+            pending.take_name(&name);
         }
         let arguments = parse::arguments(function.arguments);
         pending.arguments.push_str(&arguments);
@@ -410,10 +426,18 @@ impl StreamDecoder {
             Some((_, block)) if !arguments.is_empty() => {
                 deltas.push(Delta::Arguments { block: *block, text: arguments.into_owned() });
             }
-            None if !pending.name.is_empty() => self.show(at, deltas),
+            // More of the name may come, until there are arguments.
+            None if !pending.name.is_empty() && !pending.arguments.is_empty() => self.show(at, deltas),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Shows a call of which only the name has come, since something else begins.
+    fn show_named(&mut self, at: Option<usize>, deltas: &mut Vec<Delta>) {
+        if let Some(at) = at.filter(|at| self.calls.get(*at).is_some_and(|call| !call.name.is_empty())) {
+            self.show(at, deltas);
+        }
     }
 
     /// Shows a call, with what is there of it.
@@ -497,11 +521,26 @@ impl StreamDecoder {
             stop,
             usage: self.usage.as_ref().map(|usage| parse::usage(usage.text())).unwrap_or_default(),
             extra: Some(Box::new(Extra { wire: WIRE, fields })),
+            adapted: Vec::new(),
         }
     }
 }
 
 impl Pending {
+    /// Takes a name, or more of it: some servers repeat it, some send it in pieces.
+    fn take_name(&mut self, name: &str) {
+        if name.starts_with(&self.name) {
+            name.clone_into(&mut self.name);
+        } else if self.arguments.is_empty() {
+            self.name.push_str(name);
+        }
+    }
+
+    /// Whether a piece without a name may be more of it.
+    fn may_go_on(&mut self) -> bool {
+        !self.name.is_empty() && !self.is_whole()
+    }
+
     /// Whether the arguments are all there. Asked only where a name comes again, and not for ever: a server that
     /// repeats the name beside every piece must not make us read the arguments each time.
     fn is_whole(&mut self) -> bool {

@@ -58,7 +58,7 @@ pub(super) fn decode_fields(mut fields: Fields) -> Result<Response, Failure> {
     let (id, model) = (name("id"), name("model"));
     fields.put(EXACT, &true);
     let message = Message::new(Role::Assistant, blocks);
-    Ok(Response { id, model, message, stop, usage, extra: Extra::of(WIRE, fields) })
+    Ok(Response { id, model, message, stop, usage, extra: Extra::of(WIRE, fields), adapted: Vec::new() })
 }
 
 fn is_refusal(block: &Block) -> bool {

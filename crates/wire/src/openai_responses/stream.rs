@@ -71,7 +71,7 @@ impl Shown {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Item {
     /// What its blocks are; `Text` stands for a message.
     kind: Kind,
@@ -225,6 +225,8 @@ impl StreamDecoder {
                 self.show(block, missing, deltas);
                 Ok(())
             }
+            // Thin events repeat nothing of what was streamed.
+            None if text.is_empty() => Ok(()),
             // Some servers trim what they have streamed.
             None if shown.text.trim() == text.trim() => Ok(()),
             // What was streamed stands for no arguments.
@@ -381,9 +383,10 @@ impl StreamDecoder {
     fn item_done(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         let (raw, mut fields) = object(event.item, "item")?;
         let mut blocks = Vec::new();
-        item::decode_output(&raw, &mut blocks).map_err(invalid)?;
         let kind = kind_of(&fields);
         let place = self.place_of(event, &fields)?;
+        let raw = self.filled(place, raw);
+        item::decode_output(&raw, &mut blocks).map_err(invalid)?;
         let item = self.item(place, kind)?;
         let announced = std::mem::replace(&mut item.announced, true);
         item.done = Some(raw);
@@ -494,6 +497,9 @@ impl StreamDecoder {
         let is_thin = fields.get("output").is_none_or(|output| output.is_null() || output.is_empty_array());
         if is_thin && !self.items.is_empty() {
             self.fill(kind, &mut fields);
+        } else if let Some(output) = fields.get("output").and_then(|output| output.to::<Vec<Raw>>().ok()) {
+            let filled: Vec<Raw> = (0..).zip(output).map(|(at, raw)| self.filled(at, raw)).collect();
+            fields.put("output", &filled);
         }
         let response = decode_fields(fields)?;
         let blocks = &response.message.content;

@@ -76,6 +76,6 @@ pub fn unenforced(wire: Wire, model: &str, output: &OutputSchema) -> Option<Stri
 }
 
 /// A schema as part of the instructions.
-fn in_words(schema: &Raw) -> String {
+pub fn in_words(schema: &Raw) -> String {
     format!("Answer with one JSON value of this schema, and nothing before or behind it:\n{}", schema.text())
 }

@@ -305,6 +305,7 @@ fn answers_of_other_origin_are_written_whole() {
         stop: StopReason::ToolUse,
         usage,
         extra: None,
+        adapted: Vec::new(),
     };
     let body: Value = serde_json::from_str(&wire::encode_response(WIRE, &response)).unwrap();
     let back = decode(&body);

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use super::{Item, Kind, StreamDecoder};
+use super::{Item, Kind, StreamDecoder, kind_of, names};
 use crate::openai_responses::{
     WIRE, item,
     part::{OUTPUT_TEXT, REFUSAL},
 };
 use loopwright_base::{
     json::{Fields, Raw},
-    message::{Block, Extra, Message, Role, StopReason, Text, Usage},
+    message::{Block, Extra, Message, Role, StopReason, Text, Usage, is_empty_arguments},
     request::Response,
 };
 
@@ -59,6 +59,7 @@ impl StreamDecoder {
             stop: StopReason::Other("cut".to_owned()),
             usage: Usage::default(),
             extra: None,
+            adapted: Vec::new(),
         })
     }
 
@@ -78,6 +79,35 @@ impl StreamDecoder {
             .collect();
         let all = fields.iter().map(|(key, value)| (key.to_owned(), value.clone())).chain(missing);
         *fields = all.collect();
+    }
+
+    /// An item as its last event has it, with what was streamed of it where that event holds nothing.
+    pub(super) fn filled(&self, place: u64, raw: Raw) -> Raw {
+        let Ok(fields) = Fields::parse(raw.text()) else { return raw };
+        let place = names(&fields).find_map(|name| self.places.get(&name).copied()).unwrap_or(place);
+        let Some(item) = self.items.get(&place).filter(|item| item.kind == kind_of(&fields)) else { return raw };
+        let is_empty = |value: &Raw| value.is_null() || value.is_empty_array() || value.text() == "\"\"";
+        let holds = |key: &str| fields.get(key).is_some_and(|value| !is_empty(value));
+        let no_arguments = fields.get("arguments").is_none_or(|value| is_empty(value) && !value.is_empty_array());
+        let shown: String =
+            item.parts.values().filter_map(|block| self.shown.get(*block)).map(|shown| shown.text.as_str()).collect();
+        let is_thin = match item.kind {
+            Kind::Text => !holds("content") && !shown.is_empty(),
+            Kind::Call => {
+                (no_arguments && !is_empty_arguments(&shown) && shown.trim() != "{}")
+                    || ["name", "call_id"].iter().any(|key| fields.get(key).is_none())
+            }
+            Kind::Refusal | Kind::Reasoning | Kind::Provider => false,
+        };
+        if !is_thin {
+            return raw;
+        }
+        let mut all: Fields = item.added.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
+        for (key, value) in fields.iter().filter(|(_, value)| !is_empty(value)) {
+            all.set(key, value.clone());
+        }
+        let begun = Item { added: Some(all.to_raw()), done: None, ..item.clone() };
+        self.whole(&begun).unwrap_or(raw)
     }
 
     /// The item as it would be in the answer.

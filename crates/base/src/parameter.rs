@@ -1,0 +1,165 @@
+//! Parameters that may be left out of a request, by the names that the wires give them.
+
+use std::sync::LazyLock;
+
+use super::{
+    lists::{Lists, list, lists},
+    request::{Request, ToolChoice},
+};
+
+/// A parameter without which a request still asks for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Parameter {
+    /// Sampling temperature.
+    Temperature,
+    /// Nucleus sampling.
+    TopP,
+    /// Stop sequences.
+    Stop,
+    /// Several calls in one answer.
+    ParallelToolCalls,
+    /// The effort of reasoning.
+    Effort,
+    /// A call that is forced.
+    ToolChoice,
+    /// The form of the answer: its schema, or JSON.
+    Output,
+    /// Options of the stream.
+    StreamOptions,
+    /// The limit of the answer, whose name differs.
+    Limit,
+}
+
+static NAMES: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("parameters.toml")));
+
+/// The names of all parameters on the wires.
+fn names() -> impl Iterator<Item = (&'static str, Parameter)> {
+    Parameter::ALL
+        .into_iter()
+        .flat_map(|parameter| list(&NAMES, parameter.name()).iter().map(move |name| (name.as_str(), parameter)))
+}
+
+impl Parameter {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Temperature,
+        Self::TopP,
+        Self::Stop,
+        Self::ParallelToolCalls,
+        Self::Effort,
+        Self::ToolChoice,
+        Self::Output,
+        Self::StreamOptions,
+        Self::Limit,
+    ];
+
+    /// The parameter that a provider names: `temperature`, `text.format.schema`, `stop[0]`.
+    pub fn named(name: &str) -> Option<Self> {
+        let fits = |known: &(&str, Self)| {
+            name.strip_prefix(known.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        names().filter(fits).max_by_key(|(known, _)| known.len()).map(|(_, parameter)| parameter)
+    }
+
+    /// The parameter that an error speaks of first, where it names none apart: names of several words are no prose,
+    /// others are quoted.
+    pub fn in_words(message: &str) -> Option<Self> {
+        let message = message.to_ascii_lowercase();
+        let at = |name: &str| {
+            let quoted = |(at, _): &(usize, &str)| {
+                let before = message[..*at].chars().next_back();
+                let after = message[at + name.len()..].chars().next();
+                let quote = |c: Option<char>| c.is_some_and(|c| matches!(c, '\'' | '"' | '`'));
+                let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+                (quote(before) && quote(after)) || (name.contains(['_', ' ']) && !part(before) && !part(after))
+            };
+            message.match_indices(name).find(quoted).map(|(at, _)| at)
+        };
+        names().filter_map(|(name, parameter)| Some((at(name)?, parameter))).min().map(|(_, found)| found)
+    }
+
+    /// The name for people, and in the tables of what hosts take.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Temperature => "temperature",
+            Self::TopP => "top_p",
+            Self::Stop => "stop",
+            Self::ParallelToolCalls => "parallel_tool_calls",
+            Self::Effort => "reasoning_effort",
+            Self::ToolChoice => "tool_choice",
+            Self::Output => "response_format",
+            Self::StreamOptions => "stream_options",
+            Self::Limit => "max_tokens",
+        }
+    }
+
+    /// Whether the request has it.
+    pub fn is_in(self, request: &Request) -> bool {
+        match self {
+            Self::Temperature => request.temperature.is_some(),
+            Self::TopP => request.top_p.is_some(),
+            Self::Stop => !request.stop.is_empty(),
+            Self::ParallelToolCalls => request.parallel_tool_calls.is_some(),
+            Self::Effort => request.effort.is_some(),
+            Self::ToolChoice => matches!(request.tool_choice, Some(ToolChoice::Any | ToolChoice::Tool(_))),
+            Self::Output => request.output.is_some(),
+            Self::StreamOptions => request.stream == Some(true),
+            Self::Limit => request.max_tokens.is_some(),
+        }
+    }
+
+    /// Whether it is written in another way where it is refused, and not left out.
+    pub const fn is_written_otherwise(self) -> bool {
+        matches!(self, Self::Output | Self::StreamOptions | Self::Limit)
+    }
+
+    /// Leaves it out of the request; what is written otherwise stays.
+    pub fn leave_out(self, request: &mut Request) {
+        match self {
+            Self::Temperature => request.temperature = None,
+            Self::TopP => request.top_p = None,
+            Self::Stop => request.stop.clear(),
+            Self::ParallelToolCalls => request.parallel_tool_calls = None,
+            Self::Effort => request.effort = None,
+            Self::ToolChoice => request.tool_choice = None,
+            Self::Output | Self::StreamOptions | Self::Limit => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w6_parameters_are_known_by_the_names_of_all_wires() {
+        for (name, parameter) in [
+            ("temperature", Some(Parameter::Temperature)),
+            ("text.format.schema", Some(Parameter::Output)),
+            ("response_format.type", Some(Parameter::Output)),
+            ("output_config.effort", Some(Parameter::Effort)),
+            ("tool_choice.disable_parallel_tool_use", Some(Parameter::ParallelToolCalls)),
+            ("stop[0]", Some(Parameter::Stop)),
+            ("messages[1].content", None),
+            ("stopped", None),
+            ("", None),
+        ] {
+            assert_eq!(Parameter::named(name), parameter, "{name}");
+        }
+        for (words, parameter) in [
+            ("This response_format type is unavailable now", Some(Parameter::Output)),
+            ("json mode cannot be combined with tool/function calling", Some(Parameter::Output)),
+            ("'temperature' does not support 0.2 with this model", Some(Parameter::Temperature)),
+            ("`stop` is not supported", Some(Parameter::Stop)),
+            ("the temperature in Oslo; please stop", None),
+            ("my_top_p_value", None),
+            ("π'top_p'π", Some(Parameter::TopP)),
+            ("", None),
+        ] {
+            assert_eq!(Parameter::in_words(words), parameter, "{words}");
+        }
+        for parameter in Parameter::ALL {
+            assert_eq!(Parameter::named(parameter.name()), Some(parameter));
+        }
+    }
+}

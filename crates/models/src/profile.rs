@@ -1,0 +1,123 @@
+//! What a host takes of requests to a model: read once for each endpoint, from `providers.toml` and `models.toml`.
+
+use serde::{Deserialize, Serialize};
+
+use loopwright_base::parameter::Parameter;
+
+use super::{
+    provider::begins_with_any,
+    quirks::{Sampling, sampling, takes_completion_limit},
+};
+
+/// A form in which an answer of a schema can be asked for. The instructions alone are always left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerForm {
+    /// The provider is given the schema, and may hold the model to it.
+    Schema,
+    /// JSON mode: any object; the schema stands in the instructions.
+    Json,
+}
+
+/// A form in which pictures and documents go out, beside text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediaForm {
+    /// Bytes of a media type.
+    Bytes,
+    /// An address that the provider fetches.
+    Address,
+    /// The id of a file that the provider has.
+    File,
+}
+
+/// What a host takes of requests to a model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The name of the limit of an answer, on the wire of `OpenAI`'s chat.
+    pub limit: String,
+    /// Parameters that are left out, since they would be refused.
+    #[serde(default)]
+    pub refuses: Vec<String>,
+    /// The forms in which an answer of a schema can be asked for, the best first.
+    #[serde(default)]
+    pub output: Vec<AnswerForm>,
+    /// JSON mode may stand beside tools.
+    #[serde(default = "yes")]
+    pub json_with_tools: bool,
+    /// Beginnings of the names of models that take schemas; none: all do.
+    #[serde(default)]
+    pub schema_models: Vec<String>,
+    /// How many letters and digits an id of a call has; `None`: any id of the wire is taken.
+    pub call_id: Option<usize>,
+    /// A user's message may stand right behind the result of a tool.
+    pub user_behind_result: bool,
+    /// Instructions may stand inside a history.
+    pub instructions_inside: bool,
+    /// The name of the effort of reasoning.
+    #[serde(default = "usual_effort")]
+    pub effort: String,
+    /// The forms in which pictures are taken.
+    #[serde(default)]
+    pub pictures: Vec<MediaForm>,
+    /// The media types of pictures that are taken as bytes; none: all are.
+    #[serde(default)]
+    pub picture_types: Vec<String>,
+    /// The forms in which documents are taken, beside text.
+    #[serde(default)]
+    pub documents: Vec<MediaForm>,
+    /// The media types of documents that are taken as bytes; none: all are.
+    #[serde(default)]
+    pub document_types: Vec<String>,
+    /// Whether the model takes parameters of sampling.
+    #[serde(skip)]
+    pub sampling: Sampling,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+fn usual_effort() -> String {
+    "reasoning_effort".to_owned()
+}
+
+impl Profile {
+    /// The profile with what the model's name decides.
+    pub(super) fn of_model(mut self, model: &str) -> Self {
+        if takes_completion_limit(model) && self.limit == "max_tokens" {
+            "max_completion_tokens".clone_into(&mut self.limit);
+        }
+        if !self.schema_models.is_empty() && !begins_with_any(model, &self.schema_models) {
+            self.output.retain(|form| *form != AnswerForm::Schema);
+        }
+        self.sampling = sampling(model);
+        self
+    }
+
+    /// Records that the host refuses a parameter, beyond what was known: it has another name, the answer is asked for
+    /// in the next form, or it is left out.
+    pub fn learn(&mut self, parameter: Parameter, form: Option<AnswerForm>) {
+        match parameter {
+            Parameter::Output => self.output.retain(|known| Some(*known) != form),
+            Parameter::Limit => {
+                let other = if self.limit == "max_tokens" { "max_completion_tokens" } else { "max_tokens" };
+                other.clone_into(&mut self.limit);
+            }
+            other => self.refuses.push(other.name().to_owned()),
+        }
+    }
+
+    /// Returns whether the host refuses a parameter: `has_effort` says whether the request asks for an effort of
+    /// reasoning, with which some models take no sampling.
+    pub fn refuses(&self, parameter: &str, has_effort: bool) -> bool {
+        let samples = match self.sampling {
+            Sampling::Taken => true,
+            Sampling::WithoutEffort => !has_effort,
+            Sampling::Refused => false,
+        };
+        let is_sampling = matches!(parameter, "temperature" | "top_p");
+        (is_sampling && !samples) || self.refuses.iter().any(|refused| refused == parameter)
+    }
+}

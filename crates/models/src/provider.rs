@@ -1,0 +1,277 @@
+//! Providers by name: their wires, addresses and keys, and what their hosts take, from `providers.toml`.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toml::de::{DeTable, DeValue};
+
+use loopwright_base::message::Wire;
+
+use super::{
+    profile::Profile,
+    quirks::{longest_beginning, served_by},
+};
+
+/// A provider.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// The name, before the colon of a model's.
+    #[serde(skip)]
+    pub name: String,
+    /// The wire at the provider's own address.
+    #[serde(deserialize_with = "wire_named")]
+    pub wire: Wire,
+    /// The address of the provider's own server; empty where nothing is sent.
+    pub base: String,
+    /// The variable of the environment that names another address.
+    pub base_variable: Option<String>,
+    /// That variable may hold a host without scheme and port.
+    #[serde(default)]
+    pub base_is_host: bool,
+    /// The variables that may hold the key; none where a key is sent only if it is given by hand.
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// Domains at which this provider is met, whatever name it was called by.
+    #[serde(default)]
+    domains: Vec<String>,
+    /// The wire at addresses that are not the provider's.
+    #[serde(default, deserialize_with = "some_wire_named")]
+    elsewhere: Option<Wire>,
+    /// Other names that people try.
+    #[serde(default)]
+    aliases: Vec<String>,
+    /// What it serves costs nothing.
+    #[serde(default)]
+    pub free: bool,
+    /// The provider whose prices hold, where that is another.
+    prices_of: Option<String>,
+    /// Models are called by their vendors, `vendor/model`: one that is so called is probably meant to be served here.
+    #[serde(default)]
+    names_vendors: bool,
+    /// The members of the profile that differ from the wire's.
+    #[serde(default)]
+    takes: Map<String, Value>,
+}
+
+/// The tables of `providers.toml`.
+#[derive(Debug, Default)]
+struct Tables {
+    /// The profile of each wire.
+    wires: Map<String, Value>,
+    /// The providers, in the order of their names.
+    providers: Vec<Provider>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    // A test holds that the table can be read; were it broken, no provider would be known.
+    Tables::parse(include_str!("providers.toml")).unwrap_or_default()
+});
+
+impl Tables {
+    fn parse(text: &str) -> Result<Self, String> {
+        let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+        let table = table.get_ref();
+        let section = |name: &str| match table.get(name).map(|section| json(section.get_ref())) {
+            Some(Value::Object(members)) => Ok(members),
+            _ => Err(format!("there is no section {name}")),
+        };
+        let mut providers = Vec::new();
+        for (name, members) in section("provider")? {
+            let read: Provider = serde_json::from_value(members).map_err(|error| format!("{name}: {error}"))?;
+            providers.push(Provider { name, ..read });
+        }
+        Ok(Self { wires: section("wire")?, providers })
+    }
+}
+
+/// A value of TOML as JSON; numbers are whole.
+fn json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::Table(table) => {
+            table.iter().map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref()))).collect()
+        }
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Boolean(flag) => Value::Bool(*flag),
+        DeValue::Integer(number) => number.as_str().parse::<u64>().map_or(Value::Null, Value::from),
+        value => value.as_str().map_or(Value::Null, Value::from),
+    }
+}
+
+fn wire_named<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Wire, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Wire::named(&name).ok_or_else(|| serde::de::Error::custom(format!("there is no wire {name}")))
+}
+
+fn some_wire_named<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire>, D::Error> {
+    wire_named(deserializer).map(Some)
+}
+
+/// All providers, in the order of their names.
+pub fn providers() -> &'static [Provider] {
+    &TABLES.providers
+}
+
+/// The provider of that name.
+pub fn provider(name: &str) -> Option<&'static Provider> {
+    providers().iter().find(|known| known.name == name)
+}
+
+impl Provider {
+    /// Returns whether `host` (without its port) is the provider's.
+    fn is_at(&self, host: &str) -> bool {
+        let is_of = |domain: &String| {
+            host.strip_suffix(domain.as_str()).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+        };
+        self.domains.iter().any(is_of)
+    }
+
+    /// The wire that is spoken at `host`: those who follow a provider may speak another one than it does.
+    pub fn wire_at(&self, host: &str) -> Wire {
+        self.elsewhere.filter(|_| !self.is_at(host)).unwrap_or(self.wire)
+    }
+
+    /// What `host` takes of requests to `model`. The host decides where it is known; a provider that is reached at
+    /// another address (a proxy, a double) takes what it takes.
+    pub fn profile_at(&self, host: &str, model: &str) -> Profile {
+        let wire = self.wire_at(host);
+        let known = providers().iter().find(|known| known.wire == wire && known.is_at(host));
+        let own = known.or_else(|| self.elsewhere.is_none().then_some(self));
+        let mut members = match TABLES.wires.get(wire.name()) {
+            Some(Value::Object(members)) => members.clone(),
+            _ => Map::new(),
+        };
+        members.extend(own.into_iter().flat_map(|own| own.takes.clone()));
+        let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
+        profile.of_model(model)
+    }
+
+    /// The provider whose prices hold for this one's models.
+    pub fn price_provider(&self) -> &str {
+        self.prices_of.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// The provider that probably serves a model of this name.
+pub fn guess(model: &str) -> Option<&'static str> {
+    let maker = served_by(model).and_then(provider);
+    let router = || providers().iter().find(|known| known.names_vendors && model.contains('/'));
+    match maker {
+        Some(maker) if !maker.free => Some(&maker.name),
+        local => router().or(local).map(|found| &*found.name),
+    }
+}
+
+/// The names that are nearest to a mistyped one, the nearest first.
+pub fn nearest(name: &str) -> Vec<&'static str> {
+    let lower: String = name.to_lowercase().chars().take(32).collect();
+    let distance = |known: &Provider| {
+        let names = std::iter::once(&known.name).chain(&known.aliases);
+        // Two slips of eight letters still say what was meant.
+        names.map(|near| (edits(&lower, near), 1 + near.len() / 4)).filter(|(far, most)| far <= most).min()
+    };
+    let mut near: Vec<(usize, &str)> =
+        providers().iter().filter_map(|known| Some((distance(known)?.0, &*known.name))).collect();
+    near.sort_unstable();
+    // Where a name is hit, others that are near are none.
+    let hit = near.first().is_some_and(|(far, _)| *far == 0);
+    near.into_iter().take(if hit { 1 } else { 3 }).map(|(_, name)| name).collect()
+}
+
+/// The edit distance of two names.
+fn edits(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.chars().count()).collect();
+    for (above, a) in left.chars().enumerate() {
+        let mut corner = above;
+        let mut before = above + 1;
+        for (cell, b) in row.iter_mut().skip(1).zip(right.chars()) {
+            let best = (corner + usize::from(a != b)).min(before + 1).min(*cell + 1);
+            corner = *cell;
+            *cell = best;
+            before = best;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = above + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+/// Returns whether a name begins with one of these.
+pub(super) fn begins_with_any(name: &str, beginnings: &[String]) -> bool {
+    longest_beginning(name, beginnings.iter().map(String::as_str)).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{AnswerForm, MediaForm};
+
+    #[test]
+    fn the_table_of_providers_can_be_read() {
+        let tables = Tables::parse(include_str!("providers.toml")).unwrap();
+        assert_eq!(tables.providers.len(), 23);
+        for known in &tables.providers {
+            assert!(known.base.is_empty() || known.base.starts_with("http"), "{}", known.name);
+            assert!(known.free || !known.keys.is_empty(), "{} needs a key", known.name);
+            let mut members = tables.wires[known.wire.name()].as_object().unwrap().clone();
+            members.extend(known.takes.clone());
+            let read: Result<Profile, _> = serde_json::from_value(Value::Object(members));
+            read.unwrap_or_else(|error| panic!("{}: {error}", known.name));
+        }
+        for wrong in ["", "[provider.x]\nwire = \"none\"\nbase = \"\"\n[wire]", "[provider.x]\nother = 1\n[wire]"] {
+            assert!(Tables::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_host_decides_what_is_taken_and_else_the_name() {
+        let at = |name: &str, host: &str| provider(name).unwrap().profile_at(host, "m");
+        for (name, host) in [("mistral", "127.0.0.1"), ("openai-chat", "api.mistral.ai"), ("openai", "eu.mistral.ai")] {
+            assert_eq!(at(name, host).call_id, Some(9), "{name} at {host}");
+        }
+        for (name, host) in [("openai-chat", "127.0.0.1"), ("openai-chat", "notmistral.ai"), ("vllm", "localhost")] {
+            let profile = at(name, host);
+            assert_eq!((profile.call_id, profile.instructions_inside), (None, false), "{name} at {host}");
+        }
+        assert!(at("openai-chat", "api.openai.com").instructions_inside);
+        assert!(at("openai-chat", "mine.openai.azure.com").instructions_inside);
+        assert_eq!(at("deepseek", "api.deepseek.com").output, [AnswerForm::Json]);
+        assert_eq!(at("ollama", "localhost").pictures, [MediaForm::Bytes]);
+        let wire = |name: &str, host: &str| provider(name).unwrap().wire_at(host);
+        assert_eq!(wire("openai", "api.openai.com"), Wire::OpenaiResponses);
+        assert_eq!(wire("openai", "localhost"), Wire::OpenaiChat);
+        assert_eq!(wire("openai-responses", "localhost"), Wire::OpenaiResponses);
+    }
+
+    #[test]
+    fn mistyped_names_are_near_to_what_was_meant() {
+        for (typed, meant) in [
+            ("antropic", &["anthropic"][..]),
+            ("Claude", &["anthropic"]),
+            ("grok", &["xai"]),
+            ("kimi", &["moonshot"]),
+            ("llama.cpp", &["llamacpp"]),
+            ("zzzzzz", &[]),
+        ] {
+            assert_eq!(nearest(typed), meant, "{typed}");
+        }
+        assert!(nearest("opena").contains(&"openai"));
+        assert!(nearest(&"x".repeat(100_000)).is_empty());
+    }
+
+    #[test]
+    fn models_without_a_provider_are_guessed() {
+        for (model, serves) in [
+            ("gpt-5", Some("openai")),
+            ("claude-x", Some("anthropic")),
+            ("qwen3", Some("ollama")),
+            ("qwen/qwen3", Some("openrouter")),
+            ("meta-llama/x", Some("openrouter")),
+            ("nobody", None),
+        ] {
+            assert_eq!(guess(model), serves, "{model}");
+        }
+    }
+}

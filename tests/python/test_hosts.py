@@ -1,0 +1,185 @@
+"""Hosts of one wire that take different things: what one refuses is left out or asked for in another way, and told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from loopwright import Agent, Call, ProviderError, Role, UsageError, tool
+from loopwright.testing import calls, recorded, text
+from pydantic import BaseModel
+from strict import Refused, Strict, mistral, openai_chat, refuse
+from ways import KEY, run
+
+
+class City(BaseModel):
+    name: str
+
+
+@tool(read_only=True)
+def weather(city: str = "Oslo") -> str:
+    """The weather."""
+    return f"sunny in {city}"
+
+
+def at(model: str, url: str, **options: Any) -> Agent[Any]:
+    return Agent(model, base_url=url, api_key=KEY, **options)
+
+
+def told(result: Any, code: str) -> list[str]:
+    return [warning for warning in result.warnings if warning.startswith(f"{code}:")]
+
+
+def test_providers_are_named_with_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    with pytest.raises(UsageError, match="MISTRAL_API_KEY") as caught:
+        Agent("mistral:mistral-large-latest").run_sync("hi")
+    assert caught.value.code == "missing_key"
+    with pytest.raises(UsageError) as caught:
+        Agent("mistrel:m").run_sync("hi")
+    assert "did you mean mistral?" in str(caught.value)
+    assert "base_url" in str(caught.value)
+
+
+def strict_mistral(body: dict[str, Any]) -> None:
+    """Mistral's order of roles and ids, and no fields that it does not know."""
+    mistral(body)
+    for field in ("stream_options", "max_completion_tokens"):
+        refuse(field in body, f"body.{field}: Extra inputs are not permitted")
+    for message in body["messages"]:
+        for use in message.get("tool_calls", ()):
+            refuse(len(use["id"]) != 9 or not use["id"].isalnum(), "Tool call id must be a-z, A-Z, 0-9, length of 9")
+
+
+def test_w3_a_run_of_many_rounds_is_legal_at_mistral(serve: Any, way: str) -> None:
+    rounds = [calls(Call("weather", {"city": f"city {at}"}, id=f"call_{at}")) for at in range(7)]
+    server = serve(*rounds, text("Done."))
+    with Strict(server, strict_mistral) as provider:
+        result, _ = run(at("mistral:mistral-large-latest", provider.url, tools=[weather], max_tokens=99), "go", way)
+    assert provider.refusals == []
+    assert result.final == "Done."
+
+
+@pytest.mark.parametrize(
+    ("model", "with_tool", "form"),
+    [
+        ("deepseek:deepseek-chat", True, "json_object"),
+        ("groq:llama-3.3-70b-versatile", True, None),
+        ("minimax:MiniMax-M2", False, None),
+        ("lmstudio:qwen3", True, "json_schema"),
+    ],
+)
+def test_w7_a_typed_answer_without_schemas(serve: Any, way: str, model: str, with_tool: bool, form: str | None) -> None:
+    script = [calls(Call("weather", {}, id="a"))] if with_tool else []
+    server = serve(*script, text('```json\n{"name": "Oslo"}\n```' if form is None else '{"name": "Oslo"}'))
+    options: dict[str, Any] = {"tools": [weather]} if with_tool else {}
+    with Strict(server, openai_chat) as provider:
+        result, _ = run(at(model, provider.url, output_type=City, **options), "Where?", way)
+    assert provider.refusals == []
+    assert result.output == City(name="Oslo")
+    bodies = [request["body"] for request in server.requests]
+    assert [body.get("response_format", {}).get("type") for body in bodies] == [form] * len(bodies)
+    assert all(bool(body.get("tools")) is with_tool for body in bodies)
+    assert len(told(result, "adapted")) == (0 if form == "json_schema" else 1), result.warnings
+
+
+def no_schema(body: dict[str, Any]) -> None:
+    """A server of OpenAI's chat that knows neither schemas nor JSON mode beside tools."""
+    kind = body.get("response_format", {}).get("type")
+    refuse(kind == "json_schema", "This response_format type is unavailable now")
+    refuse(kind and body.get("tools"), "json mode cannot be combined with tool/function calling")
+
+
+def test_w6_w7_a_host_that_nobody_knows_is_asked_as_it_says(serve: Any, way: str) -> None:
+    server = serve(calls(Call("weather", {}, id="a")), text('{"name": "Oslo"}'), text('{"name": "Rome"}'))
+    with Strict(server, no_schema, words_alone=True) as provider:
+        agent = at("openai-chat:local", provider.url, output_type=City, tools=[weather])
+        result, _ = run(agent, "Where?", way)
+        assert result.output == City(name="Oslo")
+        assert [call.failure for call in result.tool_calls] == [None], "the tools stay"
+        assert len(provider.refusals) == 2
+        assert len(told(result, "left_out")) == 2
+        # The agent remembers what its host refuses, and still tells.
+        later = agent.run_sync("And now?")
+        assert later.output == City(name="Rome")
+        assert len(provider.refusals) == 2
+    assert told(later, "adapted")
+    assert not told(result, "without_tools")
+
+
+def no_sampling(body: dict[str, Any]) -> None:
+    """A model that reasons behind a name that says nothing."""
+    refuse("temperature" in body, "temperature")
+
+
+def test_w6_a_parameter_that_is_refused_by_name_is_left_out(serve: Any, way: str) -> None:
+    server = serve(text("one"), text("two"))
+    with Strict(server, no_sampling, names_parameter=True) as provider:
+        agent = at("openai-chat:deployment", provider.url, temperature=0.3)
+        result, _ = run(agent, "go", way)
+        again = agent.run_sync("go")
+    assert (result.final, again.final) == ("one", "two")
+    assert provider.refusals == ["temperature"]
+    assert "temperature" in told(result, "left_out")[0]
+    assert "temperature" in told(again, "adapted")[0]
+
+
+def test_w11_roles_work_with_models_that_take_no_temperature(serve: Any) -> None:
+    from loopwright import Roles
+    from test_roles import SUMMED, looks, slow
+
+    main = serve(*looks(4, "slow"), by_turn=True)
+    summer = serve(text(json.dumps(SUMMED)), repeat_last=True)
+    with Strict(summer, no_sampling) as provider:
+        role = Role("openai-chat:gpt-5-mini", base_url=provider.url, api_key=KEY)
+        agent = Agent("anthropic:main", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=role))
+        result = agent.run_sync("Look around.")
+    assert provider.refusals == []
+    assert summer.requests
+    assert len(told(result, "adapted")) == 1, result.warnings
+
+
+def groq_failure(generation: str) -> Any:
+    error = {
+        "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+        "type": "invalid_request_error",
+        "code": "tool_use_failed",
+        "failed_generation": generation,
+    }
+    return recorded(400, "application/json", {"error": error})
+
+
+def test_w6_a_failed_generation_is_read_or_asked_for_once_more(serve: Any, way: str) -> None:
+    server = serve(groq_failure('<function=weather>{"city": "Rome"}</function>'), text("Sunny."))
+    result, _ = run(at("groq:m", server.url, tools=[weather]), "go", way)
+    assert result.final == "Sunny."
+    assert [(call.arguments["city"], call.failure) for call in result.tool_calls] == [("Rome", None)]
+    server = serve(groq_failure("weather of Rome"), calls(Call("weather", {}, id="a")), text("Sunny."))
+    result, _ = run(at("groq:m", server.url, tools=[weather]), "go", way)
+    assert result.final == "Sunny."
+    assert all(request["body"].get("tools") for request in server.requests)
+    server = serve(groq_failure("no"), repeat_last=True)
+    with pytest.raises(ProviderError) as caught:
+        at("groq:m", server.url, tools=[weather]).run_sync("go")
+    assert caught.value.code == "invalid_body"
+    assert "could not read what it wrote" in str(caught.value)
+    assert len(server.requests) == 2
+
+
+def test_w12_the_reason_behind_a_router_is_told(serve: Any) -> None:
+    raw = json.dumps({"error": {"message": "the messages are of no use", "code": "bad"}})
+    error = {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw, "provider_name": "X"}}
+    server = serve(recorded(400, "application/json", {"error": error}))
+    with pytest.raises(ProviderError, match="the messages are of no use"):
+        at("openrouter:x/y", server.url).run_sync("go")
+
+
+def test_refusals_of_these_rules_are_refusals() -> None:
+    for rule, body in [
+        (no_schema, {"response_format": {"type": "json_schema"}}),
+        (no_sampling, {"temperature": 1}),
+        (strict_mistral, {"stream_options": {}, "messages": [{"role": "user", "content": "x"}]}),
+    ]:
+        with pytest.raises(Refused):
+            rule(body)
