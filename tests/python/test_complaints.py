@@ -152,7 +152,7 @@ def test_usage_counts_every_attempt_once(serve: Any, way: str) -> None:
     once = agent_at(serve(text("some words"))).run_sync("go").usage
     server = serve(fault.status(529), fault.error_event(after=0), text("some words"))
     result, _ = run(agent_at(server, retry={"base": 0.01}), "go", way)
-    assert result.usage.output_tokens == once.output
+    assert result.usage.output_tokens == once.output_tokens
     assert result.usage.input_tokens >= once.input_tokens
     assert result.iterations[0]["attempts"] == 3
 
@@ -185,7 +185,7 @@ def test_ids_that_stand_twice_or_came_before_run_each_call_once(serve: Any, wire
     result, _ = run(agent_at(server, wire, tools=[write]), "go", way)
     assert result.final == "done"
     assert seen == [1, 2, 3, 4]
-    assert len({found.id for found in result.tool_calls}) == 4
+    assert len({found.call_id for found in result.tool_calls}) == 4
     if wire == "anthropic":
         lawful(bodies(server)[-1])
 

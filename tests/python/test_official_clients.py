@@ -108,7 +108,7 @@ def test_openai_chat_tools(gpt: Any) -> None:
     tools: Any = [{"type": "function", "function": {"name": "population", "parameters": SCHEMA}}]
     gpt.push(TWO)
     message = gpt.chat.completions.create(model="m", messages=HI, tools=tools).choices[0].message
-    asked = [(each.call_id, each.function.name, json.loads(each.function.arguments)) for each in message.tool_calls]
+    asked = [(each.id, each.function.name, json.loads(each.function.arguments)) for each in message.tool_calls]
     assert asked == [
         ("c1", "population", {"city": "Oslo"}),
         ("c2", "population", {"city": "Bergen", "n": [1, 2.5]}),
@@ -121,7 +121,7 @@ def test_openai_chat_tools(gpt: Any) -> None:
     assert final.finish_reason == "tool_calls"
     assert [(e.id, e.function.name, json.loads(e.function.arguments)) for e in final.message.tool_calls] == asked
     gpt.push("done")
-    results = [{"role": "tool", "tool_call_id": each.call_id, "content": "5"} for each in message.tool_calls]
+    results = [{"role": "tool", "tool_call_id": each.id, "content": "5"} for each in message.tool_calls]
     history: Any = [*HI, message, *results]
     assert gpt.chat.completions.create(model="m", messages=history, tools=tools).choices[0].message.content == "done"
 

@@ -78,6 +78,16 @@ fn w10_pieces_of_one_call_are_one_call() {
             vec![f],
         ),
         (
+            "two calls that were given one id",
+            vec![
+                piece(Some(0), Some("x"), Some("f"), Some("")),
+                piece(Some(0), Some("x"), None, Some(r#"{"a":1}"#)),
+                piece(Some(1), Some("x"), Some("g"), Some(r#"{"b":"#)),
+                piece(Some(1), None, None, Some("2}")),
+            ],
+            vec![f, g],
+        ),
+        (
             "a new index without a name",
             vec![piece(Some(0), Some("x"), Some("f"), Some(r#"{"a""#)), piece(Some(1), None, None, Some(":1}"))],
             vec![f],

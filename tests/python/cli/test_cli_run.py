@@ -77,7 +77,7 @@ def test_json_is_one_object_with_everything(loopwright: Callable, tmp_path: Path
     assert found["final"] == "It holds \x1b[31mx\x1b[0m — done."
     assert (found["stop_reason"], found["exit_code"], found["rounds"], found["tool_rounds"]) == ("natural", 0, 2, 1)
     assert found["tool_calls"][0]["name"] == "read_file"
-    assert found["usage"]["total"] == found["usage"]["input"] + found["usage"]["output"] > 0
+    assert found["usage"]["total_tokens"] == found["usage"]["input_tokens"] + found["usage"]["output_tokens"] > 0
     assert [message["role"] for message in found["messages"]] == ["user", "assistant", "user", "assistant"]
     assert (tmp_path / found["journal"]).is_file()
     assert found["error"] is None

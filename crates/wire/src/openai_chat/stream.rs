@@ -357,8 +357,11 @@ impl StreamDecoder {
         let function = call.function.as_ref();
         let named = function.and_then(|function| function.name).is_some_and(|name| name.get().len() > 2);
         // The id says whose a piece is; without one that is known the index does, and without both it goes on.
-        let by_id = id.as_ref().and_then(|id| self.by_id.get(id.as_ref()).copied());
         let by_index = index.and_then(|index| self.by_index.get(&index).copied());
+        let by_id = id.as_ref().and_then(|id| self.by_id.get(id.as_ref()).copied());
+        // A name at another place, behind a whole call with that id, begins a call that was given the same id.
+        let elsewhere = |at: usize| named && index.is_some() && by_index != Some(at);
+        let by_id = by_id.filter(|at| !(elsewhere(*at) && self.calls.get_mut(*at).is_some_and(Pending::is_whole)));
         let last = self.calls.len().checked_sub(1);
         let goes_on = !named && function.is_some_and(|function| !parse::arguments(function.arguments).is_empty());
         let unknown = by_id.or(by_index).is_none() && (index.is_some() || id.is_some());
