@@ -101,7 +101,10 @@ mod tests {
         }
         limit_result(&mut result, Some(10));
         let text = result.prose();
-        assert!(text.starts_with("12345678\na\n[… 6 characters left out …]\nh\n[… 7992 characters left out …]"), "{text}");
+        assert!(
+            text.starts_with("12345678\na\n[… 6 characters left out …]\nh\n[… 7992 characters left out …]"),
+            "{text}"
+        );
         // Characters are counted, not their bytes.
         let mut result = ToolResult::text("c", "f", "äbc");
         result.content.push(Block::text("…"));
