@@ -296,7 +296,7 @@ impl TurnMachine {
             self.count(purpose, |spent| spent.failed += 1);
             return Err(job);
         }
-        let timeout = role.budget.seconds.map_or(role.timeout, |most| role.timeout.min(most - spent.seconds));
+        let timeout = self.time_for(purpose);
         // With the answer that could not be used, and the new one: what is set aside lasts for both.
         let reserved = match self.config.budget.tokens {
             Some(_) => size.saturating_add(role.most_tokens()).saturating_mul(2).saturating_add(SHOWN as u64),
@@ -320,6 +320,15 @@ impl TurnMachine {
         self.put(&question, out);
         self.desk.open.push(question);
         Ok(())
+    }
+
+    /// Seconds in which a role has to answer.
+    fn time_for(&self, purpose: Purpose) -> f64 {
+        let spent = self.outcome.roles.spent.get(&purpose).map_or(0.0, |spent| spent.seconds);
+        self.config
+            .roles
+            .of(purpose)
+            .map_or(0.0, |role| role.budget.seconds.map_or(role.timeout, |most| role.timeout.min(most - spent)))
     }
 
     /// Why a role may not be asked any more.
@@ -456,6 +465,11 @@ impl TurnMachine {
         let usage = partial.map(|partial| partial.usage).unwrap_or_default();
         self.book(&question, usage);
         question.reserved = question.reserved.saturating_sub(usage.total());
+        if self.now.since(question.since) >= self.time_for(question.job.purpose()) {
+            // The request ran into the same limit, and its failure came before the timer.
+            out.push(Command::Abort { id: question.timer });
+            return self.no_answer(&question, "no answer in time", out);
+        }
         let reason = format!("{}: {}", failure.kind.name(), failure.message);
         if failure.kind == FailureKind::BadRequest && !question.bare {
             // Not every server takes a schema; the prompt has it, too.
@@ -509,11 +523,7 @@ impl TurnMachine {
                 continue;
             }
             let purpose = question.job.purpose();
-            let spent = self.outcome.roles.spent.get(&purpose).map_or(0.0, |spent| spent.seconds);
-            let timeout =
-                self.config.roles.of(purpose).map_or(0.0, |role| {
-                    role.budget.seconds.map_or(role.timeout, |most| role.timeout.min(most - spent))
-                });
+            let timeout = self.time_for(purpose);
             question.attempt += 1;
             (question.id, question.timer) = (self.id(), self.id());
             out.push(Command::Timer { id: question.timer, at: self.now.after(timeout) });
