@@ -231,7 +231,7 @@ pub struct Failure {
     /// The parameter of the request that the provider names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub param: Option<String>,
-    /// What the model had written, where its server could not read it: a call, JSON.
+    /// The text of a call or of JSON that the model wrote and its server could not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
 }

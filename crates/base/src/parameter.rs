@@ -93,7 +93,7 @@ impl Parameter {
         }
     }
 
-    /// Whether the request has it.
+    /// Returns whether the request sets this parameter.
     pub fn is_in(self, request: &Request) -> bool {
         match self {
             Self::Temperature => request.temperature.is_some(),
@@ -108,12 +108,12 @@ impl Parameter {
         }
     }
 
-    /// Whether it is written in another way where it is refused, and not left out.
+    /// Returns whether a refused parameter goes out under another name or in another form, instead of being left out.
     pub const fn is_written_otherwise(self) -> bool {
         matches!(self, Self::Output | Self::StreamOptions | Self::Limit)
     }
 
-    /// Leaves it out of the request; what is written otherwise stays.
+    /// Removes the parameter from the request, unless it goes out in another form ([`Self::is_written_otherwise`]).
     pub fn leave_out(self, request: &mut Request) {
         match self {
             Self::Temperature => request.temperature = None,

@@ -13,7 +13,7 @@ use loopwright_wire::schema::in_words;
 /// A request as an endpoint takes it.
 pub(super) struct Adapted<'r> {
     pub(super) request: Cow<'r, Request>,
-    /// What was left out or asked for in another way, in words.
+    /// Changes of the request, in words for people: parameters that were left out or asked for in another way.
     pub(super) notes: Vec<String>,
 }
 

@@ -91,10 +91,10 @@ pub struct Endpoint {
     pub host: Arc<str>,
     /// The key of the circuit breaker, `model at host:port`: one model of a gateway may be down while others answer.
     pub breaker: Arc<str>,
-    /// What the host is known to take of requests to the model.
+    /// The profile of the host and the model, from the tables of providers: which parameters and forms are taken.
     known: Arc<Profile>,
-    /// What hosts have refused beyond that: the breaker's key, the parameter, the form of an answer. All models of an
-    /// endpoint share it, for as long as one of them lives.
+    /// Refusals by hosts that the profile does not know of: the breaker's key, the parameter, the form of an answer.
+    /// All models of an endpoint share them, for as long as one of them lives.
     refused: Arc<Mutex<Vec<Refused>>>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
@@ -239,7 +239,7 @@ impl Endpoint {
         }
     }
 
-    /// What the host takes of requests to the model, with what it has refused until now.
+    /// The profile of the host and the model, less the parameters and forms that the host has refused until now.
     pub fn profile(&self) -> Arc<Profile> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let mut profile = self.known.clone();
