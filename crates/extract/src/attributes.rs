@@ -17,6 +17,7 @@ use super::{
 
 const SEPARATOR: &str = "<|sep|>";
 const OPENS: &str = "<|open|>";
+/// Why a call is broken whose value ends with the beginning of a closer: it may be the value's own.
 const CLOSED_TWICE: &str = "what closes a parameter began twice";
 const CLOSE: &str = "<|close|>";
 /// What opens a value, and what closes one.
@@ -304,7 +305,7 @@ impl AttributesBody {
                     return Next::Wait;
                 }
                 if more && rest.len() == SEPARATOR.len() {
-                    sink.repaired(OPENED_TWICE);
+                    sink.spoiled(OPENED_TWICE);
                     sink.arguments("", rest.len());
                     return Next::Took(rest.len());
                 }
@@ -317,7 +318,7 @@ impl AttributesBody {
                     && let Some(closed) = input.get(..end).and_then(|own| own.strip_suffix(SEPARATOR.as_bytes()))
                     && closed.strip_suffix(b"<|close|>argument").is_some_and(|own| own.ends_with(CLOSE.as_bytes()))
                 {
-                    sink.repaired(CLOSED_TWICE);
+                    sink.spoiled(CLOSED_TWICE);
                 }
                 if let Flow::Again(_) = flow {
                     self.state = State::Opened;

@@ -214,7 +214,7 @@ impl Members {
                 Verdict::Opens { from, to, .. }
                     if self.until.is_blank() && blank(input.get(..data)) && self.opens_again(part(from, to)) =>
                 {
-                    sink.repaired(OPENED_TWICE);
+                    sink.spoiled(OPENED_TWICE);
                     if !rule.opens {
                         self.until.deny(marks);
                         continue;

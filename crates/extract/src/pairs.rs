@@ -394,7 +394,7 @@ impl PairsBody {
     fn opened(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
         match self.look.step(&self.marks, VALUE, input) {
             Seen::Mark { end, .. } => {
-                sink.repaired(OPENED_TWICE);
+                sink.spoiled(OPENED_TWICE);
                 sink.arguments("", end);
                 self.go(State::Opened);
                 Next::Took(end)

@@ -91,7 +91,8 @@ pub(super) enum Verdict {
 
 /// Why a call is broken whose value has words behind its closing element.
 pub(super) const WORDS: &str = "words stand behind a value's closing element";
-/// What is said of a value that was opened twice.
+/// Why a call is broken whose value was opened twice: the second opening may be the value's own, a piece of a call that
+/// it quotes.
 pub(super) const OPENED_TWICE: &str = "a parameter that was opened twice";
 /// What is said of a value that something else than its own closing element ended.
 pub(super) const UNCLOSED: &str = "a parameter without its closing element";

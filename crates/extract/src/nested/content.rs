@@ -82,8 +82,8 @@ impl NestedBody {
         // Here, and where the element is opened.
         sink.looked(3 * tag.len());
         let tag = String::from_utf8_lossy(tag);
-        if is_call(&tag) || self.is_around(&tag) {
-            // A value that begins with a call quotes it.
+        if matches!(self.kind, Kind::String) || is_call(&tag) || self.is_around(&tag) {
+            // A value that begins with a call quotes it, and text may begin with any element.
             return self.scalar(None, sink);
         }
         let child = tag.split([' ', '\t', '\n', '\r', '/']).next().unwrap_or_default();

@@ -183,9 +183,10 @@ proptest! {
     }
 }
 
-/// Values escape nothing, but nobody opens a parameter twice by intention.
+/// Values escape nothing: a second opening, or half of a second closer, may be the value's own, a piece of a call that
+/// it quotes. So nothing is mended, and the call doesn't run.
 #[test]
-fn d21_a_parameter_that_is_opened_twice_is_said_to_be_mended() {
+fn d21_a_parameter_that_is_opened_or_closed_twice_is_not_complete() {
     let minimax = "]<]minimax[>[";
     for text in [
         "<tool_call>\n<function=f>\n<parameter=a>\n<parameter=a>\nV\n</parameter>\n</function>\n</tool_call>".to_owned(),
@@ -207,15 +208,15 @@ fn d21_a_parameter_that_is_opened_twice_is_said_to_be_mended() {
          V<|close|><|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"
             .to_owned(),
     ] {
-        for (text, complete) in [(text.clone(), true), (text, false)] {
-            let setup = Setup::names(&["f"]).with(|policy| policy.repair = complete);
+        for repair in [true, false] {
+            let setup = Setup::names(&["f"]).with(|policy| policy.repair = repair);
             let reading = crate::reading::read(&format!("Hi. {text} bye"), &setup);
             let [call] = reading.calls.as_slice() else { panic!("{text}: {reading:?}") };
-            assert_eq!((call.arguments.as_str(), call.complete), (r#"{"a":"V"}"#, complete), "{text}: {reading:?}");
-            assert!(call.repaired && reading.prose == "Hi.  bye", "{text}: {reading:?}");
+            assert_eq!((call.arguments.as_str(), call.complete), (r#"{"a":"V"}"#, false), "{text}: {reading:?}");
+            assert_eq!(reading.prose, "Hi.  bye", "{text}: {reading:?}");
         }
     }
-    // What only begins so is data, and said to be mended too.
+    // What only begins so is data, and said to be mended, or broken too.
     let text = "<tool_call>f<arg_key>a</arg_key><arg_value><arg_key>a</arg_key><arg_value>V</arg_value></tool_call>";
     let reading = crate::reading::read(text, &Setup::names(&["f"]));
     assert!(reading.calls[0].repaired || !reading.calls[0].complete, "{reading:?}");

@@ -158,6 +158,48 @@ fn e5_a_call_quoted_in_part_runs_nothing() {
     });
 }
 
+/// The markers, words and spaces of a rendered call.
+fn parts(text: &str) -> Vec<&str> {
+    let ends = |before: char, next: char| {
+        matches!(before, '>' | '\n' | ' ')
+            || matches!(next, '<' | ']' | '\n')
+            || before.is_alphanumeric() && next == ' '
+    };
+    let mut found = Vec::new();
+    let mut from = 0;
+    for ((_, before), (at, next)) in text.char_indices().zip(text.char_indices().skip(1)) {
+        if ends(before, next) {
+            found.push(&text[from..at]);
+            from = at;
+        }
+    }
+    found.push(&text[from..]);
+    found
+}
+
+#[test]
+fn e5_any_pieces_in_a_row_of_a_quoted_call_are_the_whole_value_or_nothing_is_complete() {
+    each(elements(), |dialect| {
+        let quoted = drop_call(dialect);
+        let parts = parts(&quoted);
+        let setup = setups(dialect).remove(0);
+        for from in 0..parts.len() {
+            for to in from + 1..=parts.len() {
+                let piece = parts[from..to].concat();
+                for value in [piece.clone(), format!("see {piece}"), format!("{piece} ok"), format!("a\n{piece}\nb")] {
+                    let text = note(&value, dialect);
+                    let reading = crate::reading::pieces([text.as_bytes()], &setup);
+                    for call in reading.calls.iter().filter(|call| call.complete) {
+                        let made: Value = serde_json::from_str(&call.arguments).unwrap();
+                        let made = (call.name.as_str(), made["text"].as_str().map(str::trim));
+                        assert_eq!(made, ("note", Some(value.trim())), "{text}: {reading:?}");
+                    }
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn e5_a_quoted_call_is_the_same_at_every_cut() {
     each(elements(), |dialect| {
