@@ -152,6 +152,16 @@ impl History {
         Self { entries: Arc::new(entries.collect()), digest: 0, bytes: self.bytes }
     }
 
+    /// The history with another message at a place of it. It is made to be sent: it has no digest.
+    #[must_use]
+    pub fn with_message(&self, at: usize, message: Message) -> Self {
+        let mut own = Self { digest: 0, ..self.clone() };
+        if let Some(entry) = Arc::make_mut(&mut own.entries).get_mut(at) {
+            *entry = Arc::new(Entry::new(message));
+        }
+        own
+    }
+
     /// Bytes of all messages in our own JSON form.
     pub const fn bytes(&self) -> usize {
         self.bytes

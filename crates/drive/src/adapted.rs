@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
+    cache_marks::with_marks,
     endpoint::Endpoint,
     provider_limits::{adapt_effort, adapt_history},
 };
@@ -45,7 +46,7 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         };
         adapted.notes.push(format!("{} takes no schema of an answer: {how}, and it is checked here", named()));
     }
-    for adapt in [adapt_effort, adapt_history] {
+    for adapt in [adapt_effort, adapt_history, with_marks] {
         if let Some(own) = adapt(profile, endpoint.wire, &adapted.request) {
             adapted.request = Cow::Owned(own);
         }

@@ -26,6 +26,7 @@ mod answer;
 pub mod ask;
 mod body;
 mod breakers;
+mod cache_marks;
 pub mod endpoint;
 pub mod fetch;
 pub mod find;

@@ -70,6 +70,9 @@ pub struct Profile {
     /// The media types of documents that are taken as bytes; none: all are.
     #[serde(default)]
     pub document_types: Vec<String>,
+    /// How many places of a prompt may be marked to be kept, where only what is marked is kept.
+    #[serde(default)]
+    pub cache_marks: usize,
     /// Whether the model takes parameters of sampling.
     #[serde(skip)]
     pub sampling: Sampling,

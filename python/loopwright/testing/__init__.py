@@ -12,10 +12,14 @@ Replies are given in order, one for each request.
 
 from __future__ import annotations
 
+from ._cache import CacheRules, CacheUse, PromptCache
 from ._scripted import ScriptedModel, UnconsumedReplies, UnexpectedRequest
 from ._wire import Reply, WireServer, call, calls, fault, recorded, response, text
 
 __all__ = [
+    "CacheRules",
+    "CacheUse",
+    "PromptCache",
     "Reply",
     "ScriptedModel",
     "UnconsumedReplies",
