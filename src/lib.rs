@@ -93,6 +93,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<testing::WireServer>()?;
     module.add_class::<find::FolderWalk>()?;
     module.add_class::<find::LinePattern>()?;
+    module.add_function(wrap_pyfunction!(run::prompts, module)?)?;
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
     module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;

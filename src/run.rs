@@ -758,3 +758,10 @@ pub(super) fn replay<'py>(
     let text = serde_json::to_string(&replay).unwrap_or_default();
     Ok((convert::loads(py, &text)?, history::History(replay.messages), replay.steps))
 }
+
+/// The prompts of a journal's run, as dicts: how much of each is the one before, and what changed.
+#[pyfunction]
+pub(super) fn prompts<'py>(py: Python<'py>, journal: &str) -> PyResult<Bound<'py, PyAny>> {
+    let prompts = py.detach(|| journal::prompts(journal)).map_err(|error| errors::exception(&error))?;
+    convert::loads(py, &serde_json::to_string(&prompts).unwrap_or_default())
+}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._approval import Approval
+    from ._cache import CacheEntry
     from ._core import (
         Command,
         MachineConfig,
@@ -140,6 +141,7 @@ _HOMES = {
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
+    "CacheEntry": "_cache",
     "RoundTrace": "_trace",
     "RunStream": "agent",
     "Signal": "signal",
@@ -217,6 +219,7 @@ __all__ = [
     "Approvals",
     "Breakpoint",
     "Budget",
+    "CacheEntry",
     "Call",
     "ChildRun",
     "ChildStatus",

@@ -134,6 +134,7 @@ __all__ = [
     "judge_claim",
     "judge_complexity",
     "limit_output",
+    "prompts",
     "quote_sources",
     "read_text",
     "redact",
@@ -962,6 +963,9 @@ class WireServer:
 
     def stop(self) -> None:
         """Stops it; connections are closed."""
+
+def prompts(journal: str) -> list[dict[str, Any]]:
+    """The prompts of a journal's run: how much of each is the one before, and what changed."""
 
 def replay(journal: str, policy: str | None = None) -> tuple[dict[str, Any], History, list[list[str]]]:
     """Feeds a journal to a new machine: what came of it, the messages at the end, the commands of each event.

@@ -15,6 +15,7 @@ from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
+    from ._cache import CacheEntry
     from ._core import Ended
     from ._trace import RoundTrace
     from .children import ChildRun
@@ -273,6 +274,13 @@ class Result(Generic[Output]):
         from ._trace import trace_of
 
         return trace_of(self.journal, self.run_id)
+
+    @property
+    def cache(self) -> list[CacheEntry]:
+        """What the provider's cache gave of each request, and what kept it from more, from the run's journal."""
+        from ._cache import cache_of
+
+        return cache_of(self.journal, self.run_id)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data for JSON. `output` is left out where it is `final` or of a type that JSON lacks."""

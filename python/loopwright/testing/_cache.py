@@ -49,8 +49,8 @@ RULES = {
 class CacheUse:
     """What of one request came from the cache. `hit` and `written` are tokens of `prompt`.
 
-    `why` says what kept the rest out: `"new"` what stands behind the last request's end, `"first"` no request before,
-    `"changed"` the block `at` differs from the one that stood there, `"expired"`, `"small"`, or `"unmarked"` where it
+    `why` says what kept the rest out: `new` what stands behind the last request's end, `first` no request before,
+    `changed` the block `changed_at` differs from the one that stood there, `expired`, `small`, or `unmarked` where it
     was the same but no breakpoint reached it.
     """
 
@@ -58,7 +58,7 @@ class CacheUse:
     hit: int
     written: int
     why: str
-    at: str | None = None
+    changed_at: str | None = None
 
 
 class PromptCache:
@@ -130,7 +130,7 @@ class PromptCache:
         """What kept the rest out of the cache, against the request before that shares most with this one."""
         if not self._chains:
             return "first", None
-        before = max(self._chains, key=lambda other: _common(chain, other))
+        before = max(reversed(self._chains), key=lambda other: _common(chain, other))
         same = _common(chain, before)
         if same < min(len(before), len(chain)):
             return "changed", blocks[same][0]

@@ -10,6 +10,7 @@
 
 mod diff;
 mod fork;
+mod prompts;
 mod read;
 mod records;
 mod reopen;
@@ -31,6 +32,7 @@ use loopwright_base::{
 
 pub use diff::{Difference, compare};
 pub use fork::{Change, fork};
+pub use prompts::{Prompt, prompts};
 pub use read::{Damage, Journal, JournalLine};
 pub use reopen::reopen;
 pub use replay::{Divergence, Replay, replay, replay_under};

@@ -1,0 +1,226 @@
+"""Prompt caches: what requests look like to them, a simulator of their rules, and what a result tells of them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopwright import Agent, Budget, ContextPolicy, Memory, SubAgent, UsageError, tool
+from loopwright.models import Call
+from loopwright.testing import CacheRules, PromptCache, WireServer, call, calls, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODELS = {
+    "anthropic": ("anthropic:claude-sonnet-4-5", "anthropic"),
+    "chat": ("openai-chat:gpt-4o", "openai"),
+    "responses": ("openai-responses:gpt-4o", "openai"),
+    "gemini": ("gemini:gemini-2.5-flash", "gemini"),
+}
+SYSTEM = "You read logs and say what is odd. " * 60
+
+
+@tool
+def read_page(number: int) -> str:
+    """Reads a page of the log."""
+    return "\n".join(
+        f"{number}.{i} request {i * number % 997} took {i * 7 % 113} ms at host h{i % 5}" for i in range(30)
+    )
+
+
+def script(turns: int, *, wide: int = 0) -> list[Any]:
+    """Pages are read one by one; two sub-agents are started, and every so many rounds fourteen pages come at once."""
+    found: list[Any] = []
+    for turn in range(turns):
+        if turn in (turns // 5, turns * 3 // 5):
+            found.append(call("spawn", agent="one" if turn < turns // 2 else "two", task="look at host h1"))
+            found += [call("read_page", number=900 + turn + page) for page in range(5)]
+            found.append(text("nothing odd"))
+        elif wide and turn % wide == wide - 1:
+            found.append(calls(*[Call("read_page", {"number": 1000 + turn * 20 + page}) for page in range(14)]))
+        else:
+            found.append(call("read_page", number=turn))
+    return [*found, text("done")]
+
+
+def agent(model: str, url: str, turns: int, **options: Any) -> Agent[str]:
+    sub = [SubAgent(name, "Looks at one host.", tools=[read_page], system=SYSTEM) for name in ("one", "two")]
+    return Agent(
+        model,
+        base_url=url,
+        api_key="k",
+        tools=[read_page],
+        system=SYSTEM,
+        agents=sub,
+        budget=Budget(rounds=turns + 50, tool_rounds=turns + 50, wall_time=600),
+        stuck=None,
+        momentum=None,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("wire", MODELS)
+def test_over_two_hundred_turns_the_prompts_lie_in_the_cache(wire: str):
+    """With compactions (which bring the tool `recall`), recalled memories and two sub-agents."""
+    model, provider = MODELS[wire]
+    memory = Memory()
+    memory.remember("Host h3 was replaced last week.")
+    with WireServer(script(200)) as server:
+        context = ContextPolicy(budget=80_000)
+        result = agent(model, server.url, 200, context=context, memory=memory).run_sync("Read about host h3.")
+        assert result.stop_reason == "natural"
+        cache = PromptCache(provider)
+        uses = [cache.see(request["body"]) for request in server.requests]
+    assert len(uses) == 213
+    assert sum(use.why == "changed" and use.prompt > 20_000 for use in uses) > 0, "no compaction"
+    assert cache.share >= 0.97, [use for use in uses if use.why != "new"]
+
+
+def test_a_round_of_many_calls_lies_no_less_in_the_cache():
+    """From a breakpoint, twenty blocks are searched for what was kept; a round of fourteen calls is longer."""
+    with WireServer(script(60, wide=5)) as server:
+        assert agent("anthropic:claude-sonnet-4-5", server.url, 60).run_sync("Read.").stop_reason == "natural"
+        cache = PromptCache("anthropic")
+        uses = [cache.see(request["body"]) for request in server.requests]
+    assert {use.why for use in uses if use.prompt > 5000} == {"new"}
+
+
+def test_the_beginning_of_a_prompt_stays_the_same_byte_for_byte():
+    with WireServer(script(30)) as server:
+        assert agent("openai-chat:gpt-4o", server.url, 30).run_sync("Read.").stop_reason == "natural"
+        own = [request["body"] for request in server.requests if "spawn" in json.dumps(request["body"]["tools"])]
+    written = [json.dumps(body["messages"])[:-1] for body in own]
+    assert len(own) == 31
+    assert all(later.startswith(earlier) for earlier, later in pairwise(written))
+    assert len({json.dumps(body["tools"]) for body in own}) == 1
+
+
+@contextmanager
+def provider() -> Iterator[tuple[str, PromptCache]]:
+    """Anthropic's wire, with the numbers that its cache would give."""
+    cache, lock = PromptCache("anthropic"), threading.Lock()
+    replies = iter(range(60))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            with lock:
+                use, turn = cache.see(body), next(replies)
+            block: dict[str, Any] = {"type": "text", "text": "done"}
+            if turn < 40:
+                block = {"type": "tool_use", "id": f"c{turn}", "name": "read_page", "input": {"number": turn}}
+            usage = {
+                "input_tokens": use.prompt - use.hit - use.written,
+                "cache_read_input_tokens": use.hit,
+                "cache_creation_input_tokens": use.written,
+                "output_tokens": 9,
+            }
+            answer = {
+                "id": f"m{turn}",
+                "type": "message",
+                "role": "assistant",
+                "model": body["model"],
+                "content": [block],
+                "stop_reason": "tool_use" if turn < 40 else "end_turn",
+                "usage": usage,
+            }
+            written = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(written)))
+            self.end_headers()
+            self.wfile.write(written)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", cache
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_result_tells_what_the_cache_gave_and_what_broke_it(tmp_path: Path):
+    with provider() as (url, cache):
+        options: dict[str, Any] = {"context": ContextPolicy(budget=20_000), "journal": tmp_path}
+        result = agent("anthropic:claude-sonnet-4-5", url, 60, **options).run_sync("Read.")
+    told = result.cache
+    assert result.stop_reason == "natural"
+    assert [(entry.input_tokens, entry.hit_tokens) for entry in told] == [(use.prompt, use.hit) for use in cache.uses]
+    assert told[0].why == "first"
+    broken = [entry for entry in told if entry.why == "compacted"]
+    assert broken
+    assert broken[0].changed == "tools[2]", "the first compaction brings the tool `recall`"
+    assert {entry.changed.partition("[")[0] for entry in broken[1:] if entry.changed} <= {"messages"}
+    for entry in told:
+        # Three dollars for a million tokens, and thirty cents from the cache.
+        assert entry.cost == pytest.approx(entry.again_tokens * 2.7 / 1e6)
+    assert all(entry.again_tokens == 0 for entry in told if entry.why in ("first", "new"))
+    assert all(entry.byte and entry.again_tokens > 1000 for entry in broken)
+    assert sum(entry.why == "new" for entry in told) > 30
+
+
+def test_without_a_journal_nothing_is_known_of_the_prompts():
+    with provider() as (url, _):
+        result = agent("anthropic:claude-sonnet-4-5", url, 60).run_sync("Read.")
+    with pytest.raises(UsageError) as caught:
+        _ = result.cache
+    assert caught.value.code == "no_journal"
+
+
+def body(*texts: str, marks: int = 1, ttl: str | None = None) -> dict[str, Any]:
+    mark = {"type": "ephemeral", **({"ttl": ttl} if ttl else {})}
+    blocks = [{"type": "text", "text": each} for each in texts]
+    for block in blocks[-marks:] if marks else []:
+        block["cache_control"] = mark  # type: ignore[assignment]
+    return {"model": "m", "messages": [{"role": "user", "content": blocks}]}
+
+
+LONG = "word " * 1500
+
+
+def test_the_simulator_follows_the_rules_of_marks():
+    cache = PromptCache("anthropic")
+    assert (cache.see(body(LONG)).why, cache.see(body("short")).why) == ("first", "changed")
+    hit = cache.see(body(LONG, "more", "and more"), at=299)
+    assert (hit.hit, hit.why) == (cache.uses[0].prompt, "new")
+    assert cache.see(body(LONG, "more", "and more"), at=598).hit == hit.prompt, "a hit keeps it for another while"
+    assert cache.see(body(LONG, "more", "and more"), at=899).why == "expired"
+    assert cache.see(body(LONG, "other"), at=900).changed_at == "messages[0].content[1]"
+    far = [f"block {number}" for number in range(25)]
+    assert cache.see(body(LONG, *far), at=901).hit == 0, "more than twenty blocks behind what is kept"
+    cache = PromptCache("anthropic")
+    cache.see(body(LONG, ttl="1h"))
+    assert cache.see(body(LONG), at=3000).hit == cache.uses[0].prompt
+    with pytest.raises(UsageError) as caught:
+        cache.see(body(*"abcde", marks=5))
+    assert caught.value.code == "too_many_breakpoints"
+
+
+def test_the_simulator_follows_the_rules_of_caches_without_marks():
+    cache = PromptCache("openai")
+    cache.see(body(LONG, marks=0))
+    hit = cache.see(body(LONG, "more", marks=0))
+    assert hit.hit == cache.uses[0].prompt // 128 * 128
+    assert cache.see(body("word " * 900, marks=0)).hit == 0
+    assert cache.see(body("word " * 900, "x", marks=0)).why == "small"
+    tiny = PromptCache("mine", rules=CacheRules(0, 0, 8, 8, 60, "a test"))
+    tiny.see(body("word " * 20, marks=0))
+    assert tiny.see(body("word " * 20, "x", marks=0)).hit >= 16
+    with pytest.raises(UsageError) as caught:
+        PromptCache("nobody")
+    assert caught.value.code == "unknown_provider"
