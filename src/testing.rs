@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::convert;
-use loopwright_drive::wire_server::{Reply, Script, WireServer as Server};
+use loopwright_drive::wire_server::{AnswerBefore, Reply, Script, WireServer as Server};
 
 /// A server that speaks the protocols of the providers on a real socket.
 #[pyclass(frozen, module = "loopwright._core")]
@@ -11,10 +11,23 @@ pub(super) struct WireServer(Server);
 
 #[pymethods]
 impl WireServer {
+    /// `before` is given the path and the body of each request, and may answer it with a status and JSON text.
     #[new]
-    fn new(script: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (script, before=None))]
+    fn new(script: &Bound<'_, PyAny>, before: Option<Py<PyAny>>) -> PyResult<Self> {
         let script: Script = convert::parse(script, "script")?;
-        Ok(Self(Server::start(script)?))
+        let before = before.map(|before| -> AnswerBefore {
+            Box::new(move |path, body| {
+                Python::attach(|py| match before.call1(py, (path, body)).and_then(|answer| answer.extract(py)) {
+                    Ok(answer) => answer,
+                    Err(error) => {
+                        error.write_unraisable(py, None);
+                        None
+                    }
+                })
+            })
+        });
+        Ok(Self(Server::start_with(script, before)?))
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -51,5 +64,12 @@ impl WireServer {
     /// Stops it; connections are closed.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
+    }
+}
+
+impl Drop for WireServer {
+    fn drop(&mut self) {
+        // Its thread may wait for the interpreter.
+        Python::attach(|py| py.detach(|| self.0.stop()));
     }
 }

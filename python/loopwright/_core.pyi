@@ -942,7 +942,9 @@ class StreamDecoder:
 class WireServer:
     """A server that speaks the protocols of the providers on a real socket. See `loopwright.testing`."""
 
-    def __new__(cls, script: _Json) -> WireServer: ...
+    def __new__(
+        cls, script: _Json, before: Callable[[str, str], tuple[int, str] | None] | None = None
+    ) -> WireServer: ...
     @property
     def url(self) -> str:
         """`http://127.0.0.1:PORT`."""

@@ -1,6 +1,6 @@
 """Providers that refuse what their documentation says they refuse, over a real socket, before a wire server answers.
 
-Each set of rules reads the body of a request and gives the words of a refusal, or nothing.
+The rules are those of `loopwright.testing`; a test may give one of its own.
 """
 
 from __future__ import annotations
@@ -8,23 +8,16 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from loopwright.testing._strict import WIRES, Refused, mistral, shape
 from typing_extensions import Self
 
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
-
 Rule = Callable[[dict[str, Any]], "str | None"]
-
-
-class Refused(Exception):
-    """What a provider says against a request."""
 
 
 class Strict:
@@ -48,12 +41,12 @@ class Strict:
                     rule(json.loads(raw))
                 except Refused as refused:
                     refusals.append(str(refused))
-                    shape = _shape(self.path, rule, str(refused))
+                    told = self.error(refused)
                     if words_alone:
-                        shape = {"error": {"message": str(refused), "type": "invalid_request_error"}}
+                        told = {"error": {"message": str(refused), "type": "invalid_request_error"}}
                     elif names_parameter:
-                        shape["error"] |= {"param": str(refused), "code": "unsupported_parameter"}
-                    self.give(400, "application/json", json.dumps(shape).encode())
+                        told["error"] |= {"param": str(refused), "code": "unsupported_parameter"}
+                    self.give(400, "application/json", json.dumps(told).encode())
                     return
                 onward = http.client.HTTPConnection(target.hostname or "", target.port)
                 headers = {"content-type": "application/json", "authorization": "Bearer k"}
@@ -62,6 +55,10 @@ class Strict:
                     onward.request("POST", self.path, raw, headers)
                     answer = onward.getresponse()
                     self.give(answer.status, answer.headers["content-type"], answer.read())
+
+            def error(self, refused: Refused) -> dict[str, Any]:
+                wire = next((wire for end, wire in WIRES.items() if self.path.partition("?")[0].endswith(end)), None)
+                return shape("mistral" if rule is mistral else "any", wire, refused)
 
             def give(self, status: int, kind: str, body: bytes) -> None:
                 self.send_response(status)
@@ -81,324 +78,3 @@ class Strict:
     def __exit__(self, *_: object) -> None:
         self._http.shutdown()
         self._http.server_close()
-
-
-def _shape(path: str, rule: Rule, words: str) -> dict[str, Any]:
-    if rule is mistral:
-        return {
-            "object": "error",
-            "message": words,
-            "type": "invalid_request_message_order",
-            "param": None,
-            "code": 3230,
-        }
-    if path.endswith("/messages"):
-        return {"type": "error", "error": {"type": "invalid_request_error", "message": words}, "request_id": "req_1"}
-    if rule is gemini:
-        return {"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}
-    return {"error": {"message": words, "type": "invalid_request_error", "param": "messages", "code": "invalid_value"}}
-
-
-def refuse(wrong: object, words: str) -> None:
-    if wrong:
-        raise Refused(words)
-
-
-# ---- schemas ----
-
-
-def _walk(schema: dict[str, Any], defs: dict[str, Any], where: str) -> Iterator[tuple[dict[str, Any], str]]:
-    refuse(not isinstance(schema, dict), f"{where}: a schema must be an object, not {schema!r}")
-    yield schema, where
-    for name, inner in schema.get("properties", {}).items():
-        yield from _walk(inner, defs, f"{where}.{name}")
-    for key in ("anyOf", "allOf"):
-        for at, inner in enumerate(schema.get(key, [])):
-            yield from _walk(inner, defs, f"{where}.{key}[{at}]")
-    if "items" in schema:
-        yield from _walk(schema["items"], defs, f"{where}[]")
-    for key in ("$defs", "definitions"):
-        for name, inner in schema.get(key, {}).items():
-            yield from _walk(inner, defs, f"{where}.{key}.{name}")
-
-
-def _definitions(schema: dict[str, Any]) -> dict[str, Any]:
-    return {f"#/{key}/{name}": each for key in ("$defs", "definitions") for name, each in schema.get(key, {}).items()}
-
-
-def _circles(schema: dict[str, Any], defs: dict[str, Any]) -> bool:
-    def spoken(one: dict[str, Any]) -> set[str]:
-        bare = {key: value for key, value in one.items() if key not in ("$defs", "definitions")}
-        return {part["$ref"] for part, _ in _walk(bare, defs, "") if "$ref" in part}
-
-    def visit(name: str, above: tuple[str, ...]) -> bool:
-        return name in above or any(visit(next_, (*above, name)) for next_ in spoken(defs[name]))
-
-    return "#" in spoken(schema) or any(visit(name, ()) for name in spoken(schema))
-
-
-STRUCTURE = {"type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "title", "description"}
-
-
-def anthropic_schema(schema: dict[str, Any], where: str) -> None:
-    """The limitations that Anthropic documents for structured outputs and strict tools."""
-    defs = _definitions(schema)
-    optional = unions = 0
-    for part, at in _walk(schema, defs, where):
-        if "$ref" in part:
-            refuse(part["$ref"] not in defs, f"{at}: external $ref is not supported")
-            refuse(len(part) > 1, f"{at}: nothing may stand beside $ref")
-            continue
-        kind = part.get("type")
-        refuse(not {"type", "enum", "const", "anyOf", "allOf"} & part.keys(), f"{at}: a schema must have a type")
-        refuse(
-            kind is not None
-            and kind not in ("object", "array", "string", "integer", "number", "boolean", "null")
-            and not isinstance(kind, list),
-            f"{at}: unknown type {kind}",
-        )
-        allowed = STRUCTURE | {"allOf", "default"}
-        if kind == "object":
-            allowed |= {"properties", "required", "additionalProperties"}
-            refuse(
-                part.get("additionalProperties") is not False,
-                f"{at}: For 'object' type, 'additionalProperties' must be explicitly set to false",
-            )
-            missing = set(part.get("required", ())) - set(part.get("properties", ()))
-            refuse(missing, f"{at}: required names unknown properties {missing}")
-            optional += len(set(part.get("properties", ())) - set(part.get("required", ())))
-        elif kind == "array":
-            allowed |= {"items", "minItems"}
-            refuse(
-                part.get("minItems", 0) not in (0, 1),
-                f"{at}: For 'array' type, 'minItems' values other than 0 or 1 are not supported",
-            )
-        elif kind == "string" or (isinstance(kind, list) and "string" in kind):
-            allowed |= {"format", "pattern"}
-            refuse("format" in part and part["format"] not in FORMATS, f"{at}: format {part.get('format')}")
-            refuse(re.search(r"\(\?|\\[bB1-9]", part.get("pattern", "")), f"{at}: pattern {part.get('pattern')}")
-        for key in part:
-            refuse(key not in allowed, f"{at}: For '{kind}' type, property '{key}' is not supported")
-        plain = [*part.get("enum", ()), *([part["const"]] if "const" in part else [])]
-        refuse(any(isinstance(value, (dict, list)) for value in plain), f"{at}: complex values in enum")
-        unions += "anyOf" in part or isinstance(kind, list)
-        refuse("allOf" in part and any("$ref" in one for one in part["allOf"]), f"{at}: allOf with $ref")
-    refuse(_circles(schema, defs), f"{where}: recursive schemas are not supported")
-    refuse(optional > 24, f"{where}: too many optional parameters ({optional})")
-    refuse(unions > 16, f"{where}: too many union types ({unions})")
-
-
-def openai_schema(schema: dict[str, Any], where: str) -> None:
-    """The subset that OpenAI documents for strict schemas."""
-    defs = _definitions(schema)
-    refuse(schema.get("type") != "object", f"Invalid schema for {where}: schema must be of type object")
-    properties = values = 0
-    for part, at in _walk(schema, defs, where):
-        if "$ref" in part:
-            refuse(part["$ref"] not in defs and part["$ref"] != "#", f"{at}: reference can't be resolved")
-            refuse(len(part) > 1, f"{at}: $ref cannot have keywords {sorted(part)}")
-            continue
-        kind = part.get("type")
-        allowed = set(STRUCTURE)
-        refuse(not {"type", "enum", "const", "anyOf"} & part.keys(), f"{at}: schema must have a 'type' key")
-        if kind == "object":
-            allowed |= {"properties", "required", "additionalProperties"}
-            refuse(
-                part.get("additionalProperties") is not False,
-                f"{at}: 'additionalProperties' is required to be supplied and to be false",
-            )
-            refuse(
-                sorted(part.get("required", ())) != sorted(part.get("properties", ())),
-                f"{at}: 'required' is required to be supplied and to be an array including every key in properties",
-            )
-            properties += len(part.get("properties", ()))
-        elif kind == "array":
-            allowed |= {"items", "minItems", "maxItems"}
-            refuse("items" not in part, f"{at}: array schema missing items")
-        elif kind == "string":
-            allowed |= {"format", "pattern"}
-            refuse("format" in part and part["format"] not in FORMATS - {"uri"}, f"{at}: format")
-            refuse("(?" in part.get("pattern", ""), f"{at}: lookaround is not supported")
-        elif kind in ("integer", "number"):
-            allowed |= {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
-        for key in part:
-            refuse(key not in allowed, f"{at}: '{key}' is not permitted")
-        values += len(part.get("enum", ()))
-    refuse(properties > 5000 or values > 1000, f"{where}: too large")
-
-
-# ---- requests ----
-
-
-def anthropic(body: dict[str, Any]) -> None:
-    """What `/v1/messages` documents: schemas, the pairing of uses and results, ids, names, text that says something."""
-    output = body.get("output_config", {}).get("format")
-    if output is not None:
-        refuse(output.keys() - {"type", "schema"}, f"output_config.format: extra inputs {sorted(output)}")
-        anthropic_schema(output["schema"], "output_config.format.schema")
-    for at, tool in enumerate(body.get("tools", ())):
-        refuse(not NAME.match(tool["name"]), f"tools.{at}.name: String should match pattern")
-        if tool.get("strict"):
-            anthropic_schema(tool["input_schema"], f"tools.{at}.input_schema")
-    for at, block in enumerate(body["system"] if isinstance(body.get("system"), list) else ()):
-        refuse(not block["text"].strip(), f"system.{at}: text content blocks must contain non-whitespace text")
-    messages = body["messages"]
-    refuse(not messages or messages[0]["role"] != "user", 'messages: first message must use the "user" role')
-    open_: list[str] = []
-    seen: set[str] = set()
-    for at, message in enumerate(messages):
-        refuse(message["role"] not in ("user", "assistant"), f"messages.{at}: role {message['role']}")
-        content = message["content"]
-        refuse(not content, f"messages.{at}: must have non-empty content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        first = [block["type"] for block in blocks][: len(results)]
-        refuse(set(first) - {"tool_result"}, f"messages.{at}: tool_result blocks must come first")
-        refuse(
-            sorted(results) != sorted(open_),
-            f"messages.{at}: tool_use ids {open_} were found without tool_result blocks immediately after",
-        )
-        open_ = []
-        for block in blocks:
-            if block["type"] == "text":
-                refuse(
-                    not block["text"].strip(), f"messages.{at}: text content blocks must contain non-whitespace text"
-                )
-            if block["type"] == "tool_use":
-                refuse(
-                    not NAME.match(block["name"]), f"messages.{at}.tool_use.name: String should match pattern {NAME}"
-                )
-                refuse(not re.match(r"[a-zA-Z0-9_-]+\Z", block["id"]), f"messages.{at}.tool_use.id: pattern")
-                refuse(block["id"] in seen, f"messages.{at}: tool_use ids must be unique")
-                seen.add(block["id"])
-                open_.append(block["id"])
-    refuse(open_, "messages: tool_use without tool_result")
-    last = messages[-1]
-    if last["role"] == "assistant":
-        text = last["content"] if isinstance(last["content"], str) else last["content"][-1].get("text", "")
-        refuse(text != text.rstrip(), "messages: final assistant content cannot end with trailing whitespace")
-
-
-def openai_chat(body: dict[str, Any]) -> None:
-    """What Chat Completions documents: a tool's message answers a call of the assistant's before, each call is answered."""
-    output = body.get("response_format", {}).get("json_schema")
-    if output is not None:
-        refuse(not NAME.match(output["name"]), "response_format.json_schema.name: pattern")
-        if output.get("strict"):
-            openai_schema(output["schema"], "response_format")
-    for at, tool in enumerate(body.get("tools", ())):
-        refuse(not NAME.match(tool["function"]["name"]), f"tools[{at}].function.name: pattern")
-        if tool["function"].get("strict"):
-            openai_schema(tool["function"]["parameters"], f"tools[{at}]")
-    open_: list[str] = []
-    for at, message in enumerate(body["messages"]):
-        if message["role"] == "tool":
-            refuse(message["tool_call_id"] not in open_, f"messages[{at}]: 'tool' must follow its 'tool_calls'")
-            refuse(not isinstance(message.get("content"), (str, list)), f"messages[{at}]: content")
-            open_.remove(message["tool_call_id"])
-            continue
-        refuse(open_, f"messages[{at}]: tool_call_ids {open_} did not have response messages")
-        calls = message.get("tool_calls", ())
-        refuse(not message.get("content") and not calls, f"messages[{at}]: content is empty")
-        for call in calls:
-            refuse(not NAME.match(call["function"]["name"]), f"messages[{at}].tool_calls.function.name: pattern")
-            refuse(not 0 < len(call["id"]) <= 40, f"messages[{at}].tool_calls.id: string too long")
-            json.loads(call["function"]["arguments"])
-            open_.append(call["id"])
-        refuse(len(set(open_)) < len(open_), f"messages[{at}]: an id stands twice")
-    refuse(open_, "messages: tool_calls without answers")
-
-
-def openai_responses(body: dict[str, Any]) -> None:
-    """What Responses documents: each call has its output, names and ids of a pattern and length."""
-    output = body.get("text", {}).get("format")
-    if output is not None and output.get("strict"):
-        openai_schema(output["schema"], "text.format")
-    for at, tool in enumerate(body.get("tools", ())):
-        if tool.get("strict"):
-            openai_schema(tool["parameters"], f"tools[{at}]")
-    called: set[str] = set()
-    answered: set[str] = set()
-    for at, item in enumerate(body["input"]):
-        kind = item.get("type", "message")
-        if kind == "function_call":
-            refuse(not NAME.match(item["name"]), f"input[{at}].name: expected a string that matches the pattern")
-            refuse(not 0 < len(item["call_id"]) <= 64, f"input[{at}].call_id: string too long")
-            refuse(item["call_id"] in called, f"input[{at}]: call_id stands twice")
-            called.add(item["call_id"])
-        elif kind == "function_call_output":
-            refuse(item["call_id"] not in called, f"input[{at}]: No tool call found for function call output")
-            answered.add(item["call_id"])
-        elif kind == "message":
-            refuse(item["content"] in ("", []), f"input[{at}].content is empty")
-    refuse(called - answered, f"No tool output found for function call {called - answered}")
-
-
-def mistral(body: dict[str, Any]) -> None:
-    """The order of roles that Mistral's validation documents, with its rules for names."""
-    follows = {
-        None: {"system", "user", "assistant"},
-        "system": {"system", "user", "assistant"},
-        "user": {"user", "assistant", "system"},
-        "assistant": {"assistant", "user", "tool"},
-        "tool": {"assistant", "tool"},
-    }
-    openai_chat(body)
-    before = None
-    for message in body["messages"]:
-        role = message["role"]
-        refuse(role not in follows[before], f"Unexpected role '{role}' after role '{before}'")
-        before = role
-    refuse(before not in ("user", "tool"), f"Expected last role User or Tool for serving but got {before}")
-
-
-FUNCTION = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
-
-
-def gemini_schema(schema: dict[str, Any], where: str) -> None:
-    """The subset that the Gemini API documents for `responseJsonSchema`."""
-    defs = _definitions(schema)
-    allowed = STRUCTURE | {"format", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "oneOf"}
-    allowed |= {"properties", "required", "additionalProperties"}
-    for part, at in _walk(schema, defs, where):
-        refuse("$ref" in part and part["$ref"] not in defs, f"{at}: reference can't be resolved")
-        refuse(part.keys() - allowed, f"{at}: unknown names {sorted(part.keys() - allowed)}")
-        refuse(part.get("format", "date") not in ("date-time", "date", "time"), f"{at}: format")
-
-
-def gemini(body: dict[str, Any]) -> None:
-    """What `generateContent` documents: turns that alternate and begin with the user's, results behind their calls."""
-    output = body.get("generationConfig", {}).get("responseJsonSchema")
-    if output is not None:
-        gemini_schema(output, "generation_config.response_json_schema")
-    for at, declared in enumerate(
-        one for each in body.get("tools", ()) for one in each.get("functionDeclarations", ())
-    ):
-        refuse(
-            not FUNCTION.match(declared["name"]), f"tools[0].function_declarations[{at}].name: Invalid function name"
-        )
-    contents = body["contents"]
-    refuse(not contents or contents[0]["role"] != "user", "the first content must be of the user")
-    called: list[tuple[Any, Any]] = []
-    before = None
-    for at, content in enumerate(contents):
-        refuse(content["role"] not in ("user", "model"), "Please use a valid role: user, model.")
-        refuse(content["role"] == before, f"contents[{at}]: roles must alternate")
-        before, parts = content["role"], content["parts"]
-        refuse(not parts, f"contents[{at}].parts must not be empty.")
-        refuse(any(part.get("text") == "" for part in parts), f"contents[{at}].parts must have text")
-        given = [part["functionResponse"] for part in parts if "functionResponse" in part]
-        refuse(any("functionResponse" not in part for part in parts[: len(given)]), f"contents[{at}]: results first")
-        refuse(any(not isinstance(one["response"], dict) for one in given), f"contents[{at}]: response is no Struct")
-        refuse(
-            [(one.get("id"), one["name"]) for one in given] != called,
-            f"contents[{at}]: the number of function response parts is not equal to that of the function call parts",
-        )
-        calls = [part["functionCall"] for part in parts if "functionCall" in part]
-        refuse(any(not FUNCTION.match(one["name"]) for one in calls), f"contents[{at}]: Invalid function name")
-        refuse(any(not isinstance(one["args"], dict) for one in calls), f"contents[{at}]: args is no Struct")
-        called = [(one.get("id"), one["name"]) for one in calls]
-    refuse(called, "function calls without function responses")
-
-
-RULES = {"anthropic": anthropic, "chat": openai_chat, "responses": openai_responses, "gemini": gemini}

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from loopwright import Agent, Call, ProviderError, Role, UsageError, tool
 from loopwright.testing import calls, recorded, text
+from loopwright.testing._strict import Refused, mistral, openai_chat, refuse
 from pydantic import BaseModel
-from strict import Refused, Strict, mistral, openai_chat, refuse
+from strict import Strict
 from ways import KEY, run
 
 

@@ -27,7 +27,7 @@ from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
 from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
 from loopwright.tools.builtin import builtin_tools
-from ways import KEY, WIRES, agent_at, history_of, run
+from ways import KEY, WIRES, agent_at, history_of, run, unmarked
 
 ROUNDS = 40
 
@@ -78,16 +78,8 @@ def named(body: dict[str, Any]) -> list[str]:
 def prefixes(bodies: list[dict[str, Any]]) -> list[int]:
     """The requests, by their place, whose history does not begin with that of the one before."""
     # Anthropic's marks for its cache move on; they are no part of what is said.
-    plain = [[_unmarked(each) for each in said(body)] for body in bodies]
+    plain = [[unmarked(each) for each in said(body)] for body in bodies]
     return [at for at in range(1, len(plain)) if plain[at][: len(plain[at - 1])] != plain[at - 1]]
-
-
-def _unmarked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _unmarked(each) for key, each in value.items() if key != "cache_control"}
-    if isinstance(value, list):
-        return [_unmarked(each) for each in value]
-    return value
 
 
 def test_c26_c06_a_run_that_overflows_its_window_several_times(serve: Any, wire: str, way: str) -> None:

@@ -108,3 +108,12 @@ def open_files() -> set[str]:
 def threads() -> set[str]:
     """Python's threads by name."""
     return {thread.name for thread in threading.enumerate()}
+
+
+def unmarked(value: Any) -> Any:
+    """A part of a body without its marks for caches."""
+    if isinstance(value, dict):
+        return {key: unmarked(each) for key, each in value.items() if key != "cache_control"}
+    if isinstance(value, list):
+        return [unmarked(each) for each in value]
+    return value

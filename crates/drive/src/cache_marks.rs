@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use loopwright_base::{
     json::{Fields, Raw},
-    message::{Block, Extra, Message, Role, Wire},
+    message::{Block, Extra, Form, Message, Role, Wire},
     request::{History, Request, Tool},
 };
 use loopwright_models::profile::Profile;
@@ -38,7 +38,8 @@ pub(super) fn with_marks(profile: &Profile, wire: Wire, request: &Request) -> Op
     // What is kept for an hour has to stand before what is kept for minutes.
     let hour = own.iter().filter(|(_, hour)| *hour).map(|(place, _)| *place).max();
 
-    let mut marked = Request { cache: false, ..request.clone() };
+    let messages = request.messages.in_dialect("texts in parts", in_parts);
+    let mut marked = Request { cache: false, messages, ..request.clone() };
     let mut left = room;
     for place in wanted.into_iter().flatten() {
         if left == 0 {
@@ -49,6 +50,15 @@ pub(super) fn with_marks(profile: &Profile, wire: Wire, request: &Request) -> Op
         }
     }
     Some(marked)
+}
+
+/// The message with its text as a part, which can bear a mark: so its bytes stay when the mark moves on.
+fn in_parts(message: &Message) -> Message {
+    let mut message = message.clone();
+    if message.role == Role::User && matches!(message.content.as_slice(), [Block::Text(_)]) {
+        message.form = Form::Parts;
+    }
+    message
 }
 
 /// The user's own marks, and whether each lasts for an hour.

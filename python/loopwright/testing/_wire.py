@@ -17,6 +17,9 @@ from loopwright._options import whole
 from loopwright.errors import UsageError
 from loopwright.models import Call, Response
 
+from ._counted import counted, embedded
+from ._strict import PROVIDERS, Refused, refusal
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -175,6 +178,11 @@ class WireServer:
             script at once.
         repeat_last: The last reply is given for ever.
         key: Requests without this key are refused with 401.
+        strict: The provider whose documented refusals hold before the script is asked: `anthropic`, `openai`, `azure`,
+            `mistral`, `groq`, `deepseek`, `gemini`, or `any`, which goes by the path. A refusal uses up no reply.
+
+    It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
+    (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well.
     """
 
     def __init__(
@@ -184,12 +192,20 @@ class WireServer:
         by_turn: bool = False,
         repeat_last: bool = False,
         key: str | None = None,
+        strict: str | None = None,
     ) -> None:
+        if strict is not None and strict not in PROVIDERS:
+            message = f"nothing is known of what {strict!r} refuses"
+            raise UsageError(message, "unknown_provider", f"give one of {', '.join(PROVIDERS)}")
+        self._strict = strict
+        self.refusals: list[Refused] = []
+        """What was refused: the words, and `source`, the page where it is documented."""
         self._script = {
             "replies": [_reply(each).to_dict() for each in listed("replies", replies)],
             "by_turn": bool(by_turn),
             "repeat_last": bool(repeat_last),
             "key": key,
+            "strict": strict is not None,
         }
         if key is not None and not isinstance(key, str):
             message = f"key can't be {type(key).__name__}"
@@ -199,8 +215,21 @@ class WireServer:
     def start(self) -> Self:
         """Starts it, if it does not run."""
         if self._server is None:
-            self._server = _core.WireServer(json.dumps(self._script))
+            self._server = _core.WireServer(json.dumps(self._script), self._before)
         return self
+
+    def _before(self, path: str, body: str) -> tuple[int, str] | None:
+        """What is answered without the script: refusals, counts and vectors."""
+        bare, asked = path.partition("?")[0], json.loads(body)
+        answer = counted(bare, asked) or embedded(bare, asked)
+        if answer is not None:
+            return 200, json.dumps(answer)
+        refused = None if self._strict is None else refusal(self._strict, path, asked)
+        if refused is None:
+            return None
+        status, shown, why = refused
+        self.refusals.append(why)
+        return status, json.dumps(shown)
 
     def stop(self) -> None:
         """Stops it; all connections are closed."""

@@ -84,9 +84,13 @@ struct ServerThread {
     thread: JoinHandle<()>,
 }
 
-#[derive(Debug)]
+/// An answer to a request, by its path and body, where the server itself has none, or if its script is strict: the status
+/// and a body of JSON; `None` where the script answers.
+pub type AnswerBefore = Box<dyn Fn(&str, &str) -> Option<(u16, String)> + Send + Sync>;
+
 struct Shared {
     state: Mutex<ServerState>,
+    before: Option<AnswerBefore>,
     open: AtomicUsize,
     total: AtomicUsize,
     /// The number of requests that asked for a reply.
@@ -102,6 +106,12 @@ struct ServerState {
     received_bytes: usize,
 }
 
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -111,11 +121,20 @@ impl Shared {
 impl WireServer {
     /// Starts a server on a free port of the loopback interface.
     pub fn start(script: Script) -> io::Result<Self> {
-        Self::start_at((Ipv4Addr::LOCALHOST, 0).into(), script)
+        Self::start_with(script, None)
+    }
+
+    /// Starts a server that asks `before` first.
+    pub fn start_with(script: Script, before: Option<AnswerBefore>) -> io::Result<Self> {
+        Self::serve((Ipv4Addr::LOCALHOST, 0).into(), script, before)
     }
 
     /// Starts a server at `address`, where another one may have stood.
     pub fn start_at(address: SocketAddr, script: Script) -> io::Result<Self> {
+        Self::serve(address, script, None)
+    }
+
+    fn serve(address: SocketAddr, script: Script, before: Option<AnswerBefore>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let listener = {
             let _inside = runtime.enter();
@@ -131,6 +150,7 @@ impl WireServer {
             Client::forget(&format!("{host}:{}", address.port()));
         }
         let shared = Arc::new(Shared {
+            before,
             state: Mutex::new(ServerState { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
@@ -297,6 +317,11 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     let number = shared.asked.load(Ordering::Relaxed) + 1;
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
+    let before = || {
+        let before = shared.before.as_ref().filter(|_| raw.method == "POST")?;
+        let (status, body) = before(&raw.path, std::str::from_utf8(&raw.body).unwrap_or_default())?;
+        Some(render::whole(status, "application/json", number, &[], &body))
+    };
     let gemini = gemini_method(path);
     let wire = if gemini.is_some() {
         Wire::Gemini
@@ -310,6 +335,9 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         let anthropic = raw.header("anthropic-version").is_some();
         if raw.method == "GET" && path.ends_with("/models") {
             return at_once(models(anthropic, number));
+        }
+        if let Some(rendered) = before() {
+            return at_once(rendered);
         }
         let wire = if anthropic { Wire::Anthropic } else { Wire::OpenaiChat };
         return at_once(render::error(wire, 404, &format!("there is nothing at {path}"), number, &[]));
@@ -332,6 +360,13 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         if bearer.or_else(|| raw.header("x-api-key")).or_else(|| raw.header("x-goog-api-key")) != Some(key) {
             return at_once(render::error(wire, 401, "the key is missing or wrong", number, &[]));
         }
+    }
+    if state.script.strict {
+        drop(state);
+        if let Some(rendered) = before() {
+            return at_once(rendered);
+        }
+        state = shared.state();
     }
     let place = if state.script.by_turn {
         match turns(wire, text) {

@@ -21,6 +21,8 @@ pub struct Script {
     pub repeat_last: bool,
     /// Requests without this key are answered with 401.
     pub key: Option<String>,
+    /// Whoever was given at the start is asked before each reply; else only where the server knows no answer.
+    pub strict: bool,
 }
 
 impl Script {

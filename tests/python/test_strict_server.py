@@ -1,0 +1,137 @@
+"""`WireServer(strict=…)`: a double that refuses what a provider documents to refuse, counts tokens and makes vectors."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+from loopwright import Agent, UsageError, tool
+from loopwright.testing import WireServer, call, text
+from loopwright.testing._strict import PROVIDERS
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi."}]}
+CLAUDE = {**CHAT, "max_tokens": 9}
+GEMINI = {"contents": [{"role": "user", "parts": [{"text": "Hi."}]}]}
+CALLED = {"id": "c" * 9, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def post(url: str, path: str, body: Any) -> tuple[int, Any]:
+    headers = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
+    asked = urllib.request.Request(url + path, json.dumps(body).encode(), headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(asked, timeout=20) as answer:  # noqa: S310
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+REFUSED = [
+    ("anthropic", "/v1/messages", {**CLAUDE, "frequency_penalty": 1}, "Extra inputs"),
+    ("anthropic", "/v1/messages", CHAT, "max_tokens: Field required"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "tools": [{"name": "a b", "input_schema": {}}]}, "tools.0.name"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "system": [
+        {"type": "text", "text": str(at), "cache_control": {"type": "ephemeral"}} for at in range(5)]}, "maximum of 4"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "x"}]}, *CHAT["messages"]]}, "signature"),
+    ("openai", "/v1/chat/completions", {**CHAT, "messages": [
+        {"role": "tool", "tool_call_id": "x", "content": "1"}]}, "'tool' must follow"),
+    ("openai", "/v1/responses", {"model": "m", "input": [
+        {"type": "function_call_output", "call_id": "x", "output": "1"}]}, "No tool call found"),
+    ("azure", "/openai/deployments/d/chat/completions", CHAT, "Resource not found"),
+    ("azure", "/chat/completions?api-version=1", CHAT, "Resource not found"),
+    ("mistral", "/v1/chat/completions", {**CHAT, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": "", "tool_calls": [CALLED]},
+        {"role": "tool", "tool_call_id": "c" * 9, "content": "1"}, *CHAT["messages"]]}, "Unexpected role 'user'"),
+    ("groq", "/v1/chat/completions", {**CHAT, "logprobs": True}, "'logprobs' is unsupported"),
+    ("groq", "/v1/chat/completions", {**CHAT, "response_format": {"type": "json_object"}, "tools": [
+        {"type": "function", "function": {"name": "f", "parameters": {}}}]}, "json mode cannot"),
+    ("deepseek", "/chat/completions", {**CHAT, "messages": [{"role": "developer", "content": "x"}]}, "unknown variant"),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [
+        *GEMINI["contents"], *GEMINI["contents"]]}, "roles must alternate"),
+    ("any", "/v1/messages", {"max_tokens": 9}, "documented shape"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "path", "body", "words"), REFUSED)
+def test_a_request_that_the_provider_refuses_is_refused_with_its_own_error(
+    provider: str, path: str, body: Any, words: str
+):
+    with WireServer([text("Fine.")], strict=provider) as server:
+        status, shown = post(server.url, path, body)
+        assert (status, server.pending) == (404 if provider == "azure" else 400, 1)
+        assert words in json.dumps(shown)
+        (refused,) = server.refusals
+        assert "." in refused.source
+        assert shown.get("type") == "error" or "message" in shown.get("error", shown)
+
+
+ACCEPTED = {
+    "anthropic": ("/v1/messages", CLAUDE),
+    "openai": ("/v1/responses", {"model": "m", "input": "Hi."}),
+    "azure": ("/openai/deployments/d/chat/completions?api-version=2025-01-01", CHAT),
+    "mistral": ("/v1/chat/completions", CHAT),
+    "groq": ("/v1/chat/completions", CHAT),
+    "deepseek": ("/chat/completions", CHAT),
+    "gemini": ("/v1beta/models/m:generateContent", GEMINI),
+    "any": ("/v1/messages", CLAUDE),
+}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_request_that_the_provider_takes_gets_its_reply(provider: str):
+    path, body = ACCEPTED[provider]
+    with WireServer([text("Fine.")], strict=provider) as server:
+        status, shown = post(server.url, path, body)
+        assert (status, server.refusals, server.pending) == (200, [], 0)
+        assert "Fine." in json.dumps(shown)
+
+
+def test_a_provider_has_no_other_wire_and_no_other_name():
+    with WireServer([text("Fine.")], strict="anthropic") as server:
+        assert post(server.url, "/v1/chat/completions", CHAT)[0] == 404
+    with pytest.raises(UsageError) as caught:
+        WireServer(strict="antropic")
+    assert (caught.value.code, "anthropic" in str(caught.value.hint)) == ("unknown_provider", True)
+
+
+@tool
+def look_up(key: str) -> str:
+    """Looks a key up."""
+    return f"{key}: 8080"
+
+
+@pytest.mark.parametrize(
+    ("model", "strict"),
+    [
+        ("anthropic:claude-sonnet-4-5", "anthropic"),
+        ("openai-chat:gpt-4o", "openai"),
+        ("openai-responses:gpt-4o", "openai"),
+        ("gemini:gemini-2.5-flash", "gemini"),
+    ],
+)
+def test_runs_hold_against_a_strict_double(model: str, strict: str):
+    with WireServer([call("look_up", key="port"), text("8080.")], strict=strict) as server:
+        result = Agent(model, base_url=server.url, api_key="k", tools=[look_up]).run_sync("Which port?")
+        assert (result.final, server.refusals) == ("8080.", [])
+
+
+def test_tokens_are_counted_and_texts_embedded():
+    with WireServer(strict="any") as server:
+        few = post(server.url, "/v1/messages/count_tokens", CLAUDE)[1]["input_tokens"]
+        more = post(server.url, "/v1/messages/count_tokens", {**CLAUDE, "system": "Be brief. " * 50})[1]["input_tokens"]
+        assert 5 < few < few + 100 < more
+        assert post(server.url, "/v1/responses/input_tokens", {"input": "Hi."})[1]["input_tokens"] > 0
+        assert post(server.url, "/v1beta/models/m:countTokens", GEMINI)[1]["totalTokens"] > 0
+        texts = ["the port is 8080", "the port is 9090", "a cat sleeps"]
+        found = post(server.url, "/v1/embeddings", {"model": "e", "input": texts, "dimensions": 256})[1]
+        one, two, three = (each["embedding"] for each in found["data"])
+        near, far = (sum(a * b for a, b in zip(one, other, strict=True)) for other in (two, three))
+        assert len(one) == 256
+        assert near > far + 0.3
+        part = {"content": {"parts": [{"text": "a cat"}]}}
+        many = post(server.url, "/v1beta/models/m:batchEmbedContents", {"requests": [part, part]})[1]
+        assert [len(each["values"]) for each in many["embeddings"]] == [64, 64]
