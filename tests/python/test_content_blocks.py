@@ -12,7 +12,7 @@ import pytest
 from loopwright import Agent, LoopwrightError, UsageError, tool
 from loopwright.messages import Document, Image, PlainText, Text
 from loopwright.testing import WireServer, call, text
-from ways import KEY, agent_at, run
+from ways import KEY, agent_at, run, unmarked
 
 Serve = Callable[..., WireServer]
 
@@ -83,7 +83,7 @@ def blocks_of(request: dict[str, Any]) -> list[Any]:
     if "contents" in body:
         parts: list[Any] = body["contents"][0]["parts"]
         return parts
-    found: list[Any] = (body.get("messages") or body["input"])[0]["content"]
+    found: list[Any] = unmarked((body.get("messages") or body["input"])[0]["content"])
     return found
 
 
