@@ -116,7 +116,7 @@ fn set(request: &mut Request, place: Place, hour: bool) -> bool {
         Place::Tools => {
             let mut tools = request.tools.to_vec();
             let Some(Tool::Function(tool)) = tools.last_mut() else { return false };
-            tool.extra = Some(marked(tool.extra.take(), hour));
+            tool.extra = Some(Box::new(marked(tool.extra.take(), hour)));
             request.tools = tools.into();
         }
         Place::Instructions => {
@@ -151,14 +151,14 @@ fn with_mark(message: &Message, hour: bool) -> Option<Message> {
         Block::ToolResult(result) => &mut result.extra,
         Block::Thinking(_) | Block::Provider(_) => return None,
     };
-    *extra = Some(marked(extra.take(), hour));
+    *extra = Some(Box::new(marked(extra.take(), hour)));
     Some(message)
 }
 
 /// The fields with a mark. Fields of another wire would not be sent, and give way to it.
-fn marked(extra: Option<Box<Extra>>, hour: bool) -> Box<Extra> {
+fn marked(extra: Option<Box<Extra>>, hour: bool) -> Extra {
     let own = extra.filter(|extra| extra.wire == Wire::Anthropic);
-    let mut extra = own.unwrap_or_else(|| Box::new(Extra { wire: Wire::Anthropic, fields: Fields::new() }));
+    let mut extra = own.map_or_else(|| Extra { wire: Wire::Anthropic, fields: Fields::new() }, |own| *own);
     let mark = if hour { r#"{"type":"ephemeral","ttl":"1h"}"# } else { r#"{"type":"ephemeral"}"# };
     if let Ok(mark) = Fields::parse(mark) {
         extra.fields.set(MARK, mark.to_raw());

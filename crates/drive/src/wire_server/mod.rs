@@ -84,8 +84,8 @@ struct ServerThread {
     thread: JoinHandle<()>,
 }
 
-/// An answer to a request, by its path and body, where the server itself has none, or if its script is strict: the status
-/// and a body of JSON; `None` where the script answers.
+/// An answer to a request, by its path and body, where the server itself has none, or if its script is strict: the
+/// status and a body of JSON; `None` where the script answers.
 pub type AnswerBefore = Box<dyn Fn(&str, &str) -> Option<(u16, String)> + Send + Sync>;
 
 struct Shared {

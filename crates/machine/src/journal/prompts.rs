@@ -44,7 +44,7 @@ pub fn prompts(journal: &str) -> Result<Vec<Prompt>> {
         if let EventKind::Generated { id, response } = &event.kind
             && let Some(prompt) = found.iter_mut().rev().find(|prompt| prompt.id == *id)
         {
-            prompt.usage = Some(response.usage.clone());
+            prompt.usage = Some(response.usage);
         }
         let commands = tree.step(event);
         let compacted =
