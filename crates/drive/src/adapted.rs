@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     endpoint::Endpoint,
+    provenance::adapt_provenance,
     provider_limits::{adapt_effort, adapt_history},
 };
 use loopwright_base::{json::Raw, message::Extra, parameter::Parameter, request::Request};
@@ -44,6 +45,9 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
             "the instructions alone ask for it"
         };
         adapted.notes.push(format!("{} takes no schema of an answer: {how}, and it is checked here", named()));
+    }
+    if let Some(own) = adapt_provenance(endpoint, profile, &adapted.request) {
+        adapted.request = Cow::Owned(own);
     }
     for adapt in [adapt_effort, adapt_history] {
         if let Some(own) = adapt(profile, endpoint.wire, &adapted.request) {

@@ -26,6 +26,7 @@ mod answer;
 pub mod ask;
 mod body;
 mod breakers;
+mod descriptors;
 pub mod endpoint;
 pub mod fetch;
 pub mod find;
@@ -48,6 +49,7 @@ mod pdf {
 }
 mod error_map;
 pub mod in_flight;
+mod provenance;
 mod provider;
 mod proxies;
 pub mod queue;
