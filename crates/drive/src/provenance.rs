@@ -120,12 +120,10 @@ impl HostView<'_> {
 
     /// Reasoning as the host is given it.
     fn reasoning(&self, text: String) -> Thinking {
-        match self.wire {
-            Wire::OpenaiChat => thinking(text, self.rules.member.as_deref().unwrap_or("reasoning_content")),
-            _ => {
-                let bare = Thinking { text, ..Thinking::default() };
-                unsigned(&bare).unwrap_or(bare)
-            }
+        if self.wire == Wire::OpenaiChat {
+            return thinking(text, self.rules.member.as_deref().unwrap_or("reasoning_content"));
         }
+        let bare = Thinking { text, ..Thinking::default() };
+        unsigned(&bare).unwrap_or(bare)
     }
 }
