@@ -27,6 +27,7 @@ use loopwright_base::{
     request::Delta,
 };
 use loopwright_drive::{
+    ask::pieces_of,
     endpoint::{self, EndpointOptions},
     gather,
     http::{CallFailure, Timeouts},
@@ -519,4 +520,17 @@ pub(super) fn delta_objects(py: Python<'_>, deltas: Vec<Delta>) -> PyResult<Vec<
         });
     }
     Ok(objects)
+}
+
+/// The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events.
+#[pyfunction]
+pub(super) fn answer_deltas<'py>(
+    py: Python<'py>,
+    event: &machine::Event,
+    request: &machine::Request,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let (EventKind::Generated { response, .. }, Some(request)) = (&event.0, request.get()) else {
+        return Ok(Vec::new());
+    };
+    delta_objects(py, pieces_of(request, &response.message))
 }

@@ -152,7 +152,7 @@ impl Draft {
                     content.push(block(part, parts.get(at..at + own).unwrap_or_default(), text));
                     at += own;
                 }
-                Arc::new(Message { role, content, form, extra: None })
+                Arc::new(Message { form, ..Message::new(role, content) })
             }
         };
         std::mem::take(&mut self.messages).into_iter().map(one).collect()

@@ -614,7 +614,7 @@ impl Call {
 pub(super) struct Request(Arc<machine::Command>);
 
 impl Request {
-    fn get(&self) -> Option<&request::Request> {
+    pub(super) fn get(&self) -> Option<&request::Request> {
         match &*self.0 {
             machine::Command::Generate { request, .. } => Some(request),
             machine::Command::Hook { subject, .. } => match &**subject {

@@ -136,6 +136,7 @@ impl<'a, 'py> MessageReader<'a, 'py> {
             return None;
         }
         nothing(given, intern!(py, "extra"))?;
+        nothing(given, intern!(py, "host"))?;
         let content = given.getattr(intern!(py, "content")).ok()?;
         for block in content.cast_exact::<PyTuple>().ok()? {
             self.block(&block, draft)?;

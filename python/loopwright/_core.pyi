@@ -1386,6 +1386,9 @@ class FoundJson:
     def complete(self) -> bool:
         """Whether the JSON had come to its end. If not, the text was cut off."""
 
+def answer_deltas(event: Event, request: Request) -> list[Any]:
+    """The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events."""
+
 def repair_json(text: str) -> Repaired:
     """Makes valid JSON of what should be JSON, and says what it repaired."""
 

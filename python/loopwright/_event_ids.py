@@ -33,7 +33,8 @@ class EventIds:
 
     def __init__(self, after: int = 0, base: int = 0) -> None:
         self._base = base
-        self._next = base + after * PLACES
+        # What was told behind an event before a crash is not known: what is told behind it now has the upper half.
+        self._next = base + after * PLACES + (PLACES // 2 if after else 0)
 
     def follow(self, earlier: EventIds) -> None:
         """Begins behind those of another run, which the same people watch."""

@@ -399,13 +399,14 @@ _KINDS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Who speaks, and the blocks said, in order."""
+    """Who speaks, and the blocks said, in order; `host` gave what is for that host alone, such as reasoning."""
 
     role: Role
     content: tuple[Block, ...]
     form: Form = "auto"
     """How the content was written on its wire: a bare string or parts."""
     extra: Extra | None = None
+    host: str | None = None
 
     def __post_init__(self) -> None:
         if self.role not in _ROLES:
@@ -453,11 +454,11 @@ class Message:
 
     def to_json(self) -> str:
         """The canonical form, as journals hold it."""
-        parts = [f'{{"role":"{self.role}","content":[', ",".join(map(_block_json, self.content)), "]"]
-        if self.form != "auto":
-            parts.append(f',"form":"{self.form}"')
-        parts.append(extra_json(self.extra))
-        return checked(_core.canonical_message, "".join((*parts, "}")))
+        blocks = ",".join(map(_block_json, self.content))
+        form = "" if self.form == "auto" else f',"form":"{self.form}"'
+        host = "" if self.host is None else f',"host":{_string(self.host)}'
+        text = f'{{"role":"{self.role}","content":[{blocks}]{form}{extra_json(self.extra)}{host}}}'
+        return checked(_core.canonical_message, text)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Message:
@@ -554,6 +555,7 @@ def _message(members: dict[str, str]) -> Message:
         tuple(_block(element) for element in _core.json_elements(members["content"])),
         _member(members, "form", "auto"),
         _extra(members),
+        _member(members, "host", None),
     )
 
 
@@ -615,10 +617,8 @@ _READERS: dict[str, Callable[[dict[str, str]], Block]] = {
 
 
 def _extra(members: dict[str, str]) -> Extra | None:
-    if "extra" not in members:
-        return None
-    extra = dict(_core.json_members(members["extra"]))
-    return Extra(json.loads(extra["wire"]), extra["fields"])
+    extra = dict(_core.json_members(members.get("extra", "{}")))
+    return Extra(json.loads(extra["wire"]), extra["fields"]) if extra else None
 
 
 def _member(members: dict[str, str], key: str, otherwise: _T) -> Any | _T:

@@ -184,3 +184,78 @@ def test_refusals_of_these_rules_are_refusals() -> None:
     ]:
         with pytest.raises(Refused):
             rule(body)
+
+
+def filtered(**below: Any) -> Any:
+    """A refusal of Azure's content filter."""
+    error = {"message": "The response was filtered due to the prompt triggering Azure's content management policy.",
+        "param": "prompt", "type": None, "status": 400, **below}  # fmt: skip
+    return recorded(400, "application/json", json.dumps({"error": error}))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [{"code": "content_filter"}, {"code": None, "innererror": {"code": "ResponsibleAIPolicyViolation"}}],
+    ids=["code", "innererror"],
+)
+def test_w25_a_content_filter_is_told_as_one(serve: Any, way: str, below: dict[str, Any]) -> None:
+    server = serve(filtered(**below))
+    with pytest.raises(ProviderError) as caught:
+        run(at("openai-chat:deployment", server.url, tools=[weather]), "go", way)
+    assert caught.value.code == "content_filter"
+    assert caught.value.hint
+    assert len(server.requests) == 1, "neither again nor without tools"
+
+
+def test_w26_a_request_that_is_too_large_is_shortened_or_told(serve: Any, way: str) -> None:
+    large = recorded(413, "text/html", "<html><h1>413 Request Entity Too Large</h1></html>")
+    server = serve(large)
+    with pytest.raises(ProviderError) as caught:
+        run(at("openai-chat:m", server.url), "go", way)
+    assert (caught.value.code, caught.value.result.stop_reason) == ("request_too_large", "context_window")
+    assert len(server.requests) == 1
+
+
+class Own:
+    """A model of one's own."""
+
+    name = "own"
+
+    def __init__(self, *answers: Any, later: bool = False) -> None:
+        self.answers, self.later = list(answers), later
+
+    def respond(self, request: Any) -> Any:
+        answer = self.answers[request.turns]
+        if not self.later:
+            return answer
+
+        async def soon() -> Any:
+            return answer
+
+        return soon()
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["now", "later"])
+def test_w28_the_answer_of_a_model_of_ones_own_is_seen_in_one_piece(later: bool) -> None:
+    from loopwright.events import ArgumentsDelta, ReasoningDelta, TextDelta
+    from loopwright.models import Response
+
+    asks = Response("I look.", [Call("weather", {"city": "Rome"})], reasoning="Hm.")
+    agent = Agent(Own(asks, "Sunny.", later=later), tools=[weather])
+    result, events = run(agent, "go", "stream")
+    assert result.final == "Sunny."
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["I look.", "Sunny."]
+    assert [event.text for event in events if isinstance(event, ReasoningDelta)] == ["Hm."]
+    assert [json.loads(event.text) for event in events if isinstance(event, ArgumentsDelta)] == [{"city": "Rome"}]
+
+
+def test_w28_calls_written_as_text_are_no_text_of_a_model_of_ones_own() -> None:
+    from loopwright.events import TextDelta
+
+    written = 'I look. <tool_call>{"name": "weather", "arguments": {"city": "Rome"}}</tool_call>'
+    agent = Agent(Own(written, "Sunny."), tools=[weather], tool_format="hermes")
+    result, events = run(agent, "go", "stream")
+    assert [call.name for call in result.tool_calls] == ["weather"]
+    shown = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert "tool_call" not in shown
+    assert "I look." in shown

@@ -590,3 +590,41 @@ def test_n12_a_tool_that_is_cancelled_from_outside_before_its_first_step_fails(a
     assert result.final == "done"
     assert [call.failure for call in result.tool_calls] == ["exception"] * 2 + [None] * (STEPS - 2)
     assert effects.ran == list(range(3, STEPS + 1))
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "thread"])
+def test_w24_break_stops_the_request_and_the_tools_that_are_under_way(serve: Any, wire: str, plain: bool) -> None:
+    ended: list[str] = []
+
+    @tool(name="work")
+    async def work(context: Context[Any]) -> str:
+        """Works."""
+        context.emit("begun")
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return "ok"
+
+    @tool(name="work")
+    def work_plain(context: Context[Any]) -> str:
+        """Works."""
+        context.emit("begun")
+        while not context.cancelled:
+            time.sleep(0.005)
+        ended.append("cancelled")
+        return "ok"
+
+    async def main() -> None:
+        server = serve(call("work"), "done")
+        await by_break(agent_at(server, wire, tools=[work_plain if plain else work]).stream("go"), ToolProgress)
+        assert await asyncio.to_thread(eventually, lambda: ended == ["cancelled"], 2.0)
+        await asyncio.sleep(0.05)
+        assert len(server.requests) == 1
+        words = serve(text("word " * 200).slowly(0.02))
+        await by_break(agent_at(words, wire).stream("go"), TextDelta)
+        assert await asyncio.to_thread(eventually, lambda: words.open_connections == 0, 2.0)
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(main())

@@ -115,10 +115,14 @@ pub enum FailureKind {
     Permission,
     /// No such model or path (404).
     NotFound,
-    /// The request is wrong (400, 413, 422).
+    /// The request is wrong (400, 422).
     BadRequest,
     /// The request is longer than the context window.
     ContextTooLong,
+    /// The request has more bytes, or more tokens at once, than the provider takes (413).
+    RequestTooLarge,
+    /// The provider's filter refuses what the request says.
+    ContentFilter,
     /// Too many requests (429).
     RateLimited,
     /// The provider is overloaded (503, 529).
@@ -133,6 +137,8 @@ pub enum FailureKind {
     Connect,
     /// TLS failed: the certificate is not trusted.
     Tls,
+    /// No connection, since this process may open no more files and connections. Nothing was sent.
+    TooManyOpenFiles,
     /// The answer broke off.
     Cut,
     /// The answer does not conform to the protocol.
@@ -165,6 +171,11 @@ impl FailureKind {
         )
     }
 
+    /// Returns whether a shorter request may succeed.
+    pub const fn is_too_long(self) -> bool {
+        matches!(self, Self::ContextTooLong | Self::RequestTooLarge)
+    }
+
     /// A stable name for programs.
     pub const fn name(self) -> &'static str {
         match self {
@@ -173,27 +184,37 @@ impl FailureKind {
             Self::NotFound => "not_found",
             Self::BadRequest => "bad_request",
             Self::ContextTooLong => "context_too_long",
+            Self::RequestTooLarge => "request_too_large",
+            Self::ContentFilter => "content_filter",
             Self::RateLimited => "rate_limited",
             Self::Overloaded => "overloaded",
             Self::Server => "server",
             Self::Quota => "quota",
+            unanswered => unanswered.name_unanswered(),
+        }
+    }
+
+    /// The name of a failure that is no refusal of the provider's.
+    const fn name_unanswered(self) -> &'static str {
+        match self {
             Self::Timeout => "timeout",
             Self::Connect => "connect",
             Self::Tls => "tls",
+            Self::TooManyOpenFiles => "too_many_open_files",
             Self::Cut => "cut",
             Self::InvalidBody => "invalid_body",
             Self::BreakerOpen => "breaker_open",
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
-            Self::Internal => "internal",
             Self::UnsupportedBlock => "unsupported_block",
+            _ => "internal",
         }
     }
 
     /// The party that has to act.
     pub const fn guilt(self) -> Fault {
         match self {
-            Self::Auth | Self::Usage | Self::UnsupportedBlock => Fault::Usage,
+            Self::Auth | Self::Usage | Self::UnsupportedBlock | Self::TooManyOpenFiles => Fault::Usage,
             Self::Internal => Fault::Internal,
             _ => Fault::Provider,
         }
@@ -277,7 +298,7 @@ impl Failure {
     /// stays too long.
     pub fn is_transient(&self) -> bool {
         match self.kind {
-            FailureKind::ContextTooLong => false,
+            kind if kind.is_too_long() => false,
             kind => self.should_retry.unwrap_or_else(|| kind.is_transient()),
         }
     }
@@ -306,6 +327,12 @@ impl Failure {
             }
             FailureKind::Tls => error.hint("check the base URL, and the certificate with whoever runs the server"),
             FailureKind::ContextTooLong => error.hint("shorten the history or choose a model with a larger window"),
+            FailureKind::RequestTooLarge => {
+                error.hint("shorten the history, give smaller pictures and documents, or ask for a higher limit")
+            }
+            FailureKind::ContentFilter => {
+                error.hint("the provider's filter refuses the prompt: change it, or name a fallback model")
+            }
             FailureKind::Quota => error.hint("check plan and billing with the provider"),
             FailureKind::RateLimited | FailureKind::Overloaded => error.hint("try again later"),
             FailureKind::Permission => error.hint("check what the API key may use with the provider"),
@@ -324,6 +351,7 @@ impl Failure {
             FailureKind::BreakerOpen => {
                 error.hint("wait half a minute, or name a fallback model; it is tried by itself then")
             }
+            FailureKind::TooManyOpenFiles => error.hint("raise the limit (ulimit -n), or have fewer runs at once"),
             FailureKind::Cancelled | FailureKind::Usage | FailureKind::Internal | FailureKind::UnsupportedBlock => {
                 error
             }
@@ -334,6 +362,18 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_that_journals_hold() {
+        use FailureKind as Kind;
+        let kinds = [Kind::Auth, Kind::Permission, Kind::NotFound, Kind::BadRequest, Kind::ContextTooLong];
+        let kinds = kinds.into_iter().chain([Kind::RequestTooLarge, Kind::ContentFilter, Kind::RateLimited]);
+        let kinds = kinds.chain([Kind::Overloaded, Kind::Server, Kind::Quota, Kind::Timeout, Kind::Connect, Kind::Tls]);
+        let kinds = kinds.chain([Kind::TooManyOpenFiles, Kind::Cut, Kind::InvalidBody, Kind::BreakerOpen]);
+        for kind in kinds.chain([Kind::Cancelled, Kind::Usage, Kind::Internal, Kind::UnsupportedBlock]) {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
 
     #[test]
     fn how_long_to_wait_is_said_where_the_provider_says_it() {

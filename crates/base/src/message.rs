@@ -140,12 +140,34 @@ pub struct Message {
     /// Fields of one wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Box<Extra>>,
+    /// The host that gave the answer, where something in it is for that host alone; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<str>>,
 }
 
 impl Message {
     /// A message of `blocks`.
     pub const fn new(role: Role, content: Vec<Block>) -> Self {
-        Self { role, content, form: Form::Auto, extra: None }
+        Self { role, content, form: Form::Auto, extra: None, host: None }
+    }
+
+    /// The message with other blocks.
+    #[must_use]
+    pub fn with_content(&self, content: Vec<Block>) -> Self {
+        Self { form: self.form, extra: self.extra.clone(), host: self.host.clone(), ..Self::new(self.role, content) }
+    }
+
+    /// Returns whether something in the message means something to the host alone that wrote it: reasoning and its
+    /// proof, items and fields of its own.
+    pub fn is_bound(&self) -> bool {
+        self.extra.is_some() || self.content.iter().any(Block::is_bound)
+    }
+
+    /// The message without what is bound to its host, as a model of another one is given it.
+    #[must_use]
+    pub fn unbound(&self) -> Self {
+        let kept = self.content.iter().filter_map(Block::unbound);
+        Self { form: self.form, ..Self::new(self.role, kept.collect()) }
     }
 
     /// A message of one text block.
@@ -446,6 +468,30 @@ impl Block {
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text { text: text.into(), extra: None })
+    }
+
+    /// Returns whether something in the block means something to its host alone.
+    const fn is_bound(&self) -> bool {
+        match self {
+            Self::Thinking(_) | Self::Provider(_) => true,
+            Self::Text(block) => block.extra.is_some(),
+            Self::Image(block) | Self::Document(block) => block.extra.is_some(),
+            Self::ToolUse(block) => block.extra.is_some(),
+            Self::ToolResult(block) => block.extra.is_some(),
+        }
+    }
+
+    /// The block without what is bound to its host; `None` if nothing is left.
+    fn unbound(&self) -> Option<Self> {
+        let mut block = self.clone();
+        match &mut block {
+            Self::Thinking(_) | Self::Provider(_) => return None,
+            Self::Text(block) => block.extra = None,
+            Self::Image(block) | Self::Document(block) => block.extra = None,
+            Self::ToolUse(block) => block.extra = None,
+            Self::ToolResult(block) => block.extra = None,
+        }
+        Some(block)
     }
 
     /// The `type` of the block in our own form.

@@ -152,14 +152,19 @@ impl History {
         Self { entries: Arc::new(entries.collect()), digest: 0, bytes: self.bytes }
     }
 
-    /// The history with another message at a place of it. It is made to be sent: it has no digest.
+    /// The history with what `rewrite` gives for some of its messages, at their places; `None` if it gives nothing. It
+    /// is made to be sent: it has no digest.
     #[must_use]
-    pub fn with_message(&self, at: usize, message: Message) -> Self {
-        let mut own = Self { digest: 0, ..self.clone() };
-        if let Some(entry) = Arc::make_mut(&mut own.entries).get_mut(at) {
-            *entry = Arc::new(Entry::new(message));
+    pub fn rewritten(&self, rewrite: impl Fn(usize, &Message) -> Option<Message>) -> Option<Self> {
+        let mut entries: Option<Vec<Arc<Entry>>> = None;
+        for (at, entry) in self.entries.iter().enumerate() {
+            if let Some(message) = rewrite(at, entry.message())
+                && let Some(slot) = entries.get_or_insert_with(|| self.entries.to_vec()).get_mut(at)
+            {
+                *slot = Arc::new(Entry::new(message));
+            }
         }
-        own
+        entries.map(|entries| Self { entries: Arc::new(entries), digest: 0, bytes: self.bytes })
     }
 
     /// Bytes of all messages in our own JSON form.

@@ -219,7 +219,7 @@ impl Mended {
         }
         // Without results it is not what it was written as.
         let kept = if answers { (message.form, message.extra.clone()) } else { Default::default() };
-        Some(Arc::new(Message { role: Role::User, content: results, form: kept.0, extra: kept.1 }))
+        Some(Arc::new(Message { form: kept.0, extra: kept.1, ..Message::new(Role::User, results) }))
     }
 }
 

@@ -577,7 +577,7 @@ fn joined(results: &[Placed]) -> Placed {
     let (mut content, words): (Vec<Block>, Vec<Block>) =
         blocks.partition(|block| matches!(block, Block::ToolResult(_)));
     content.extend(words);
-    Placed { message: Arc::new(Message { role: Role::User, content, form, extra }), origin, changed: true }
+    Placed { message: Arc::new(Message { form, extra, ..Message::new(Role::User, content) }), origin, changed: true }
 }
 
 pub(super) fn renamed(raw: &Raw, id: &str) -> Raw {
@@ -597,8 +597,7 @@ pub(super) fn missing(id: &str, name: &str) -> Block {
 }
 
 fn with_content(index: usize, message: &Message, content: Vec<Block>) -> Placed {
-    let changed = Message { role: message.role, content, form: message.form, extra: message.extra.clone() };
-    Placed { message: Arc::new(changed), origin: Some(index), changed: true }
+    Placed { message: Arc::new(message.with_content(content)), origin: Some(index), changed: true }
 }
 
 #[cfg(test)]

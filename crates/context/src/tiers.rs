@@ -122,12 +122,7 @@ impl Tiers<'_> {
         if content == message.content {
             return Shape::Same;
         }
-        Shape::Changed(Arc::new(Message {
-            role: message.role,
-            content,
-            form: message.form,
-            extra: message.extra.clone(),
-        }))
+        Shape::Changed(Arc::new(message.with_content(content)))
     }
 
     fn block(

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{
     cache_marks::with_marks,
     endpoint::Endpoint,
+    provenance::adapt_provenance,
     provider_limits::{adapt_effort, adapt_history},
 };
 use loopwright_base::{json::Raw, message::Extra, parameter::Parameter, request::Request};
@@ -45,6 +46,9 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
             "the instructions alone ask for it"
         };
         adapted.notes.push(format!("{} takes no schema of an answer: {how}, and it is checked here", named()));
+    }
+    if let Some(own) = adapt_provenance(endpoint, profile, &adapted.request) {
+        adapted.request = Cow::Owned(own);
     }
     for adapt in [adapt_effort, adapt_history, with_marks] {
         if let Some(own) = adapt(profile, endpoint.wire, &adapted.request) {

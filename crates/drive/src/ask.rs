@@ -3,8 +3,9 @@
 use super::{
     adapted::{Adapted, adapted, answer_form},
     endpoint::Endpoint,
-    http::{CallFailure, Client, Timeouts},
+    http::{CallFailure, Client, Timeouts, whole_deltas},
     in_flight::Watch,
+    provenance::sign,
     provider_limits::check_blocks,
     text_call_stream::TextCallStream,
 };
@@ -55,8 +56,14 @@ pub async fn ask(
         client.call(endpoint, body, stream, attempt, timeouts, watch).await
     };
     match answer {
-        Ok(response) => Ok(Response { adapted: notes, ..response }),
-        Err(failed) => {
+        Ok(mut response) => {
+            sign(endpoint, &request.model, &mut response);
+            Ok(Response { adapted: notes, ..response })
+        }
+        Err(mut failed) => {
+            if let Some(partial) = &mut failed.partial {
+                sign(endpoint, &request.model, partial);
+            }
             if let Some(response) = recovered(&own, &failed) {
                 return Ok(Response { adapted: notes, ..response });
             }
@@ -66,6 +73,15 @@ pub async fn ask(
             Err(failed)
         }
     }
+}
+
+/// The pieces of an answer to `request` that came whole from elsewhere, as who watches is shown them.
+pub fn pieces_of(request: &Request, message: &Message) -> Vec<Delta> {
+    let whole = whole_deltas(message);
+    let Some(mut calls) = TextCallStream::new(request) else { return whole };
+    let mut shown = calls.read(whole);
+    shown.append(&mut calls.finish());
+    shown
 }
 
 /// The answer that the model gave where its server could not read the calls in it, and we can: all of them whole, and

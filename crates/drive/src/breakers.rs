@@ -2,7 +2,7 @@
 //!
 //! Only those in trouble are remembered. A permit that is dropped without an outcome (a cancelled call) gives the
 //! probe's slot back. A request whose own attempts opened a breaker may be its probe at once: three short failures
-//! would else end a run that has an attempt left.
+//! would else end a run that has an attempt left. So may one whose probe, for which it had waited, has failed.
 
 use std::{
     collections::HashMap,
@@ -22,8 +22,11 @@ const MAX_MODELS: usize = 1024;
 #[derive(Debug)]
 struct ModelBreaker {
     breaker: Breaker,
-    /// The breaker is open, and no call that was in flight when it opened has been tried again yet.
+    /// The breaker is open, and neither a call that was in flight when it opened nor the one whose probe failed has
+    /// been tried again yet.
     early_probe_left: bool,
+    /// The probe that is under way was made before its time.
+    probes_early: bool,
 }
 
 impl ModelBreaker {
@@ -31,16 +34,20 @@ impl ModelBreaker {
         let verdict = self.breaker.check(now);
         let early = matches!(verdict, Verdict::Open { .. }) && attempt > 1 && self.early_probe_left;
         if early && self.breaker.probe_early() {
-            self.early_probe_left = false;
+            (self.early_probe_left, self.probes_early) = (false, true);
             return Verdict::Probe;
+        }
+        if verdict == Verdict::Probe {
+            self.probes_early = false;
         }
         verdict
     }
 
     fn record_failure(&mut self, now: f64) {
-        let was_closed = self.breaker.is_closed();
+        let was_early = !self.breaker.is_closed() && self.probes_early;
         self.breaker.failure(now);
-        self.early_probe_left = was_closed && !self.breaker.is_closed();
+        // Who has waited for its turn, and failed, tries again in its own time and not after another cooldown.
+        self.early_probe_left = !was_early && !self.breaker.is_closed();
     }
 }
 
@@ -143,6 +150,7 @@ impl Permit<'_> {
                     let model = known.entry(self.whom.clone()).or_insert_with(|| ModelBreaker {
                         breaker: Breaker::new(self.breakers.threshold, self.breakers.cooldown),
                         early_probe_left: false,
+                        probes_early: false,
                     });
                     // A straggler from before the breaker opened must not pass for the probe.
                     if self.probe || model.breaker.is_closed() {

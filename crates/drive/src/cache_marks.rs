@@ -7,7 +7,7 @@ use std::sync::Arc;
 use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Form, Message, Role, Wire},
-    request::{History, Request, Tool},
+    request::{Request, Tool},
 };
 use loopwright_models::profile::Profile;
 
@@ -126,9 +126,9 @@ fn set(request: &mut Request, place: Place, hour: bool) -> bool {
             request.system = Some(Arc::new(system));
         }
         Place::Message(at) => {
-            let entry = request.messages.entries().get(at);
-            let Some(message) = entry.and_then(|entry| with_mark(entry.message(), hour)) else { return false };
-            request.messages = History::with_message(&request.messages, at, message);
+            let mark = |place: usize, message: &Message| (place == at).then(|| with_mark(message, hour)).flatten();
+            let Some(messages) = request.messages.rewritten(mark) else { return false };
+            request.messages = messages;
         }
         Place::End => return false,
     }

@@ -218,6 +218,13 @@ impl Endpoint {
         Self { breaker: breaker_of(model, &self.host), url, known: profile, ..self.clone() }
     }
 
+    /// The origin of answers of `model`, by which reasoning and the like find back: the host, and at a router the
+    /// vendor.
+    pub(super) fn origin(&self, model: &str) -> String {
+        let vendor = model.split_once('/').filter(|_| provider(&self.name).is_some_and(|own| own.names_vendors));
+        vendor.map_or_else(|| self.host.to_string(), |(vendor, _)| format!("{}/{vendor}", self.host))
+    }
+
     /// The address of a request, which for a streamed answer may be another one.
     pub(super) fn address(&self, stream: bool) -> Option<Url> {
         let url = self.url.clone()?;

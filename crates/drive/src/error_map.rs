@@ -6,13 +6,22 @@ use std::{error::Error as StdError, io};
 
 use reqwest::Url;
 
-use super::options::Timeouts;
+use super::{
+    descriptors::{are_exhausted, is_exhaustion},
+    options::Timeouts,
+};
 use loopwright_base::error::{Failure, FailureKind, UNKNOWN_ISSUER};
 
 /// The failure of a request that could not be sent, or to which no answer began.
 pub(super) fn send_failure(error: &reqwest::Error, host: &str, limits: &Timeouts) -> Failure {
     if let Some(tls) = find::<rustls::Error>(error) {
         return Failure::new(FailureKind::Tls, format!("TLS with {host} failed: {}", tls_words(tls)));
+    }
+    if causes(error).filter_map(|cause| cause.downcast_ref()).any(is_exhaustion)
+        || (error.is_connect() && are_exhausted())
+    {
+        let message = format!("{NO_CONNECTION}{host}: all files that this process may have open are open");
+        return Failure::new(FailureKind::TooManyOpenFiles, message);
     }
     if error.is_connect() {
         return if error.is_timeout() {

@@ -8,7 +8,7 @@ use std::{
     fmt,
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -17,13 +17,14 @@ use reqwest::{
     Method, Request, Url, Version,
     header::{self, HeaderMap},
 };
-use tokio::time::Sleep;
+use tokio::{sync::Semaphore, time::Sleep};
 
 pub use super::options::{ClientOptions, RootSource, Timeouts};
 use super::{
     answer::{self, BodyKind},
     body::{ResponseBody, too_long},
     breakers::Breakers,
+    descriptors,
     endpoint::{Endpoint, without_secrets},
     error_map,
     fetch::RobotsCache,
@@ -56,6 +57,9 @@ const END_PATIENCE: Duration = Duration::from_millis(20);
 /// Time that the rest of an answer (its usage, the mark that the stream is over) is awaited after its end was said. It
 /// comes with the next packet, or not at all.
 const USAGE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time after which a connection is tried again where no descriptor was left.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);
 
 /// A call that failed.
 #[derive(Clone, Debug)]
@@ -94,6 +98,8 @@ struct Inner {
     /// Clients built when first needed, one for each connect limit in use, with and without TLS.
     clients: Mutex<Vec<(ClientKey, reqwest::Client)>>,
     robots: RobotsCache,
+    /// Calls that may be in flight at once: those that must wait for a descriptor wait here.
+    room: Semaphore,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,7 +139,8 @@ impl Client {
     /// A client. Opens and reads nothing yet: a wrong path or proxy is an error of the first call that needs it.
     pub fn new(options: ClientOptions) -> Self {
         let breakers = Breakers::new(&options);
-        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default() }))
+        let room = Semaphore::new(descriptors::room().min(Semaphore::MAX_PERMITS));
+        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default(), room }))
     }
 
     /// A client with what the environment of the process says.
@@ -193,9 +200,24 @@ impl Client {
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
+        let body = body.into();
+        // It is never closed, so that there is room in the end.
+        let _room = self.0.room.acquire().await;
+        let patience = Instant::now() + limit(limits.connect);
         let mut call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
-        match call.run(self, body.into()).await {
+        let (permit, outcome) = loop {
+            let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
+            match call.run(self, body.clone()).await {
+                // Nothing was sent, and what others of this process have open they close again.
+                Err((failure, _)) if failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience => {
+                    drop(permit);
+                    tokio::time::sleep(DESCRIPTOR_PAUSE).await;
+                    call.deadlines = Deadlines::start(*limits);
+                }
+                outcome => break (permit, outcome),
+            }
+        };
+        match outcome {
             Ok(response) => {
                 permit.record_answer();
                 Ok(response)
@@ -614,7 +636,7 @@ impl<W: Watch> ActiveCall<'_, W> {
 }
 
 /// The pieces of an answer that came whole.
-fn whole_deltas(message: &Message) -> Vec<Delta> {
+pub(super) fn whole_deltas(message: &Message) -> Vec<Delta> {
     let mut deltas = Vec::new();
     for (block, content) in message.content.iter().enumerate() {
         match content {

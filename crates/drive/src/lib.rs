@@ -27,6 +27,7 @@ pub mod ask;
 mod body;
 mod breakers;
 mod cache_marks;
+mod descriptors;
 pub mod endpoint;
 pub mod fetch;
 pub mod find;
@@ -49,6 +50,7 @@ mod pdf {
 }
 mod error_map;
 pub mod in_flight;
+mod provenance;
 mod provider;
 mod proxies;
 pub mod queue;

@@ -3,7 +3,7 @@
 //!
 //! Several providers speak one wire and do not take the same. What one does not take is said before anything is sent.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -12,7 +12,7 @@ use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
     message::{Block, Extra, Media, MediaSource, Message, Role, ToolUse, Wire},
-    request::{History, Request},
+    request::Request,
 };
 use loopwright_models::{
     profile::{MediaForm, Profile},
@@ -132,15 +132,10 @@ pub(super) fn adapt_history(profile: &Profile, wire: Wire, request: &Request) ->
     if let Some(length) = profile.call_id {
         own.messages = own.messages.in_dialect("ids of one length", |message| with_short_ids(message, length));
     }
-    if inside {
-        let mut messages = History::new();
-        for (at, entry) in own.messages.entries().iter().enumerate() {
-            if at >= first && instructs(entry.message()) {
-                messages.push(Message { role: Role::User, ..Message::clone(entry.message()) });
-            } else {
-                messages.push_entry(Arc::clone(entry));
-            }
-        }
+    let as_words = |at: usize, message: &Message| {
+        (inside && at >= first && instructs(message)).then(|| Message { role: Role::User, ..message.clone() })
+    };
+    if let Some(messages) = own.messages.rewritten(as_words) {
         own.messages = messages;
     }
     Some(own)

@@ -94,3 +94,19 @@ fn w19_an_end_in_other_words_is_no_success() {
         assert_eq!(outcome.stop, stop, "{word}");
     }
 }
+
+#[test]
+fn w29_a_request_that_was_not_sent_is_no_attempt() {
+    let open = || {
+        let failure = Failure { retry_after: Some(30.0), ..failure(FailureKind::BreakerOpen) };
+        Step::Fail(0.0, failure, false, None)
+    };
+    // Left alone twice, and all of its own attempts.
+    let server = || fail(FailureKind::Server);
+    let steps = [open(), server(), open(), server(), server(), answer(say("4"))];
+    let ended = run(&mut World::scripted(steps), config());
+    assert_eq!((ended.outcome.stop, ended.outcome.r#final.as_deref()), (Stop::Natural, Some("4")));
+    let steps = [open(), server(), server(), server(), server()];
+    let error = run(&mut World::scripted(steps), config()).outcome.error.unwrap();
+    assert!(error.code == "server" && error.message.contains("(after 4 attempts)"), "{error}");
+}

@@ -31,6 +31,34 @@ pub enum MediaForm {
     File,
 }
 
+/// What goes back to a host of the reasoning that it gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningBack {
+    /// Nothing: it is refused.
+    Never,
+    /// The reasoning of messages with calls.
+    #[default]
+    WithCalls,
+    /// All of it.
+    Always,
+    /// All of it; a message with calls is refused without it, and gets some where it has none.
+    Required,
+}
+
+/// How the reasoning that a host gave goes back to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReasoningRules {
+    /// What goes back.
+    pub back: ReasoningBack,
+    /// The member of a message in which it goes back; `None`: the one it came in.
+    pub member: Option<String>,
+    /// Beginnings of the names of models that reason unasked, where the host requires reasoning.
+    #[serde(default)]
+    pub models: Vec<String>,
+}
+
 /// What a host takes of requests to a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +86,9 @@ pub struct Profile {
     /// The name of the effort of reasoning.
     #[serde(default = "usual_effort")]
     pub effort: String,
+    /// What goes back of the reasoning that the host gave.
+    #[serde(default)]
+    pub reasoning: ReasoningRules,
     /// The forms in which pictures are taken.
     #[serde(default)]
     pub pictures: Vec<MediaForm>,
@@ -95,6 +126,7 @@ impl Profile {
         if !self.schema_models.is_empty() && !begins_with_any(model, &self.schema_models) {
             self.output.retain(|form| *form != AnswerForm::Schema);
         }
+        self.reasoning.models.retain(|beginning| begins_with_any(model, std::slice::from_ref(beginning)));
         self.sampling = sampling(model);
         self
     }

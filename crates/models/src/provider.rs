@@ -49,10 +49,13 @@ pub struct Provider {
     prices_of: Option<String>,
     /// Models are called by their vendors, `vendor/model`: one that is so called is probably meant to be served here.
     #[serde(default)]
-    names_vendors: bool,
+    pub names_vendors: bool,
     /// The members of the profile that differ from the wire's.
     #[serde(default)]
     takes: Map<String, Value>,
+    /// The same for other wires that the provider's hosts speak, by their names.
+    #[serde(default)]
+    over: Map<String, Value>,
 }
 
 /// The tables of `providers.toml`.
@@ -136,15 +139,20 @@ impl Provider {
     /// another address (a proxy, a double) takes what it takes.
     pub fn profile_at(&self, host: &str, model: &str) -> Profile {
         let wire = self.wire_at(host);
-        let known = providers().iter().find(|known| known.wire == wire && known.is_at(host));
-        let own = known.or_else(|| self.elsewhere.is_none().then_some(self));
+        let own = providers().iter().filter(|known| known.is_at(host)).find_map(|known| known.taken(wire));
+        let own = own.or_else(|| self.taken(wire).filter(|_| self.elsewhere.is_none()));
         let mut members = match TABLES.wires.get(wire.name()) {
             Some(Value::Object(members)) => members.clone(),
             _ => Map::new(),
         };
-        members.extend(own.into_iter().flat_map(|own| own.takes.clone()));
+        members.extend(own.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
         let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
         profile.of_model(model)
+    }
+
+    /// What the provider's hosts take over a wire; `None` if they do not speak it.
+    fn taken(&self, wire: Wire) -> Option<&Map<String, Value>> {
+        if self.wire == wire { Some(&self.takes) } else { self.over.get(wire.name())?.as_object() }
     }
 
     /// The provider whose prices hold for this one's models.

@@ -61,7 +61,11 @@ impl ErrorWords {
         let word = |keys: &[&str]| keys.iter().find_map(|key| inner.get_str(key).filter(|word| !word.is_empty()));
         let beside = |keys: &[&str]| keys.iter().find_map(|key| outer.get_str(key));
         let google = GoogleError::read(inner);
-        let code = word(&CODE).or(google.code).or_else(|| beside(&CODE)).unwrap_or_default();
+        let own = word(&CODE).or(google.code).or_else(|| beside(&CODE)).unwrap_or_default();
+        // Azure says more of it one level down.
+        let below = inner.get("innererror").and_then(|raw| Fields::parse(raw.text()).ok());
+        let below = below.and_then(|error| error.get_str("code")).filter(|code| own.is_empty() || is_filtered(code));
+        let code = below.filter(|_| !is_filtered(&own)).unwrap_or(own);
         let unread = UNREAD.contains(&code.as_str()).then(String::new);
         let mut said = Self {
             message: word(&TEXT).or_else(|| outer.get_str("error")).or_else(|| beside(&TEXT)).unwrap_or_default(),
@@ -219,6 +223,17 @@ const TOO_LONG: [&str; 12] = [
     "maximum prompt length",
 ];
 
+/// How providers say that a request has more bytes, or more tokens at once, than they take.
+const TOO_LARGE: [&str; 3] = ["request_too_large", "request too large", "request entity too large"];
+
+/// Codes of providers' filters, and the words of one that has no code for it.
+const FILTERED: [&str; 3] = ["content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation"];
+const FILTERED_WORDS: &str = "content filtering policy";
+
+fn is_filtered(code: &str) -> bool {
+    FILTERED.contains(&code)
+}
+
 /// Codes of what the model wrote and its server could not read: a call, JSON.
 const UNREAD: [&str; 2] = ["tool_use_failed", "json_validate_failed"];
 
@@ -236,6 +251,13 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     // A stream tells of it behind a 200; llama.cpp once did with a 500.
     if matches!(status, 200 | 400 | 413 | 422 | 500) && says(&TOO_LONG) {
         return FailureKind::ContextTooLong;
+    }
+    // Where one request alone goes beyond the limit of a minute, some answer 429: it does so again later.
+    if status == 413 || (matches!(status, 200 | 400 | 422 | 429) && says(&TOO_LARGE)) {
+        return FailureKind::RequestTooLarge;
+    }
+    if matches!(status, 200 | 400 | 403 | 422) && (is_filtered(code) || lower.contains(FILTERED_WORDS)) {
+        return FailureKind::ContentFilter;
     }
     if matches!(status, 200 | 400 | 422) && UNREAD.contains(&code) {
         return FailureKind::InvalidBody;
@@ -257,7 +279,6 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
         200 if says(&["authentication"]) => FailureKind::Auth,
         200 if code.contains("permission") => FailureKind::Permission,
         200 if code.contains("not_found") => FailureKind::NotFound,
-        200 if code.contains("too_large") => FailureKind::BadRequest,
         200 => FailureKind::Server,
         300..=399 => FailureKind::NotFound,
         _ => FailureKind::BadRequest,
@@ -325,6 +346,54 @@ mod tests {
         assert_eq!(failure.generation.as_deref(), Some(written));
         let bare = decode_failure(400, None, &openai("no", None, Some("json_validate_failed")));
         assert_eq!((bare.generation.as_deref(), bare.is_transient()), (Some(""), true));
+    }
+
+    #[test]
+    fn w25_a_filter_of_the_provider_is_told_by_its_code() {
+        let azure = |code: Option<&str>, below: &str| {
+            let inner = json!({"code": below, "content_filter_result": {"hate": {"filtered": true}}});
+            json!({"error": {"message": "The response was filtered due to the prompt triggering policy.",
+                "type": null, "param": "prompt", "code": code, "status": 400, "innererror": inner}})
+            .to_string()
+        };
+        let anthropic = json!({"type": "error", "error": {"type": "invalid_request_error",
+            "message": "Output blocked by content filtering policy"}});
+        for (body, code) in [
+            (azure(Some("content_filter"), "ResponsibleAIPolicyViolation"), "content_filter"),
+            (azure(None, "ResponsibleAIPolicyViolation"), "ResponsibleAIPolicyViolation"),
+            (azure(Some("400"), "ResponsibleAIPolicyViolation"), "ResponsibleAIPolicyViolation"),
+            (anthropic.to_string(), "invalid_request_error"),
+        ] {
+            let failure = decode_failure(400, None, &body);
+            assert_eq!(failure.kind, FailureKind::ContentFilter, "{body}");
+            assert_eq!(failure.code.as_deref(), Some(code), "{body}");
+            assert!(!failure.is_transient() && failure.refused_parameter().is_none());
+        }
+        let other = decode_failure(400, None, &azure(Some("invalid_prompt"), "SomethingElse"));
+        assert_eq!((other.kind, other.code.as_deref()), (FailureKind::BadRequest, Some("invalid_prompt")));
+    }
+
+    #[test]
+    fn w26_a_request_that_is_too_large_has_a_kind_of_its_own() {
+        let anthropic = json!({"type": "error", "error": {"type": "request_too_large",
+            "message": "Request exceeds the maximum allowed number of bytes."}});
+        let tokens = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40122.";
+        for (status, body) in [
+            (413, anthropic.to_string()),
+            (413, "<html><h1>413 Request Entity Too Large</h1></html>".to_owned()),
+            (429, openai(tokens, None, Some("rate_limit_exceeded"))),
+            (413, openai(tokens, None, Some("rate_limit_exceeded"))),
+            (400, openai("Request too large", None, None)),
+            (200, anthropic.to_string()),
+        ] {
+            let failure = decode_failure(status, None, &body);
+            assert_eq!(failure.kind, FailureKind::RequestTooLarge, "{status} {body}");
+            assert!(!failure.is_transient() && failure.kind.is_too_long());
+        }
+        let long = openai("prompt is too long: 250000 tokens > 200000 maximum", None, None);
+        assert_eq!(decode_failure(413, None, &long).kind, FailureKind::ContextTooLong);
+        let often = openai("Rate limit reached for gpt-4o", None, Some("rate_limit_exceeded"));
+        assert_eq!(decode_failure(429, None, &often).kind, FailureKind::RateLimited);
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! Servers that cut their text by units of UTF-16 put the halves into two events of a stream: they are joined. A half
 //! that stays alone becomes U+FFFD, as in every reader that does not give up.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
+
+use serde_json::value::RawValue;
 
 /// What JSON writes for U+FFFD.
 const REPLACEMENT: &str = "\\ufffd";
@@ -25,6 +27,40 @@ impl Halves {
     }
 }
 
+/// The members in which wires give the arguments of calls as they are, not in a string.
+const ARGUMENTS: [&str; 2] = ["\"input\"", "\"args\""];
+
+/// Where arguments stand that are an object, in order. Halves stay there, as they do in arguments in a string: whoever
+/// reads these refuses them, and the model is told, for it is no matter of words to be shown.
+fn arguments(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for key in ARGUMENTS {
+        let mut at = 0;
+        while let Some(begin) = text.get(at..).and_then(|rest| rest.find(key)).map(|begin| at + begin) {
+            at = begin + key.len();
+            let value =
+                text.get(at..).unwrap_or_default().trim_start().strip_prefix(':').unwrap_or_default().trim_start();
+            if !value.starts_with('{') || text.get(..begin).is_some_and(|before| before.ends_with('\\')) {
+                continue;
+            }
+            let mut values = serde_json::Deserializer::from_str(value).into_iter::<&RawValue>();
+            // What is broken is no answer anyway, and to look further would take long.
+            let Some(Ok(read)) = values.next() else { break };
+            at = text.len() - value.len();
+            found.push(at..at + read.get().len());
+            at += read.get().len();
+        }
+    }
+    found.sort_unstable_by_key(|value| value.start);
+    let mut end = 0;
+    found.retain(|value| {
+        let is_inside = value.start < end;
+        end = end.max(value.end);
+        !is_inside
+    });
+    found
+}
+
 /// `text` without halves of characters.
 pub(super) fn whole(text: &str) -> Cow<'_, str> {
     if suspicious(text) { mended(text, &mut None) } else { Cow::Borrowed(text) }
@@ -37,6 +73,7 @@ fn suspicious(text: &str) -> bool {
 
 fn mended<'a>(text: &'a str, across: &mut Option<&mut Halves>) -> Cow<'a, str> {
     let bytes = text.as_bytes();
+    let arguments = arguments(text);
     let mut out = String::new();
     // Up to where `out` holds the text, where the next look goes, and where the last string opened or closed.
     let (mut copied, mut at, mut quote) = (0, 0, None);
@@ -54,6 +91,10 @@ fn mended<'a>(text: &'a str, across: &mut Option<&mut Halves>) -> Cow<'a, str> {
         at = found + ESCAPE;
         if is_first(half) && unit(&bytes[at..]).is_some_and(is_second) {
             at += ESCAPE;
+            continue;
+        }
+        let behind = arguments.partition_point(|value| value.start <= found);
+        if behind.checked_sub(1).and_then(|at| arguments.get(at)).is_some_and(|value| value.contains(&found)) {
             continue;
         }
         out.push_str(&text[copied..found]);

@@ -105,6 +105,10 @@ pub fn encode_to_send(wire: Wire, request: &Request) -> Result<String> {
 
 /// [`encode_to_send`] for a host of this profile.
 pub fn encode_for(profile: &Profile, wire: Wire, request: &Request) -> Result<String> {
+    let described = schema::without_blank_descriptions(request);
+    let request = described.as_ref().unwrap_or(request);
+    let limited = (wire == Wire::Anthropic).then(|| anthropic::marks::limited(request)).flatten();
+    let request = limited.as_ref().unwrap_or(request);
     let fitted = schema::fitted(wire, request);
     let request = fitted.as_ref().unwrap_or(request);
     if wire != Wire::OpenaiChat {

@@ -3,6 +3,7 @@
 
 use loopwright_base::{
     error::FailureKind,
+    json::unfit,
     message::{Block, Message, Role, StopReason, ToolResult, Wire},
     request::{Delta, Request, Response},
 };
@@ -288,4 +289,203 @@ fn w19_other_words_for_the_end_are_understood_and_kept() {
         assert_eq!(response.stop.understood(), stop, "{word}");
     }
     assert_eq!(StopReason::EndTurn.understood(), StopReason::EndTurn);
+}
+
+#[test]
+fn w17_arguments_before_their_call_are_held_back() {
+    let named = |index: bool, kind: &str, mut event: Value| {
+        event["type"] = json!(kind);
+        if index {
+            event["output_index"] = json!(0);
+        }
+        event
+    };
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "{\"a\":1}"});
+    let begun = json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": ""});
+    for index in [true, false] {
+        let delta = |text: &str| {
+            named(index, "response.function_call_arguments.delta", json!({"item_id": "fc_1", "delta": text}))
+        };
+        let added = named(index, "response.output_item.added", json!({"item": begun}));
+        let done = named(index, "response.output_item.done", json!({"item": call}));
+        let whole = |output: Value| json!({"status": "completed", "output": output});
+        let end = |output: Value| json!({"type": "response.completed", "response": whole(output)});
+        for events in [
+            vec![delta("{\"a\""), added.clone(), delta(":1}"), done.clone(), end(json!([call]))],
+            vec![delta("{\"a\""), delta(":1}"), added.clone(), done.clone(), end(json!([]))],
+            vec![delta("{\"a\""), delta(":1}"), done.clone(), end(json!([call]))],
+            vec![delta("{\"a\":1}"), end(json!([call]))],
+        ] {
+            let (response, deltas) = streamed(Wire::OpenaiResponses, &events);
+            assert_eq!(calls(&response.unwrap()), [("f", "{\"a\":1}")], "{events:?}");
+            assert_eq!(told(&deltas), [("f".to_owned(), "{\"a\":1}".to_owned())], "{deltas:?}");
+        }
+    }
+}
+
+#[test]
+fn w23_usage_is_found_wherever_it_stands() {
+    let counts = json!({"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12});
+    let choice = json!({"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"});
+    let chunk = |delta: Value, finish: Value| json!({"index": 0, "delta": delta, "finish_reason": finish});
+    let words = json!({"choices": [chunk(json!({"content": "Hi"}), Value::Null)]});
+    let mut last = chunk(json!({}), json!("stop"));
+    last["usage"] = counts.clone();
+    let mut inside = choice.clone();
+    inside["usage"] = counts.clone();
+    let groq = json!({"id": "req_1", "usage": counts});
+    let wholes = [
+        json!({"choices": [inside]}),
+        json!({"choices": [inside], "usage": null}),
+        json!({"choices": [choice], "x_groq": groq}),
+        json!({"choices": [choice], "usage": counts}),
+    ];
+    for body in wholes {
+        let response = decode_response(Wire::OpenaiChat, &body.to_string()).unwrap();
+        assert_eq!((response.usage.input, response.usage.output), (7, 5), "{body}");
+        let again: Value =
+            serde_json::from_str(&loopwright_wire::encode_response(Wire::OpenaiChat, &response)).unwrap();
+        assert_eq!(again, body, "what came is written again, and nothing else");
+    }
+    let end = chunk(json!({}), json!("stop"));
+    for events in [
+        vec![words.clone(), json!({"choices": [last]})],
+        vec![words.clone(), json!({"choices": [end], "x_groq": groq})],
+        vec![words.clone(), json!({"choices": [end]}), json!({"choices": [], "usage": counts})],
+    ] {
+        let (response, _) = streamed(Wire::OpenaiChat, &events);
+        let usage = response.unwrap().usage;
+        assert_eq!((usage.input, usage.output), (7, 5), "{events:?}");
+    }
+}
+
+#[test]
+fn w23_one_bad_detail_takes_no_other_number_with_it() {
+    for (counts, read) in [
+        (json!({"prompt_tokens": 7, "completion_tokens": 5, "prompt_tokens_details": "none"}), (7, 5, 0)),
+        (
+            json!({"prompt_tokens": 7, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": -1}}),
+            (7, 5, 0),
+        ),
+        (
+            json!({"prompt_tokens": 7, "completion_tokens": "5", "prompt_tokens_details": {"cached_tokens": 3}}),
+            (7, 0, 3),
+        ),
+        (json!({"prompt_tokens": 7.0, "completion_tokens": 5, "server_tool_use": []}), (7, 5, 0)),
+        (json!({"prompt_tokens": 7, "completion_tokens": 5, "cached_tokens": 3}), (7, 5, 3)),
+        (
+            json!({"prompt_tokens": 7, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": "x"}}),
+            (7, 5, 0),
+        ),
+        (json!("many"), (0, 0, 0)),
+    ] {
+        let choice = json!({"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"});
+        let body = json!({"choices": [choice], "usage": counts}).to_string();
+        let usage = decode_response(Wire::OpenaiChat, &body).unwrap().usage;
+        assert_eq!((usage.input, usage.output, usage.cache_read), read, "{body}");
+    }
+}
+
+#[test]
+fn w27_a_call_without_an_id_gets_one() {
+    for id in [Value::Null, json!(""), json!("absent")] {
+        let mut call = json!({"type": "tool_use", "id": id, "name": "f", "input": {"a": 1}});
+        if id == "absent" {
+            call.as_object_mut().unwrap().remove("id");
+        }
+        let content = json!([{"type": "text", "text": "so"}, call, call]);
+        let body = json!({"type": "message", "role": "assistant", "model": "m", "id": "1", "content": content,
+            "stop_reason": "tool_use", "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1}});
+        let whole = decode_response(Wire::Anthropic, &body.to_string()).unwrap();
+        let ids = |response: &Response| response.message.tool_uses().map(|call| call.id.clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&whole), ["call_1", "call_2"], "{body}");
+        let again: Value = serde_json::from_str(&loopwright_wire::encode_response(Wire::Anthropic, &whole)).unwrap();
+        assert_eq!(again["content"], content, "what came is written again");
+        let mut head = body.clone();
+        head["content"] = json!([]);
+        let mut events = vec![json!({"type": "message_start", "message": head})];
+        for (at, block) in content.as_array().unwrap().iter().enumerate() {
+            events.push(json!({"type": "content_block_start", "index": at, "content_block": block}));
+            events.push(json!({"type": "content_block_stop", "index": at}));
+        }
+        events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}}));
+        events.push(json!({"type": "message_stop"}));
+        let (streamed, deltas) = streamed(Wire::Anthropic, &events);
+        assert_eq!(ids(&streamed.unwrap()), ["call_1", "call_2"]);
+        let told: Vec<&str> = deltas
+            .iter()
+            .filter_map(|delta| match delta {
+                Delta::ToolUse { id, .. } => Some(id.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, ["call_1", "call_2"]);
+        // It goes back as one that has an id.
+        let mut request = Request { model: "m".into(), ..Request::default() };
+        request.messages.push(Message::user("go"));
+        request.messages.push(whole.message);
+        assert!(encode_request(Wire::Anthropic, &request).unwrap().contains(r#""id":"call_1""#));
+    }
+    let call = json!({"type": "function_call", "id": "fc_1", "name": "f", "arguments": "{}"});
+    let body = json!({"id": "1", "object": "response", "status": "completed", "output": [call]});
+    let response = decode_response(Wire::OpenaiResponses, &body.to_string()).unwrap();
+    assert_eq!(response.message.tool_uses().next().unwrap().id, "fc_1");
+    let again: Value =
+        serde_json::from_str(&loopwright_wire::encode_response(Wire::OpenaiResponses, &response)).unwrap();
+    assert_eq!(again, body);
+}
+
+/// An answer with one call, whose arguments are this JSON, on each wire.
+fn answers(arguments: &str) -> Vec<(Wire, String)> {
+    let text = serde_json::to_string(arguments).unwrap();
+    let chat = format!(
+        r#"{{"choices":[{{"message":{{"role":"assistant","content":null,"tool_calls":[{{"id":"c","type":"function",
+        "function":{{"name":"f","arguments":{text}}}}}]}},"finish_reason":"tool_calls"}}]}}"#
+    );
+    let responses = format!(
+        r#"{{"id":"1","object":"response","status":"completed","output":[
+        {{"type":"function_call","call_id":"c","name":"f","arguments":{text}}}]}}"#
+    );
+    let anthropic = format!(
+        r#"{{"id":"1","type":"message","role":"assistant","content":[
+        {{"type":"tool_use","id":"c","name":"f","input":{arguments}}}],"stop_reason":"tool_use","usage":{{}}}}"#
+    );
+    let gemini = format!(
+        r#"{{"candidates":[{{"content":{{"role":"model","parts":[
+        {{"functionCall":{{"name":"f","args":{arguments}}}}}]}},"finishReason":"STOP"}}]}}"#
+    );
+    vec![
+        (Wire::OpenaiChat, chat),
+        (Wire::OpenaiResponses, responses),
+        (Wire::Anthropic, anthropic),
+        (Wire::Gemini, gemini),
+    ]
+}
+
+#[test]
+fn w31_arguments_that_are_null_are_none_on_every_wire() {
+    for (wire, body) in answers("null") {
+        let response = decode_response(wire, &body).unwrap();
+        assert_eq!(calls(&response), [("f", "{}")], "{}", wire.name());
+        assert!(response.message.tool_uses().all(|call| call.invalid.is_none()));
+    }
+}
+
+#[test]
+fn w31_half_of_a_character_is_the_same_on_every_wire() {
+    for (arguments, is_unfit) in
+        [(r#"{"a":"x\ud83d"}"#, true), (r#"{"a":{"\ude00":1}}"#, true), (r#"{"a":"\ud83d\ude00"}"#, false)]
+    {
+        for (wire, body) in answers(arguments) {
+            let response = decode_response(wire, &body).unwrap();
+            let call = response.message.tool_uses().next().unwrap();
+            assert!(call.invalid.is_none(), "{}: {call:?}", wire.name());
+            assert_eq!(unfit(call.input.text()).is_some(), is_unfit, "{}: {call:?}", wire.name());
+        }
+    }
+    // Elsewhere it is replaced: prose is shown, whatever it holds.
+    let content = r#"[{"type":"text","text":"say \"input\": {x\ud83d}"}]"#;
+    let body = format!(r#"{{"role":"assistant","content":{content},"stop_reason":"end_turn","usage":{{}}}}"#);
+    let prose = decode_response(Wire::Anthropic, &body).unwrap().message.prose();
+    assert_eq!(prose, "say \"input\": {x\u{FFFD}}");
 }

@@ -58,10 +58,10 @@ class Requests:
         try:
             answer = model.respond(request)
             if inspect.isawaitable(answer):
-                work = command_id, answer, request, contained
+                work = driver, command_id, answer, request, contained
                 driver.start(command_id, "model", ask_model, *work, now=True)
                 return
-            event = answer_event(command_id, answer, request.turns)
+            event = _answered(driver, command_id, answer, request)
         except (*RAISED, SystemExit) as error:
             event = _raised(command_id, error, contained=contained)
         driver.inbox.append(event)
@@ -130,11 +130,24 @@ class Requests:
 # ---- models of one's own ----
 
 
-def ask_model(command_id: int, answer: Any, request: Any, contained: bool) -> Work:  # noqa: FBT001
+def _answered(driver: Driver, command_id: int, answer: object, request: Any) -> _core.Event:
+    """The event for the answer of a model of one's own, which is seen in one piece by whoever watches."""
+    event = answer_event(command_id, answer, request.turns)
+    if driver.watch:
+        pieces = _core.answer_deltas(event, request)
+        agent, path = driver.who(command_id)
+        if agent is None:
+            driver.told.tell_deltas(pieces)
+        else:
+            driver.told.tell_pieces((agent, path), pieces)
+    return event
+
+
+def ask_model(driver: Driver, command_id: int, answer: Any, request: Any, contained: bool) -> Work:  # noqa: FBT001
     """The event for what a model of one's own gives, which has been asked."""
     sent = yield answer
     try:
-        return answer_event(command_id, given_of(sent) if type(sent) is Raised else sent, request.turns)
+        return _answered(driver, command_id, given_of(sent) if type(sent) is Raised else sent, request)
     except asyncio.CancelledError as error:
         if not contained:
             raise

@@ -120,3 +120,22 @@ async fn a19_a_server_does_not_answer_for_one_that_stood_at_its_address() {
     assert_eq!(answer.message.prose(), "another");
     drop(server);
 }
+
+#[tokio::test]
+async fn w29_a_request_whose_probe_failed_does_not_wait_for_another_cooldown() {
+    let broken = (0..4).map(|_| Reply::status(500));
+    let server = WireServer::start(Script::of(broken.chain([Reply::text("back")]))).unwrap();
+    let client = Client::new(ClientOptions { breaker_cooldown: 0.3, ..ClientOptions::default() });
+    let (endpoint, limits) = (endpoint(&server, MODEL), Timeouts::default());
+    let attempt = |number| client.call(&endpoint, body(&endpoint, false), false, number, &limits, |_| {});
+    // Somebody else has opened it, and gone.
+    for _ in 0..3 {
+        attempt(1).await.unwrap_err();
+    }
+    assert_eq!(attempt(1).await.unwrap_err().failure.kind, FailureKind::BreakerOpen);
+    tokio::time::sleep(Duration::from_millis(310)).await;
+    assert_eq!(attempt(2).await.unwrap_err().failure.kind, FailureKind::Server, "its turn, a little too soon");
+    assert_eq!(attempt(1).await.unwrap_err().failure.kind, FailureKind::BreakerOpen, "another request waits");
+    assert_eq!(attempt(3).await.unwrap().message.prose(), "back");
+    assert_eq!(server.asked(), 5);
+}

@@ -12,7 +12,7 @@ async fn statuses_become_kinds() {
             (403, FailureKind::Permission),
             (404, FailureKind::NotFound),
             (408, FailureKind::Server),
-            (413, FailureKind::BadRequest),
+            (413, FailureKind::RequestTooLarge),
             (429, FailureKind::RateLimited),
             (500, FailureKind::Server),
             (502, FailureKind::Server),

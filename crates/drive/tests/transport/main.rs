@@ -9,6 +9,7 @@ mod hosts;
 mod limits;
 mod packed;
 mod pages;
+mod provenance;
 mod proxies;
 mod recorded;
 mod server;

@@ -236,7 +236,7 @@ fn self_signed(name: &str, change: impl FnOnce(&mut rcgen::CertificateParams)) -
 }
 
 #[tokio::test]
-async fn a_server_that_shows_a_trusted_certificate_itself_is_trusted() {
+async fn w31_a_server_that_shows_a_trusted_certificate_itself_is_trusted() {
     let server = WireServer::start(Script::always(Reply::text("mine"))).unwrap();
     let trusting = |name: &str, pem: &str| {
         let file = Temporary::new(name, pem);

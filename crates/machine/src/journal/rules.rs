@@ -18,6 +18,7 @@ const CHANGES: [&str; 1] = [
      calls that are written as bare JSON are read, those of unknown tools answered, and no answer is a call that was written as text; \
      arguments of native calls that are no object are mended as those of calls in text; \
      a search that fails again and again is left alone; \
+     a request that waits for a host that is left alone has lost no attempt; \
      a research judges all passages that it has read in each cycle, and its latent topics repeat no topic",
 ];
 

@@ -109,6 +109,8 @@ impl TurnMachine {
             visible: false,
             last_failure: None,
             before: 0,
+            unsent: 0,
+            waits: 0,
             held: None,
             said: None,
         };

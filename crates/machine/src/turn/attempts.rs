@@ -34,10 +34,12 @@ impl TurnMachine {
         // An attempt that fails before its first word takes nothing back of what an earlier one has shown.
         let partial = partial.filter(says_something).or_else(|| asking.said.take().map(|said| *said));
         let left = self.config.budget.wall_time - self.elapsed();
-        let attempt = asking.attempt - asking.before;
+        let left_alone = failure.kind == FailureKind::BreakerOpen;
+        // What was not sent is no attempt; how often it is waited for has the same bound.
+        let attempt = if left_alone { asking.waits + 1 } else { asking.attempt - asking.before };
         let delay = self.config.retry.delay(&failure, attempt, visible, self.config.seed ^ asking.id);
         // A host that is left alone is not waited for where there is another.
-        let skips = failure.kind == FailureKind::BreakerOpen && self.has_fallback();
+        let skips = left_alone && self.has_fallback();
         // What the provider searches for in vain a second time it will not find in time the third time either.
         let stalls = self.stalls(&failure) && (attempt > 1 || delay.is_none());
         if let Some(delay) = delay.filter(|delay| *delay < left && !skips && !stalls) {
@@ -55,11 +57,14 @@ impl TurnMachine {
             if visible {
                 emit(out, Notice::Reset { round });
             }
-            if failure.kind != FailureKind::BreakerOpen {
-                asking.last_failure = Some(Box::new(failure));
-            } else if failure.retry_after.is_some_and(|seconds| seconds <= PROBED) {
-                // Nothing was sent, and how long the probe of another takes says nothing of this request.
+            if left_alone {
                 asking.before += 1;
+                asking.unsent += 1;
+                // How long the probe of another takes says nothing of this request.
+                let is_probed = failure.retry_after.is_some_and(|seconds| seconds <= PROBED);
+                asking.waits += u32::from(!is_probed);
+            } else {
+                asking.last_failure = Some(Box::new(failure));
             }
             asking.visible = false;
             asking.said = partial.map(Box::new);
@@ -68,7 +73,7 @@ impl TurnMachine {
             self.phase = Phase::Waiting { timer, asking };
             return;
         }
-        if failure.kind == FailureKind::ContextTooLong && !self.interrupted && self.shrink(&failure, out) {
+        if failure.kind.is_too_long() && !self.interrupted && self.shrink(&failure, out) {
             return self.ask_again(asking, visible, partial, out);
         }
         if !self.interrupted && self.leaves_out(&failure, out) {
@@ -78,7 +83,7 @@ impl TurnMachine {
             self.without_tools = true;
             let what = if stalls {
                 // Another request: it is tried as often as any.
-                asking.before = asking.attempt;
+                (asking.before, asking.waits) = (asking.attempt, 0);
                 "the request did not come to an end with the provider's tools"
             } else {
                 "the provider refused the request with tools"
@@ -94,11 +99,11 @@ impl TurnMachine {
                 self.outcome.error = Some(error);
                 return self.finish(Stop::ContextWindow, out);
             }
-            asking.before = asking.attempt;
+            (asking.before, asking.waits) = (asking.attempt, 0);
             return self.ask_again(asking, false, partial, out);
         }
         self.keep_partial(partial);
-        if failure.kind == FailureKind::ContextTooLong {
+        if failure.kind.is_too_long() {
             self.outcome.error = Some(failure.to_error());
             return self.finish(Stop::ContextWindow, out);
         }
@@ -109,8 +114,8 @@ impl TurnMachine {
             let answered = error.answered.get_or_insert_default();
             answered.status = last.status;
             answered.request_id.clone_from(&last.request_id);
-        } else if asking.attempt > 1 {
-            error.message = format!("{} (after {} attempts)", error.message, asking.attempt);
+        } else if let sent @ 2.. = asking.attempt - asking.unsent {
+            error.message = format!("{} (after {sent} attempts)", error.message);
         }
         self.fail(error, out);
     }

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn all_calls_are_answered_and_so_many_run() {
+    fn w31_all_calls_are_answered_and_so_many_run() {
         let reply = reply((0..MAX_CALLS + 3).map(|n| call(&n.to_string())).collect());
         let tidy = tidy_reply(reply, &StopReason::ToolUse, &mut CallIds::default());
         assert_eq!((tidy.calls.len(), tidy.message.content.len()), (MAX_CALLS + 3, MAX_CALLS + 3));

@@ -116,6 +116,12 @@ struct Asking {
     /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
     #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     before: u32,
+    /// Attempts that were not sent, since the host was left alone.
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    unsent: u32,
+    /// How often a host that is left alone was waited for.
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    waits: u32,
     /// Tokens of a budget that it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<u64>,

@@ -632,6 +632,8 @@ impl TurnMachine {
             failure.kind,
             FailureKind::BadRequest
                 | FailureKind::ContextTooLong
+                | FailureKind::RequestTooLarge
+                | FailureKind::TooManyOpenFiles
                 | FailureKind::Usage
                 | FailureKind::Internal
                 | FailureKind::Cancelled

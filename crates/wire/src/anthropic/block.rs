@@ -19,6 +19,8 @@ use loopwright_base::{
 
 /// Notes on blocks: blank text that was sent nevertheless, and what stood in the place of text or input.
 const BLANK: &str = "blank";
+/// A note on reasoning without a signature: its host takes it back so.
+const UNSIGNED: &str = "unsigned";
 const NULL: &str = "null";
 const ABSENT: &str = "absent";
 
@@ -94,7 +96,19 @@ fn note_gap(fields: &mut Fields, was_there: bool) {
 
 /// What stood in the place of a value that a response did not give.
 fn gap(extra: Option<&Extra>, place: Place) -> Option<String> {
-    own(extra).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response)
+    let note = own(extra).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response)?;
+    let of_id = NO_ID.iter().find_map(|(_, of_id)| note.strip_suffix(of_id));
+    Some(of_id.map_or(note.as_str(), str::trim_end).to_owned())
+}
+
+/// Writes the id of a call, or what stood in its place if that is noted.
+fn write_id(object: &mut Object, call: &ToolUse, place: Place) {
+    let note = own(call.extra.as_deref()).and_then(|fields| fields.get_str(NOTE)).filter(|_| place == Place::Response);
+    match note.and_then(|note| NO_ID.iter().find(|(_, of_id)| note.ends_with(of_id)).map(|(text, _)| *text)) {
+        Some("") => {}
+        Some(text) => object.raw("id", text),
+        None => object.text("id", &written_id(&call.id, place)),
+    }
 }
 
 /// Writes a value, or what stood in its place if there is still none.
@@ -119,8 +133,44 @@ fn thinking(mut fields: Fields, place: Place) -> Option<Block> {
     Some(Block::Thinking(Thinking { text, signature, redacted: None, extra: Some(Box::new(marked(fields))) }))
 }
 
+/// Notes on what stood in the place of a call's id, where there was none.
+const NO_ID: [(&str, &str); 3] = [("", "absent id"), ("null", "null id"), ("\"\"", "empty id")];
+
+/// The id that an answer gives a call, empty where it gives none; `None` if it is something else.
+pub(super) fn given_id(fields: &Fields) -> Option<String> {
+    match fields.get("id") {
+        Some(raw) if !raw.is_null() => raw.string(),
+        _ => Some(String::new()),
+    }
+}
+
+/// Takes the id of a call, with the note on what stood in its place where an answer gives none.
+fn take_id(fields: &mut Fields, place: Place) -> Option<(String, Option<&'static str>)> {
+    let id = if place == Place::Response { given_id(fields) } else { fields.get_str("id") }?;
+    let written = fields.take("id");
+    let written = written.as_ref().map_or("", Raw::text);
+    let gap = NO_ID.iter().find(|(text, _)| *text == written && place == Place::Response);
+    Some((id, gap.map(|(_, note)| *note)))
+}
+
+/// The calls of an answer that have no id get one, by their place.
+pub(super) fn give_ids(content: &mut [Block]) {
+    for (at, block) in content.iter_mut().enumerate() {
+        if let Block::ToolUse(call) = block
+            && call.id.is_empty()
+        {
+            call.id = made_id(at);
+        }
+    }
+}
+
+/// The id of the call at that place of an answer, where the server gives none.
+pub(super) fn made_id(at: usize) -> String {
+    format!("call_{at}")
+}
+
 fn tool_use(mut fields: Fields, place: Place) -> Option<Block> {
-    let id = fields.take_str("id")?;
+    let (id, no_id) = take_id(&mut fields, place)?;
     let name = fields.take_str("name")?;
     let had_input = fields.get("input").is_some();
     let mut input = fields.take("input").unwrap_or_default();
@@ -131,6 +181,10 @@ fn tool_use(mut fields: Fields, place: Place) -> Option<Block> {
     // What would be sent differently from how it is stays as it is.
     if place == Place::Request && (!input.is_object() || matches!(legal_id(&id), Cow::Owned(_))) {
         return None;
+    }
+    if let Some(note) = no_id {
+        let of_input = fields.get_str(NOTE).unwrap_or_default();
+        fields.put(NOTE, format!("{of_input} {note}").trim_start());
     }
     Some(Block::ToolUse(ToolUse { id, name, input, invalid: None, extra: Extra::of(Wire::Anthropic, fields) }))
 }
@@ -227,6 +281,21 @@ fn written_id(id: &str, place: Place) -> Cow<'_, str> {
     if place == Place::Request { legal_id(id) } else { Cow::Borrowed(id) }
 }
 
+fn is_signed(thinking: &Thinking) -> bool {
+    thinking.signature.as_ref().is_some_and(|signature| !signature.is_empty())
+}
+
+/// Reasoning without a signature as a host is given it that takes it back so; `None` for any other.
+pub fn unsigned(thinking: &Thinking) -> Option<Thinking> {
+    let foreign = thinking.extra.as_ref().is_some_and(|extra| extra.wire != Wire::Anthropic);
+    if foreign || thinking.redacted.is_some() || is_signed(thinking) {
+        return None;
+    }
+    let mut fields = own(thinking.extra.as_deref()).cloned().unwrap_or_default();
+    fields.put(NOTE, UNSIGNED);
+    Some(Thinking { extra: Extra::of(Wire::Anthropic, fields), ..thinking.clone() })
+}
+
 /// Whether the wire takes the block here.
 pub(super) fn fits(block: &Block, place: Place) -> bool {
     match block {
@@ -236,8 +305,8 @@ pub(super) fn fits(block: &Block, place: Place) -> bool {
             if thinking.redacted.is_some() {
                 return !foreign;
             }
-            let signed = thinking.signature.as_ref().is_some_and(|signature| !signature.is_empty());
-            place == Place::Response || (signed && !foreign)
+            let noted = own(thinking.extra.as_deref()).and_then(|fields| fields.get_str(NOTE));
+            place == Place::Response || ((is_signed(thinking) || noted.as_deref() == Some(UNSIGNED)) && !foreign)
         }
         Block::Text(text) => {
             place == Place::Response
@@ -291,7 +360,7 @@ fn write_block(out: &mut String, block: &Block, place: Place) {
         }
         Block::ToolUse(call) => {
             object.text("type", "tool_use");
-            object.text("id", &written_id(&call.id, place));
+            write_id(&mut object, call, place);
             object.text("name", &call.name);
             if call.invalid.is_none() && (call.input.is_object() || place == Place::Response) {
                 write_or_gap(&mut object, "input", call.input.text(), call.extra.as_deref(), place);
@@ -491,7 +560,7 @@ pub(super) fn decode_message(raw: &Raw) -> Result<Message, String> {
     } else {
         Extra::of(Wire::Anthropic, fields)
     };
-    Ok(Message { role, content, form, extra })
+    Ok(Message { form, extra, ..Message::new(role, content) })
 }
 
 /// Takes content that is a string or a list with something in it; anything else stays among the fields.

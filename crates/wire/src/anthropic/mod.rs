@@ -5,11 +5,12 @@
 
 mod block;
 mod emit;
+pub(crate) mod marks;
 mod request;
 mod response;
 mod stream;
 
-pub use block::{encode_message, is_inside, mended};
+pub use block::{encode_message, is_inside, mended, unsigned};
 pub use emit::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};

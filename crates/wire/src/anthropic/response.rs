@@ -5,7 +5,7 @@
 
 use super::{
     NOTE,
-    block::{Place, decode_blocks, fits, write_blocks},
+    block::{Place, decode_blocks, fits, give_ids, write_blocks},
     note, own, wire_key,
 };
 use crate::{excerpt, failure_kind, invalid, object::Object};
@@ -55,7 +55,8 @@ pub(super) fn failure(fields: &Fields) -> Failure {
 }
 
 /// The response of the answer's fields (all but `content`) and its content.
-pub(super) fn assemble(mut fields: Fields, content: Vec<Block>) -> Response {
+pub(super) fn assemble(mut fields: Fields, mut content: Vec<Block>) -> Response {
+    give_ids(&mut content);
     let absent: Vec<&str> = ["id", "type", "role", "model", "stop_reason", "stop_sequence", "usage"]
         .into_iter()
         .filter(|key| fields.get(key).is_none())

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    block::{Place, decode_block},
+    block::{Place, decode_block, given_id, made_id},
     response::{self, assemble, failure},
 };
 use crate::{Decode, excerpt, failure_kind, invalid, object::write_invalid, searches};
@@ -256,8 +256,9 @@ impl StreamDecoder {
         let kind = match name.as_str() {
             "text" => Kind::Text,
             "thinking" => Kind::Thinking,
-            "tool_use" => match (fields.get_str("id"), fields.get_str("name")) {
+            "tool_use" => match (given_id(&fields), fields.get_str("name")) {
                 (Some(id), Some(name)) => {
+                    let id = if id.is_empty() { made_id(block) } else { id };
                     deltas.push(Delta::ToolUse { block, id, name });
                     Kind::ToolUse
                 }

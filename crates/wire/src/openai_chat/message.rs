@@ -594,8 +594,8 @@ fn take_reasoning(fields: &mut Fields) -> Option<Thinking> {
     })
 }
 
-/// Reasoning that came in `field`.
-pub(super) fn thinking(text: String, field: &str) -> Thinking {
+/// Reasoning as the member `field` of a message has it.
+pub fn thinking(text: String, field: &str) -> Thinking {
     let mut note = Fields::new();
     note.put(FIELD, field);
     Thinking { text, signature: None, redacted: None, extra: Extra::of(WIRE, note) }

@@ -10,7 +10,8 @@
 //!   `max_tokens` for all others, which is what compatible servers know. A decoded request keeps the name it came with.
 //! - A streamed request asks for usage. A decoded request that did not ask stays as it was.
 //! - A tool message takes text only: images and documents of tool results follow in a user message.
-//! - Reasoning goes back only if it came from this wire, under the name it had (`reasoning` or `reasoning_content`).
+//! - Reasoning goes back only if it came from this wire, under the name it had (`reasoning` or `reasoning_content`);
+//!   whoever sends a request has left out what its host does not want.
 //! - `null`s, empty lists, `annotations` and the like beside an answer's text stay with the [`Response`]; only what a
 //!   server wants back (`reasoning_details`, fields of tool calls) stays with the message.
 //! - A list of parts as a model's content becomes one text and one reasoning, as it would in a stream.
@@ -28,7 +29,7 @@ mod response;
 mod stream;
 
 pub use self::{
-    message::{encode_as_it_came, encode_message, mended, says_beside},
+    message::{encode_as_it_came, encode_message, mended, says_beside, thinking},
     stream::StreamDecoder,
 };
 

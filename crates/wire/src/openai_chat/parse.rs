@@ -290,44 +290,38 @@ pub(super) fn parts(content: &RawValue) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// What `usage` says, in all the dialects; what can't be read counts as nothing, for an answer is worth more.
+/// What `usage` says, in all the dialects; what can't be read counts as nothing, and takes nothing else with it.
 pub(super) fn usage(raw: &str) -> Usage {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Counts {
-        prompt_tokens: Option<u64>,
-        completion_tokens: Option<u64>,
-        prompt_tokens_details: Option<Prompt>,
-        completion_tokens_details: Option<Completion>,
-        /// The name of `DeepSeek`.
-        prompt_cache_hit_tokens: Option<u64>,
-        /// Of `OpenRouter`.
-        server_tool_use: Option<Tools>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Prompt {
-        cached_tokens: Option<u64>,
-        cache_write_tokens: Option<u64>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Completion {
-        reasoning_tokens: Option<u64>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Tools {
-        web_search_requests: Option<u64>,
-    }
-    let counts: Counts = serde_json::from_str::<Option<Counts>>(raw).ok().flatten().unwrap_or_default();
-    let prompt = counts.prompt_tokens_details.unwrap_or_default();
+    let counts = Fields::parse(raw).unwrap_or_default();
+    let inner = |key: &str| counts.get(key).and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
+    let (prompt, completion) = (inner("prompt_tokens_details"), inner("completion_tokens_details"));
+    // The names of `DeepSeek` and of Moonshot.
+    let beside = || count(&counts, "prompt_cache_hit_tokens").or_else(|| count(&counts, "cached_tokens"));
     Usage {
-        input: counts.prompt_tokens.unwrap_or(0),
-        output: counts.completion_tokens.unwrap_or(0),
-        cache_read: prompt.cached_tokens.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
-        cache_write: prompt.cache_write_tokens.unwrap_or(0),
-        reasoning: counts.completion_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or(0),
-        provider_tool_uses: counts.server_tool_use.and_then(|tools| tools.web_search_requests).unwrap_or(0),
+        input: count(&counts, "prompt_tokens").unwrap_or(0),
+        output: count(&counts, "completion_tokens").unwrap_or(0),
+        cache_read: count(&prompt, "cached_tokens").or_else(beside).unwrap_or(0),
+        cache_write: count(&prompt, "cache_write_tokens").unwrap_or(0),
+        reasoning: count(&completion, "reasoning_tokens").unwrap_or(0),
+        // Of `OpenRouter`.
+        provider_tool_uses: count(&inner("server_tool_use"), "web_search_requests").unwrap_or(0),
     }
+}
+
+/// A number of tokens; some servers write it with a full stop.
+fn count(fields: &Fields, key: &str) -> Option<u64> {
+    let raw = fields.get(key)?;
+    raw.to().ok().or_else(|| raw.to::<f64>().ok().filter(|number| *number >= 0.0).map(|number| number as u64))
+}
+
+/// The usage that stands elsewhere than servers usually put it: inside the choice, or in a member of Groq's.
+pub(super) fn usage_elsewhere<'a>(choice: Option<&Choice<'a>>, rest: &Rest<'a>) -> Option<Raw> {
+    let member = |rest: &Rest<'a>, name: &str| {
+        let (_, value) = rest.iter().find(|(key, value)| key == name && value.get().starts_with('{'))?;
+        Some(Raw::copied(value))
+    };
+    choice.and_then(|choice| member(&choice.rest, "usage")).or_else(|| {
+        let groq = Fields::parse(member(rest, "x_groq")?.text()).ok()?;
+        groq.get("usage").filter(|usage| usage.is_object()).cloned()
+    })
 }

@@ -349,7 +349,11 @@ pub(super) fn decode(text: &str) -> Result<Response, Failure> {
         model,
         message: read.message,
         stop: read.stop,
-        usage: body.usage.map(|raw| parse::usage(raw.get())).unwrap_or_default(),
+        usage: match body.usage.filter(|raw| raw.get() != "null") {
+            Some(raw) => parse::usage(raw.get()),
+            None => parse::usage_elsewhere(choices.first.as_ref(), &body.rest)
+                .map_or_else(Usage::default, |raw| parse::usage(raw.text())),
+        },
         // Always there, also when empty: it tells that nothing is to be made up.
         extra: Some(Box::new(Extra { wire: WIRE, fields: members.into_iter().collect() })),
         adapted: Vec::new(),
@@ -419,9 +423,19 @@ fn encode_choices(response: &Response, extra: Option<&Fields>) -> String {
 pub(super) fn usage_text<'a>(response: &Response, extra: Option<&'a Fields>) -> Option<Cow<'a, str>> {
     match extra.map(|fields| fields.get("usage")) {
         Some(Some(kept)) if parse::usage(kept.text()) == response.usage => Some(kept.text().into()),
-        Some(None) if response.usage == Usage::default() => None,
+        Some(Some(kept)) if kept.is_null() && is_elsewhere(extra, &response.usage) => Some(kept.text().into()),
+        Some(None) if response.usage == Usage::default() || is_elsewhere(extra, &response.usage) => None,
         _ => Some(write_usage(&response.usage).into()),
     }
+}
+
+/// Whether the usage stands in another member, which is kept.
+fn is_elsewhere(extra: Option<&Fields>, usage: &Usage) -> bool {
+    let inside = |fields: &Fields, key: &str| fields.get(key).map(|raw| parse::usage(raw.text()));
+    let groq = extra.and_then(|fields| Fields::parse(fields.get("x_groq")?.text()).ok());
+    let choices = extra.and_then(|fields| fields.get("choices").or_else(|| fields.get(CHOICES)));
+    let choice = choices.and_then(|raw| raw.to::<Vec<Fields>>().ok()).and_then(|all| all.into_iter().next());
+    [groq, choice].into_iter().flatten().any(|fields| inside(&fields, "usage").as_ref() == Some(usage))
 }
 
 fn write_usage(usage: &Usage) -> String {

@@ -66,13 +66,21 @@ impl Pending {
     }
 }
 
+/// The usage that was reported.
+#[derive(Debug, Default)]
+struct Reported {
+    own: Option<Raw>,
+    /// What stood in another member.
+    elsewhere: Option<Raw>,
+}
+
 /// Decodes a stream of chunks.
 #[derive(Debug, Default)]
 pub struct StreamDecoder {
     id: String,
     model: String,
     top: Gathered,
-    usage: Option<Raw>,
+    usage: Reported,
     choice: Gathered,
     message: Gathered,
     logprobs: Gathered,
@@ -187,8 +195,11 @@ impl StreamDecoder {
             }
         }
         if let Some(usage) = body.usage.filter(|usage| usage.get() != "null") {
-            self.usage = Some(Raw::copied(usage));
+            self.usage.own = Some(Raw::copied(usage));
         }
+        let first = body.choices.as_ref().and_then(|choices| choices.first.as_ref());
+        let elsewhere = parse::usage_elsewhere(first, &body.rest);
+        self.usage.elsewhere = elsewhere.or(self.usage.elsewhere.take());
         let Some(choices) = body.choices else { return Ok(()) };
         // Choices may come in any order, and each chunk may hold another one.
         let Some(first) = choices.first else { return Ok(()) };
@@ -493,7 +504,7 @@ impl StreamDecoder {
         if !self.model.is_empty() {
             fields.take("model");
         }
-        if let Some(usage) = &self.usage {
+        if let Some(usage) = &self.usage.own {
             fields.set("usage", usage.clone());
         }
         let mut beside = self.message.fields();
@@ -517,12 +528,13 @@ impl StreamDecoder {
         if !choice.is_empty() {
             fields.set("choices", Raw::of(&[choice]));
         }
+        let reported = self.usage.own.as_ref().or(self.usage.elsewhere.as_ref());
         Response {
             id: self.id.clone(),
             model: self.model.clone(),
             message,
             stop,
-            usage: self.usage.as_ref().map(|usage| parse::usage(usage.text())).unwrap_or_default(),
+            usage: reported.map(|usage| parse::usage(usage.text())).unwrap_or_default(),
             extra: Some(Box::new(Extra { wire: WIRE, fields })),
             adapted: Vec::new(),
         }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::{
     super::{names, object::Object},
-    AFTER, BARE, BEFORE, ITEM, WIRE, is_marked, ours,
+    AFTER, BARE, BEFORE, ITEM, NO_ID, WIRE, is_marked, ours,
     part::{self, INPUT_TEXT, OUTPUT_TEXT},
     wire_key,
 };
@@ -61,7 +61,7 @@ fn decode_message(mut fields: Fields) -> Option<Message> {
     } else {
         (part::decode_all(&content.to::<Vec<Raw>>().ok()?, plain_text(role)), Form::Parts)
     };
-    Some(Message { role, content, form, extra: Extra::of(WIRE, fields) })
+    Some(Message { form, extra: Extra::of(WIRE, fields), ..Message::new(role, content) })
 }
 
 /// The type of text parts that goes without saying.
@@ -90,7 +90,15 @@ pub(super) fn decode_output(raw: &Raw, blocks: &mut Vec<Block>) -> Result<(), St
             if fields.get("arguments").is_none() {
                 fields.set("arguments", Raw::null());
             }
-            let call = tool_use(fields).ok_or_else(|| "a function_call lacks its call_id or name".to_owned())?;
+            let known = call_name(&fields);
+            let has_id = fields.get("call_id").is_some();
+            if let Some(name) = known.filter(|_| !has_id) {
+                fields.put("call_id", &name);
+            }
+            let mut call = tool_use(fields).ok_or_else(|| "a function_call lacks its call_id or name".to_owned())?;
+            if !has_id && let Some(extra) = &mut call.extra {
+                extra.fields.put(NO_ID, &true);
+            }
             blocks.push(Block::ToolUse(call));
         }
         Some("reasoning") => blocks.push(Block::Thinking(thinking(fields))),
@@ -138,6 +146,11 @@ fn output_message(mut fields: Fields, blocks: &mut Vec<Block>) -> bool {
         blocks.push(Block::Text(Text { text, extra: Extra::of(WIRE, fields) }));
     }
     true
+}
+
+/// The id of a call; some servers give the item's alone.
+pub(super) fn call_name(fields: &Fields) -> Option<String> {
+    fields.get_str("call_id").or_else(|| fields.get_str("id").filter(|_| fields.get("call_id").is_none()))
 }
 
 fn tool_use(mut fields: Fields) -> Option<ToolUse> {
@@ -373,7 +386,9 @@ fn encode_call(call: &ToolUse, ids: bool, kept: Kept) -> String {
     let extra = ours(call.extra.as_deref());
     let mut item = Object::new();
     item.text("type", "function_call");
-    item.text("call_id", &id_in(kept, &call.id));
+    if kept == Kept::Signed || extra.is_none_or(|extra| extra.get(NO_ID).is_none()) {
+        item.text("call_id", &id_in(kept, &call.id));
+    }
     let name = if kept == Kept::Signed { names::legal_name(&call.name) } else { Cow::Borrowed(&*call.name) };
     item.text("name", &name);
     // The arguments may have been changed since: what was written stands only for what it said.

@@ -36,6 +36,8 @@ const BEFORE: &str = "$before";
 const AFTER: &str = "$after";
 /// On reasoning without other fields, a file without a name, a tool without `strict`: it was written so.
 const BARE: &str = "$bare";
+/// On a call: it came without an id of its own.
+const NO_ID: &str = "$no_id";
 /// On a request or response: it was decoded from this wire, so that nothing is added.
 const EXACT: &str = "$exact";
 /// On a request: `input` was a bare string (`"text"`) or absent (`null`). On a response: `output` was absent.
@@ -47,7 +49,7 @@ const TOP_P: &str = "$top_p";
 
 /// Whether `key` is one of our marks, which never go to the wire.
 fn is_mark(key: &str) -> bool {
-    matches!(key, ITEM | BEFORE | AFTER | BARE | EXACT | LIST | TEMPERATURE | TOP_P)
+    matches!(key, ITEM | BEFORE | AFTER | BARE | NO_ID | EXACT | LIST | TEMPERATURE | TOP_P)
 }
 
 /// The name on the wire of a member that is kept; `None` for our marks.

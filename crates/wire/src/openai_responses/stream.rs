@@ -63,6 +63,8 @@ enum Kind {
 struct Shown {
     kind: Kind,
     text: String,
+    /// The text is held back: it came before the call that it belongs to.
+    held: bool,
 }
 
 impl Shown {
@@ -198,7 +200,7 @@ impl StreamDecoder {
     }
 
     fn block(&mut self, kind: Kind) -> usize {
-        self.shown.push(Shown { kind, text: String::new() });
+        self.shown.push(Shown { kind, text: String::new(), held: false });
         self.shown.len() - 1
     }
 
@@ -208,6 +210,9 @@ impl StreamDecoder {
             return;
         }
         shown.text.push_str(text);
+        if shown.held {
+            return;
+        }
         let text = text.to_owned();
         deltas.push(match shown.kind {
             Kind::Text | Kind::Refusal => Delta::Text { block, text },
@@ -244,8 +249,8 @@ impl StreamDecoder {
             (Kind::Text | Kind::Refusal, Block::Text(text)) => self.catch_up_text(at, &text.text, deltas),
             (Kind::Reasoning, Block::Thinking(thinking)) => self.catch_up_text(at, &thinking.text, deltas),
             (Kind::Call, Block::ToolUse(call)) => {
-                if new {
-                    deltas.push(Delta::ToolUse { block: at, id: call.id.clone(), name: call.name.clone() });
+                if new || shown.held {
+                    self.announce_call(at, call.id.clone(), call.name.clone(), deltas);
                 }
                 self.catch_up_text(at, call.arguments_text(), deltas)
             }
@@ -333,11 +338,11 @@ impl StreamDecoder {
             }
         }
         if kind == Kind::Call
-            && let (Some(id), Some(name)) = (fields.get_str("call_id"), fields.get_str("name"))
+            && let (Some(id), Some(name)) = (item::call_name(&fields), fields.get_str("name"))
         {
             let item = self.item(at, kind)?;
             if !std::mem::replace(&mut item.announced, true) {
-                deltas.push(Delta::ToolUse { block, id, name });
+                self.announce_call(block, id, name, deltas);
             }
             // Some servers send a call in one piece.
             let arguments = fields.get_str("arguments").unwrap_or_default();
@@ -371,13 +376,27 @@ impl StreamDecoder {
         }
     }
 
+    /// A call begins, with the arguments that came before it.
+    fn announce_call(&mut self, block: usize, id: String, name: String, deltas: &mut Vec<Delta>) {
+        deltas.push(Delta::ToolUse { block, id, name });
+        let Some(shown) = self.shown.get_mut(block) else { return };
+        if std::mem::take(&mut shown.held) && !shown.text.is_empty() {
+            deltas.push(Delta::Arguments { block, text: shown.text.clone() });
+        }
+    }
+
+    /// The block of the call that an event's arguments belong to; they are held back until the call has come.
     fn call_block(&mut self, event: &Event<'_>) -> Result<usize, Failure> {
         let at = self.place(event, Kind::Call)?;
-        let item = self.item(at, Kind::Call)?;
-        match item.parts.get(&0) {
-            Some(block) if item.announced => Ok(*block),
-            _ => Err(invalid("arguments of a function call came before the call")),
+        if let Some(name) = event.item_id.and_then(|name| serde_json::from_str::<String>(name.get()).ok()) {
+            self.places.entry(name).or_insert(at);
         }
+        let block = self.part(at, Kind::Call, 0, Kind::Call)?;
+        let is_announced = self.item(at, Kind::Call)?.announced;
+        if let Some(shown) = self.shown.get_mut(block) {
+            shown.held = !is_announced;
+        }
+        Ok(block)
     }
 
     fn item_done(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {

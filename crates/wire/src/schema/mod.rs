@@ -6,9 +6,11 @@
 //! that the part can't say (an object that must stay open, recursion where there is none) goes into the instructions,
 //! or goes out unenforced.
 
+mod described;
 mod narrow;
 mod subset;
 
+pub(super) use self::described::without_blank_descriptions;
 use self::{narrow::narrowed, subset::Subset};
 use loopwright_base::{
     json::Raw,
