@@ -216,7 +216,8 @@ impl Event {
 
     /// Whoever was asked which model shall be used answered: a model, or none, or what went wrong.
     #[staticmethod]
-    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None, price=None))]
+    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None, price=None, settings=None))]
+    #[allow(clippy::too_many_arguments)]
     fn chosen(
         id: u64,
         model: Option<String>,
@@ -224,11 +225,13 @@ impl Event {
         reason: String,
         error: Option<String>,
         price: Option<&Bound<'_, PyAny>>,
+        settings: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         // A journal holds finite numbers alone.
         let confidence = if confidence.is_finite() { confidence } else { 0.0 };
         let price = price.map(|price| convert::parse(price, "price")).transpose()?;
-        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason, price });
+        let settings = settings.map(|settings| convert::parse(settings, "settings")).transpose()?.map(Box::new);
+        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason, price, settings });
         Ok(Self(EventKind::Chosen { id, choice, error }))
     }
 

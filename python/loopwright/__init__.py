@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
+    from ._model import Model, ModelSettings
     from ._replay import Diff, Replay, diff, replay
     from ._trace import RoundTrace, trace
     from .after import AfterTurn
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
-    from .models import Call, Model, ModelFailure, Response
+    from .models import Call, ModelFailure, Responds, Response
     from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .roles import Role, Roles
@@ -129,14 +130,16 @@ _HOMES = {
     "Memory": "memory",
     "Message": "messages",
     "Messages": "result",
-    "Model": "models",
+    "Model": "_model",
     "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
+    "ModelSettings": "_model",
     "Policy": "guard",
     "ProviderError": "errors",
     "Diff": "_replay",
     "Replay": "_replay",
+    "Responds": "models",
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
@@ -246,6 +249,7 @@ __all__ = [
     "ModelChoice",
     "ModelError",
     "ModelFailure",
+    "ModelSettings",
     "Momentum",
     "MomentumPolicy",
     "Monitor",
@@ -255,6 +259,7 @@ __all__ = [
     "Replay",
     "Research",
     "ResearchResult",
+    "Responds",
     "Response",
     "Result",
     "Risk",

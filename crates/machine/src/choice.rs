@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ModelSettings;
 use loopwright_base::error::{Error, Result};
 use loopwright_models::price::Price;
 
@@ -21,6 +22,9 @@ pub struct ModelChoice {
     /// The price of its tokens, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// Settings of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Box<ModelSettings>>,
 }
 
 /// The effect of a choice.
@@ -67,11 +71,22 @@ pub struct ChoiceConfig {
     /// The price of that model's tokens, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_price: Option<Price>,
+    /// Settings of that model's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_settings: Option<Box<ModelSettings>>,
 }
 
 impl Default for ChoiceConfig {
     fn default() -> Self {
-        Self { ask: false, suggestions: false, enforce: 0.8, suggest: 0.5, escalate_to: None, escalate_price: None }
+        Self {
+            ask: false,
+            suggestions: false,
+            enforce: 0.8,
+            suggest: 0.5,
+            escalate_to: None,
+            escalate_price: None,
+            escalate_settings: None,
+        }
     }
 }
 

@@ -523,6 +523,7 @@ impl World {
                         confidence,
                         reason: String::new(),
                         price: None,
+                        settings: None,
                     };
                     push(EventKind::Chosen { id, choice: Some(choice(0.9)), error: None }, now, known);
                     if known.odd > 0 {

@@ -590,6 +590,7 @@ fn choices() -> impl Strategy<Value = Option<ModelChoice>> {
         confidence,
         reason: "so".into(),
         price: (confidence > 0.8).then_some(Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None }),
+        settings: None,
     }))
 }
 
@@ -1082,7 +1083,13 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
         }
     }
     for id in &ledger.choices {
-        let choice = Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new(), price: None });
+        let choice = Some(ModelChoice {
+            model: "strong".into(),
+            confidence: 0.9,
+            reason: String::new(),
+            price: None,
+            settings: None,
+        });
         events.push((EventKind::Chosen { id: *id, choice, error: None }, faults, interrupts));
         events.push((EventKind::Chosen { id: *id, choice: None, error: Some("late".into()) }, faults, interrupts));
     }

@@ -58,6 +58,9 @@ pub struct Profile {
     /// The name of the effort of reasoning.
     #[serde(default = "usual_effort")]
     pub effort: String,
+    /// The place of the seed of sampling in a body, its names parted by full stops; empty where there is none.
+    #[serde(default)]
+    pub seed: String,
     /// The forms in which pictures are taken.
     #[serde(default)]
     pub pictures: Vec<MediaForm>,
@@ -118,6 +121,7 @@ impl Profile {
             Sampling::Refused => false,
         };
         let is_sampling = matches!(parameter, "temperature" | "top_p");
-        (is_sampling && !samples) || self.refuses.iter().any(|refused| refused == parameter)
+        let is_placeless = parameter == Parameter::Seed.name() && self.seed.is_empty();
+        (is_sampling && !samples) || is_placeless || self.refuses.iter().any(|refused| refused == parameter)
     }
 }

@@ -52,7 +52,7 @@ pub struct Provider {
     names_vendors: bool,
     /// The members of the profile that differ from the wire's.
     #[serde(default)]
-    takes: Map<String, Value>,
+    pub(super) takes: Map<String, Value>,
 }
 
 /// The tables of `providers.toml`.
@@ -79,15 +79,22 @@ impl Tables {
         };
         let mut providers = Vec::new();
         for (name, members) in section("provider")? {
-            let read: Provider = serde_json::from_value(members).map_err(|error| format!("{name}: {error}"))?;
-            providers.push(Provider { name, ..read });
+            providers.push(Provider::read(&name, members).map_err(|error| format!("{name}: {error}"))?);
         }
         Ok(Self { wires: section("wire")?, providers })
     }
 }
 
+/// The members of a provider of the table, as they stand there.
+pub(super) fn members_of(name: &str) -> Map<String, Value> {
+    let table = DeTable::parse(include_str!("providers.toml")).ok();
+    let section =
+        table.as_ref().and_then(|table| table.get_ref().get("provider")).map(|section| json(section.get_ref()));
+    section.and_then(|all| all.get(name)?.as_object().cloned()).unwrap_or_default()
+}
+
 /// A value of TOML as JSON; numbers are whole.
-fn json(value: &DeValue<'_>) -> Value {
+pub(super) fn json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::Table(table) => {
             table.iter().map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref()))).collect()
@@ -96,6 +103,14 @@ fn json(value: &DeValue<'_>) -> Value {
         DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Integer(number) => number.as_str().parse::<u64>().map_or(Value::Null, Value::from),
         value => value.as_str().map_or(Value::Null, Value::from),
+    }
+}
+
+/// The members of a profile that a wire has by itself.
+pub(super) fn members_of_wire(wire: Wire) -> Map<String, Value> {
+    match TABLES.wires.get(wire.name()) {
+        Some(Value::Object(members)) => members.clone(),
+        _ => Map::new(),
     }
 }
 
@@ -119,6 +134,11 @@ pub fn provider(name: &str) -> Option<&'static Provider> {
 }
 
 impl Provider {
+    /// The provider that these members of a section describe.
+    pub(super) fn read(name: &str, members: Value) -> Result<Self, serde_json::Error> {
+        Ok(Self { name: name.to_owned(), ..serde_json::from_value(members)? })
+    }
+
     /// Returns whether `host` (without its port) is the provider's.
     fn is_at(&self, host: &str) -> bool {
         let is_of = |domain: &String| {
@@ -135,14 +155,21 @@ impl Provider {
     /// What `host` takes of requests to `model`. The host decides where it is known; a provider that is reached at
     /// another address (a proxy, a double) takes what it takes.
     pub fn profile_at(&self, host: &str, model: &str) -> Profile {
+        self.profile_with(host, model, &Map::new())
+    }
+
+    /// The profile of [`Provider::profile_at`] with members that somebody has set.
+    pub fn profile_with(&self, host: &str, model: &str, own: &Map<String, Value>) -> Profile {
         let wire = self.wire_at(host);
         let known = providers().iter().find(|known| known.wire == wire && known.is_at(host));
-        let own = known.or_else(|| self.elsewhere.is_none().then_some(self));
-        let mut members = match TABLES.wires.get(wire.name()) {
-            Some(Value::Object(members)) => members.clone(),
-            _ => Map::new(),
-        };
-        members.extend(own.into_iter().flat_map(|own| own.takes.clone()));
+        let takes = known.or_else(|| self.elsewhere.is_none().then_some(self)).map(|known| &known.takes);
+        let mut members = members_of_wire(wire);
+        // The wire has no place for what it refuses.
+        let placeless = members.get("refuses").and_then(Value::as_array).cloned().unwrap_or_default();
+        members.extend(takes.into_iter().flatten().chain(own).map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(Value::Array(refuses)) = members.get_mut("refuses") {
+            refuses.extend(placeless);
+        }
         let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
         profile.of_model(model)
     }
@@ -180,7 +207,7 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
 }
 
 /// The edit distance of two names.
-fn edits(left: &str, right: &str) -> usize {
+pub(super) fn edits(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.chars().count()).collect();
     for (above, a) in left.chars().enumerate() {
         let mut corner = above;
