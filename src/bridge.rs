@@ -376,7 +376,10 @@ impl Endpoint {
     /// The endpoint with the key of this moment; what keeps it from being known is a failure of that request.
     fn keyed(&self, py: Python<'_>) -> PyResult<Result<Arc<endpoint::Endpoint>, Failure>> {
         let Some(function) = &self.key else { return Ok(Ok(self.inner.clone())) };
-        let failed = |message: String| Ok(Err(Failure::new(FailureKind::Auth, message)));
+        let failed = |message: String| {
+            let hint = Some("give a function that returns the key as text".to_owned());
+            Ok(Err(Failure { hint, ..Failure::new(FailureKind::Auth, message) }))
+        };
         let given = match function.bind(py).call0() {
             Ok(given) => given,
             Err(error) if error.is_instance_of::<PyException>(py) => {

@@ -150,7 +150,7 @@ class Model(metaclass=_Kinds):
         if self.read_markup not in (None, True, False):
             raise _wrong("read_markup", self.read_markup, "True or False")
         if is_model(self.escalate_to):
-            only_first(self.escalate_to, "to which a run escalates")
+            only_first(self.escalate_to, "which is chosen")
         headers = None if self.headers is None else dict(_options.names(self.headers))
         kept = {
             "fallback": _chain(self.fallback),

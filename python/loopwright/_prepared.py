@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from . import _core
-from ._model import Model, is_model, machine_settings, profile_of
+from ._model import Model, is_model, machine_settings, only_first, profile_of
 from ._options import check, written
 from ._plan import Plan
 from ._setup import _bounded, _check_policies, _checked_budget, _chooser_of, _hooks_of, _price
@@ -86,6 +86,7 @@ class Prepared(Generic[Output]):
 
     def _named(self, model: Model) -> str:
         """The name under which a `Model` goes on in requests; it is known by that from now on."""
+        only_first(model, "which is chosen")
         if self._chosen.setdefault(model.name, model) != model:
             message = f"two models of the name {model.name} are chosen, and live or are asked otherwise"
             raise UsageError(message, "invalid_option", "choose one of them, or give one to another provider's name")
@@ -104,7 +105,8 @@ class Prepared(Generic[Output]):
         if roles is not None or acting is not None:
             from .roles import resolved
 
-            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
+            config, self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
+            self._config["roles"] = {**self._config.get("roles", {}), **config}
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))

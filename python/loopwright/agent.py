@@ -301,11 +301,11 @@ class Agent(Running[Output]):
         self._remember = remembering(memory, user, session, after, roles, homes)
         self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(asked["tool_format"], self._config["model"])
+        if further := _further(asked, given):
+            self._config["roles"] = {"acting": further}
         self._own_policy = policy is not None
         self._take_agents(agents, max_children, max_depth)
         self._take_roles(roles, acting, timeouts, homes)
-        if further := _further(asked, given):
-            self._config.setdefault("roles", {})["acting"] = further
         # A function: whoever looks at an agent's parts sees no key.
         self._reach = lambda: {**asked, "timeouts": timeouts}
         self._take_hooks(hooks, choose_model, asked["escalate_to"], take_suggestions=take_suggestions)

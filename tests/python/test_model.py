@@ -14,9 +14,9 @@ import pytest
 from loopwright import (
     Agent,
     Grounded,
+    LoopwrightError,
     Model,
     ModelChoice,
-    ProviderError,
     Research,
     Responds,
     Role,
@@ -84,7 +84,7 @@ def test_it_is_frozen_equal_by_value_and_shows_no_secret() -> None:
         ({"api_key": f"{SECRET}\n{SECRET}"}, "invalid_key", "api_key"),
         ({"headers": {"a b": "c"}}, "invalid_header", "a b"),
         ({"headers": "x"}, "invalid_option", "headers"),
-        ({"timeouts": {"idel": 1}}, "invalid_option", "idel"),
+        ({"timeouts": {"idel": 1}}, "invalid_timeout", "idel"),
         ({"timeouts": {"idle": -1.0}}, "invalid_timeout", "idle"),
         ({"retry": {"attempts": "x"}}, "invalid_option", "retry.attempts"),
         ({"price": {"input": -1, "output": 1}}, "invalid_number", "price.input"),
@@ -378,7 +378,7 @@ def test_a_function_that_gives_no_key_fails_that_request(serve: Any, way: str, w
         return {"none": None, "empty": " ", "odd": f"{SECRET}\n{SECRET}"}[wrong]
 
     server, other = serve("never"), serve("From another.")
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(LoopwrightError) as caught:
         run(Agent(at(server, api_key=key)), "go", way)
     assert caught.value.code == "auth"
     assert SECRET not in str(caught.value)
@@ -552,6 +552,6 @@ def test_w20_a_wrong_file_is_named_with_its_field(tmp_path: Path, toml: str, wor
 def test_errors_of_a_host_with_a_key_in_its_headers_show_none(serve: Any) -> None:
     echo = f'{{"error": {{"message": "no {SECRET}", "type": "invalid_request_error"}}}}'
     server = serve(recorded(401, "application/json", echo))
-    with pytest.raises(ProviderError) as caught:
+    with pytest.raises(LoopwrightError) as caught:
         Agent(at(server, settings={"extra_headers": {"x-token": SECRET}})).run_sync("go")
     assert SECRET not in str(caught.value)

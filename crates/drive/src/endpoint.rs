@@ -372,7 +372,7 @@ fn split<'a>(model: &'a str, own: &'a OwnProfile) -> Result<(&'a Provider, &'a s
 fn unknown_provider(named: &str, model: &str, own: &OwnProfile) -> Error {
     let mut known: Vec<&str> = own.names().chain(providers().iter().map(|known| known.name.as_str())).collect();
     known.dedup();
-    let near = nearest(named);
+    let near = nearest(named, own.names());
     let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
     let model = if model.trim().is_empty() { "model" } else { model.trim() };
     let elsewhere = format!(

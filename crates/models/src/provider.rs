@@ -190,20 +190,25 @@ pub fn guess(model: &str) -> Option<&'static str> {
     }
 }
 
-/// The names that are nearest to a mistyped one, the nearest first.
-pub fn nearest(name: &str) -> Vec<&'static str> {
+/// The names that are nearest to a mistyped one, the nearest first; `own` are names beside those of the table.
+pub fn nearest<'n>(name: &str, own: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let lower: String = name.to_lowercase().chars().take(32).collect();
+    // Two slips of eight letters still say what was meant.
+    let near = |known: &str| (edits(&lower, known), 1 + known.len() / 4);
     let distance = |known: &Provider| {
         let names = std::iter::once(&known.name).chain(&known.aliases);
-        // Two slips of eight letters still say what was meant.
-        names.map(|near| (edits(&lower, near), 1 + near.len() / 4)).filter(|(far, most)| far <= most).min()
+        names.map(|name| near(name)).filter(|(far, most)| far <= most).min()
     };
-    let mut near: Vec<(usize, &str)> =
+    let mut found: Vec<(usize, &str)> =
         providers().iter().filter_map(|known| Some((distance(known)?.0, &*known.name))).collect();
-    near.sort_unstable();
+    found.extend(
+        own.filter_map(|known| Some(near(known)).filter(|(far, most)| far <= most).map(|(far, _)| (far, known))),
+    );
+    found.sort_unstable();
+    found.dedup();
     // Where a name is hit, others that are near are none.
-    let hit = near.first().is_some_and(|(far, _)| *far == 0);
-    near.into_iter().take(if hit { 1 } else { 3 }).map(|(_, name)| name).collect()
+    let hit = found.first().is_some_and(|(far, _)| *far == 0);
+    found.into_iter().take(if hit { 1 } else { 3 }).map(|(_, name)| name).collect()
 }
 
 /// The edit distance of two names.
@@ -282,10 +287,11 @@ mod tests {
             ("llama.cpp", &["llamacpp"]),
             ("zzzzzz", &[]),
         ] {
-            assert_eq!(nearest(typed), meant, "{typed}");
+            assert_eq!(nearest(typed, std::iter::empty()), meant, "{typed}");
         }
-        assert!(nearest("opena").contains(&"openai"));
-        assert!(nearest(&"x".repeat(100_000)).is_empty());
+        assert!(nearest("opena", std::iter::empty()).contains(&"openai"));
+        assert_eq!(nearest("mycompani", std::iter::once("mycompany")), ["mycompany"]);
+        assert!(nearest(&"x".repeat(100_000), std::iter::empty()).is_empty());
     }
 
     #[test]
