@@ -23,10 +23,8 @@ pub(super) struct Event(pub(super) EventKind);
 
 /// The part of an answer in the call of `event` that had come.
 fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
-    match event.map(|event| &event.0) {
-        Some(EventKind::Failed { partial, .. }) => partial.clone(),
-        _ => None,
-    }
+    let Some(EventKind::Failed { partial, .. }) = event.map(|event| &event.0) else { return None };
+    partial.clone()
 }
 
 fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAnswer> {
@@ -217,7 +215,6 @@ impl Event {
     /// Whoever was asked which model shall be used answered: a model, or none, or what went wrong.
     #[staticmethod]
     #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None, price=None, settings=None))]
-    #[allow(clippy::too_many_arguments)]
     fn chosen(
         id: u64,
         model: Option<String>,
@@ -229,8 +226,7 @@ impl Event {
     ) -> PyResult<Self> {
         // A journal holds finite numbers alone.
         let confidence = if confidence.is_finite() { confidence } else { 0.0 };
-        let price = price.map(|price| convert::parse(price, "price")).transpose()?;
-        let settings = settings.map(|settings| convert::parse(settings, "settings")).transpose()?.map(Box::new);
+        let (price, settings) = (convert::parse_some(price, "price")?, convert::parse_some(settings, "settings")?);
         let choice = model.map(|model| machine::ModelChoice { model, confidence, reason, price, settings });
         Ok(Self(EventKind::Chosen { id, choice, error }))
     }

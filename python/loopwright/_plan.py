@@ -16,13 +16,14 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._endpoints import Serving
     from ._lookups import Lookups
     from ._model import Model
     from ._remember import Remembering
     from .children import AgentPlan
     from .hooks import Hook
     from .models import Responds
-    from .roles import Releases, Serving
+    from .roles import Releases
     from .tools import Tool
 
 __all__ = [

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from . import _core
+    from ._endpoints import Serving
     from ._model import Model
     from .agent import Agent
     from .budget import Budget
     from .models import Responds
     from .result import Named, Raised
-    from .roles import Serving
     from .tools import Tool
 
 __all__ = ["AgentPlan", "ChildRun", "SubAgent", "compose"]

@@ -26,10 +26,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
-from ._endpoints import endpoint_of, with_endpoint
+from ._endpoints import ASKED, Serving, endpoint_of, flat, served_by, with_endpoint
 from ._fields import each_of, made
 from ._json import read
-from ._model import Model, is_model, machine_settings, once, only_first, profile_of, sent_headers
+from ._model import Model, is_model
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -300,23 +300,7 @@ class Role:
 
     def _flat(self, *, acting: bool = False) -> Role:
         """The role whose model is a name, with what its `Model` says. One that acts may say what holds for a run."""
-        said = self.model
-        if not is_model(said):
-            return self
-        if not acting:
-            only_first(said, "which is not the first of a run", alone=False)
-        if self.fallback and said.fallback:
-            message = f"the role and its model {said.name} both have a fallback chain"
-            raise UsageError(message, "invalid_option", "give the chain in one of them")
-        found: dict[str, Any] = {
-            name: once(name, getattr(self, name), getattr(said, name), "the Role")
-            for name in ("base_url", "api_key", "headers", "price")
-        }
-        for name in _ASKED:
-            own = getattr(self, name)
-            found[name] = said.settings.get(name) if own is None else own
-        chain: Any = self.fallback or said.fallback
-        return replace(self, model=said.name, fallback=chain, _said=said, **found)
+        return flat(self, acting=acting) if is_model(self.model) else self
 
     def _settings(self) -> dict[str, Any]:
         """What is configured, for the machine."""
@@ -509,42 +493,6 @@ def _responds(given: object) -> bool:
     return callable(getattr(given, "respond", None)) and not isinstance(given, type)
 
 
-Serving = tuple[_core.Endpoint | None, Any]
-"""Where a model lives: an endpoint, or an object with `respond`."""
-
-
-def _served(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[str, Any]]:
-    """Where the model of a role lives, and what the machine knows of it."""
-    from . import _options
-    from ._setup import _price
-
-    asked = {name: value for name in _ASKED if (value := getattr(role, name)) is not None}
-    key = role.api_key if isinstance(role.api_key, str) else None
-    _options.check(base_url=role.base_url, api_key=key, price=role.price, **asked)
-    model, said = role.model, role._said
-    known: dict[str, Any] = {"price": dict(role.price), **asked} if role.price else {**asked}
-    if isinstance(model, str):
-        pairs = sent_headers(said, dict(_options.names(role.headers if role.headers is not None else {})))
-        limits: dict[str, Any] = {**timeouts, **((said.timeouts if said is not None else None) or {})}
-        endpoint = _core.Endpoint(
-            model,
-            base_url=role.base_url,
-            api_key=role.api_key,
-            headers=pairs,
-            profile=profile_of(said),
-            **limits,
-        )
-        if not role.price and (price := _price(endpoint)) is not None:
-            known["price"] = price
-        if said is not None and (settings := machine_settings(said.settings, asked)):
-            known["settings"] = settings
-        return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}
-    if _responds(model):
-        return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
-    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
-    raise UsageError(message, "unknown_model", "write provider:model")
-
-
 def resolved(
     roles: Roles | None, executor: Role | None, timeouts: Mapping[str, float], homes: Sequence[ProviderEndpoint]
 ) -> tuple[dict[str, Any], dict[str, list[Serving]]]:
@@ -555,7 +503,7 @@ def resolved(
         message = f"roles are Roles, not {type(roles).__name__}"
         raise UsageError(message, "invalid_option", "give Roles(summarizer=..., sanity=..., supervisor=...)")
     if executor is not None and executor.fallback:
-        served = [_served(role, timeouts) for role in replace(executor, model=None)._models(homes)]
+        served = [served_by(role, timeouts) for role in replace(executor, model=None)._models(homes)]
         chains["executor"] = [serving for serving, _ in served]
         config["fallback"] = [known for _, known in served]
     for name in ("summarizer", "sanity", "supervisor"):
@@ -564,18 +512,15 @@ def resolved(
             continue
         role = role._flat()
         limits = {} if role.timeout is None else {"total": role.timeout}
-        served = [_served(each, limits) for each in role._models(homes)]
+        served = [served_by(each, limits) for each in role._models(homes)]
         if role.model is not None and role.model != RULES:
             # How the first is asked stands in the settings of the role.
-            served[0] = served[0][0], {key: value for key, value in served[0][1].items() if key not in _ASKED}
+            served[0] = served[0][0], {key: value for key, value in served[0][1].items() if key not in ASKED}
         chains[name] = [serving for serving, _ in served]
         settings = {**role._settings(), "chain": [known for _, known in served]}
         config[name] = settings if name == "summarizer" else _around(name, role, settings)
     return config, chains
 
-
-_ASKED = ("temperature", "max_tokens", "effort")
-"""How a model is asked."""
 
 _ROLE_DEFAULTS: dict[str, dict[str, Any]] = {
     "sanity": {"max_tokens": 600},

@@ -204,13 +204,7 @@ async fn d03_hooks_and_the_choice_of_the_model_are_carried_out() {
         .model("strong", endpoint("openai-chat:big", &other), "big")
         .choose(|prompt| async move {
             assert_eq!(prompt.prose(), "1+2?");
-            Some(ModelChoice {
-                model: "strong".into(),
-                confidence: 0.9,
-                reason: String::new(),
-                price: None,
-                settings: None,
-            })
+            Some(ModelChoice { model: "strong".into(), confidence: 0.9, ..ModelChoice::default() })
         })
         .hook(Hook::new("louder", HookStage::PostTool, |subject| async move {
             let HookSubject::Result { result, .. } = subject else { return HookAnswer::Continue };

@@ -10,7 +10,7 @@ use loopwright_base::error::{Error, Result};
 use loopwright_models::price::Price;
 
 /// A chosen model, with a confidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelChoice {
     /// The model, as the driver knows it.
     pub model: String,
@@ -25,6 +25,13 @@ pub struct ModelChoice {
     /// Settings of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Box<ModelSettings>>,
+}
+
+impl ModelChoice {
+    /// The choice of a model by its name, without a reason.
+    pub fn named(model: impl Into<String>, confidence: f64) -> Self {
+        Self { model: model.into(), confidence, ..Self::default() }
+    }
 }
 
 /// The effect of a choice.

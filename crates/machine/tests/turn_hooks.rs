@@ -230,13 +230,7 @@ fn d06_a_choice_and_an_escalation_stand_in_the_journal() {
         (1.0, ToolResult::failed("", "", failure))
     })
     .chooses(|_| {
-        Some(ModelChoice {
-            model: "first".into(),
-            confidence: 0.95,
-            reason: "short".into(),
-            price: None,
-            settings: None,
-        })
+        Some(ModelChoice { model: "first".into(), confidence: 0.95, reason: "short".into(), ..ModelChoice::default() })
     });
     let ended = run(&mut world, config);
     assert_eq!(ended.outcome.stop, Stop::LowMomentum);

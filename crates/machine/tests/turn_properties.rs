@@ -586,11 +586,9 @@ fn choices() -> impl Strategy<Value = Option<ModelChoice>> {
     let confidence = prop_oneof![Just(0.9), Just(0.6), Just(0.1), Just(-1.0), Just(1e300)];
     let model = prop_oneof![Just("strong"), Just(""), Just("gpt-4o")];
     prop::option::of((model, confidence).prop_map(|(model, confidence)| ModelChoice {
-        model: model.into(),
-        confidence,
         reason: "so".into(),
         price: (confidence > 0.8).then_some(Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None }),
-        settings: None,
+        ..ModelChoice::named(model, confidence)
     }))
 }
 
@@ -1083,13 +1081,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
         }
     }
     for id in &ledger.choices {
-        let choice = Some(ModelChoice {
-            model: "strong".into(),
-            confidence: 0.9,
-            reason: String::new(),
-            price: None,
-            settings: None,
-        });
+        let choice = Some(ModelChoice::named("strong", 0.9));
         events.push((EventKind::Chosen { id: *id, choice, error: None }, faults, interrupts));
         events.push((EventKind::Chosen { id: *id, choice: None, error: Some("late".into()) }, faults, interrupts));
     }

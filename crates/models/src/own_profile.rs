@@ -37,7 +37,7 @@ impl OwnProfile {
     /// The profile of a dict, as JSON: the fields of `takes`.
     pub fn of_json(text: &str) -> Result<Self> {
         let Ok(Value::Object(takes)) = serde_json::from_str(text) else {
-            return Err(wrong("the profile is no dict").hint("give a dict of fields, or the path of a TOML file"));
+            return Err(wrong("the profile is no dict", "give a dict of fields, or the path of a TOML file"));
         };
         check("takes", "the profile", &takes)?;
         Ok(Self { takes, providers: Vec::new() })
@@ -49,7 +49,7 @@ impl OwnProfile {
             let line =
                 error.span().and_then(|span| text.get(..span.start)).map_or(0, |read| read.matches('\n').count());
             let said = error.message().lines().next().unwrap_or_default();
-            wrong(format!("{file}, line {}: {said}", line + 1)).hint("write it as TOML")
+            wrong(format!("{file}, line {}: {said}", line + 1), "write it as TOML")
         })?;
         let mut own = Self::default();
         for (name, value) in table.into_inner() {
@@ -64,10 +64,10 @@ impl OwnProfile {
                     }
                 }
                 (name, _) => {
-                    return Err(wrong(format!(
-                        "{file} has {name:?} at its top level, which is no section of a profile"
-                    ))
-                    .hint("write [takes], or [provider.NAME] with its wire and base"));
+                    return Err(wrong(
+                        format!("{file} has {name:?} at its top level, which is no section of a profile"),
+                        "write [takes], or [provider.NAME] with its wire and base",
+                    ));
                 }
             }
         }
@@ -95,9 +95,7 @@ impl OwnProfile {
 fn own_provider(file: &str, name: &str, section: &Value) -> Result<Provider> {
     let place = format!("{file}: provider.{name}");
     let Value::Object(section) = section else {
-        return Err(
-            wrong(format!("{place} is no section")).hint(format!("write [provider.{name}] and its fields below"))
-        );
+        return Err(wrong(format!("{place} is no section"), format!("write [provider.{name}] and its fields below")));
     };
     check("provider", &place, section)?;
     let mut members = members_of(name);
@@ -112,15 +110,16 @@ fn own_provider(file: &str, name: &str, section: &Value) -> Result<Provider> {
     );
     for field in ["wire", "base"] {
         if !members.contains_key(field) {
-            return Err(wrong(format!("{place} has no {field}"))
-                .hint("a provider of one's own needs its wire and its base, the address of its server"));
+            return Err(wrong(
+                format!("{place} has no {field}"),
+                "a provider of one's own needs its wire and its base, the address of its server",
+            ));
         }
     }
     if name.is_empty() || name.contains(|c: char| c == ':' || c.is_whitespace()) {
-        return Err(wrong(format!("{place} is no name for a provider")).hint("use a name without colons and blanks"));
+        return Err(wrong(format!("{place} is no name for a provider"), "use a name without colons and blanks"));
     }
-    Provider::read(name, Value::Object(members))
-        .map_err(|error| wrong(format!("{place}: {error}")).hint("mend that field"))
+    Provider::read(name, Value::Object(members)).map_err(|error| wrong(format!("{place}: {error}"), "mend that field"))
 }
 
 /// Checks the fields of a section, by the table of what they may be.
@@ -133,17 +132,16 @@ fn check(section: &str, place: &str, members: &Map<String, Value>) -> Result<()>
                 .filter(|(far, name)| *far <= 1 + name.len() / 3)
                 .map_or_else(String::new, |(_, name)| format!("did you mean {name}? "));
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
-            return Err(
-                wrong(format!("{place} has no field {field:?}")).hint(format!("{meant}there are {}", names.join(", ")))
-            );
+            return Err(wrong(
+                format!("{place} has no field {field:?}"),
+                format!("{meant}there are {}", names.join(", ")),
+            ));
         };
         let form: Vec<&str> = form.iter().filter_map(Value::as_str).collect();
         let Some((kind, values)) = form.split_first() else { continue };
         if !fits(kind, values, value) {
             let shown: String = value.to_string().chars().take(100).collect();
-            return Err(
-                wrong(format!("{place}: {field} can't be {shown}")).hint(format!("give {}", words(kind, values)))
-            );
+            return Err(wrong(format!("{place}: {field} can't be {shown}"), format!("give {}", words(kind, values))));
         }
     }
     Ok(())
@@ -176,8 +174,8 @@ fn words(kind: &str, values: &[&str]) -> String {
     }
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::usage("invalid_profile", message)
+fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::usage("invalid_profile", message).hint(hint)
 }
 
 #[cfg(test)]

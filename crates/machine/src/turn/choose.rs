@@ -57,7 +57,7 @@ impl TurnMachine {
         self.momentum = Momentum::default();
         let price = self.config.choice.escalate_price;
         let settings = self.config.choice.escalate_settings.clone();
-        let choice = ModelChoice { model, confidence: 1.0, reason, price, settings };
+        let choice = ModelChoice { reason, price, settings, ..ModelChoice::named(model, 1.0) };
         self.go_on_with(choice, ChoiceMode::Escalate, true, out);
     }
 
