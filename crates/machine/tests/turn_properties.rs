@@ -21,7 +21,7 @@ use loopwright_base::{
 };
 use loopwright_machine::{
     ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id, Interrupt,
-    Machine, MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
+    Machine, MachineConfig, ModelChoice, ModelSettings, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
     journal::{self, Run},
     turn::{
         ContextConfig, RecallConfig, RecalledHit, Recollection, RoleBudget, RoleConfig, RoleModel, RolesConfig,
@@ -383,15 +383,12 @@ fn roles() -> impl Strategy<Value = RolesConfig> {
         }),
     ];
     (role.clone(), role.clone(), role, 0_u32..4, any::<bool>(), 0_usize..3).prop_map(
-        |(summarizer, sanity, supervisor, interval, wait, fallback)| RolesConfig {
+        |(summarizer, sanity, watch, interval, wait, fallback)| RolesConfig {
+            acting: ModelSettings { seed: wait.then_some(7), ..ModelSettings::default() },
             fallback: chain(fallback).chain,
             summarizer,
             sanity: sanity.map(|role| SanityConfig { role, interval, wait, ..SanityConfig::default() }),
-            supervisor: supervisor.map(|role| SupervisorConfig {
-                role,
-                tools: watched(),
-                ..SupervisorConfig::default()
-            }),
+            supervisor: watch.map(|role| SupervisorConfig { role, tools: watched(), ..SupervisorConfig::default() }),
         },
     )
 }
@@ -1112,6 +1109,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             summarizer: (purpose == "summarizer").then(|| chain(models)),
             sanity: (purpose == "sanity").then_some(sanity),
             supervisor: (purpose == "supervisor").then_some(supervisor),
+            ..RolesConfig::default()
         }
     };
     let abort = SANE.replace("\"should_abort\":false", "\"should_abort\":true");
