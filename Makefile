@@ -119,6 +119,7 @@ lint: $(VENV)/.built $(VENV)/.made
 docs:
 	$(PYTHON) tests/requirements.py
 	$(PYTHON) tests/events.py
+	$(PYTHON) tests/providers.py
 	$(PYTHON) tests/rooms.py
 
 # cargo-nextest where it is installed; plain cargo test does the same, slower.

@@ -15,6 +15,7 @@ use std::{
 
 use mio::unix::pipe;
 use pyo3::{
+    exceptions::PyException,
     prelude::*,
     types::{PyList, PyTuple},
 };
@@ -37,6 +38,7 @@ use loopwright_drive::{
     web_call::{WebAnswer, WebCall},
 };
 use loopwright_machine::{Command, EventKind, Purpose};
+use loopwright_models::own_profile::OwnProfile;
 use loopwright_retrieve::gather::{Document, Gathered};
 
 /// One end of a pipe, until it is closed: a hub may be kept long after its last run, by a traceback for one. Neither
@@ -159,10 +161,19 @@ impl Hub {
         // Asked for here: a process that is forked meanwhile never inherits the lock that guards it.
         let client = runtime::client(py)?;
         let shown = show.then(PartialReply::default);
-        let (inbox, command, endpoint) = (self.inbox.clone(), command.0.clone(), endpoint.clone());
+        let (inbox, command, endpoint, keyed) =
+            (self.inbox.clone(), command.0.clone(), endpoint.clone(), endpoint.keyed(py)?);
         let seen = shown.clone();
         let work = async move {
             let Command::Generate { request, purpose, attempt, .. } = &*command else { return };
+            let keyed = match keyed {
+                Ok(keyed) => keyed,
+                Err(failure) => {
+                    let failed = EventKind::Failed { id, failure, visible: false, partial: None };
+                    inbox.push((key, HubItem::Event(failed)));
+                    return;
+                }
+            };
             let repeats = repeats.filter(|_| *purpose == Purpose::Executor);
             let watch = Watcher { key, seen: seen.as_ref(), inbox: &inbox, id, apart };
             // Whoever waits for this call is told of its end, whatever that is.
@@ -175,8 +186,8 @@ impl Hub {
             });
             let request = own.as_ref().unwrap_or(request);
             // Another model of the same provider may be well where this one is not.
-            let other = (request.model != *endpoint.model).then(|| endpoint.inner.for_model(&request.model));
-            let there = other.as_ref().unwrap_or(&endpoint.inner);
+            let other = (request.model != *endpoint.model).then(|| keyed.for_model(&request.model));
+            let there = other.as_ref().unwrap_or(&keyed);
             let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
             let answer = catch_panic(answer).await;
             let kind = match model_outcome(answer) {
@@ -358,26 +369,70 @@ pub(super) struct Endpoint {
     inner: Arc<endpoint::Endpoint>,
     timeouts: Timeouts,
     model: Arc<str>,
+    /// A function that gives the key, asked before each request.
+    key: Option<Arc<Py<PyAny>>>,
+}
+
+impl Endpoint {
+    /// The endpoint with the key of this moment; what keeps it from being known is a failure of that request.
+    fn keyed(&self, py: Python<'_>) -> PyResult<Result<Arc<endpoint::Endpoint>, Failure>> {
+        let Some(function) = &self.key else { return Ok(Ok(self.inner.clone())) };
+        let failed = |message: String| {
+            let hint = Some("give a function that returns the key as text".to_owned());
+            Ok(Err(Failure { hint, ..Failure::new(FailureKind::Auth, message) }))
+        };
+        let given = match function.bind(py).call0() {
+            Ok(given) => given,
+            Err(error) if error.is_instance_of::<PyException>(py) => {
+                // Its words may hold a key.
+                let kind = error.get_type(py).name()?;
+                return failed(format!("the function that gives the key (api_key) raised {kind}"));
+            }
+            Err(error) => return Err(error),
+        };
+        match given.extract::<String>() {
+            Ok(key) if !key.trim().is_empty() => match self.inner.with_key(&key) {
+                Ok(keyed) => Ok(Ok(Arc::new(keyed))),
+                Err(error) => failed(error.message),
+            },
+            Ok(_) => failed("the function that gives the key (api_key) gave an empty text".to_owned()),
+            Err(_) => {
+                let kind = given.get_type().name()?;
+                failed(format!("the function that gives the key (api_key) gave no text, but {kind}"))
+            }
+        }
+    }
 }
 
 #[pymethods]
 impl Endpoint {
     /// The endpoint of `provider:model`, with keys and addresses from the environment where none are given.
     #[new]
-    #[pyo3(signature = (model, *, base_url=None, api_key=None, headers=Vec::new(), connect=None, first_byte=None, idle=None, total=None))]
+    #[pyo3(signature = (model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, connect=None, first_byte=None, idle=None, total=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         model: &str,
         base_url: Option<String>,
-        api_key: Option<String>,
+        api_key: Option<Bound<'_, PyAny>>,
         headers: Vec<(String, String)>,
+        profile: Option<(Option<String>, String)>,
         connect: Option<f64>,
         first_byte: Option<f64>,
         idle: Option<f64>,
         total: Option<f64>,
     ) -> PyResult<Self> {
-        let options = EndpointOptions { base_url, api_key, headers };
+        let function = api_key.as_ref().filter(|key| key.is_callable()).map(|key| Arc::new(key.clone().unbind()));
+        let api_key = api_key.filter(|_| function.is_none()).map(|key| key.extract()).transpose()?;
+        let profile = profile.map_or_else(
+            || Ok(OwnProfile::default()),
+            |(file, text)| match file {
+                Some(file) => OwnProfile::of_toml(&text, &file),
+                None => OwnProfile::of_json(&text),
+            },
+        );
+        let profile = Arc::new(profile.map_err(|error| errors::exception(&error))?);
+        let options = EndpointOptions { base_url, api_key, headers, key_comes_later: function.is_some(), profile };
         let env = environment::variables(py)?;
         let (inner, model) =
             endpoint::Endpoint::resolve(model, &options, env).map_err(|error| errors::exception(&error))?;
@@ -402,7 +457,7 @@ impl Endpoint {
                 None => {}
             }
         }
-        Ok(Self { inner: Arc::new(inner), timeouts, model: model.into() })
+        Ok(Self { inner: Arc::new(inner), timeouts, model: model.into(), key: function })
     }
 
     /// The model's own name.

@@ -97,6 +97,11 @@ pub(super) fn from_json<'a, T: Deserialize<'a>>(
     serde_json::from_str(text).map_err(|error| errors::usage(code, format!("{refused}: {error}"), hint))
 }
 
+/// [`parse`] for a value that may be left out.
+pub(super) fn parse_some<T: DeserializeOwned>(value: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Option<T>> {
+    value.map(|value| parse(value, what)).transpose()
+}
+
 /// A value of ours from a Python object or JSON text; `what` names it in the error.
 pub(super) fn parse<T: DeserializeOwned>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
     let refused = format!("invalid {what}");

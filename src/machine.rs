@@ -23,10 +23,8 @@ pub(super) struct Event(pub(super) EventKind);
 
 /// The part of an answer in the call of `event` that had come.
 fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
-    match event.map(|event| &event.0) {
-        Some(EventKind::Failed { partial, .. }) => partial.clone(),
-        _ => None,
-    }
+    let Some(EventKind::Failed { partial, .. }) = event.map(|event| &event.0) else { return None };
+    partial.clone()
 }
 
 fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAnswer> {
@@ -216,7 +214,7 @@ impl Event {
 
     /// Whoever was asked which model shall be used answered: a model, or none, or what went wrong.
     #[staticmethod]
-    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None, price=None))]
+    #[pyo3(signature = (id, model=None, confidence=1.0, reason=String::new(), error=None, price=None, settings=None))]
     fn chosen(
         id: u64,
         model: Option<String>,
@@ -224,11 +222,12 @@ impl Event {
         reason: String,
         error: Option<String>,
         price: Option<&Bound<'_, PyAny>>,
+        settings: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         // A journal holds finite numbers alone.
         let confidence = if confidence.is_finite() { confidence } else { 0.0 };
-        let price = price.map(|price| convert::parse(price, "price")).transpose()?;
-        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason, price });
+        let (price, settings) = (convert::parse_some(price, "price")?, convert::parse_some(settings, "settings")?);
+        let choice = model.map(|model| machine::ModelChoice { model, confidence, reason, price, settings });
         Ok(Self(EventKind::Chosen { id, choice, error }))
     }
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
+    from ._model import Model, ModelSettings
     from ._replay import Diff, Replay, diff, replay
     from ._trace import RoundTrace, trace
     from .after import AfterTurn
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
-    from .models import Call, Model, ModelFailure, Response
+    from .models import Call, ModelFailure, Responds, Response
     from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .roles import Role, Roles
@@ -130,14 +131,16 @@ _HOMES = {
     "Memory": "memory",
     "Message": "messages",
     "Messages": "result",
-    "Model": "models",
+    "Model": "_model",
     "ModelChoice": "hooks",
     "ModelError": "errors",
     "ModelFailure": "models",
+    "ModelSettings": "_model",
     "Policy": "guard",
     "ProviderError": "errors",
     "Diff": "_replay",
     "Replay": "_replay",
+    "Responds": "models",
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
@@ -249,6 +252,7 @@ __all__ = [
     "ModelChoice",
     "ModelError",
     "ModelFailure",
+    "ModelSettings",
     "Momentum",
     "MomentumPolicy",
     "Monitor",
@@ -258,6 +262,7 @@ __all__ = [
     "Replay",
     "Research",
     "ResearchResult",
+    "Responds",
     "Response",
     "Result",
     "Risk",

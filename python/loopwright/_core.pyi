@@ -294,7 +294,8 @@ class ModelCall:
 class Endpoint:
     """Where a model lives: `provider:model`, with keys and addresses from the environment where none are given.
 
-    The limits are in seconds. An endpoint never shows its key.
+    The limits are in seconds. An endpoint never shows its key. A function is asked for the key before each request.
+    `profile` is what the host takes: the name of a file and its TOML, or `None` and the JSON of a dict.
     """
 
     def __new__(
@@ -302,8 +303,9 @@ class Endpoint:
         model: str,
         *,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | Callable[[], str] | None = None,
         headers: Sequence[tuple[str, str]] = ...,
+        profile: tuple[str | None, str] | None = None,
         connect: float | None = None,
         first_byte: float | None = None,
         idle: float | None = None,
@@ -562,8 +564,11 @@ class Event:
         reason: str = ...,
         error: str | None = None,
         price: _Json | None = None,
+        settings: _Json | None = None,
     ) -> Event:
-        """Whoever was asked which model shall be used answered: a model and its price, or none, or what went wrong."""
+        """Whoever was asked which model shall be used answered: a model, its price and its settings, or none, or what
+        went wrong.
+        """
 
     @staticmethod
     def recalled(id: int, found: _Json) -> Event:

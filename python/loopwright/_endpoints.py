@@ -7,31 +7,49 @@ headers is taken at its word, and no key goes to another provider.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _core
+from ._model import Model, machine_settings, once, only_first, profile_of, sent_headers
+from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import os
+    from collections.abc import Callable, Mapping, Sequence
 
     from .roles import Role
 
-__all__ = ["ProviderEndpoint", "endpoint_of", "with_endpoint", "with_endpoints"]
+# ruff: noqa: SLF001 - these are parts of the roles of `loopwright.roles`
+
+__all__ = [
+    "ASKED",
+    "ProviderEndpoint",
+    "Serving",
+    "endpoint_of",
+    "flat",
+    "served_by",
+    "with_endpoint",
+    "with_endpoints",
+]
 
 
 @dataclass(frozen=True)
 class ProviderEndpoint:
-    """The address, key and headers of a provider."""
+    """The address, key, headers and profile of a provider."""
 
     provider: str
     base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | Callable[[], str] | None = field(default=None, repr=False)
     headers: Mapping[str, str] | None = field(default=None, repr=False)
+    profile: Mapping[str, Any] | str | os.PathLike[str] | None = None
 
 
 def endpoint_of(role: Role) -> list[ProviderEndpoint]:
     """The endpoint of a role's own model; empty where it has none."""
     if not isinstance(role.model, str) or ":" not in role.model:
         return []
-    return [ProviderEndpoint(role.model.partition(":")[0], role.base_url, role.api_key, role.headers)]
+    profile = None if role._said is None else role._said.profile
+    return [ProviderEndpoint(role.model.partition(":")[0], role.base_url, role.api_key, role.headers, profile)]
 
 
 def with_endpoint(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
@@ -41,12 +59,75 @@ def with_endpoint(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
     provider = role.model.partition(":")[0]
     for home in homes:
         if home.provider == provider:
-            return replace(role, base_url=home.base_url, api_key=home.api_key, headers=home.headers)
+            said = role._said
+            if home.profile is not None and (said is None or said.profile is None):
+                said = Model(role.model, profile=home.profile) if said is None else replace(said, profile=home.profile)
+            return replace(role, base_url=home.base_url, api_key=home.api_key, headers=home.headers, _said=said)
     return role
 
 
 def with_endpoints(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
     """The role with its whole chain, each model with its own address."""
-    chain = [replace(each, fallback=()) for each in role._models(homes)]  # noqa: SLF001
+    role = role._flat()
+    chain = [replace(each, fallback=()) for each in role._models(homes)]
     own = with_endpoint(role, homes)
     return replace(own, fallback=chain[1:] if chain and chain[0] == replace(own, fallback=()) else chain)
+
+
+ASKED = ("temperature", "max_tokens", "effort")
+"""How a model is asked."""
+
+
+def flat(role: Role, *, acting: bool) -> Role:
+    """A role whose model is a `Model`, as one whose model is a name. One that acts may say what holds for a run."""
+    said = cast("Model", role.model)
+    if not acting:
+        only_first(said, "which is not the first of a run", alone=False)
+    if role.fallback and said.fallback:
+        message = f"the role and its model {said.name} both have a fallback chain"
+        raise UsageError(message, "invalid_option", "give the chain in one of them")
+    found: dict[str, Any] = {
+        name: once(name, getattr(role, name), getattr(said, name), "the Role")
+        for name in ("base_url", "api_key", "headers", "price")
+    }
+    for name in ASKED:
+        own = getattr(role, name)
+        found[name] = said.settings.get(name) if own is None else own
+    chain: Any = role.fallback or said.fallback
+    return replace(role, model=said.name, fallback=chain, _said=said, **found)
+
+
+Serving = tuple[_core.Endpoint | None, Any]
+"""Where a model lives: an endpoint, or an object with `respond`."""
+
+
+def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[str, Any]]:
+    """Where the model of a role lives, and what the machine knows of it."""
+    from . import _options
+    from ._setup import _price
+
+    asked = {name: value for name in ASKED if (value := getattr(role, name)) is not None}
+    key = role.api_key if isinstance(role.api_key, str) else None
+    _options.check(base_url=role.base_url, api_key=key, price=role.price, **asked)
+    model, said = role.model, role._said
+    known: dict[str, Any] = {"price": dict(role.price), **asked} if role.price else {**asked}
+    if isinstance(model, str):
+        pairs = sent_headers(said, dict(_options.names(role.headers if role.headers is not None else {})))
+        limits: dict[str, Any] = {**timeouts, **((said.timeouts if said is not None else None) or {})}
+        endpoint = _core.Endpoint(
+            model,
+            base_url=role.base_url,
+            api_key=role.api_key,
+            headers=pairs,
+            profile=profile_of(said),
+            **limits,
+        )
+        if not role.price and (price := _price(endpoint)) is not None:
+            known["price"] = price
+        if said is not None and (settings := machine_settings(said.settings, asked)):
+            known["settings"] = settings
+        return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}
+    if callable(getattr(model, "respond", None)) and not isinstance(model, type):
+        return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
+    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
+    raise UsageError(message, "unknown_model", "write provider:model")

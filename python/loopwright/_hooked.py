@@ -71,7 +71,8 @@ def _chosen(driver: Driver, command_id: int, value: Any) -> _core.Event:
         choice = choice_of(value)
         if choice is None:
             return _core.Event.chosen(command_id)
-        price = driver.plan.price_of(choice.model)
+        model, price, settings = driver.plan.chosen(choice.model)
     except BaseException as error:  # noqa: BLE001 - whatever goes wrong, the run goes on with its own model
         return _core.Event.chosen(command_id, error=words(error))
-    return _core.Event.chosen(command_id, choice.model, float(choice.confidence), choice.reason, None, price)
+    confidence = float(choice.confidence)
+    return _core.Event.chosen(command_id, model, confidence, choice.reason, None, price, settings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._model import Model
 from ._options import written
 from .agent import Agent
 from .budget import Budget
@@ -25,26 +27,36 @@ class OneShotAgent(Agent[str]):
     def __init__(self, model: Role, role: Role, system: str, schema: str | None) -> None:
         self._schema = schema
         seconds = role.timeout or _SECONDS
+        said = model._said  # noqa: SLF001 - a part of the role
+        if said is None and isinstance(model.model, str):
+            said = Model(model.model)
+        usual = {"temperature": 0.2, "max_tokens": _TOKENS, "effort": None}
+        asked: dict[str, Any] = {}
+        for name, value in usual.items():
+            # What the model's settings leave out has no usual value.
+            least = None if said is not None and name in said.settings else value
+            asked[name] = next((each for one in (model, role) if (each := getattr(one, name)) is not None), least)
         super().__init__(
-            model.model,  # type: ignore[arg-type]
+            model.model if said is None else replace(said, price=None, timeouts=None, **_place(model)),  # type: ignore[arg-type]
             system=system,
-            base_url=model.base_url,
-            api_key=model.api_key,
-            headers=model.headers,
             price=model.price,
-            temperature=next((each.temperature for each in (model, role) if each.temperature is not None), 0.2),
-            max_tokens=model.max_tokens or role.max_tokens or _TOKENS,
-            effort=model.effort or role.effort,
-            timeouts={"total": seconds},
+            timeouts={**((said.timeouts if said is not None else None) or {}), "total": seconds},
             retry={"attempts": 1},
             read_markup=False,
             cache=False,
             stuck=None,
             momentum=None,
             budget=Budget(rounds=1, tool_rounds=0, wall_time=seconds),
+            **asked,
         )
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         if self._schema is not None:
             turn["output"] = {"name": "answer", "schema": json.loads(self._schema)}
         return _core.MachineConfig.turn(written(turn))
+
+
+def _place(model: Role) -> dict[str, Any]:
+    """Where the model of a role lives, and nothing of those behind it."""
+    names = ("base_url", "api_key", "headers")
+    return {"name": model.model, "fallback": (), **{name: getattr(model, name) for name in names}}

@@ -35,7 +35,7 @@ _TIMEOUTS = ("connect", "first_byte", "idle", "total")
 
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "base_url": (lambda value: isinstance(value, str), "text"),
-    "api_key": (lambda value: isinstance(value, str), "text"),
+    "api_key": (lambda value: isinstance(value, str) or callable(value), "text, or a function that gives it"),
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "monitor": (lambda value: hasattr(value, "intent"), "a loopwright.Monitor"),
@@ -45,12 +45,18 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
     "description": (lambda value: isinstance(value, str), "text"),
-    "escalate_to": (lambda value: isinstance(value, str), "the name of a model, provider:model"),
+    "escalate_to": (lambda value: isinstance(value, str) or _is_model(value), "provider:model, or a Model"),
     "complexity": (lambda value: value in _complexities(), "'simple', 'moderate', 'complex', 'breaking' or 'auto'"),
 }
 _OF_CHILDREN = {"max_children": "most", "max_depth": "depth"}
 _PLAIN = {"api_key", "headers"}
 """Never shown, not even where they are wrong."""
+
+
+def _is_model(value: object) -> bool:
+    from ._model import is_model
+
+    return is_model(value)
 
 
 def _complexities() -> list[str]:

@@ -16,12 +16,14 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._endpoints import Serving
     from ._lookups import Lookups
+    from ._model import Model
     from ._remember import Remembering
     from .children import AgentPlan
     from .hooks import Hook
-    from .models import Model
-    from .roles import Releases, Serving
+    from .models import Responds
+    from .roles import Releases
     from .tools import Tool
 
 __all__ = [
@@ -48,7 +50,7 @@ class Plan:
 
     config: _core.MachineConfig
     endpoint: _core.Endpoint | None
-    model: Model | None
+    model: Responds | None
     tools: Mapping[str, Tool[..., Any]]
     approve: Callable[[Any], Any] | None
     folders: tuple[str, ...] = ()
@@ -73,7 +75,7 @@ class Plan:
     """Who searches, fetches and embeds for a research."""
     gatherers: tuple[Any, ...] = ()
     """What else searches ask: memories, indexes and functions."""
-    own_models: Mapping[str, Model] = field(default_factory=dict)
+    own_models: Mapping[str, Responds] = field(default_factory=dict)
     """Further models of one's own, by the names that requests hold."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
@@ -85,6 +87,10 @@ class Plan:
     """Other models, by the names that requests hold."""
     new_endpoint: Callable[[str], _core.Endpoint] | None = None
     """Makes the endpoint of another model."""
+    named: Callable[[Model], str] | None = None
+    """The name under which a `Model` that was chosen goes on."""
+    price_and_settings: Callable[[str, _core.Endpoint | None], tuple[Any, dict[str, Any] | None]] | None = None
+    """What a model costs that was chosen by its name, and its own settings."""
     contained: bool = False
     """Whether a model of one's own that raises has failed, as a provider fails, and ends no run."""
 
@@ -92,7 +98,7 @@ class Plan:
         """Whether what the model of a request raises is a failure of that model alone."""
         return self.contained or model in self.own_models
 
-    def model_of(self, model: str) -> Model | None:
+    def model_of(self, model: str) -> Responds | None:
         """The model of one's own that a request names."""
         return self.own_models.get(model, self.model)
 
@@ -127,11 +133,14 @@ class Plan:
             found = self.endpoints[model] = self.new_endpoint(model)
         return found
 
-    def price_of(self, model: str) -> dict[str, Any] | None:
-        """What a model costs that is chosen by its name, where a table knows it; an error where it can't be reached."""
-        from ._setup import _price
+    def chosen(self, model: str | Model) -> tuple[str, Any, dict[str, Any] | None]:
+        """A model that was chosen: its name, what it costs, where a table knows it, and its own settings.
 
-        return _price(self.endpoint_of(model), model)
+        Raises a `UsageError` where it can't be reached.
+        """
+        name = model if isinstance(model, str) else self.named(model)  # type: ignore[misc]
+        endpoint = self.endpoint_of(name)
+        return name, *self.price_and_settings(name, endpoint)  # type: ignore[misc]
 
     @property
     def model_name(self) -> str:
@@ -150,7 +159,7 @@ def of_chain(chains: Mapping[str, list[Serving]], command: _core.Command) -> Ser
     return chain[place] if place < len(chain) else (None, None)
 
 
-def model_name(endpoint: _core.Endpoint | None, model: Model | None) -> str:
+def model_name(endpoint: _core.Endpoint | None, model: Responds | None) -> str:
     """How a model is shown; never holds a key."""
     if endpoint is None:
         return str(getattr(model, "name", None) or type(model).__name__)

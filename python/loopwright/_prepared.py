@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from . import _core
+from ._model import Model, is_model, machine_settings, only_first, profile_of
 from ._options import check, written
 from ._plan import Plan
 from ._setup import _bounded, _check_policies, _checked_budget, _chooser_of, _hooks_of, _price
 from ._typed import Output
 from .budget import Budget
+from .errors import UsageError
 from .messages import prompt_of
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from ._remember import Remembering
     from .agent import Agent
     from .children import AgentPlan, SubAgent
-    from .models import Model
+    from .models import Responds
     from .roles import Role, Roles
     from .tools import ToolSet
 
@@ -50,9 +52,10 @@ class Prepared(Generic[Output]):
     _endpoint: _core.Endpoint | None
     _labels: Mapping[str, Any]
     _output: OutputType[Output] | None
-    _own_model: Model | None
+    _own_model: Responds | None
+    _said: Model | None
     _plans: dict[tuple[bool, Budget], Plan]
-    _reach: Callable[[], tuple[Any, ...]]
+    _reach: Callable[[], dict[str, Any]]
     _remember: Remembering | None
 
     def _take_agents(self, agents: Iterable[SubAgent | Agent[Any]], most: int, depth: int) -> None:
@@ -66,7 +69,7 @@ class Prepared(Generic[Output]):
             _check_policies(cast("Agent[Any]", self), self._agents)
 
     def _take_hooks(
-        self, hooks: object, choose_model: object, escalate_to: str | None, *, take_suggestions: bool
+        self, hooks: object, choose_model: object, escalate_to: str | Model | None, *, take_suggestions: bool
     ) -> None:
         """Who is asked while a run goes on."""
         self._hooks = _hooks_of(hooks)
@@ -75,10 +78,19 @@ class Prepared(Generic[Output]):
             self._config["hooks"] = inside
         self._chooser = _chooser_of(choose_model)
         check(escalate_to=escalate_to)
-        self._escalate_to = escalate_to
+        self._chosen: dict[str, Model] = {}
+        self._escalate_to = self._named(escalate_to) if is_model(escalate_to) else escalate_to
         ask = self._chooser is not None
         if ask or escalate_to is not None:
-            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": escalate_to}
+            self._config["choice"] = {"ask": ask, "suggestions": take_suggestions, "escalate_to": self._escalate_to}
+
+    def _named(self, model: Model) -> str:
+        """The name under which a `Model` goes on in requests; it is known by that from now on."""
+        only_first(model, "which is chosen")
+        if self._chosen.setdefault(model.name, model) != model:
+            message = f"two models of the name {model.name} are chosen, and live or are asked otherwise"
+            raise UsageError(message, "invalid_option", "choose one of them, or give one to another provider's name")
+        return model.name
 
     def _take_roles(
         self,
@@ -93,7 +105,8 @@ class Prepared(Generic[Output]):
         if roles is not None or acting is not None:
             from .roles import resolved
 
-            self._config["roles"], self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
+            config, self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
+            self._config["roles"] = {**self._config.get("roles", {}), **config}
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
         plan = self._plans.get((stream, budget))
@@ -107,7 +120,8 @@ class Prepared(Generic[Output]):
                 config["children"] = {"agents": configs, **self._limits_of_children()}
             if self._escalate_to is not None:
                 there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
-                config["choice"] = {**config["choice"], "escalate_price": _price(there, self._escalate_to)}
+                price, settings = self._price_and_settings(self._escalate_to, there)
+                config["choice"] = {**config["choice"], "escalate_price": price, "escalate_settings": settings}
             machine = self._machine(config)
             tools = {tool.name: tool for tool in self.tools}
             plan = Plan(
@@ -128,6 +142,8 @@ class Prepared(Generic[Output]):
                 chooser=self._chooser,
                 chooses="choice" in self._config,
                 new_endpoint=self._endpoint_at,
+                named=self._named,
+                price_and_settings=self._price_and_settings,
                 remember=self._remember,
             )
             if self._escalate_to is not None:
@@ -181,13 +197,31 @@ class Prepared(Generic[Output]):
         return session_of(self.roles)
 
     def _endpoint_at(self, model: str) -> _core.Endpoint:
-        """The endpoint of another model: at the agent's own address if it is of the same provider."""
-        base_url, api_key, headers, timeouts = self._reach()
-        limits: dict[str, Any] = dict(timeouts or {})
+        """The endpoint of another model: that of a `Model` that was chosen, or at the agent's own address if it is of
+        the same provider.
+        """
+        asked = self._reach()
+        limits: dict[str, Any] = dict(asked["timeouts"] or {})
+        if (chosen := self._chosen.get(model)) is not None:
+            return chosen._endpoint(chosen.api_key, limits)
         if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
             return _core.Endpoint(model, **limits)
-        pairs = list((headers or {}).items())
-        return _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
+        return _core.Endpoint(
+            model,
+            base_url=asked["base_url"],
+            api_key=asked["api_key"],
+            headers=list((asked["headers"] or {}).items()),
+            profile=profile_of(asked["said"]),
+            **limits,
+        )
+
+    def _price_and_settings(self, model: str, there: _core.Endpoint | None) -> tuple[Any, dict[str, Any] | None]:
+        """What a model costs that lives there, and its own settings, if it is a `Model` that was chosen."""
+        chosen = self._chosen.get(model)
+        if chosen is None:
+            return _price(there, model), None
+        price = dict(chosen.price) if chosen.price else _price(there, model)
+        return price, machine_settings(chosen.settings)
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         """The machine that runs, from the configuration of its turns."""

@@ -6,6 +6,7 @@ What can't work is said when the agent is made, with a `UsageError` that names t
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ._approval import Approval
+    from ._endpoints import ProviderEndpoint
     from .agent import Agent
     from .context import ContextPolicy
     from .guard import Approvals
     from .hooks import Hook
+    from .models import Responds
     from .roles import Role, Roles
     from .tools import Tool
 
@@ -43,17 +46,99 @@ def _provided(
     return given
 
 
-def _taken_apart(model: Any, roles: Roles | None, given: tuple[Any, ...]) -> tuple[Role | None, Any, tuple[Any, ...]]:
-    """The role that a model is given as, if it is; the model itself, and its settings."""
+_PLACE = ("base_url", "api_key", "headers", "price", "timeouts", "retry", "escalate_to", "tool_format", "read_markup")
+"""What a model is and where it lives: said once."""
+_SETTINGS = ("max_tokens", "temperature", "top_p", "stop", "effort", "tool_choice", "cache")
+"""Settings that an agent has keywords for, which go before those of its model."""
+
+
+def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role | None, Any, dict[str, Any]]:
+    """The role that a model is given as, if it is; the model itself, and what is said of it: the agent's options with
+    those of its `Model`, which is there as `said`.
+    """
+    from ._model import is_model, once
+
+    given = {name: None if name == "stop" and not value else value for name, value in given.items()}
+    acting: Role | None = None
     if roles is not None:
         from .roles import executor_of
 
         model = executor_of(model, roles)
-    if isinstance(model, str) or not hasattr(model, "fallback"):
-        return None, model, given
-    from .roles import taken_apart
+    if is_model(model) and model.fallback:
+        from .roles import Role as Acting
 
-    return taken_apart(model, given)
+        model = Acting(model)
+    if not isinstance(model, str) and not is_model(model) and hasattr(model, "fallback"):
+        from .roles import taken_apart
+
+        acting, model, given = taken_apart(model, given)
+    if not is_model(model):
+        return acting, model, {**given, "said": None}
+    found = {name: once(name, given[name], getattr(model, name), "the Agent") for name in _PLACE}
+    settings: Mapping[str, Any] = model.settings
+    found |= {name: settings.get(name) if given[name] is None else given[name] for name in _SETTINGS}
+    return acting, model.name, {**found, "said": model}
+
+
+def _plain(asked: Mapping[str, Any], timeouts: Mapping[str, float] | None) -> dict[str, Any]:
+    """What is said of a model, to be looked at."""
+    said = {**asked, "timeouts": timeouts}
+    return {
+        option: dict(value) if isinstance(value, MappingProxyType) else value
+        for option, value in said.items()
+        if option not in ("said", "headers", "stop", "read_markup")
+    }
+
+
+def _lives(
+    model: Any, asked: Mapping[str, Any], timeouts: Mapping[str, float] | None
+) -> tuple[_core.Endpoint | None, Responds | None]:
+    """Where a model lives: at an endpoint, or it is an object of one's own."""
+    from . import _options
+    from ._model import profile_of, sent_headers
+
+    if isinstance(model, str):
+        _options.whole("the model's name", model)
+        headers = dict(_options.names(asked["headers"] if asked["headers"] is not None else {}))
+        endpoint = _core.Endpoint(
+            model,
+            base_url=asked["base_url"],
+            api_key=asked["api_key"],
+            headers=sent_headers(asked["said"], headers),
+            profile=profile_of(asked["said"]),
+            **(timeouts or {}),
+        )
+        return endpoint, None
+    if isinstance(model, _core.Endpoint):
+        # That of the agent whose sub-agent this one is.
+        return model, None
+    if callable(getattr(model, "respond", None)) and not isinstance(model, type):
+        return None, model
+    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
+    hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
+    raise UsageError(message, "unknown_model", hint)
+
+
+def _homes(model: Any, asked: Mapping[str, Any]) -> list[ProviderEndpoint]:
+    """Where models of the same provider are reached, too."""
+    from ._endpoints import ProviderEndpoint
+
+    if not isinstance(model, str):
+        return []
+    profile = asked["said"].profile if asked["said"] is not None else None
+    provider = model.partition(":")[0]
+    return [ProviderEndpoint(provider, asked["base_url"], asked["api_key"], asked["headers"], profile)]
+
+
+def _further(asked: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the acting model that no option of an agent says, as the machine wants them."""
+    said = asked["said"]
+    if said is None:
+        return {}
+    from ._model import machine_settings
+
+    found = machine_settings(said.settings, [name for name in _SETTINGS if given.get(name) is not None])
+    return {name: value for name, value in found.items() if name not in _SETTINGS}
 
 
 def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
@@ -148,7 +233,8 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
                 f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
             )
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
-        lost = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
+        lost: dict[str, Any] = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
+        lost["escalate_to"] = agent._escalate_to
         for option, value in lost.items():
             if value and value is not getattr(parent, "_approve", None):
                 message = (
@@ -186,9 +272,9 @@ def _context(given: ContextPolicy | int | bool | None, endpoint: _core.Endpoint 
     return given._config(wire)
 
 
-def _tool_format(given: str, model: str) -> str | None:
+def _tool_format(given: str | None, model: str) -> str | None:
     """The dialect in which calls are written; `None` for the provider's own way."""
-    if given == "native":
+    if given is None or given == "native":
         return None
     return (_core.dialect_for(model) or "hermes") if given == "text" else given
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from . import _core
 from ._continue import forking, resuming
-from ._endpoints import ProviderEndpoint
 from ._plan import model_name
 from ._remember import recall_config, remembering
 from ._running import Running
 from ._setup import (
     _approver,
+    _asked,
     _bounded,
     _checked_budget,
     _context,
+    _further,
     _guard_of,
+    _homes,
+    _lives,
+    _plain,
     _price,
     _provided,
-    _taken_apart,
     _tool_choice,
     _tool_format,
     _total,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from ._approval import Approval
     from ._continue import OnDivergence
+    from ._model import Model
     from .after import AfterTurn, Work
     from .children import SubAgent
     from .context import ContextPolicy
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from .hooks import Hook, Hooks, ModelChoice, ModelContext
     from .memory import Memory
     from .messages import Content, Message
-    from .models import Model
+    from .models import Responds
     from .result import Messages, Result
     from .roles import Role, Roles
     from .senses import MomentumPolicy, Monitor, StuckPolicy
@@ -68,37 +71,38 @@ class Agent(Running[Output]):
         print(result.final, result.stop_reason, result.usage.total_tokens)
 
     Args:
-        model: `provider:model`, an object with a `respond` method (see `loopwright.models`), or a
-            `loopwright.roles.Role` of one of them with a `fallback` chain. Providers are
-            `anthropic`, `gemini`, `openai`, `openai-chat`, `openai-responses`, `openrouter`, `ollama`, `vllm`,
-            `llamacpp` and `offline` (`offline:extractive` needs neither key nor network).
+        model: `provider:model`; a `Model`, which also says where it lives, how it is asked and who takes over; an
+            object with a `respond` method (`Responds`); or a `loopwright.roles.Role` of one of them. The providers are
+            in `docs/providers.md`; `offline:extractive` needs neither key nor network.
         tools: Functions, or what `@tool` makes of them.
         system: Instructions.
         budget: What a run may use.
         output_type: A type that the answer must have: a class, a list, a union or whatever else pydantic knows;
             `result.output` is then of that type. Left out, answers are text.
-        base_url: Another server than the provider's own.
-        api_key: The key; otherwise the environment has it (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, …).
+        base_url: Another server than the provider's own. This and what else says where the model lives is said here or
+            at its `Model`: an error where both say different things.
+        api_key: The key, or a function that gives it before each request; otherwise the environment has it
+            (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, …).
         headers: Headers to add.
         approve: Who is asked before a call at or above `confirm` runs: a function, sync or async, that takes an
             `Approval` and gives `True`, `False`, `"abort"`, or a reason why not. Without one the answer is no.
         provider_tools: Tools that the provider runs, in its own form: dicts with their `type`.
         web_search: The provider's own web search: `True`, or its settings (`max_uses`, `allowed_domains`,
             `blocked_domains`).
-        max_tokens: Tokens of one answer.
+        max_tokens: Tokens of one answer. This and the settings below go before those of a `Model`.
         temperature: Sampling temperature.
         top_p: Nucleus sampling.
         stop: Stop sequences.
         effort: How hard to think: `"low"`, `"medium"` or `"high"`.
         tool_choice: `"auto"`, `"none"`, `"any"`, or the name of a tool, for the first request.
-        tool_format: How the model calls tools. `"native"` is the provider's own way. `"text"` is for models without
-            one: they are told to write calls as text, in the dialect they know (`loopwright.dialect_for`), else in
-            Hermes'. Or the name of a dialect (`loopwright.extraction.dialects`).
+        tool_format: How the model calls tools. `"native"`, the default, is the provider's own way. `"text"` is for
+            models without one: they are told to write calls as text, in the dialect they know
+            (`loopwright.dialect_for`), else in Hermes'. Or the name of a dialect (`loopwright.extraction.dialects`).
         read_markup: Whether calls that a model writes into its text run although it has tool calls of its own. By
             default only those of a model of your own, an object, do. With a `tool_format` they are always read. A call
             that stands in what the model was shown (a result, a page, a memory, the user's message) is a quotation and
             stays text, as one in quotes does.
-        cache: Whether the provider may cache the prompt's prefix.
+        cache: Whether the provider may cache the prompt's prefix; by default it may.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
@@ -137,7 +141,7 @@ class Agent(Running[Output]):
         choose_model: Who chooses the model of a run, before its first request: a function, sync or async, that takes a
             `ModelContext` and gives a `ModelChoice`, a name or `None`; or a `ModelChoice` for all runs.
         take_suggestions: Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too.
-        escalate_to: The model that goes on, once, where too little succeeds: `provider:model`.
+        escalate_to: The model that goes on, once, where too little succeeds: `provider:model`, or a `Model`.
         wind_down: From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it
             is told to answer.
         memory: A `loopwright.Memory`, or the path of its file. What it knows of a prompt stands before the
@@ -151,14 +155,14 @@ class Agent(Running[Output]):
 
     def __init__(
         self,
-        model: str | Model | Role,
+        model: str | Model | Responds | Role,
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         system: str | None = None,
         budget: Budget | None = None,
         output_type: TypeForm[Output] = _TEXT,  # type: ignore[assignment]
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | Callable[[], str] | None = None,
         headers: Mapping[str, str] | None = None,
         approve: Callable[[Approval], Any] | None = None,
         policy: Policy | str | os.PathLike[str] | None = None,
@@ -173,9 +177,9 @@ class Agent(Running[Output]):
         stop: Sequence[str] = (),
         effort: str | None = None,
         tool_choice: str | None = None,
-        tool_format: str = "native",
+        tool_format: str | None = None,
         read_markup: bool | None = None,
-        cache: bool = True,
+        cache: bool | None = None,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
         context: ContextPolicy | int | bool | None = None,
@@ -199,7 +203,7 @@ class Agent(Running[Output]):
         hooks: Hook | Hooks | Iterable[Hook | Hooks] | None = None,
         choose_model: Callable[[ModelContext], Any] | ModelChoice | None = None,
         take_suggestions: bool = False,
-        escalate_to: str | None = None,
+        escalate_to: str | Model | None = None,
         wind_down: int = 2,
         memory: Memory | str | os.PathLike[str] | None = None,
         user: str | None = None,
@@ -210,29 +214,35 @@ class Agent(Running[Output]):
         from . import _options
         from .tools import ToolSet
 
-        acting, model, (base_url, api_key, headers, price, max_tokens, temperature, effort) = _taken_apart(
-            model, roles, (base_url, api_key, headers, price, max_tokens, temperature, effort)
-        )
+        given = {
+            "base_url": base_url,
+            "api_key": api_key,
+            "headers": headers,
+            "price": price,
+            "timeouts": timeouts,
+            "retry": retry,
+            "escalate_to": escalate_to,
+            "tool_format": tool_format,
+            "read_markup": read_markup,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "top_p": top_p,
+            "stop": stop,
+            "effort": effort,
+            "tool_choice": tool_choice,
+            "cache": cache,
+        }
+        acting, model, asked = _asked(model, roles, given)
+        timeouts = _total(asked["timeouts"], acting)
         _options.check(
             system=system,
-            base_url=base_url,
-            api_key=api_key,
             approve=approve,
             approvals=approvals,
             cautious=cautious,
             workspace=workspace,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            top_p=top_p,
-            effort=effort,
-            tool_choice=tool_choice,
-            tool_format=tool_format,
-            timeouts=timeouts,
-            retry=retry,
             check_in=check_in,
             monitor=monitor,
             approval_timeout=approval_timeout,
-            price=price,
             seed=seed,
             name=name,
             description=description,
@@ -240,28 +250,13 @@ class Agent(Running[Output]):
             max_depth=max_depth,
             complexity=complexity,
             wind_down=wind_down,
-            cache=cache,
+            **_plain(asked, timeouts),
         )
         self.name = name
-        self._acting, timeouts = acting, _total(timeouts, acting)
+        self._acting, self._said = acting, asked["said"]
         self.budget = _bounded(_checked_budget(budget) if budget is not None else Budget(), acting)
         self.journal = journal
-        self._own_model = None
-        self._endpoint = None
-        if isinstance(model, str):
-            _options.whole("the model's name", model)
-            pairs = _options.names(headers if headers is not None else {})
-            limits = dict(timeouts or {})
-            self._endpoint = _core.Endpoint(model, base_url=base_url, api_key=api_key, headers=pairs, **limits)
-        elif isinstance(model, _core.Endpoint):
-            # That of the agent whose sub-agent this one is.
-            self._endpoint = model
-        elif callable(getattr(model, "respond", None)) and not isinstance(model, type):
-            self._own_model = cast("Model", model)
-        else:
-            message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
-            hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
-            raise UsageError(message, "unknown_model", hint)
+        self._endpoint, self._own_model = _lives(model, asked, timeouts)
         self.description, self._complexity = description, complexity
         self.tools = ToolSet(tools)
         self._output = None
@@ -281,39 +276,39 @@ class Agent(Running[Output]):
             "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
             "system": system,
             "provider_tools": _provided(self._endpoint, provider_tools, web_search),
-            "tool_choice": _tool_choice(tool_choice),
-            "read_markup": self._endpoint is None if read_markup is None else bool(read_markup),
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "top_p": top_p,
-            "stop": _options.texts("stop", stop),
-            "effort": effort,
-            "cache": cache is not False,
-            "retry": {name: each for name, each in (retry or {}).items() if each is not None},
+            "tool_choice": _tool_choice(asked["tool_choice"]),
+            "read_markup": self._endpoint is None if asked["read_markup"] is None else bool(asked["read_markup"]),
+            "max_tokens": asked["max_tokens"],
+            "temperature": asked["temperature"],
+            "top_p": asked["top_p"],
+            "stop": _options.texts("stop", () if asked["stop"] is None else asked["stop"]),
+            "effort": asked["effort"],
+            "cache": asked["cache"] is not False,
+            "retry": {name: each for name, each in (asked["retry"] or {}).items() if each is not None},
             "check_in": check_in,
             **({} if monitor is None else {"intent": monitor.intent}),
             **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
             "guard": guard,
-            "price": dict(price) if price else _price(self._endpoint),
+            "price": dict(asked["price"]) if asked["price"] else _price(self._endpoint),
             "seed": seed or 0,
             "wind_down": 2 if wind_down is None else wind_down,
         }
-        homes = (
-            [ProviderEndpoint(model.partition(":")[0], base_url, api_key, headers)] if isinstance(model, str) else []
-        )
+        homes = _homes(model, asked)
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
         self._remember = remembering(memory, user, session, after, roles, homes)
         self._config |= recall_config(self._remember, recall)
-        self._config["tool_format"] = _tool_format(tool_format, self._config["model"])
+        self._config["tool_format"] = _tool_format(asked["tool_format"], self._config["model"])
+        if further := _further(asked, given):
+            self._config["roles"] = {"acting": further}
         self._own_policy = policy is not None
         self._take_agents(agents, max_children, max_depth)
         self._take_roles(roles, acting, timeouts, homes)
         # A function: whoever looks at an agent's parts sees no key.
-        self._reach = lambda: (base_url, api_key, headers, timeouts)
-        self._take_hooks(hooks, choose_model, escalate_to, take_suggestions=take_suggestions)
+        self._reach = lambda: {**asked, "timeouts": timeouts}
+        self._take_hooks(hooks, choose_model, asked["escalate_to"], take_suggestions=take_suggestions)
         self._plans = {}
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from . import _core
+    from ._endpoints import Serving
+    from ._model import Model
     from .agent import Agent
     from .budget import Budget
-    from .models import Model
+    from .models import Responds
     from .result import Named, Raised
-    from .roles import Serving
     from .tools import Tool
 
 __all__ = ["AgentPlan", "ChildRun", "SubAgent", "compose"]
@@ -53,7 +54,7 @@ class SubAgent:
     """Functions, or what `@tool` makes of them."""
     system: str | None = None
     """Instructions."""
-    model: str | Model | None = None
+    model: str | Model | Responds | None = None
     """Its model; `None` for that of the agent that starts it."""
     budget: Budget | None = None
     """What each of its runs may use at most; never more than what is left of the run's."""
@@ -99,7 +100,7 @@ class AgentPlan:
     """What a driver needs to carry out the commands of a sub-agent."""
 
     endpoint: _core.Endpoint | None
-    model: Model | None
+    model: Responds | None
     tools: Mapping[str, Tool[..., Any]]
     chains: Mapping[str, list[Serving]] = field(default_factory=dict)
     """Where the models of its roles live."""
@@ -188,7 +189,13 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
         endpoint = parent._endpoint
         elsewhere = options.keys() & {"base_url", "api_key", "headers", "timeouts"}
         # What the parent's endpoint is made of, a key among it, is nobody's to look at: it is shared as it is.
-        model = f"{endpoint.provider}:{endpoint.model}" if endpoint and elsewhere else endpoint or parent._own_model
+        model = endpoint or parent._own_model
+        if endpoint and elsewhere:
+            model = f"{endpoint.provider}:{endpoint.model}"
+            if parent._said is not None and parent._said.profile is not None:
+                from ._model import Model as Named
+
+                model = Named(model, profile=parent._said.profile)
     agent: Agent[Any] = Agent(
         model,
         tools=given.tools,
@@ -203,6 +210,8 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
         for key in ("max_tokens", "temperature", "top_p", "effort", "retry", "price", "cache", "read_markup"):
             if key not in given.options:
                 agent._config[key] = parent._config[key]
+        if further := parent._config.get("roles", {}).get("acting"):
+            agent._config.setdefault("roles", {})["acting"] = further
     return agent
 
 

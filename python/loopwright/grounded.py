@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._model import is_model, machine_settings, only_first
 from ._observe import GroundedStats, Observer
 from ._options import functions, settings, written
 from .agent import Agent, RunStream
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._continue import OnDivergence
+    from ._model import Model
     from ._plan import Plan
     from .budget import Budget
     from .events import Event
     from .memory import Memory
     from .messages import Message
-    from .models import Model
+    from .models import Responds
     from .result import Result
+    from .roles import Role
     from .signal import Signal
     from .tools import Tool, ToolSet
 
@@ -65,8 +68,8 @@ class Grounded:
         recall: How memory is asked: `hits` (8), `characters` of each, `timeout` in seconds (30); `False` for never.
         embedder: Texts to vectors, sync or async, as `loopwright.memory.minilm()` or an `EndpointEmbedder`: the folders
             are searched by meaning as well as by words. Vectors are made once, and kept with this object.
-        judge: A model that judges what has passed the rules: `"provider:model"`, or a model of your own. It may fail
-            an answer, and never passes one that the rules fail.
+        judge: A model that judges what has passed the rules: `"provider:model"`, a `Model`, or one of your own. It may
+            fail an answer, and never passes one that the rules fail.
         tools: Functions, or what `@tool` makes of them; what they give counts as a source.
         gather: How much is read and handed on: `file_sources`, `per_file`, `source_chars`, `total_chars`,
             `thread_messages`, `extensions`, `max_files`, …; `"wide"` for a whole repository.
@@ -76,7 +79,7 @@ class Grounded:
 
     def __init__(
         self,
-        model: str | Model,
+        model: str | Model | Responds | Role,
         *,
         sources: Any = (),
         profile: str | Mapping[str, Any] | type = "plain",
@@ -84,7 +87,7 @@ class Grounded:
         memory: Memory | str | os.PathLike[str] | None = None,
         user: str | None = None,
         recall: Mapping[str, Any] | bool = True,
-        judge: str | Model | None = None,
+        judge: str | Model | Responds | None = None,
         gather: Mapping[str, Any] | str | None = None,
         lengths: Mapping[str, int] | None = None,
         embedder: Callable[[list[str]], Any] | None = None,
@@ -112,11 +115,8 @@ class Grounded:
             rules["profile"] = profile
         else:
             rules["schema"] = _schema(profile)
-        if judge is not None and not isinstance(judge, str) and not callable(getattr(judge, "respond", None)):
-            message = f"judge can't be {judge!r:.100}"
-            raise UsageError(message, "invalid_option", "give provider:model, or an object with respond(request)")
         if judge is not None:
-            rules["judge"] = {"model": judge if isinstance(judge, str) else _judge_name(judge)}
+            rules["judge"] = _judge_config(judge)
         self._observer = Observer()
         self._agent = _GroundedAgent(
             model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=functions(tools), **options
@@ -328,12 +328,12 @@ class _GroundedAgent(Agent[str]):
 
     def __init__(
         self,
-        model: str | Model,
+        model: str | Model | Responds | Role,
         folders: tuple[str, ...],
         rules: dict[str, Any],
         *,
         gatherers: tuple[Any, ...] = (),
-        judge: str | Model | None = None,
+        judge: str | Model | Responds | None = None,
         **options: Any,
     ) -> None:
         self._folders = folders
@@ -343,12 +343,14 @@ class _GroundedAgent(Agent[str]):
         super().__init__(model, **options)
 
     def _plan(self, budget: Budget, *, stream: bool) -> Plan:
+        if is_model(self._judge):
+            self._named(self._judge)
         plan = super()._plan(budget, stream=stream)
         plan.gatherers = self._gatherers
         plan.contained = True
         if self._judge is not None:
             plan.chooses = True
-            if not isinstance(self._judge, str):
+            if not isinstance(self._judge, str) and not is_model(self._judge):
                 plan.own_models = {_judge_name(self._judge): self._judge}
         return plan
 
@@ -453,6 +455,19 @@ def _schema(profile: Any) -> dict[str, Any]:
         message = f"profile can't be {profile!r:.100}"
         raise UsageError(message, "invalid_option", "use plain, markdown, slack, a JSON schema, or a pydantic model")
     return dict(profile)
+
+
+def _judge_config(judge: object) -> dict[str, Any]:
+    """The judge, as the machine wants it."""
+    if isinstance(judge, str):
+        return {"model": judge}
+    if is_model(judge):
+        only_first(judge, "which judges")
+        return {"model": judge.name, "settings": machine_settings(judge.settings)}
+    if not callable(getattr(judge, "respond", None)):
+        message = f"judge can't be {judge!r:.100}"
+        raise UsageError(message, "invalid_option", "give provider:model, a Model, or an object with respond(request)")
+    return {"model": _judge_name(judge)}
 
 
 def _judge_name(judge: Any) -> str:

@@ -1,7 +1,8 @@
 """Models: where they live, and models of one's own written in Python.
 
-A model is named `provider:model` (`anthropic:claude-sonnet-4-5`, `ollama:qwen3`, …), or it is any object with a
-`respond` method, sync or async, that takes a `Request` and gives a `Response` or plain text.
+A model is named `provider:model` (`anthropic:claude-sonnet-4-5`, `ollama:qwen3`, …), alone or in a `loopwright.Model`
+that says where it lives and how it is asked; or it is any object with a `respond` method (`Responds`), sync or async,
+that takes a `Request` and gives a `Response` or plain text.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._core import Event, Request
 
-__all__ = ["Call", "Model", "ModelFailure", "Response"]
+__all__ = ["Call", "ModelFailure", "Responds", "Response"]
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class ModelFailure(ProviderError):
 
 
 @runtime_checkable
-class Model(Protocol):
+class Responds(Protocol):
     """A model of one's own.
 
     A plain `respond` is called where the run is stepped, in the event loop if there is one: let it be quick, and make
@@ -153,6 +154,22 @@ class Model(Protocol):
     def respond(self, request: Request) -> Response | str | Awaitable[Response | str]:
         """The answer to a request."""
         ...
+
+
+if TYPE_CHECKING:
+    # What it was called before.
+    Model = Responds
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "Model":
+            import warnings
+
+            message = "loopwright.models.Model is loopwright.Responds now; loopwright.Model is a model by its name"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return Responds
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
 
 
 def answer_event(command_id: int, answer: object, turn: int) -> Event:

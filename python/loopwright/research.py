@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._lookups import Lookups
+from ._model import is_model
 from ._options import functions, settings, written
 from .agent import Agent, RunStream
 from .analysis import Z
@@ -41,9 +42,11 @@ if TYPE_CHECKING:
 
     from ._continue import OnDivergence
     from ._driver import Driver
+    from ._model import Model
     from ._plan import Plan
     from .events import Event
-    from .models import Model
+    from .models import Responds
+    from .roles import Role
     from .signal import Signal
     from .tools import Tool
 
@@ -141,7 +144,7 @@ class Research:
 
     def __init__(
         self,
-        model: str | Model = _OFFLINE,
+        model: str | Model | Responds | Role = _OFFLINE,
         *,
         search: Any = (),
         corpus: Any = None,
@@ -306,7 +309,9 @@ class Research:
 class _ResearchAgent(Agent[str]):
     """An agent whose runs are researches."""
 
-    def __init__(self, model: str | Model, lookups: Lookups, rules: dict[str, Any], **options: Any) -> None:
+    def __init__(
+        self, model: str | Model | Responds | Role, lookups: Lookups, rules: dict[str, Any], **options: Any
+    ) -> None:
         self._lookups = lookups
         self._rules = rules
         self._rules["without_model"] = _is_offline(model)
@@ -353,7 +358,7 @@ async def run_deep_research(
     query: str,
     output_style: str = "detailed",
     *,
-    model: str | Model | None = None,
+    model: str | Model | Responds | None = None,
     search: Any = (),
     corpus: Any = None,
     **options: Any,
@@ -391,7 +396,8 @@ def research_tool(research: Research) -> Callable[..., Any]:
 
 
 def _is_offline(model: object) -> bool:
-    return isinstance(model, str) and model.partition(":")[0] == "offline"
+    name = model.name if is_model(model) else model
+    return isinstance(name, str) and name.partition(":")[0] == "offline"
 
 
 def _style(style: str) -> str:

@@ -13,8 +13,8 @@
         ),
     )
 
-Each role is `"rules"` (the rule engine that ships), a model's name, or an object with `respond`. The rules are useful
-alone, too: `check_sanity(messages)` and `summarize(messages)` need no agent.
+Each role is `"rules"` (the rule engine that ships), a model's name, a `Model`, or an object with `respond`. The rules
+are useful alone, too: `check_sanity(messages)` and `summarize(messages)` need no agent.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
-from ._endpoints import endpoint_of, with_endpoint
+from ._endpoints import ASKED, Serving, endpoint_of, flat, served_by, with_endpoint
 from ._fields import each_of, made
 from ._json import read
+from ._model import Model, is_model
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from ._endpoints import ProviderEndpoint
     from .budget import Budget
     from .messages import Message
-    from .models import Model
+    from .models import Responds
     from .result import Messages
     from .senses import MomentumPolicy, StuckPolicy
 
@@ -267,9 +268,10 @@ class Role:
     `Roles(executor=Role(fallback=["ollama:…"]))` does.
     """
 
-    model: str | Model | None = None
-    """`"rules"`, `provider:model`, or an object with `respond`. Without one the rules; of the executor, the agent's."""
-    fallback: Sequence[str | Model | Role] = ()
+    model: str | Model | Responds | None = None
+    """`"rules"`, `provider:model`, a `Model`, or an object with `respond`. Without one the rules; of the executor, the
+    agent's."""
+    fallback: Sequence[str | Model | Responds | Role] = ()
     """Models that are tried in this order where one fails for good (not for a request that is wrong). As a `Role` each
     may have its own temperature, `max_tokens` and effort; one that has none is asked like the first."""
     budget: RoleBudget | None = None
@@ -287,12 +289,18 @@ class Role:
     base_url: str | None = None
     """Another server than the provider's own. A role that has neither this nor a key nor headers is reached like the
     model before it in its chain, or like the agent's, where that is of the same provider."""
-    api_key: str | None = field(default=None, repr=False)
-    """The key; otherwise the environment has it."""
+    api_key: str | Callable[[], str] | None = field(default=None, repr=False)
+    """The key, or a function that gives it; otherwise the environment has it."""
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     """Headers to add."""
     price: Mapping[str, float] | None = None
     """Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`."""
+    _said: Model | None = field(default=None, repr=False, compare=False, kw_only=True)
+    # The `Model` that the role was made of, or whose profile it shares.
+
+    def _flat(self, *, acting: bool = False) -> Role:
+        """The role whose model is a name, with what its `Model` says. One that acts may say what holds for a run."""
+        return flat(self, acting=acting) if is_model(self.model) else self
 
     def _settings(self) -> dict[str, Any]:
         """What is configured, for the machine."""
@@ -304,6 +312,9 @@ class Role:
             for name in ("temperature", "max_tokens", "effort", "timeout")
             if getattr(self, name) is not None
         }
+        limits = self._said.timeouts if self._said is not None else None
+        if self.timeout is None and limits is not None and "total" in limits:
+            found["timeout"] = limits["total"]
         if self.budget is not None:
             if not isinstance(self.budget, RoleBudget):
                 message = f"the budget of a role is a RoleBudget, not {type(self.budget).__name__}"
@@ -313,13 +324,13 @@ class Role:
 
     def _models(self, homes: Sequence[ProviderEndpoint] = ()) -> list[Role]:
         """The chain, each with its own address: of its own, of the one before it, or that of `homes`."""
-        own = with_endpoint(self, homes)
+        own = with_endpoint(self._flat(), homes)
         chain = [] if own.model is None or own.model == RULES else [own]
         homes = [*endpoint_of(own), *homes]
-        if isinstance(self.fallback, (str, bytes)) or not isinstance(self.fallback, Iterable):
-            message = f"fallback can't be {self.fallback!r:.100}"
+        if isinstance(own.fallback, (str, bytes)) or not isinstance(own.fallback, Iterable):
+            message = f"fallback can't be {own.fallback!r:.100}"
             raise UsageError(message, "invalid_option", "give a list of models")
-        for each in self.fallback:
+        for each in own.fallback:
             role = each if isinstance(each, Role) else Role(each)
             if role.budget is not None or role.timeout is not None:
                 message = f"{role.model!r:.100}, which takes over in a chain, has a budget or a timeout of its own"
@@ -450,17 +461,17 @@ class Supervisor(Role):
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles of an agent. Each is a `Role`, `"rules"`, a model's name, an object with `respond`, or `None`."""
+    """The roles of an agent. Each is a `Role`, `"rules"`, a name, a `Model`, an object with `respond`, or `None`."""
 
     executor: Role | None = None
     """Who acts: the fallback chain, the budget and the parameters of the agent's own model."""
-    summarizer: Role | str | Model | None = None
+    summarizer: Role | str | Model | Responds | None = None
     """Sums up each exchange in the background."""
-    sanity: Role | str | Model | None = None
+    sanity: Role | str | Model | Responds | None = None
     """Looks whether the run is still sane."""
-    supervisor: Role | str | Model | None = None
+    supervisor: Role | str | Model | Responds | None = None
     """Decides what of private results the model may see."""
-    reflector: Role | str | Model | None = None
+    reflector: Role | str | Model | Responds | None = None
     """Thinks about turns that are over."""
 
     def role(self, name: str) -> Role | None:
@@ -471,35 +482,15 @@ class Roles:
 def _as_role(name: str, given: Any) -> Role | None:
     if given is None or isinstance(given, Role):
         return given
-    if isinstance(given, str) or (callable(getattr(given, "respond", None)) and not isinstance(given, type)):
+    if isinstance(given, str) or is_model(given) or _responds(given):
         return Role(given)
     message = f"the {name} can't be {given!r:.100}"
-    raise UsageError(message, "invalid_option", 'give "rules", a model\'s name, an object with respond, or a Role')
+    hint = 'give "rules", a model\'s name, a Model, an object with respond, or a Role'
+    raise UsageError(message, "invalid_option", hint)
 
 
-Serving = tuple[_core.Endpoint | None, Any]
-"""Where a model lives: an endpoint, or an object with `respond`."""
-
-
-def _served(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[str, Any]]:
-    """Where the model of a role lives, and what the machine knows of it."""
-    from . import _options
-    from ._setup import _price
-
-    asked = {name: value for name in _ASKED if (value := getattr(role, name)) is not None}
-    _options.check(base_url=role.base_url, api_key=role.api_key, price=role.price, **asked)
-    model = role.model
-    known: dict[str, Any] = {"price": dict(role.price), **asked} if role.price else {**asked}
-    if isinstance(model, str):
-        pairs = _options.names(role.headers if role.headers is not None else {})
-        endpoint = _core.Endpoint(model, base_url=role.base_url, api_key=role.api_key, headers=pairs, **timeouts)
-        if not role.price and (price := _price(endpoint)) is not None:
-            known["price"] = price
-        return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}
-    if callable(getattr(model, "respond", None)) and not isinstance(model, type):
-        return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
-    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
-    raise UsageError(message, "unknown_model", "write provider:model")
+def _responds(given: object) -> bool:
+    return callable(getattr(given, "respond", None)) and not isinstance(given, type)
 
 
 def resolved(
@@ -512,26 +503,24 @@ def resolved(
         message = f"roles are Roles, not {type(roles).__name__}"
         raise UsageError(message, "invalid_option", "give Roles(summarizer=..., sanity=..., supervisor=...)")
     if executor is not None and executor.fallback:
-        served = [_served(role, timeouts) for role in replace(executor, model=None)._models(homes)]
+        served = [served_by(role, timeouts) for role in replace(executor, model=None)._models(homes)]
         chains["executor"] = [serving for serving, _ in served]
         config["fallback"] = [known for _, known in served]
     for name in ("summarizer", "sanity", "supervisor"):
         role = roles.role(name) if roles is not None else None
         if role is None:
             continue
+        role = role._flat()
         limits = {} if role.timeout is None else {"total": role.timeout}
-        served = [_served(each, limits) for each in role._models(homes)]
+        served = [served_by(each, limits) for each in role._models(homes)]
         if role.model is not None and role.model != RULES:
             # How the first is asked stands in the settings of the role.
-            served[0] = served[0][0], {key: value for key, value in served[0][1].items() if key not in _ASKED}
+            served[0] = served[0][0], {key: value for key, value in served[0][1].items() if key not in ASKED}
         chains[name] = [serving for serving, _ in served]
         settings = {**role._settings(), "chain": [known for _, known in served]}
         config[name] = settings if name == "summarizer" else _around(name, role, settings)
     return config, chains
 
-
-_ASKED = ("temperature", "max_tokens", "effort")
-"""How a model is asked."""
 
 _ROLE_DEFAULTS: dict[str, dict[str, Any]] = {
     "sanity": {"max_tokens": 600},
@@ -570,14 +559,14 @@ def executor_of(model: Any, roles: Any) -> Any:
     return replace(acting, model=model)  # type: ignore[type-var]
 
 
-def taken_apart(model: Any, given: tuple[Any, ...]) -> tuple[Role, Any, tuple[Any, ...]]:
-    """A role that acts, its model, and its settings; what is given beside it goes first."""
+def taken_apart(model: Any, given: Mapping[str, Any]) -> tuple[Role, Any, dict[str, Any]]:
+    """A role that acts, its model, and its options; what is given beside it goes first."""
     if not isinstance(model, Role):
         message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
         raise UsageError(message, "unknown_model", "write provider:model")
     names = ("base_url", "api_key", "headers", "price", "max_tokens", "temperature", "effort")
-    own = (getattr(model, name) for name in names)
-    return model, model.model, tuple(mine if each is None else each for each, mine in zip(given, own, strict=True))
+    asked = {name: getattr(model, name) if given[name] is None else given[name] for name in names}
+    return model._flat(acting=True), model.model, {**given, **asked}
 
 
 def bounded(budget: Budget, role: Role | None) -> Budget:
@@ -639,7 +628,7 @@ class RoleAnswer:
 
 
 async def ask(
-    role: Role | str | Model | None,
+    role: Role | str | Model | Responds | None,
     prompt: str,
     schema: Mapping[str, Any],
     *,
@@ -662,7 +651,7 @@ async def ask(
 
 
 def ask_sync(
-    role: Role | str | Model | None,
+    role: Role | str | Model | Responds | None,
     prompt: str,
     schema: Mapping[str, Any],
     *,
@@ -687,7 +676,7 @@ class _Asking:
     def __init__(
         self, role: Any, prompt: str, schema: Mapping[str, Any], system: str | None, rules: Callable[[], Any] | None
     ) -> None:
-        self.role = _as_role("role", role) or Role(RULES)
+        self.role = (_as_role("role", role) or Role(RULES))._flat()
         self.models = self.role._models()
         self.prompt = prompt
         self.schema = json.dumps(dict(schema))

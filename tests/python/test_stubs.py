@@ -103,3 +103,19 @@ def test_everything_compiled_is_documented():
 
 NO_DOC = {"text", "block", "id", "name", "kind", "to_json"}
 """Fields of deltas, whose documentation stands in the stub."""
+
+
+@pytest.mark.timeout(300)
+def test_w20_a_wrong_setting_of_a_model_is_found_by_its_key(tmp_path):
+    (tmp_path / "wrong.py").write_text(
+        "from loopwright import Agent, Model\n"
+        'Model("ollama:m", settings={"temprature": 0.2})\n'
+        'Model("ollama:m", settings={"effort": "extreme"})\n'
+        'Model("ollama:m", base="http://x")\n'
+        "Agent(Model)\n"
+    )
+    code, said = run("mypy", "--strict", "--config-file", os.devnull, "wrong.py", cwd=tmp_path)
+    assert code == 1, said
+    assert 'wrong.py:2: error: Extra key "temprature" for TypedDict "ModelSettings"' in said
+    assert all(f"wrong.py:{line}: error" in said for line in (3, 4, 5)), said
+    assert {line for _, line, _ in pyright(tmp_path)} == {2, 3, 4, 5}

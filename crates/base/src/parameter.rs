@@ -28,7 +28,13 @@ pub enum Parameter {
     StreamOptions,
     /// The limit of the answer, whose name differs.
     Limit,
+    /// The seed of sampling.
+    Seed,
 }
+
+/// The seed of sampling among the members that a request passes on ([`Request::passed`]): each host has its own place
+/// for it.
+pub const SEED: &str = "@seed";
 
 static NAMES: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("parameters.toml")));
 
@@ -41,7 +47,7 @@ fn names() -> impl Iterator<Item = (&'static str, Parameter)> {
 
 impl Parameter {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Temperature,
         Self::TopP,
         Self::Stop,
@@ -51,6 +57,7 @@ impl Parameter {
         Self::Output,
         Self::StreamOptions,
         Self::Limit,
+        Self::Seed,
     ];
 
     /// The parameter that a provider names: `temperature`, `text.format.schema`, `stop[0]`.
@@ -90,6 +97,7 @@ impl Parameter {
             Self::Output => "response_format",
             Self::StreamOptions => "stream_options",
             Self::Limit => "max_tokens",
+            Self::Seed => "seed",
         }
     }
 
@@ -105,6 +113,7 @@ impl Parameter {
             Self::Output => request.output.is_some(),
             Self::StreamOptions => request.stream == Some(true),
             Self::Limit => request.max_tokens.is_some(),
+            Self::Seed => request.passed().is_some_and(|passed| passed.get(SEED).is_some()),
         }
     }
 
@@ -122,6 +131,11 @@ impl Parameter {
             Self::ParallelToolCalls => request.parallel_tool_calls = None,
             Self::Effort => request.effort = None,
             Self::ToolChoice => request.tool_choice = None,
+            Self::Seed => {
+                let mut passed = request.passed().cloned().unwrap_or_default();
+                passed.take(SEED);
+                request.pass(passed);
+            }
             Self::Output | Self::StreamOptions | Self::Limit => {}
         }
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
-    json::Raw,
+    json::{Fields, Raw},
     message::{Block, Extra, Message, Role, StopReason, Usage, Wire},
 };
 
@@ -385,7 +385,20 @@ pub struct Request {
     pub extra: Option<Box<Extra>>,
 }
 
+/// The wire over which nothing is sent: extra fields of its own go to whichever wire a request takes.
+const ANY_WIRE: Wire = Wire::Offline;
+
 impl Request {
+    /// Members of the body that are merged over everything else, whichever wire the request takes.
+    pub fn passed(&self) -> Option<&Fields> {
+        Extra::for_wire(self.extra.as_deref(), ANY_WIRE)
+    }
+
+    /// Sets the members of the body that are merged over everything else.
+    pub fn pass(&mut self, members: Fields) {
+        self.extra = Extra::of(ANY_WIRE, members);
+    }
+
     /// Adds a paragraph to the instructions.
     pub fn instruct(&mut self, text: &str) {
         let mut system = self.system.as_deref().cloned().unwrap_or_else(|| Message::new(Role::System, Vec::new()));

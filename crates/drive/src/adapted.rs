@@ -8,7 +8,11 @@ use super::{
     provenance::adapt_provenance,
     provider_limits::{adapt_effort, adapt_history},
 };
-use loopwright_base::{json::Raw, message::Extra, parameter::Parameter, request::Request};
+use loopwright_base::{
+    json::{Fields, Raw},
+    parameter::{Parameter, SEED},
+    request::Request,
+};
 use loopwright_models::profile::{AnswerForm, Profile};
 use loopwright_wire::schema::in_words;
 
@@ -23,9 +27,13 @@ pub(super) struct Adapted<'r> {
 pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r Request) -> Adapted<'r> {
     let mut adapted = Adapted { request: Cow::Borrowed(request), notes: Vec::new() };
     let named = || format!("{} with {}", endpoint.name, request.model);
+    if request.tools.is_empty() && request.parallel_tool_calls.is_some() {
+        // It says nothing where there are no tools, and some hosts refuse it there.
+        adapted.request.to_mut().parallel_tool_calls = None;
+    }
     for parameter in Parameter::ALL {
         let refused = !parameter.is_written_otherwise()
-            && parameter.is_in(request)
+            && parameter.is_in(&adapted.request)
             && profile.refuses(parameter.name(), request.effort.is_some());
         if refused {
             parameter.leave_out(adapted.request.to_mut());
@@ -38,9 +46,10 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         own.output = None;
         own.instruct(&in_words(&output.schema));
         let how = if form == Some(AnswerForm::Json) {
-            let mut fields = Extra::for_wire(own.extra.as_deref(), endpoint.wire).cloned().unwrap_or_default();
-            fields.set("response_format", Raw::of(&serde_json::json!({"type": "json_object"})));
-            own.extra = Extra::of(endpoint.wire, fields);
+            let mut passed = Fields::from_iter([("response_format".to_owned(), json_object())]);
+            // The caller's own word stands last.
+            own.passed().into_iter().flat_map(Fields::iter).for_each(|(name, value)| passed.set(name, value.clone()));
+            own.pass(passed);
             "JSON mode and the instructions ask for it"
         } else {
             "the instructions alone ask for it"
@@ -58,8 +67,83 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
     adapted
 }
 
+/// JSON mode, as the wire of `OpenAI`'s chat asks for it.
+fn json_object() -> Raw {
+    Raw::of(&serde_json::json!({"type": "json_object"}))
+}
+
+/// The body of a request with what the caller passes on: its seed at the place that the host has for it, and members
+/// that are merged over everything else.
+pub(super) fn with_passed(body: String, profile: &Profile, request: &Request) -> String {
+    let Some(passed) = request.passed() else { return body };
+    let Ok(mut members) = Fields::parse(&body) else { return body };
+    let mut passed = passed.clone();
+    if let Some(seed) = passed.take(SEED).filter(|_| !profile.seed.is_empty()) {
+        let place =
+            profile.seed.rsplit('.').fold(seed, |inner, name| Fields::from_iter([(name.to_owned(), inner)]).to_raw());
+        merge(&mut members, &Fields::parse(place.text()).unwrap_or_default());
+    }
+    merge(&mut members, &passed);
+    members.to_raw().text().to_owned()
+}
+
+/// Merges objects member by member; any other value takes the place of the one before.
+fn merge(members: &mut Fields, over: &Fields) {
+    for (name, value) in over.iter() {
+        let inner = members.get(name).filter(|old| old.is_object() && value.is_object());
+        let both = inner.and_then(|old| Some((Fields::parse(old.text()).ok()?, Fields::parse(value.text()).ok()?)));
+        let value = both.map_or_else(
+            || value.clone(),
+            |(mut old, new)| {
+                merge(&mut old, &new);
+                old.to_raw()
+            },
+        );
+        members.set(name, value);
+    }
+}
+
 /// The form in which the request's answer is asked for; `None`: by the instructions.
 pub(super) fn answer_form(profile: &Profile, request: &Request) -> Option<AnswerForm> {
     let fits = |form: &&AnswerForm| **form == AnswerForm::Schema || profile.json_with_tools || request.tools.is_empty();
     profile.output.iter().find(fits).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w20_members_that_are_passed_on_are_merged_deep_and_the_seed_has_its_place() {
+        let passed = |text: &str| {
+            let mut request = Request::default();
+            request.pass(Fields::parse(text).unwrap());
+            request
+        };
+        let at = |seed: &str| Profile { seed: seed.to_owned(), ..Profile::default() };
+        let body = r#"{"model":"m","options":{"a":1,"b":[1]},"messages":[]}"#;
+        for (seed, given, sent) in [
+            ("seed", "{}", body),
+            ("seed", r#"{"@seed":7}"#, r#"{"model":"m","options":{"a":1,"b":[1]},"messages":[],"seed":7}"#),
+            (
+                "options.deep.seed",
+                r#"{"@seed":7}"#,
+                r#"{"model":"m","options":{"a":1,"b":[1],"deep":{"seed":7}},"messages":[]}"#,
+            ),
+            ("", r#"{"@seed":7}"#, body),
+            (
+                "seed",
+                r#"{"options":{"b":[2],"c":{}}}"#,
+                r#"{"model":"m","options":{"a":1,"b":[2],"c":{}},"messages":[]}"#,
+            ),
+            (
+                "seed",
+                r#"{"options":null,"@seed":1,"seed":2}"#,
+                r#"{"model":"m","options":null,"messages":[],"seed":2}"#,
+            ),
+        ] {
+            assert_eq!(with_passed(body.to_owned(), &at(seed), &passed(given)), sent, "{given}");
+        }
+        assert_eq!(with_passed(body.to_owned(), &at("seed"), &Request::default()), body);
+    }
 }

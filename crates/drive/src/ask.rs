@@ -1,7 +1,7 @@
 //! One request of a machine to one model: encoded, sent, decoded; the offline model answers on the spot.
 
 use super::{
-    adapted::{Adapted, adapted, answer_form},
+    adapted::{Adapted, adapted, answer_form, with_passed},
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts, whole_deltas},
     in_flight::Watch,
@@ -40,6 +40,7 @@ pub async fn ask(
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
+    let body = with_passed(body, &profile, &own);
     // Where the address names the model, it is that of the request, as it is where the body does.
     let addressed = (endpoint.wire == Wire::Gemini).then(|| endpoint.for_model(&request.model));
     let endpoint = addressed.as_ref().unwrap_or(endpoint);

@@ -22,6 +22,7 @@ use loopwright_base::{
     text::ceil_boundary,
 };
 use loopwright_models::{
+    own_profile::OwnProfile,
     profile::{AnswerForm, Profile},
     provider::{Provider, guess, nearest, provider, providers},
 };
@@ -57,6 +58,10 @@ pub struct EndpointOptions {
     pub api_key: Option<String>,
     /// Headers to add or to replace. Their values count as secrets.
     pub headers: Vec<(String, String)>,
+    /// The key is given before each request ([`Endpoint::with_key`]).
+    pub key_comes_later: bool,
+    /// Profiles and providers that the caller defines.
+    pub profile: Arc<OwnProfile>,
 }
 
 impl fmt::Debug for EndpointOptions {
@@ -93,6 +98,8 @@ pub struct Endpoint {
     pub breaker: Arc<str>,
     /// The profile of the host and the model, from the tables of providers: which parameters and forms are taken.
     known: Arc<Profile>,
+    /// Profiles and providers that the caller defines.
+    own: Arc<OwnProfile>,
     /// Refusals by hosts that the profile does not know of: the breaker's key, the parameter, the form of an answer.
     /// All models of an endpoint share them, for as long as one of them lives.
     refused: Arc<Mutex<Vec<Refused>>>,
@@ -134,7 +141,7 @@ impl Endpoint {
         options: &EndpointOptions,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<(Self, String)> {
-        let (provider, model) = split(model)?;
+        let (provider, model) = split(model, &options.profile)?;
         let env = |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         if provider.wire == Wire::Offline {
             if model != "extractive" {
@@ -159,7 +166,7 @@ impl Endpoint {
         let base = parse_base(from, &text)?;
         let at = base.host_str().unwrap_or_default();
         let wire = provider.wire_at(at);
-        let profile = Arc::new(provider.profile_at(at, model));
+        let profile = Arc::new(provider.profile_with(at, model, &options.profile.takes(&provider.name)));
         let url = full_url(base, wire, model);
         let host = host_key(&url);
 
@@ -170,6 +177,7 @@ impl Endpoint {
             breaker: breaker_of(model, &host),
             host,
             known: profile,
+            own: options.profile.clone(),
             refused: Arc::default(),
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
@@ -188,7 +196,7 @@ impl Endpoint {
             .or_else(|| provider.keys.iter().find_map(|variable| env(variable).map(|key| (variable.as_str(), key))));
         match (key, provider.keys.first()) {
             (Some((from, key)), _) => endpoint.set_key(from, &key)?,
-            (None, Some(variable)) if !own_auth && !is_loopback(&url) => {
+            (None, Some(variable)) if !own_auth && !options.key_comes_later && !is_loopback(&url) => {
                 return Err(Error::usage(
                     "missing_key",
                     format!("{} needs a key: {variable} is not set", provider.name),
@@ -213,7 +221,9 @@ impl Endpoint {
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
         let at = self.url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        let profile = provider(&self.name).map_or_else(|| self.known.clone(), |own| own.profile_at(at, model).into());
+        let known = self.own.provider(&self.name).or_else(|| provider(&self.name));
+        let takes = self.own.takes(&self.name);
+        let profile = known.map_or_else(|| self.known.clone(), |own| own.profile_with(at, model, &takes).into());
         let url = self.url.clone().map(|url| full_url(url, self.wire, model));
         Self { breaker: breaker_of(model, &self.host), url, known: profile, ..self.clone() }
     }
@@ -240,6 +250,7 @@ impl Endpoint {
             host: "offline".into(),
             breaker: "offline".into(),
             refused: Arc::default(),
+            own: Arc::default(),
             known: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
             headers: HeaderMap::new(),
             secrets: Vec::new(),
@@ -299,6 +310,13 @@ impl Endpoint {
         text
     }
 
+    /// The endpoint with this key, in place of one that it has.
+    pub fn with_key(&self, key: &str) -> Result<Self> {
+        let mut keyed = self.clone();
+        keyed.set_key("api_key", key.trim())?;
+        Ok(keyed)
+    }
+
     fn set_key(&mut self, from: &str, key: &str) -> Result<()> {
         self.secrets.push(Secret::new(key));
         let (name, text) = match self.wire {
@@ -340,7 +358,7 @@ fn bad_key(from: &str) -> Error {
         .hint("look for line breaks, quotes and spaces that were copied along")
 }
 
-fn split(model: &str) -> Result<(&'static Provider, &str)> {
+fn split<'a>(model: &'a str, own: &'a OwnProfile) -> Result<(&'a Provider, &'a str)> {
     let text = model.trim();
     let Some((named, name)) = text.split_once(':') else {
         let example =
@@ -348,19 +366,29 @@ fn split(model: &str) -> Result<(&'static Provider, &str)> {
         return Err(Error::usage("unknown_model", format!("{text:?} does not say which provider serves it"))
             .hint(format!("write provider:model, such as {example}")));
     };
-    let found = provider(named.trim()).ok_or_else(|| {
-        let known: Vec<&str> = providers().iter().map(|known| known.name.as_str()).collect();
-        let near = nearest(named.trim());
-        let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
-        let elsewhere = "any other server that speaks OpenAI's chat is openai-chat:model with its base_url";
-        Error::usage("unknown_provider", format!("there is no provider {named:?}"))
-            .hint(format!("{hint}known are {}; {elsewhere}", known.join(", ")))
-    })?;
+    let named = named.trim();
+    let found = own.provider(named).or_else(|| provider(named)).ok_or_else(|| unknown_provider(named, name, own))?;
     if name.trim().is_empty() {
         return Err(Error::usage("unknown_model", format!("{text:?} names no model"))
             .hint(format!("write {}:model", found.name)));
     }
     Ok((found, name.trim()))
+}
+
+/// The error about a provider that nobody knows: the nearest, all there are, and the way to any other server.
+fn unknown_provider(named: &str, model: &str, own: &OwnProfile) -> Error {
+    let mut known: Vec<&str> = own.names().chain(providers().iter().map(|known| known.name.as_str())).collect();
+    known.dedup();
+    let near = nearest(named, own.names());
+    let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+    let model = if model.trim().is_empty() { "model" } else { model.trim() };
+    let elsewhere = format!(
+        "any other server that speaks OpenAI's chat is openai-chat:{model} with base_url=\"http://HOST/v1\"; \
+        its name can be defined in a file, Model({:?}, profile=\"hosts.toml\")",
+        format!("{named}:{model}")
+    );
+    Error::usage("unknown_provider", format!("there is no provider {named:?}"))
+        .hint(format!("{hint}known are {}; {elsewhere}", known.join(", ")))
 }
 
 fn parse_base(from: &str, text: &str) -> Result<Url> {
@@ -599,6 +627,7 @@ mod tests {
             api_key: Some(KEY.into()),
             headers: vec![("X-Team".into(), "team-secret".into())],
             base_url: Some("https://h.example/v1?sig=url-secret".into()),
+            ..EndpointOptions::default()
         };
         let (endpoint, _) = Endpoint::resolve("openai:m", &options, |_| None).unwrap();
         for text in [format!("{options:?}"), format!("{endpoint:?}"), format!("{:#?}", endpoint.headers())] {

@@ -54,11 +54,13 @@ fn media_form(media: &Media) -> Cow<'static, str> {
     }
 }
 
-/// Whether one of `forms` is the form of `source`, with bytes of one of `types`; no types are all.
-fn is_taken(forms: &[MediaForm], types: &[String], source: &MediaSource) -> bool {
+/// Whether one of `forms` is the form of `source`, with bytes of one of the types of pictures, or of documents; none
+/// are all.
+fn is_taken(forms: &[MediaForm], profile: &Profile, is_picture: bool, source: &MediaSource) -> bool {
+    let mut types = profile.media_types.iter().filter(|known| known.starts_with("image/") == is_picture).peekable();
     match source {
         MediaSource::Base64 { media_type, .. } => {
-            forms.contains(&MediaForm::Bytes) && (types.is_empty() || types.contains(media_type))
+            forms.contains(&MediaForm::Bytes) && (types.peek().is_none() || types.any(|known| known == media_type))
         }
         MediaSource::Url(_) => forms.contains(&MediaForm::Address),
         MediaSource::File(_) => forms.contains(&MediaForm::File),
@@ -68,14 +70,14 @@ fn is_taken(forms: &[MediaForm], types: &[String], source: &MediaSource) -> bool
 
 /// The hint for a picture that the endpoint does not take; `None` if it is taken.
 fn image(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
-    let Profile { pictures, picture_types, .. } = profile;
-    if is_taken(pictures, picture_types, source) {
+    let Profile { pictures, media_types, .. } = profile;
+    if is_taken(pictures, profile, true, source) {
         return None;
     }
     Some(match source {
         _ if pictures.is_empty() => "it reads text alone; take another model",
         MediaSource::Text { .. } | MediaSource::Base64 { .. }
-            if picture_types.iter().any(|known| known == "image/heic") =>
+            if media_types.iter().any(|known| known == "image/heic") =>
         {
             "give PNG, JPEG, WebP, HEIC or HEIF"
         }
@@ -86,8 +88,8 @@ fn image(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
 
 /// The hint for a document that the endpoint does not take; `None` if it is taken.
 fn document(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
-    let Profile { documents, document_types, .. } = profile;
-    if matches!(source, MediaSource::Text { .. }) || is_taken(documents, document_types, source) {
+    let Profile { documents, .. } = profile;
+    if matches!(source, MediaSource::Text { .. }) || is_taken(documents, profile, false, source) {
         return None;
     }
     Some(match source {

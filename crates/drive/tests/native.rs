@@ -26,7 +26,8 @@ use loopwright_machine::{
 };
 
 fn endpoint(model: &str, server: &WireServer) -> Endpoint {
-    let options = EndpointOptions { base_url: Some(server.url()), api_key: Some("key".into()), headers: Vec::new() };
+    let options =
+        EndpointOptions { base_url: Some(server.url()), api_key: Some("key".into()), ..EndpointOptions::default() };
     Endpoint::resolve(model, &options, |_| None).unwrap().0
 }
 
@@ -203,7 +204,7 @@ async fn d03_hooks_and_the_choice_of_the_model_are_carried_out() {
         .model("strong", endpoint("openai-chat:big", &other), "big")
         .choose(|prompt| async move {
             assert_eq!(prompt.prose(), "1+2?");
-            Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new(), price: None })
+            Some(ModelChoice { model: "strong".into(), confidence: 0.9, ..ModelChoice::default() })
         })
         .hook(Hook::new("louder", HookStage::PostTool, |subject| async move {
             let HookSubject::Result { result, .. } = subject else { return HookAnswer::Continue };

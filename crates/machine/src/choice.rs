@@ -5,11 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ModelSettings;
 use loopwright_base::error::{Error, Result};
 use loopwright_models::price::Price;
 
 /// A chosen model, with a confidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelChoice {
     /// The model, as the driver knows it.
     pub model: String,
@@ -21,6 +22,16 @@ pub struct ModelChoice {
     /// The price of its tokens, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// Settings of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Box<ModelSettings>>,
+}
+
+impl ModelChoice {
+    /// The choice of a model by its name, without a reason.
+    pub fn named(model: impl Into<String>, confidence: f64) -> Self {
+        Self { model: model.into(), confidence, ..Self::default() }
+    }
 }
 
 /// The effect of a choice.
@@ -67,11 +78,22 @@ pub struct ChoiceConfig {
     /// The price of that model's tokens, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_price: Option<Price>,
+    /// Settings of that model's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_settings: Option<Box<ModelSettings>>,
 }
 
 impl Default for ChoiceConfig {
     fn default() -> Self {
-        Self { ask: false, suggestions: false, enforce: 0.8, suggest: 0.5, escalate_to: None, escalate_price: None }
+        Self {
+            ask: false,
+            suggestions: false,
+            enforce: 0.8,
+            suggest: 0.5,
+            escalate_to: None,
+            escalate_price: None,
+            escalate_settings: None,
+        }
     }
 }
 

@@ -36,6 +36,7 @@ mod pause;
 pub mod research;
 mod retry;
 pub mod role;
+mod settings;
 mod tree;
 pub mod turn;
 
@@ -50,6 +51,7 @@ pub use outcome::{Acted, CallRecord, ChildRecord, IterationRecord, Outcome, Phas
 pub use pause::{RUN_TRANSITIONS, RunState};
 
 pub use retry::RetryPolicy;
+pub use settings::ModelSettings;
 pub use tree::{MachineConfig, Tree};
 
 /// A command's number; its answer repeats it. The upper 32 bits name the machine of a tree.

@@ -14,7 +14,7 @@ use loopwright_base::{
 };
 use loopwright_drive::sim::{SimulatedRun, Step, World};
 use loopwright_machine::{
-    Budget, Command, Event, EventKind, Interrupt, Machine, MachineConfig, Notice, Outcome, Stop, Time,
+    Budget, Command, Event, EventKind, Interrupt, Machine, MachineConfig, ModelSettings, Notice, Outcome, Stop, Time,
     grounded::{GroundedConfig, GroundedMachine, JudgeConfig, Profile, diagram, transitions},
     journal::{Run, replay},
     turn::{ToolConfig, TurnConfig},
@@ -639,7 +639,7 @@ fn the_table_and_the_machine_hold_each_other() {
     let mut seen = BTreeSet::new();
     let mut dice = Dice(0x1234_5678_9ABC_DEF1);
     for turn in 0..4_000 {
-        let judge = JudgeConfig { model: "j".into(), instructions: None };
+        let judge = JudgeConfig { model: "j".into(), instructions: None, settings: ModelSettings::default() };
         let config = GroundedConfig { judge: (turn % 2 == 0).then_some(judge), ..config() };
         let mut machine = GroundedMachine::new(config, 0);
         if dice.roll(3) > 0 {

@@ -518,12 +518,8 @@ impl World {
                 }
                 Open::Choose => {
                     push(EventKind::Chosen { id, choice: None, error: None }, now, known);
-                    let choice = |confidence| ModelChoice {
-                        model: "other".into(),
-                        confidence,
-                        reason: String::new(),
-                        price: None,
-                    };
+                    let choice =
+                        |confidence| ModelChoice { model: "other".into(), confidence, ..ModelChoice::default() };
                     push(EventKind::Chosen { id, choice: Some(choice(0.9)), error: None }, now, known);
                     if known.odd > 0 {
                         let mut less = known.clone();

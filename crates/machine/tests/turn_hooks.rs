@@ -229,7 +229,9 @@ fn d06_a_choice_and_an_escalation_stand_in_the_journal() {
         let failure = loopwright_base::message::ToolFailure { kind: "io".into(), message: call.id.clone(), hint: None };
         (1.0, ToolResult::failed("", "", failure))
     })
-    .chooses(|_| Some(ModelChoice { model: "first".into(), confidence: 0.95, reason: "short".into(), price: None }));
+    .chooses(|_| {
+        Some(ModelChoice { model: "first".into(), confidence: 0.95, reason: "short".into(), ..ModelChoice::default() })
+    });
     let ended = run(&mut world, config);
     assert_eq!(ended.outcome.stop, Stop::LowMomentum);
     let models: Vec<&str> = world.requests.iter().map(|request| request.model.as_str()).collect();

@@ -21,7 +21,7 @@ use loopwright_base::{
 };
 use loopwright_machine::{
     ApprovalDecision, Budget, ChoiceConfig, Command, Event, EventKind, HookAnswer, HookReply, HookStage, Id, Interrupt,
-    Machine, MachineConfig, ModelChoice, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
+    Machine, MachineConfig, ModelChoice, ModelSettings, Notice, Purpose, RetryPolicy, Time, Tree, arguments_hash,
     journal::{self, Run},
     turn::{
         ContextConfig, RecallConfig, RecalledHit, Recollection, RoleBudget, RoleConfig, RoleModel, RolesConfig,
@@ -383,15 +383,12 @@ fn roles() -> impl Strategy<Value = RolesConfig> {
         }),
     ];
     (role.clone(), role.clone(), role, 0_u32..4, any::<bool>(), 0_usize..3).prop_map(
-        |(summarizer, sanity, supervisor, interval, wait, fallback)| RolesConfig {
+        |(summarizer, sanity, watch, interval, wait, fallback)| RolesConfig {
+            acting: ModelSettings { seed: wait.then_some(7), ..ModelSettings::default() },
             fallback: chain(fallback).chain,
             summarizer,
             sanity: sanity.map(|role| SanityConfig { role, interval, wait, ..SanityConfig::default() }),
-            supervisor: supervisor.map(|role| SupervisorConfig {
-                role,
-                tools: watched(),
-                ..SupervisorConfig::default()
-            }),
+            supervisor: watch.map(|role| SupervisorConfig { role, tools: watched(), ..SupervisorConfig::default() }),
         },
     )
 }
@@ -586,10 +583,9 @@ fn choices() -> impl Strategy<Value = Option<ModelChoice>> {
     let confidence = prop_oneof![Just(0.9), Just(0.6), Just(0.1), Just(-1.0), Just(1e300)];
     let model = prop_oneof![Just("strong"), Just(""), Just("gpt-4o")];
     prop::option::of((model, confidence).prop_map(|(model, confidence)| ModelChoice {
-        model: model.into(),
-        confidence,
         reason: "so".into(),
         price: (confidence > 0.8).then_some(Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None }),
+        ..ModelChoice::named(model, confidence)
     }))
 }
 
@@ -1082,7 +1078,7 @@ fn possible(ledger: &Ledger, faults: u32, interrupts: u32) -> Vec<(EventKind, u3
         }
     }
     for id in &ledger.choices {
-        let choice = Some(ModelChoice { model: "strong".into(), confidence: 0.9, reason: String::new(), price: None });
+        let choice = Some(ModelChoice::named("strong", 0.9));
         events.push((EventKind::Chosen { id: *id, choice, error: None }, faults, interrupts));
         events.push((EventKind::Chosen { id: *id, choice: None, error: Some("late".into()) }, faults, interrupts));
     }
@@ -1113,6 +1109,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
             summarizer: (purpose == "summarizer").then(|| chain(models)),
             sanity: (purpose == "sanity").then_some(sanity),
             supervisor: (purpose == "supervisor").then_some(supervisor),
+            ..RolesConfig::default()
         }
     };
     let abort = SANE.replace("\"should_abort\":false", "\"should_abort\":true");

@@ -51,8 +51,10 @@ pub enum ReasoningBack {
 #[serde(deny_unknown_fields)]
 pub struct ReasoningRules {
     /// What goes back.
+    #[serde(default)]
     pub back: ReasoningBack,
     /// The member of a message in which it goes back; `None`: the one it came in.
+    #[serde(default)]
     pub member: Option<String>,
     /// Beginnings of the names of models that reason unasked, where the host requires reasoning.
     #[serde(default)]
@@ -89,18 +91,18 @@ pub struct Profile {
     /// What goes back of the reasoning that the host gave.
     #[serde(default)]
     pub reasoning: ReasoningRules,
+    /// The place of the seed of sampling in a body, its names parted by full stops; empty where there is none.
+    #[serde(default)]
+    pub seed: String,
     /// The forms in which pictures are taken.
     #[serde(default)]
     pub pictures: Vec<MediaForm>,
-    /// The media types of pictures that are taken as bytes; none: all are.
-    #[serde(default)]
-    pub picture_types: Vec<String>,
     /// The forms in which documents are taken, beside text.
     #[serde(default)]
     pub documents: Vec<MediaForm>,
-    /// The media types of documents that are taken as bytes; none: all are.
+    /// The media types of pictures and of documents that are taken as bytes; none of a kind: all of it is.
     #[serde(default)]
-    pub document_types: Vec<String>,
+    pub media_types: Vec<String>,
     /// How many places of a prompt may be marked to be kept, where only what is marked is kept.
     #[serde(default)]
     pub cache_marks: usize,
@@ -153,6 +155,7 @@ impl Profile {
             Sampling::Refused => false,
         };
         let is_sampling = matches!(parameter, "temperature" | "top_p");
-        (is_sampling && !samples) || self.refuses.iter().any(|refused| refused == parameter)
+        let is_placeless = parameter == Parameter::Seed.name() && self.seed.is_empty();
+        (is_sampling && !samples) || is_placeless || self.refuses.iter().any(|refused| refused == parameter)
     }
 }

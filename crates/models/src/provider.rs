@@ -52,7 +52,7 @@ pub struct Provider {
     pub names_vendors: bool,
     /// The members of the profile that differ from the wire's.
     #[serde(default)]
-    takes: Map<String, Value>,
+    pub(super) takes: Map<String, Value>,
     /// The same for other wires that the provider's hosts speak, by their names.
     #[serde(default)]
     over: Map<String, Value>,
@@ -82,15 +82,22 @@ impl Tables {
         };
         let mut providers = Vec::new();
         for (name, members) in section("provider")? {
-            let read: Provider = serde_json::from_value(members).map_err(|error| format!("{name}: {error}"))?;
-            providers.push(Provider { name, ..read });
+            providers.push(Provider::read(&name, members).map_err(|error| format!("{name}: {error}"))?);
         }
         Ok(Self { wires: section("wire")?, providers })
     }
 }
 
+/// The members of a provider of the table, as they stand there.
+pub(super) fn members_of(name: &str) -> Map<String, Value> {
+    let table = DeTable::parse(include_str!("providers.toml")).ok();
+    let section =
+        table.as_ref().and_then(|table| table.get_ref().get("provider")).map(|section| json(section.get_ref()));
+    section.and_then(|all| all.get(name)?.as_object().cloned()).unwrap_or_default()
+}
+
 /// A value of TOML as JSON; numbers are whole.
-fn json(value: &DeValue<'_>) -> Value {
+pub(super) fn json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::Table(table) => {
             table.iter().map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref()))).collect()
@@ -99,6 +106,14 @@ fn json(value: &DeValue<'_>) -> Value {
         DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Integer(number) => number.as_str().parse::<u64>().map_or(Value::Null, Value::from),
         value => value.as_str().map_or(Value::Null, Value::from),
+    }
+}
+
+/// The members of a profile that a wire has by itself.
+pub(super) fn members_of_wire(wire: Wire) -> Map<String, Value> {
+    match TABLES.wires.get(wire.name()) {
+        Some(Value::Object(members)) => members.clone(),
+        _ => Map::new(),
     }
 }
 
@@ -122,6 +137,11 @@ pub fn provider(name: &str) -> Option<&'static Provider> {
 }
 
 impl Provider {
+    /// The provider that these members of a section describe.
+    pub(super) fn read(name: &str, members: Value) -> Result<Self, serde_json::Error> {
+        Ok(Self { name: name.to_owned(), ..serde_json::from_value(members)? })
+    }
+
     /// Returns whether `host` (without its port) is the provider's.
     fn is_at(&self, host: &str) -> bool {
         let is_of = |domain: &String| {
@@ -138,14 +158,21 @@ impl Provider {
     /// What `host` takes of requests to `model`. The host decides where it is known; a provider that is reached at
     /// another address (a proxy, a double) takes what it takes.
     pub fn profile_at(&self, host: &str, model: &str) -> Profile {
+        self.profile_with(host, model, &Map::new())
+    }
+
+    /// The profile of [`Provider::profile_at`] with members that somebody has set.
+    pub fn profile_with(&self, host: &str, model: &str, own: &Map<String, Value>) -> Profile {
         let wire = self.wire_at(host);
-        let own = providers().iter().filter(|known| known.is_at(host)).find_map(|known| known.taken(wire));
-        let own = own.or_else(|| self.taken(wire).filter(|_| self.elsewhere.is_none()));
-        let mut members = match TABLES.wires.get(wire.name()) {
-            Some(Value::Object(members)) => members.clone(),
-            _ => Map::new(),
-        };
-        members.extend(own.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+        let known = providers().iter().filter(|known| known.is_at(host)).find_map(|known| known.taken(wire));
+        let takes = known.or_else(|| self.taken(wire).filter(|_| self.elsewhere.is_none()));
+        let mut members = members_of_wire(wire);
+        // The wire has no place for what it refuses.
+        let placeless = members.get("refuses").and_then(Value::as_array).cloned().unwrap_or_default();
+        members.extend(takes.into_iter().flatten().chain(own).map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(Value::Array(refuses)) = members.get_mut("refuses") {
+            refuses.extend(placeless);
+        }
         let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
         profile.of_model(model)
     }
@@ -171,24 +198,29 @@ pub fn guess(model: &str) -> Option<&'static str> {
     }
 }
 
-/// The names that are nearest to a mistyped one, the nearest first.
-pub fn nearest(name: &str) -> Vec<&'static str> {
+/// The names that are nearest to a mistyped one, the nearest first; `own` are names beside those of the table.
+pub fn nearest<'n>(name: &str, own: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let lower: String = name.to_lowercase().chars().take(32).collect();
+    // Two slips of eight letters still say what was meant.
+    let near = |known: &str| (edits(&lower, known), 1 + known.len() / 4);
     let distance = |known: &Provider| {
         let names = std::iter::once(&known.name).chain(&known.aliases);
-        // Two slips of eight letters still say what was meant.
-        names.map(|near| (edits(&lower, near), 1 + near.len() / 4)).filter(|(far, most)| far <= most).min()
+        names.map(|name| near(name)).filter(|(far, most)| far <= most).min()
     };
-    let mut near: Vec<(usize, &str)> =
+    let mut found: Vec<(usize, &str)> =
         providers().iter().filter_map(|known| Some((distance(known)?.0, &*known.name))).collect();
-    near.sort_unstable();
+    found.extend(
+        own.filter_map(|known| Some(near(known)).filter(|(far, most)| far <= most).map(|(far, _)| (far, known))),
+    );
+    found.sort_unstable();
+    found.dedup();
     // Where a name is hit, others that are near are none.
-    let hit = near.first().is_some_and(|(far, _)| *far == 0);
-    near.into_iter().take(if hit { 1 } else { 3 }).map(|(_, name)| name).collect()
+    let hit = found.first().is_some_and(|(far, _)| *far == 0);
+    found.into_iter().take(if hit { 1 } else { 3 }).map(|(_, name)| name).collect()
 }
 
 /// The edit distance of two names.
-fn edits(left: &str, right: &str) -> usize {
+pub(super) fn edits(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.chars().count()).collect();
     for (above, a) in left.chars().enumerate() {
         let mut corner = above;
@@ -263,10 +295,11 @@ mod tests {
             ("llama.cpp", &["llamacpp"]),
             ("zzzzzz", &[]),
         ] {
-            assert_eq!(nearest(typed), meant, "{typed}");
+            assert_eq!(nearest(typed, std::iter::empty()), meant, "{typed}");
         }
-        assert!(nearest("opena").contains(&"openai"));
-        assert!(nearest(&"x".repeat(100_000)).is_empty());
+        assert!(nearest("opena", std::iter::empty()).contains(&"openai"));
+        assert_eq!(nearest("mycompani", std::iter::once("mycompany")), ["mycompany"]);
+        assert!(nearest(&"x".repeat(100_000), std::iter::empty()).is_empty());
     }
 
     #[test]

@@ -20,7 +20,7 @@ from ._work import is_async
 if TYPE_CHECKING:
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
-    from loopwright.models import Model
+    from loopwright.models import Responds
 
 
 class Requests:
@@ -156,7 +156,7 @@ def ask_model(driver: Driver, command_id: int, answer: Any, request: Any, contai
         return _raised(command_id, error, contained=contained)
 
 
-def ask_aside(command_id: int, model: Model, request: Any) -> Work:
+def ask_aside(command_id: int, model: Responds, request: Any) -> Work:
     """The event for what a role's own model gives, asked beside the run: one that blocks holds nothing up."""
     if is_async(model.respond):
         sent = attempt(model.respond, request)

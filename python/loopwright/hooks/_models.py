@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loopwright._model import Model, is_model, only_first
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,15 +23,17 @@ class ModelChoice:
     `take_suggestions=True`; below it is told and does not hold.
     """
 
-    model: str
-    """`provider:model`, or the name of another model of the agent's own provider."""
+    model: str | Model
+    """`provider:model`, a `Model`, or the name of another model of the agent's own provider."""
     confidence: float = 1.0
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, str) or not self.model.strip():
+        if is_model(self.model):
+            only_first(self.model, "which is chosen")
+        elif not isinstance(self.model, str) or not self.model.strip():
             message = f"a model is named by text, not {self.model!r:.100}"
-            raise UsageError(message, "unknown_model", "write provider:model")
+            raise UsageError(message, "unknown_model", "write provider:model, or give a Model")
         number = isinstance(self.confidence, (int, float)) and not isinstance(self.confidence, bool)
         if not number or not math.isfinite(self.confidence) or not 0 <= self.confidence <= 1:
             message = f"the confidence of a choice can't be {self.confidence!r:.100}"
@@ -57,7 +60,7 @@ def choice_of(answer: object) -> ModelChoice | None:
     """What was said, as a choice. A name alone is a choice without doubt."""
     if answer is None or isinstance(answer, ModelChoice):
         return answer
-    if isinstance(answer, str):
+    if isinstance(answer, str) or is_model(answer):
         return ModelChoice(answer)
     message = f"a choice of the model can't be {answer!r:.100}"
     raise UsageError(message, "invalid_answer", "give a ModelChoice, a name, or None")

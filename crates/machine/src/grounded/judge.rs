@@ -9,7 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{GroundedMachine, GroundedPhase, emit, evidence_of};
-use crate::{Command, Id, MachineConfig, Notice, Outcome, Stop, Time, role::truth, turn::TurnConfig};
+use crate::{
+    Command, Id, MachineConfig, ModelSettings, Notice, Outcome, Stop, Time,
+    role::truth,
+    turn::{RolesConfig, TurnConfig},
+};
 use loopwright_base::{
     message::Message,
     request::History,
@@ -31,7 +35,7 @@ const REPAIR_PROMPT: &str = "That was not the JSON object that was asked for. Re
 {\"verdict\": \"pass\"} or {\"verdict\": \"fail\", \"problems\": [{\"claim\": \"…\", \"why\": \"…\"}]}";
 
 /// The configuration of a judge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeConfig {
     /// The model's name, as requests hold it.
@@ -39,6 +43,9 @@ pub struct JudgeConfig {
     /// Instructions besides the built-in ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+    /// Settings of its requests.
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    pub settings: ModelSettings,
 }
 
 /// An answer before its judge.
@@ -151,6 +158,7 @@ impl GroundedMachine {
             retry: turn.retry.clone(),
             price: None,
             seed: turn.seed,
+            roles: RolesConfig { acting: judge.settings.clone(), ..RolesConfig::default() },
             ..TurnConfig::default()
         };
         self.phase = GroundedPhase::Judging(Box::new(judging));

@@ -173,7 +173,9 @@ impl TurnMachine {
             Parameter::Stop => self.config.stop.clear(),
             Parameter::Effort => self.config.effort = None,
             Parameter::ToolChoice => self.config.tool_choice = None,
-            Parameter::ParallelToolCalls | Parameter::Output | Parameter::StreamOptions | Parameter::Limit => {}
+            Parameter::ParallelToolCalls => self.config.roles.acting.parallel_tool_calls = None,
+            Parameter::Seed => self.config.roles.acting.seed = None,
+            Parameter::Output | Parameter::StreamOptions | Parameter::Limit => {}
         }
         self.template = None;
         let how = if parameter.is_written_otherwise() { "asked for in another way" } else { "sent without it" };

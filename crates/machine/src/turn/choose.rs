@@ -2,7 +2,7 @@
 
 use super::{Phase, TurnMachine, emit, hooks::Then};
 use crate::{ChoiceMode, Command, Id, ModelChoice, Notice};
-use loopwright_base::text::clip;
+use loopwright_base::{json::Fields, text::clip};
 use loopwright_monitor::momentum::{Momentum, Pace};
 
 /// Characters of a reason that are told.
@@ -56,12 +56,14 @@ impl TurnMachine {
         // What the other model did says nothing of this one.
         self.momentum = Momentum::default();
         let price = self.config.choice.escalate_price;
-        self.go_on_with(ModelChoice { model, confidence: 1.0, reason, price }, ChoiceMode::Escalate, true, out);
+        let settings = self.config.choice.escalate_settings.clone();
+        let choice = ModelChoice { reason, price, settings, ..ModelChoice::named(model, 1.0) };
+        self.go_on_with(choice, ChoiceMode::Escalate, true, out);
     }
 
     fn go_on_with(&mut self, choice: ModelChoice, mode: ChoiceMode, used: bool, out: &mut Vec<Command>) {
         let instead_of = self.model().to_owned();
-        let ModelChoice { model, confidence, reason, price } = choice;
+        let ModelChoice { model, confidence, reason, price, settings } = choice;
         let notice = Notice::ModelChosen {
             round: self.round().saturating_add(1),
             model: clip(&model, 256),
@@ -82,6 +84,15 @@ impl TurnMachine {
         }
         self.config.price = price;
         self.model = Some(model);
+        match settings {
+            Some(settings) => self.ask_with(&settings),
+            // They were written for another host.
+            None if !self.config.roles.acting.extra_body.is_empty() => {
+                self.config.roles.acting.extra_body = Fields::new();
+                self.template = None;
+            }
+            None => {}
+        }
         // Its window is another one.
         self.forget_window();
     }

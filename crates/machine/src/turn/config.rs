@@ -317,7 +317,7 @@ impl TurnConfig {
             })
         });
         let tools: Arc<[Tool]> = functions.chain(self.provider_tools.iter().cloned()).collect();
-        Request {
+        let mut request = Request {
             model: self.model.clone(),
             system: system_of(self.system.as_deref()) as Option<Arc<Message>>,
             read_markup: self.reads_markup(),
@@ -333,6 +333,8 @@ impl TurnConfig {
             cache: self.cache,
             stream: Some(self.stream),
             ..Request::default()
-        }
+        };
+        self.roles.acting.apply(&mut request);
+        request
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Purpose;
+use crate::{ModelSettings, Purpose};
 use loopwright_base::{
     error::{Error, Result},
     message::Wire,
@@ -36,6 +36,17 @@ pub struct RoleModel {
     /// How hard it is to think; otherwise as for the role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
+    /// Its other settings.
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
+    pub settings: ModelSettings,
+}
+
+impl RoleModel {
+    /// All of its settings.
+    pub(super) fn all_settings(&self) -> ModelSettings {
+        let (max_tokens, temperature, effort) = (self.max_tokens, self.temperature, self.effort);
+        ModelSettings { max_tokens, temperature, effort, ..self.settings.clone() }
+    }
 }
 
 /// What a role may use in a run. What it uses counts in the run's budget, too.
@@ -205,6 +216,9 @@ impl Default for SupervisorConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RolesConfig {
+    /// Settings of the model that acts, beside those of the turn.
+    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
+    pub acting: ModelSettings,
     /// Models that take over where the turn's own fails for good, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<RoleModel>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RoleConfig, RoleModel, Trigger, TurnMachine, emit, sanity, summarize, supervise};
 use crate::{
-    BudgetUsage, Command, Id, Notice, Purpose, Time,
+    BudgetUsage, Command, Id, ModelSettings, Notice, Purpose, Time,
     role::{
         AnswerForm, InvalidAnswer, SanityResult, Summary, Verdict, plain_line, read_sanity, read_summary, read_verdict,
         repair,
@@ -232,6 +232,9 @@ pub(super) struct RoleQueue {
     /// How the first of the chain was asked: so is another one that says nothing of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<(Option<u64>, Option<f64>, Option<Effort>)>,
+    /// The other settings of the first of the chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_settings: Option<ModelSettings>,
     pub(super) summaries: summarize::Notes,
     pub(super) sanity: sanity::Watch,
     pub(super) supervisor: supervise::Releases,
@@ -378,7 +381,7 @@ impl TurnMachine {
             messages.push(Message::assistant(said.as_str()));
             messages.push(Message::user(repair(problem)));
         }
-        let request = Request {
+        let mut request = Request {
             model: model.model.clone(),
             system: Some(std::sync::Arc::new(Message::text(Role::System, form.system()))),
             messages,
@@ -389,6 +392,7 @@ impl TurnMachine {
             stream: Some(false),
             ..Request::default()
         };
+        model.settings.apply(&mut request);
         out.push(Command::Generate {
             id: question.id,
             purpose,
@@ -650,18 +654,41 @@ impl TurnMachine {
 
     /// From now on another model acts: its price counts, and its window, and what it is asked with.
     fn act_as(&mut self, model: RoleModel) {
+        let settings = model.all_settings();
         self.config.context.policy.wire = model.wire.filter(|wire| Some(*wire) == self.config.context.policy.wire);
         self.config.model = model.model;
         self.model = None;
         self.config.price = model.price;
-        let asked = (self.config.max_tokens, self.config.temperature, self.config.effort);
-        let first = *self.desk.first.get_or_insert(asked);
-        self.config.max_tokens = model.max_tokens.or(first.0);
-        self.config.temperature = model.temperature.or(first.1);
-        self.config.effort = model.effort.or(first.2);
-        self.template = None;
+        self.ask_with(&settings);
         self.signatures = None;
         self.forget_window();
+    }
+
+    /// From now on requests have these settings; what they leave open is asked for as the first model was. Members of
+    /// a body were written for one host, and are nobody else's.
+    pub(super) fn ask_with(&mut self, own: &ModelSettings) {
+        let config = &mut self.config;
+        let first = self.desk.first.get_or_insert((config.max_tokens, config.temperature, config.effort));
+        let further = self.desk.first_settings.get_or_insert_with(|| ModelSettings {
+            top_p: config.top_p,
+            stop: Some(config.stop.clone()),
+            cache: Some(config.cache),
+            ..config.roles.acting.clone()
+        });
+        config.max_tokens = own.max_tokens.or(first.0);
+        config.temperature = own.temperature.or(first.1);
+        config.effort = own.effort.or(first.2);
+        config.top_p = own.top_p.or(further.top_p);
+        config.stop = own.stop.clone().or_else(|| further.stop.clone()).unwrap_or_default();
+        config.cache = own.cache.or(further.cache).unwrap_or(config.cache);
+        config.roles.acting = ModelSettings {
+            parallel_tool_calls: own.parallel_tool_calls.or(further.parallel_tool_calls),
+            seed: own.seed.or(further.seed),
+            extra_body: own.extra_body.clone(),
+            omit: own.omit.clone(),
+            ..ModelSettings::default()
+        };
+        self.template = None;
     }
 }
 
