@@ -80,6 +80,7 @@ __all__ = [
     "analysis_select",
     "analysis_trend",
     "analysis_usable",
+    "answer_deltas",
     "assemble_context",
     "assess_arguments",
     "assess_intent",
