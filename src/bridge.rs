@@ -15,6 +15,7 @@ use std::{
 
 use mio::unix::pipe;
 use pyo3::{
+    PyTraverseError, PyVisit,
     exceptions::PyException,
     prelude::*,
     types::{PyList, PyTuple},
@@ -480,6 +481,11 @@ impl Endpoint {
 
     fn __repr__(&self) -> String {
         format!("<Endpoint {}:{}>", self.inner.name, self.model)
+    }
+
+    /// The function may hold what holds this endpoint.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.key.iter().try_for_each(|function| visit.call(&**function))
     }
 }
 

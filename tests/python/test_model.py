@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import json
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -391,6 +393,21 @@ def test_a_function_that_gives_no_key_fails_that_request(serve: Any, way: str, w
             return SECRET
 
         at(server, api_key=later)
+
+
+def test_a_function_that_holds_its_agent_is_given_up_with_it() -> None:
+    class Vault:
+        agent: Any = None
+
+        def read(self) -> str:
+            return SECRET
+
+    vault = Vault()
+    vault.agent = Agent(Model("openai:m", api_key=vault.read))
+    gone = weakref.ref(vault)
+    del vault
+    gc.collect()
+    assert gone() is None
 
 
 # ---- settings ----

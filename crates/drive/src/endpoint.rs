@@ -604,7 +604,7 @@ mod tests {
             ("foo", None, "unknown_model", "provider:model"),
             ("antropic:m", None, "unknown_provider", "did you mean anthropic?"),
             ("zzz:m", None, "unknown_provider", "known are anthropic, "),
-            ("zzz:m", None, "unknown_provider", "openai-chat:model with its base_url"),
+            ("zzz:m", None, "unknown_provider", "openai-chat:m with base_url="),
             ("grok:m", None, "unknown_provider", "did you mean xai?"),
             ("mistral:mistral-large-latest", None, "missing_key", "MISTRAL_API_KEY"),
             ("ollama:", None, "unknown_model", "names no model"),
