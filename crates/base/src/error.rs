@@ -119,6 +119,8 @@ pub enum FailureKind {
     BadRequest,
     /// The request is longer than the context window.
     ContextTooLong,
+    /// The provider's filter refuses what the request says.
+    ContentFilter,
     /// Too many requests (429).
     RateLimited,
     /// The provider is overloaded (503, 529).
@@ -173,10 +175,18 @@ impl FailureKind {
             Self::NotFound => "not_found",
             Self::BadRequest => "bad_request",
             Self::ContextTooLong => "context_too_long",
+            Self::ContentFilter => "content_filter",
             Self::RateLimited => "rate_limited",
             Self::Overloaded => "overloaded",
             Self::Server => "server",
             Self::Quota => "quota",
+            unanswered => unanswered.name_unanswered(),
+        }
+    }
+
+    /// The name of a failure that is not what a provider said.
+    const fn name_unanswered(self) -> &'static str {
+        match self {
             Self::Timeout => "timeout",
             Self::Connect => "connect",
             Self::Tls => "tls",
@@ -185,8 +195,8 @@ impl FailureKind {
             Self::BreakerOpen => "breaker_open",
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
-            Self::Internal => "internal",
             Self::UnsupportedBlock => "unsupported_block",
+            _ => "internal",
         }
     }
 
@@ -306,6 +316,9 @@ impl Failure {
             }
             FailureKind::Tls => error.hint("check the base URL, and the certificate with whoever runs the server"),
             FailureKind::ContextTooLong => error.hint("shorten the history or choose a model with a larger window"),
+            FailureKind::ContentFilter => {
+                error.hint("the provider's filter refuses the prompt: change it, or name a fallback model")
+            }
             FailureKind::Quota => error.hint("check plan and billing with the provider"),
             FailureKind::RateLimited | FailureKind::Overloaded => error.hint("try again later"),
             FailureKind::Permission => error.hint("check what the API key may use with the provider"),

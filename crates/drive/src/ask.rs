@@ -25,6 +25,9 @@ pub async fn ask(
     attempt: u32,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
+    // Where the address names the model, it is that of the request, as it is where the body does.
+    let addressed = endpoint.names_model().then(|| endpoint.for_model(&request.model));
+    let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let profile = endpoint.profile();
     check_blocks(endpoint, &profile, request)?;
     let Adapted { request: own, notes } = adapted(endpoint, &profile, request);
@@ -39,9 +42,6 @@ pub async fn ask(
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
-    // Where the address names the model, it is that of the request, as it is where the body does.
-    let addressed = (endpoint.wire == Wire::Gemini).then(|| endpoint.for_model(&request.model));
-    let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let stream = request.stream.unwrap_or(false);
     let written = TextCallStream::new(&own).filter(|_| stream);
     let answer = if let Some(calls) = written {
@@ -55,7 +55,13 @@ pub async fn ask(
         client.call(endpoint, body, stream, attempt, timeouts, watch).await
     };
     match answer {
-        Ok(response) => Ok(Response { adapted: notes, ..response }),
+        Ok(mut response) => {
+            // Some answers do not say who gave them.
+            if response.model.is_empty() {
+                response.model.clone_from(&request.model);
+            }
+            Ok(Response { adapted: notes, ..response })
+        }
         Err(failed) => {
             if let Some(response) = recovered(&own, &failed) {
                 return Ok(Response { adapted: notes, ..response });

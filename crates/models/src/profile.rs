@@ -1,6 +1,7 @@
 //! What a host takes of requests to a model: read once for each endpoint, from `providers.toml` and `models.toml`.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use loopwright_base::parameter::Parameter;
 
@@ -29,6 +30,18 @@ pub enum MediaForm {
     Address,
     /// The id of a file that the provider has.
     File,
+}
+
+/// What bodies of the Anthropic wire hold at a host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BodyRules {
+    /// The address alone names the model: no body does.
+    pub model_in_address: bool,
+    /// Members that stand in every body, unless the request has others.
+    pub fixed: Map<String, Value>,
+    /// Prompts are cached up to marked blocks alone; else a mark on the request does it.
+    pub marks_blocks: bool,
 }
 
 /// What a host takes of requests to a model.
@@ -70,6 +83,9 @@ pub struct Profile {
     /// The media types of documents that are taken as bytes; none: all are.
     #[serde(default)]
     pub document_types: Vec<String>,
+    /// What bodies of the Anthropic wire hold.
+    #[serde(default)]
+    pub body: BodyRules,
     /// Whether the model takes parameters of sampling.
     #[serde(skip)]
     pub sampling: Sampling,
