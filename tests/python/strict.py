@@ -94,6 +94,8 @@ def _shape(path: str, rule: Rule, words: str) -> dict[str, Any]:
         }
     if path.endswith("/messages"):
         return {"type": "error", "error": {"type": "invalid_request_error", "message": words}, "request_id": "req_1"}
+    if rule is bedrock:
+        return {"__type": "ValidationException", "message": words}
     if rule is gemini:
         return {"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}
     return {"error": {"message": words, "type": "invalid_request_error", "param": "messages", "code": "invalid_value"}}
@@ -401,4 +403,53 @@ def gemini(body: dict[str, Any]) -> None:
     refuse(called, "function calls without function responses")
 
 
-RULES = {"anthropic": anthropic, "chat": openai_chat, "responses": openai_responses, "gemini": gemini}
+CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
+
+
+def bedrock(body: dict[str, Any]) -> None:
+    """What `Converse` documents, and its service model: turns that alternate, results behind their calls, no blank text."""
+    refuse(body.keys() & {"model", "modelId", "stream"}, "the model and the stream belong to the address")
+    schema = body.get("outputConfig", {}).get("textFormat")
+    if schema is not None:
+        anthropic_schema(json.loads(schema["structure"]["jsonSchema"]["schema"]), "outputConfig.textFormat")
+    tools = [each["toolSpec"] for each in body.get("toolConfig", {"tools": []})["tools"] if "toolSpec" in each]
+    refuse("toolConfig" in body and not tools, "toolConfig.tools: expected minimum item count: 1")
+    refuse(any(not NAME.match(each["name"]) for each in tools), "toolConfig.tools: name failed the pattern")
+    refuse(any(each.get("description") == "" for each in tools), "toolConfig.tools: description must not be empty")
+    blank = any(each.get("text", "x").strip() == "" for each in body.get("system", ()))
+    refuse(blank, "The text field in the system block is blank")
+    messages = body["messages"]
+    refuse(not messages or messages[0]["role"] != "user", "A conversation must start with a user message.")
+    called: list[str] = []
+    before = None
+    for at, message in enumerate(messages):
+        refuse(message["role"] == before, "A conversation must alternate between user and assistant roles.")
+        before, content = message["role"], message["content"]
+        refuse(not content, f"The content field in the Message object at messages.{at} is empty.")
+        refuse(any(each.get("text", "x").strip() == "" for each in content), f"messages.{at}: the text field is blank")
+        refuse(any(len(each) != 1 for each in content), f"messages.{at}: a content block is a union")
+        results = [each["toolResult"] for each in content if "toolResult" in each]
+        refuse(
+            sorted(each["toolUseId"] for each in results) != sorted(called),
+            f"messages.{at}: toolResult blocks and toolUse blocks of previous turn do not match.",
+        )
+        refuse(any("toolResult" not in each for each in content[: len(results)]), f"messages.{at}: results first")
+        inner = [part for each in results for part in each["content"]]
+        refuse(any(not each["content"] for each in results), f"messages.{at}: a result is empty")
+        refuse(any(part.get("text", "x").strip() == "" for part in inner), f"messages.{at}: a result is blank")
+        calls = [each["toolUse"] for each in content if "toolUse" in each]
+        refuse(any(not CALL_ID.match(each["toolUseId"]) for each in calls), f"messages.{at}: toolUseId")
+        refuse(any(not NAME.match(each["name"]) for each in calls), f"messages.{at}: name failed the pattern")
+        refuse(any(not isinstance(each["input"], dict) for each in calls), f"messages.{at}: input is no document")
+        refuse(calls and not tools, "The toolConfig field must be defined when using toolUse and toolResult blocks.")
+        called = [each["toolUseId"] for each in calls]
+    refuse(called, "Expected toolResult blocks for the toolUse blocks of the last turn")
+
+
+RULES = {
+    "anthropic": anthropic,
+    "chat": openai_chat,
+    "responses": openai_responses,
+    "gemini": gemini,
+    "bedrock": bedrock,
+}

@@ -99,10 +99,10 @@ impl Joined {
         let (path, query) = template.split_once('?').unwrap_or((template, ""));
         let wanted: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let given: Vec<&str> = route.base.path().split('/').filter(|segment| !segment.is_empty()).collect();
-        let shares = |count: &usize| {
+        let overlaps = |count: &usize| {
             given[given.len() - count..].iter().zip(&wanted).all(|(given, wanted)| is_filled(wanted, given))
         };
-        let shared = (0..=given.len().min(wanted.len())).rev().find(shares).unwrap_or_default();
+        let shared = (0..=given.len().min(wanted.len())).rev().find(overlaps).unwrap_or_default();
         let mut joined = Self { url: route.base.clone(), shared, lacks: None };
         joined.url.set_fragment(None);
         let mut whole = given.iter().fold(String::new(), |whole, segment| whole + "/" + segment);

@@ -74,8 +74,8 @@ impl Frames {
 }
 
 fn words(prelude: &[u8; PRELUDE]) -> [u32; 3] {
-    let [a, b, c, d, e, f, g, h, i, j, k, l] = *prelude;
-    [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(u32::from_be_bytes)
+    let (words, _) = prelude.as_chunks();
+    [0, 1, 2].map(|at| words.get(at).copied().map_or(0, u32::from_be_bytes))
 }
 
 fn damaged(why: &str) -> Failure {

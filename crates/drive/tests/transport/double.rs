@@ -46,7 +46,7 @@ pub(super) fn json(status: u16, body: &serde_json::Value) -> Given {
 
 /// Events of a stream, without names.
 pub(super) fn events(data: &[serde_json::Value], ends: bool) -> Given {
-    let mut body: String = data.iter().map(|data| format!("data: {data}\n\n")).collect();
+    let mut body = data.iter().fold(String::new(), |body, data| body + "data: " + &data.to_string() + "\n\n");
     if ends {
         body.push_str("data: [DONE]\n\n");
     }

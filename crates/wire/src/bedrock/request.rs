@@ -44,7 +44,10 @@ pub fn encode_request(request: &Request) -> Result<String> {
         request.system.as_deref().into_iter().chain(leading.iter().map(|entry| &**entry.message())).collect();
     let mut system = system_blocks(&system);
     let config = encode_config(request, fields, &written)?;
-    if request.cache && takes_cache_points(&request.model) && !has_marks(&system, &messages, config.as_deref()) {
+    if request.cache
+        && takes_cache_points(&request.model)
+        && !has_marks(system.as_deref(), &messages, config.as_deref())
+    {
         system.iter_mut().for_each(push_cache_point);
         if let Some(last) = messages.last_mut().filter(|last| last.ends_with("]}")) {
             let text = last.to_mut();
@@ -72,8 +75,8 @@ pub fn encode_request(request: &Request) -> Result<String> {
 }
 
 /// Whether somebody has set marks of the cache already: then all of them are theirs.
-fn has_marks(system: &Option<String>, messages: &[impl AsRef<str>], config: Option<&str>) -> bool {
-    let mut texts = messages.iter().map(AsRef::as_ref).chain(system.as_deref()).chain(config);
+fn has_marks(system: Option<&str>, messages: &[impl AsRef<str>], config: Option<&str>) -> bool {
+    let mut texts = messages.iter().map(AsRef::as_ref).chain(system).chain(config);
     texts.any(|text| text.contains(CACHE_POINT.trim_end_matches('}')))
 }
 
