@@ -82,6 +82,11 @@ fn frames_are_read_in_every_chunking_with_headers_of_every_kind() {
     }
 }
 
+/// Headers whose values are borrowed.
+fn of<'a>(headers: &'a [(&'a str, u8, Vec<u8>)]) -> Vec<(&'a str, u8, &'a [u8])> {
+    headers.iter().map(|(name, kind, value)| (*name, *kind, value.as_slice())).collect()
+}
+
 #[test]
 fn exceptions_and_errors_become_events_that_name_them() {
     let exception = [(":exception-type", 7, text("throttlingException")), (":message-type", 7, text("exception"))];
@@ -90,9 +95,6 @@ fn exceptions_and_errors_become_events_that_name_them() {
         (":error-message", 7, text("out of order")),
         (":message-type", 7, text("error")),
     ];
-    fn of<'a>(headers: &'a [(&'a str, u8, Vec<u8>)]) -> Vec<(&'a str, u8, &'a [u8])> {
-        headers.iter().map(|(name, kind, value)| (*name, *kind, value.as_slice())).collect()
-    }
     let mut bytes = frame(&of(&exception), br#"{"message":"slow down"}"#);
     bytes.extend(frame(&of(&error), b""));
     bytes.extend(encode_frame(EXCEPTION, r#"{"__type":"validationException","message":"no"}"#));
