@@ -20,7 +20,8 @@ use loopwright_wire::{self as wire, stream::Stream};
 pub(super) fn named(name: &str) -> PyResult<Wire> {
     Wire::named(&name.replace('-', "_")).ok_or_else(|| {
         let message = format!("there is no wire {name:?}");
-        errors::usage("unknown_wire", message, "use \"anthropic\", \"openai_chat\", \"openai_responses\" or \"gemini\"")
+        let hint = "use \"anthropic\", \"openai_chat\", \"openai_responses\", \"gemini\" or \"bedrock\"";
+        errors::usage("unknown_wire", message, hint)
     })
 }
 

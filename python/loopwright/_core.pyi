@@ -321,7 +321,7 @@ class Endpoint:
         """The provider's name."""
 
     @property
-    def wire(self) -> Literal["anthropic", "openai_chat", "openai_responses", "gemini", "offline"]:
+    def wire(self) -> Literal["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "offline"]:
         """The protocol it speaks."""
 
 @final
@@ -758,7 +758,7 @@ class Request:
         """The whole request in the canonical form."""
 
     def to_wire(self, wire: str) -> str:
-        """The body as a wire wants it: `anthropic`, `openai_chat`, `openai_responses` or `gemini`."""
+        """The body as a wire wants it: `anthropic`, `openai_chat`, `openai_responses`, `gemini` or `bedrock`."""
 
 @final
 class MachineConfig:

@@ -260,7 +260,7 @@ class ContextPolicy:
         """As the machine wants it."""
         most = 1 << 62
         own = _changes(self.policy)
-        if wire in {"anthropic", "openai_chat", "openai_responses", "gemini"}:
+        if wire in {"anthropic", "openai_chat", "openai_responses", "gemini", "bedrock"}:
             own.setdefault("wire", wire)
         return {
             "budget": None if self.budget is None else min(self.budget, most),

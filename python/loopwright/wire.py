@@ -47,9 +47,9 @@ __all__ = [
     "encode_stream",
 ]
 
-WIRES = ("anthropic", "openai_chat", "openai_responses", "gemini", "offline")
-"""The wires: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini, and the built-in extractive
-model's. A dash is as good as an underscore."""
+WIRES = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "offline")
+"""The wires: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini, Bedrock's Converse, and the
+built-in extractive model's. A dash is as good as an underscore."""
 
 Body: TypeAlias = str | bytes | Mapping[str, Any]
 """A body as it came, or parsed."""

@@ -1,9 +1,11 @@
-"""A server of somebody else's that asks for calls, on four wires: arguments go over the socket as they are written."""
+"""A server of somebody else's that asks for calls, on five wires: arguments go over the socket as they are written."""
 
 from __future__ import annotations
 
 import json
+import struct
 import threading
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -109,7 +111,43 @@ def gemini(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
     return [*(chunk([part]) for part in parts), chunk([{"text": ""}], finishReason="STOP")]
 
 
-ANSWERS = {"chat": chat, "anthropic": anthropic, "responses": responses, "gemini": gemini}
+def bedrock(asked: list[tuple[str, Any]], streams: bool) -> list[Any]:
+    def input_of(text: Any) -> Any:
+        # A stream carries any text, a whole answer JSON alone.
+        return {} if text is None or not text.strip() else json.loads(text)
+
+    usage = {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}
+    stop = "tool_use" if asked else "end_turn"
+    if not streams:
+        blocks: list[dict[str, Any]] = [
+            {"toolUse": {"toolUseId": f"c{at}", "name": name, "input": input_of(text)}}
+            for at, (name, text) in enumerate(asked)
+        ] or [{"text": "Done."}]
+        return [{"output": {"message": {"role": "assistant", "content": blocks}}, "stopReason": stop, **usage}]
+    events: list[Any] = [("messageStart", {"role": "assistant"})]
+    for at, (name, text) in enumerate(asked):
+        place = {"contentBlockIndex": at}
+        events.append(("contentBlockStart", {"start": {"toolUse": {"toolUseId": f"c{at}", "name": name}}, **place}))
+        events.append(("contentBlockDelta", {"delta": {"toolUse": {"input": text or ""}}, **place}))
+        events.append(("contentBlockStop", place))
+    if not asked:
+        events.append(("contentBlockDelta", {"delta": {"text": "Done."}, "contentBlockIndex": 0}))
+    return [*events, ("messageStop", {"stopReason": stop}), ("metadata", usage)]
+
+
+def frame(name: str, data: Any) -> bytes:
+    """An event as a frame of `application/vnd.amazon.eventstream`."""
+    headers = b"".join(
+        bytes([len(key)]) + key.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+        for key, value in ((":message-type", "event"), (":event-type", name))
+    )
+    payload = json.dumps(data).encode()
+    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    body = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
+    return body + struct.pack(">I", zlib.crc32(body))
+
+
+ANSWERS = {"chat": chat, "anthropic": anthropic, "responses": responses, "gemini": gemini, "bedrock": bedrock}
 
 
 class Provider:
@@ -128,9 +166,11 @@ class Provider:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 provider.bodies.append(body)
-                streams = bool(body.get("stream")) or ":stream" in self.path
+                streams = bool(body.get("stream")) or ":stream" in self.path or self.path.endswith("/converse-stream")
                 events = ANSWERS[wire](asked if len(provider.bodies) == 1 else [], streams)
-                if streams:
+                if streams and wire == "bedrock":
+                    data = b"".join(frame(*each) for each in events)
+                elif streams:
                     lines = (each if isinstance(each, str) else json.dumps(each) for each in events)
                     data = "".join(f"data: {line}\n\n" for line in lines).encode()
                 else:
@@ -159,6 +199,8 @@ class Provider:
                     found.append(value["input"])
                 elif "functionCall" in value:
                     found.append(value["functionCall"]["args"])
+                elif "toolUse" in value:
+                    found.append(value["toolUse"]["input"])
                 elif "arguments" in value and "name" in value:
                     found.append(json.loads(value["arguments"]))
                 else:

@@ -22,7 +22,17 @@ settings.load_profile("fixed")
 ROOMS = {
     "base": ("errors", "messages", "faults"),
     "context": ("assemble", "context", "window"),
-    "drive": ("cancel", "folders", "keys", "left_streams", "live_search", "rebinding", "strict_providers", "web"),
+    "drive": (
+        "cancel",
+        "clouds",
+        "folders",
+        "keys",
+        "left_streams",
+        "live_search",
+        "rebinding",
+        "strict_providers",
+        "web",
+    ),
     "extract": ("content_blocks", "extraction", "quotations", "text_calls", "written"),
     "guard": ("approval", "guard", "sensitivity"),
     "lexicon": ("stop_words", "retrieve"),

@@ -13,7 +13,7 @@ from loopwright import Agent, Budget, Call, Context, Response, Result, ToolError
 from loopwright.events import RoundFinished, SearchCompleted, ToolFinished, ToolStarted
 from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, call, calls, response, text
-from ways import agent_at, model_of, run, streams
+from ways import agent_at, model_of, run, streams, tools_of
 
 
 @tool(read_only=True)
@@ -80,8 +80,7 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
     assert [block["id"] for block in results] == asked
 
     first, second = (request["body"] for request in server.requests)
-    offered = first["tools"][0]["functionDeclarations"] if wire == "gemini" else first["tools"]
-    assert len(offered) == 2
+    assert len(tools_of(first)) == 2
     shown = str(second)
     assert "717710" in shown
     assert "cba" in shown
@@ -106,16 +105,17 @@ def test_a02_settings_reach_the_wire(serve: Any, wire: str) -> None:
     )
     agent.run_sync("hi")
     body = server.requests[0]["body"]
-    limits = {"chat": "max_completion_tokens", "responses": "max_output_tokens", "gemini": "maxOutputTokens"}
-    settings = body["generationConfig"] if wire == "gemini" else body
+    limits = {
+        "chat": "max_completion_tokens",
+        "responses": "max_output_tokens",
+        "gemini": "maxOutputTokens",
+        "bedrock": "maxTokens",
+    }
+    settings = body.get("generationConfig") or body.get("inferenceConfig") or body
     assert settings.get(limits.get(wire), settings.get("max_tokens")) == 16_000
     assert settings["temperature"] == 0.25
-    offered = body["tools"][0]
-    name = {
-        "chat": lambda: offered["function"]["name"],
-        "gemini": lambda: offered["functionDeclarations"][0]["name"],
-    }.get(wire, lambda: offered["name"])()
-    assert name == "population"
+    (offered,) = tools_of(body)
+    assert offered.get("function", offered)["name"] == "population"
 
 
 def test_a02_the_providers_own_search_counts_and_tells(serve: Any) -> None:

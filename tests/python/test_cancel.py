@@ -282,6 +282,10 @@ def test_messages_of_a_cancelled_run_go_on_in_the_next(serve: Any, wire: str, wa
         parts = [part for content in body["contents"] for part in content["parts"]]
         uses = [part["functionCall"]["id"] for part in parts if "functionCall" in part]
         given = [part["functionResponse"]["id"] for part in parts if "functionResponse" in part]
+    elif wire == "bedrock":
+        blocks = [block for message in body["messages"] for block in message["content"]]
+        uses = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
+        given = [block["toolResult"]["toolUseId"] for block in blocks if "toolResult" in block]
     else:
         uses = [i["call_id"] for i in body["input"] if i.get("type") == "function_call"]
         given = [i["call_id"] for i in body["input"] if i.get("type") == "function_call_output"]

@@ -12,7 +12,7 @@ import pytest
 from loopwright import Agent, LoopwrightError, UsageError, tool
 from loopwright.messages import Document, Image, PlainText, Text
 from loopwright.testing import WireServer, call, text
-from ways import KEY, agent_at, run, unmarked
+from ways import KEY, WIRES, agent_at, run, unmarked
 
 Serve = Callable[..., WireServer]
 
@@ -38,6 +38,7 @@ IMAGES: dict[str, dict[str, Any]] = {
         "bytes": {"inlineData": {"mimeType": "image/png", "data": INLINE}},
         "url": {"fileData": {"mimeType": "image/png", "fileUri": "https://example.com/a.png"}},
     },
+    "bedrock": {"bytes": {"image": {"format": "png", "source": {"bytes": INLINE}}}, "url": None},
 }
 DOCUMENTS: dict[str, dict[str, Any]] = {
     "anthropic": {
@@ -75,6 +76,11 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
         "url": {"fileData": {"mimeType": "application/pdf", "fileUri": "https://example.com/a.pdf"}},
         "text": {"text": '<document name="note.txt" type="text/plain">\nHello.\n</document>'},
     },
+    "bedrock": {
+        "bytes": {"document": {"format": "pdf", "name": "the paper pdf 95c9dbf2", "source": {"bytes": PAPER}}},
+        "url": None,
+        "text": {"text": '<document name="note.txt" type="text/plain">\nHello.\n</document>'},
+    },
 }
 
 
@@ -97,9 +103,15 @@ def test_d47_a_picture_reaches_each_provider(serve: Serve, wire: str, way: str, 
         "url": lambda: Image.from_url("https://example.com/a.png"),
     }[how]()
     server = serve("a dot")
+    expected = IMAGES[wire]["url" if how == "url" else "bytes"]
+    if expected is None:
+        with pytest.raises(UsageError) as caught:
+            run(agent_at(server, wire), [Text("What is this?"), picture], way)
+        assert caught.value.code == "unsupported_block"
+        return
     result, _ = run(agent_at(server, wire), [Text("What is this?"), picture], way)
     assert result.final == "a dot"
-    assert blocks_of(server.requests[0])[1] == IMAGES[wire]["url" if how == "url" else "bytes"]
+    assert blocks_of(server.requests[0])[1] == expected
     assert result.messages[0].content[1] == picture
 
 
@@ -122,7 +134,8 @@ def test_d47_a_document_reaches_each_provider_that_takes_it(
         with pytest.raises(UsageError) as caught:
             run(agent, [Text("What is this?"), document], way)
         assert caught.value.code == "unsupported_block"
-        assert "openai-chat takes no document block at an address" in caught.value.message
+        assert "takes no document block at an address" in caught.value.message
+        assert WIRES[wire].partition(":")[0] in caught.value.message
         assert "from_bytes" in (caught.value.hint or "")
         assert server.requests == [], "before anything is sent"
         return
@@ -220,6 +233,7 @@ EFFORT: dict[str, Callable[[dict[str, Any]], Any]] = {
     "openrouter:m": lambda body: body["reasoning"]["effort"],
     "ollama:m": lambda body: body["reasoning_effort"],
     "gemini:m": lambda body: body["generationConfig"]["thinkingConfig"]["thinkingLevel"],
+    "bedrock:m": lambda body: body["outputConfig"]["effort"],
 }
 
 
@@ -238,6 +252,5 @@ def test_d48_effort_reaches_each_providers_own_parameter(serve: Serve, way: str,
 def test_d48_without_effort_nothing_is_said_of_it(serve: Serve, model: str) -> None:
     server = serve("done")
     Agent(model, base_url=server.url, api_key=KEY).run_sync("go")
-    assert not {"reasoning_effort", "reasoning", "output_config", "thinking", "generationConfig"} & set(
-        server.requests[0]["body"]
-    )
+    said = {"reasoning_effort", "reasoning", "output_config", "thinking", "generationConfig", "outputConfig"}
+    assert not said & set(server.requests[0]["body"])

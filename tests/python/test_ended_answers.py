@@ -33,7 +33,9 @@ def events_of(wire: str, reply: Any) -> int:
             "chat": "/v1/chat/completions",
             "responses": "/v1/responses",
             "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
-        }[wire]
+        }.get(wire, "")
+        if wire == "bedrock":
+            path, stream = "/model/m/converse-stream", {"messages": []}
         body = json.dumps(stream).encode()
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as link:
@@ -42,11 +44,12 @@ def events_of(wire: str, reply: Any) -> int:
             found = b""
             while piece := link.recv(65536):
                 found += piece
-    return found.count(b"data: ")
+    # Each frame says once what kind of content it holds.
+    return found.count(b":content-type" if wire == "bedrock" else b"data: ")
 
 
 # Of the last events of each wire, how many may be missing once the end was said.
-SPARE = {"anthropic": [1], "chat": [1, 2], "responses": [0], "gemini": [0]}
+SPARE = {"anthropic": [1], "chat": [1, 2], "responses": [0], "gemini": [0], "bedrock": [1]}
 FAULTS = {"reset": fault.cut, "silence": fault.stalls, "error": fault.error_event, "end": fault.ends}
 
 
@@ -174,6 +177,8 @@ WHOLE = {
                   "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": SAID}]}]},
     "gemini": {"candidates": [{"content": {"parts": [{"text": SAID}], "role": "model"}, "finishReason": "STOP"}],
                "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3}},
+    "bedrock": {"output": {"message": {"role": "assistant", "content": [{"text": SAID}]}}, "stopReason": "end_turn",
+                "usage": {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}},
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from loopwright import Agent, Call, LoopwrightError, ProviderError, Result, replay, tool
 from loopwright.events import Reset, Retry, TextDelta
 from loopwright.testing import Reply, call, calls, fault, text
-from ways import agent_at, run
+from ways import agent_at, run, tools_of
 
 ANSWER = "The answer is forty-two, as everybody knows by now."
 # More events than pieces of a whole answer's usual size give, so that a fault strikes in the middle on every wire.
@@ -270,5 +270,5 @@ def test_a21_without_tools_if_they_are_what_the_provider_refuses(serve: Any, wir
     result, _ = run(agent_at(server, wire, tools=[look]), "go", "run_sync")
     assert result.final == ANSWER
     assert result.warnings
-    assert "tools" in server.requests[0]["body"]
-    assert not server.requests[1]["body"].get("tools")
+    assert tools_of(server.requests[0]["body"])
+    assert not tools_of(server.requests[1]["body"])

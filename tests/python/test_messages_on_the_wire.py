@@ -6,7 +6,8 @@ import base64
 import json
 from typing import Any
 
-from loopwright import Agent, Call, Message, Messages, tool
+import pytest
+from loopwright import Agent, Call, Message, Messages, UsageError, tool
 from loopwright import Image as ToolImage
 from loopwright.messages import Document, Image, Text
 from loopwright.testing import ScriptedModel, call, calls
@@ -49,6 +50,10 @@ def test_pictures_and_documents(serve: Any, wire: str) -> None:
     elif wire == "gemini":
         assert image == {"inlineData": {"mimeType": "image/png", "data": encoded}}
         assert document == {"inlineData": {"mimeType": "application/pdf", "data": paper_encoded}}
+    elif wire == "bedrock":
+        assert image == {"image": {"format": "png", "source": {"bytes": encoded}}}
+        assert document["document"]["format"] == "pdf"
+        assert document["document"]["source"] == {"bytes": paper_encoded}
     else:
         assert image["image_url"] == f"data:image/png;base64,{encoded}"
         assert document["file_data"] == f"data:application/pdf;base64,{paper_encoded}"
@@ -57,6 +62,10 @@ def test_pictures_and_documents(serve: Any, wire: str) -> None:
 
 def test_a_picture_at_an_address(serve: Any, wire: str) -> None:
     server = serve("ok")
+    if wire == "bedrock":
+        with pytest.raises(UsageError, match="takes no image block at an address"):
+            agent_at(server, wire).run_sync(["See:", Image.from_url("https://example.org/a.png")])
+        return
     agent_at(server, wire).run_sync(["See:", Image.from_url("https://example.org/a.png")])
     assert "https://example.org/a.png" in json.dumps(content_of(server.requests[0]["body"], wire))
 
@@ -109,7 +118,7 @@ def test_a_conversation_is_the_same_from_json_from_dicts_and_from_messages(serve
 def test_a_conversation_moves_between_wires(serve: Any, wire: str) -> None:
     first = serve(calls(Call("look", {"query": "ü"}), text="Wait."), "first")
     begun = agent_at(first, wire, tools=[look]).run_sync("one")
-    for other in ("anthropic", "chat", "responses", "gemini"):
+    for other in ("anthropic", "chat", "responses", "gemini", "bedrock"):
         server = serve("second")
         result = agent_at(server, other, tools=[look]).run_sync("two", messages=begun.messages)
         assert result.final == "second"

@@ -360,8 +360,10 @@ ORDERS = [
     ("chat", mistral),
     ("responses", RULES["responses"]),
     ("gemini", RULES["gemini"]),
+    ("bedrock", RULES["bedrock"]),
 ]
-orders = pytest.mark.parametrize(("wire", "rule"), ORDERS, ids=["anthropic", "chat", "mistral", "responses", "gemini"])
+NAMES = ["anthropic", "chat", "mistral", "responses", "gemini", "bedrock"]
+orders = pytest.mark.parametrize(("wire", "rule"), ORDERS, ids=NAMES)
 
 
 @tool(read_only=True)

@@ -169,6 +169,10 @@ def wipes(wire: str, depth: int) -> Any:
         return recorded(
             200, "application/json", f'{{"candidates": [{{"content": {content}, "finishReason": "STOP"}}]}}'
         )
+    if wire == "bedrock":
+        block = '{"toolUse": {"toolUseId": "c1", "name": "wipe", "input": ' + arguments + "}}"
+        message = f'{{"role": "assistant", "content": [{block}]}}'
+        return recorded(200, "application/json", f'{{"output": {{"message": {message}}}, "stopReason": "tool_use"}}')
     if not wire.startswith("anthropic"):
         return calls(Call("wipe", arguments))
     block = '{"type": "tool_use", "id": "t", "name": "wipe", "input": ' + arguments + "}"
@@ -193,7 +197,7 @@ def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
     result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", way)
     assert result.final == "I did not."
     assert ran == []
-    if depth > 400 and wire in ("anthropic", "gemini"):
+    if depth > 400 and wire in ("anthropic", "gemini", "bedrock"):
         assert not result.tool_calls, "the whole answer is nested too deep"
     else:
         assert [(each.failure, each.arguments) for each in result.tool_calls] == [("invalid_arguments", {})]

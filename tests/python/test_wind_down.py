@@ -38,7 +38,8 @@ def test_d20_instructions_escalate_from_round_to_round(serve: Serve, wire: str, 
         body = json.dumps(request["body"])
         told = [words for words in WORDS.values() if words in body]
         assert told == [WORDS[each] for each in (3, 2, 1, 0) if left <= each <= max(wind_down, 1)]
-    assert forbids_tools(server.requests[-1]["body"]), "at last tools are off"
+    # Bedrock has no word that forbids calls, and wants the tools of those that stand in a history.
+    assert forbids_tools(server.requests[-1]["body"]) or wire == "bedrock", "at last tools are off"
 
 
 @pytest.mark.parametrize("limit", ["tokens", "cost"])

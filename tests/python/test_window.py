@@ -27,7 +27,7 @@ from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
 from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
 from loopwright.tools.builtin import builtin_tools
-from ways import KEY, WIRES, agent_at, history_of, run, unmarked
+from ways import KEY, WIRES, agent_at, history_of, run, tools_of, unmarked
 
 ROUNDS = 40
 
@@ -67,12 +67,12 @@ def said(body: dict[str, Any]) -> list[Any]:
 
 def size(body: dict[str, Any]) -> int:
     """A request's tokens, tools and instructions included."""
-    return count_tokens(json.dumps(body) if "contents" in body else body, model="gpt-4o")
+    is_ours = "contents" not in body and "inferenceConfig" not in body and "toolConfig" not in body
+    return count_tokens(body if is_ours else json.dumps(body), model="gpt-4o")
 
 
 def named(body: dict[str, Any]) -> list[str]:
-    offered = [one for each in body.get("tools", []) for one in each.get("functionDeclarations", [each])]
-    return [each.get("name") or each["function"]["name"] for each in offered]
+    return [each.get("name") or each["function"]["name"] for each in tools_of(body)]
 
 
 def prefixes(bodies: list[dict[str, Any]]) -> list[int]:
@@ -159,6 +159,7 @@ MESSAGES = {
     "chat": "This model's maximum context length is 128000 tokens. However, your messages resulted in 160000 tokens.",
     "responses": "Your input exceeds the context window of this model. Please adjust your input and try again.",
     "gemini": "The input token count (1300000) exceeds the maximum number of tokens allowed (1048576).",
+    "bedrock": "Input is too long for requested model.",
 }
 
 

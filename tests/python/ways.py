@@ -20,6 +20,7 @@ WIRES = {
     "chat": "openai-chat:test",
     "responses": "openai-responses:test",
     "gemini": "gemini:test",
+    "bedrock": "bedrock:test",
 }
 KEY = "sk-test-5f0c2e7a9b31"
 
@@ -28,19 +29,31 @@ def history_of(body: dict[str, Any], wire: str) -> list[Any]:
     """The history of a request's body, piece by piece: what is new stands behind what was there."""
     if wire == "gemini":
         return [(each["role"], part) for each in body["contents"] for part in each["parts"]]
+    if wire == "bedrock":
+        return [(each["role"], part) for each in body["messages"] for part in each["content"]]
     found: list[Any] = body["input" if wire == "responses" else "messages"]
     return found
 
 
 def model_of(request: dict[str, Any]) -> str:
     """The model that a request asks: its body says so, or its address."""
-    named: str = request["body"].get("model") or request["path"].rsplit("/", 1)[-1].partition(":")[0]
+    path: str = request["path"]
+    if path.startswith("/model/"):
+        return path.split("/")[2]
+    named: str = request["body"].get("model") or path.rsplit("/", 1)[-1].partition(":")[0]
     return named
 
 
 def streams(request: dict[str, Any]) -> bool:
     """Whether a request asks for a stream: its body says so, or its address."""
-    return bool(request["body"].get("stream")) or ":stream" in request["path"]
+    path = request["path"]
+    return bool(request["body"].get("stream")) or ":stream" in path or path.endswith("/converse-stream")
+
+
+def tools_of(body: dict[str, Any]) -> list[Any]:
+    """The tools that a request's body offers, one by one."""
+    listed = [*body.get("tools", ()), *body.get("toolConfig", {}).get("tools", ())]
+    return [one for each in listed for one in each.get("functionDeclarations", [each.get("toolSpec", each)])]
 
 
 def forbids_tools(body: dict[str, Any]) -> bool:

@@ -27,6 +27,8 @@ pub enum Wire {
     OpenaiResponses,
     /// Google's Gemini API (`generateContent`).
     Gemini,
+    /// Amazon Bedrock's Converse.
+    Bedrock,
     /// The built-in extractive model: no network.
     Offline,
 }
@@ -39,6 +41,7 @@ impl Wire {
             Self::OpenaiChat => "openai_chat",
             Self::OpenaiResponses => "openai_responses",
             Self::Gemini => "gemini",
+            Self::Bedrock => "bedrock",
             Self::Offline => "offline",
         }
     }
@@ -50,6 +53,7 @@ impl Wire {
             "openai_chat" => Some(Self::OpenaiChat),
             "openai_responses" => Some(Self::OpenaiResponses),
             "gemini" => Some(Self::Gemini),
+            "bedrock" => Some(Self::Bedrock),
             "offline" => Some(Self::Offline),
             _ => None,
         }

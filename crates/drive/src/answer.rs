@@ -21,7 +21,7 @@ pub(super) fn body_kind(headers: &HeaderMap) -> BodyKind {
     };
     let essence = text.split(';').next().unwrap_or_default().trim();
     let is = |name: &str| essence.eq_ignore_ascii_case(name);
-    if is("text/event-stream") {
+    if is("text/event-stream") || is("application/vnd.amazon.eventstream") {
         BodyKind::Events
     } else if is("application/json") || essence.to_ascii_lowercase().ends_with("+json") {
         BodyKind::Json
@@ -48,10 +48,16 @@ pub(super) fn sniff(first: &[u8], stream: bool) -> BodyKind {
 
 /// The provider's id of the request.
 pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
-    ["request-id", "x-request-id", "x-ms-request-id", "cf-ray"]
+    ["request-id", "x-request-id", "x-ms-request-id", "apim-request-id", "x-amzn-requestid", "cf-ray"]
         .iter()
         .find_map(|name| headers.get(*name)?.to_str().ok())
         .map(|id| id.chars().take(200).collect())
+}
+
+/// The kind of error that AWS names in a header.
+pub(super) fn error_type(headers: &HeaderMap) -> Option<String> {
+    let name = loopwright_wire::exception_name(headers.get("x-amzn-errortype")?.to_str().ok()?).trim();
+    (!name.is_empty()).then(|| name.chars().take(100).collect())
 }
 
 /// Returns whether the provider says that the same request may succeed later.

@@ -26,6 +26,9 @@ pub async fn ask(
     attempt: u32,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
+    // Where the address names the model, it is that of the request, as it is where the body does.
+    let addressed = endpoint.names_model().then(|| endpoint.for_model(&request.model));
+    let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let profile = endpoint.profile();
     check_blocks(endpoint, &profile, request)?;
     let Adapted { request: own, notes } = adapted(endpoint, &profile, request);
@@ -41,9 +44,6 @@ pub async fn ask(
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
     let body = with_passed(body, &profile, &own);
-    // Where the address names the model, it is that of the request, as it is where the body does.
-    let addressed = (endpoint.wire == Wire::Gemini).then(|| endpoint.for_model(&request.model));
-    let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let stream = request.stream.unwrap_or(false);
     let written = TextCallStream::new(&own).filter(|_| stream);
     let answer = if let Some(calls) = written {
@@ -59,6 +59,10 @@ pub async fn ask(
     match answer {
         Ok(mut response) => {
             sign(endpoint, &request.model, &mut response);
+            // Some answers do not say who gave them.
+            if response.model.is_empty() {
+                response.model.clone_from(&request.model);
+            }
             Ok(Response { adapted: notes, ..response })
         }
         Err(mut failed) => {

@@ -25,11 +25,11 @@ enum Place {
 
 /// The request with marks of its own; `None` where the host wants none, or may set none.
 pub(super) fn with_marks(profile: &Profile, wire: Wire, request: &Request) -> Option<Request> {
-    if wire != Wire::Anthropic || !request.cache || profile.cache_marks == 0 {
+    if wire != Wire::Anthropic || !request.cache || profile.body.cache_marks == 0 {
         return None;
     }
     let own = own_marks(request);
-    let room = profile.cache_marks.saturating_sub(own.len());
+    let room = profile.body.cache_marks.saturating_sub(own.len());
     let last = request.messages.len().checked_sub(1)?;
     let answered = request.messages.iter().rposition(|message| message.role == Role::Assistant);
     let before = answered.and_then(|at| at.checked_sub(1)).map(Place::Message);
@@ -172,13 +172,14 @@ mod tests {
 
     use super::*;
     use loopwright_base::message::{ToolResult, ToolUse};
+    use loopwright_models::profile::BodyRules;
     use loopwright_wire::anthropic::{decode_request, encode_request};
 
     /// The places of marks in the body of this request.
     fn places(request: &Request, marks: usize) -> Vec<String> {
-        let profile = Profile { cache_marks: marks, ..Profile::default() };
+        let profile = Profile { body: BodyRules { cache_marks: marks, ..BodyRules::default() }, ..Profile::default() };
         let own = with_marks(&profile, Wire::Anthropic, request).unwrap();
-        let body: Value = serde_json::from_str(&encode_request(&own).unwrap()).unwrap();
+        let body: Value = serde_json::from_str(&encode_request(&BodyRules::default(), &own).unwrap()).unwrap();
         let mut found = Vec::new();
         walk(&body, "", &mut found);
         found
@@ -227,7 +228,8 @@ mod tests {
         assert_eq!(places(&request, 2), all[..2]);
         assert_eq!(places(&request, 1), all[1..2]);
         let silent = Request { cache: false, ..request };
-        assert!(with_marks(&Profile { cache_marks: 4, ..Profile::default() }, Wire::Anthropic, &silent).is_none());
+        let body = BodyRules { cache_marks: 4, ..BodyRules::default() };
+        assert!(with_marks(&Profile { body, ..Profile::default() }, Wire::Anthropic, &silent).is_none());
     }
 
     #[test]

@@ -14,7 +14,11 @@ use reqwest::{
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 
-use super::provider::{full_url, streaming_url, url_of_host};
+use super::{
+    credentials::{self, Credentials},
+    provider::{streaming_url, url_of_host},
+    route::{self, Route},
+};
 use loopwright_base::{
     error::{Error, Result},
     message::Wire,
@@ -103,9 +107,15 @@ pub struct Endpoint {
     /// Refusals by hosts that the profile does not know of: the breaker's key, the parameter, the form of an answer.
     /// All models of an endpoint share them, for as long as one of them lives.
     refused: Arc<Mutex<Vec<Refused>>>,
+    /// The way to the models of the provider; `None` for the offline model.
+    route: Option<Arc<Route>>,
+    /// What authorises each request, where no key does.
+    pub(super) credentials: Option<Credentials>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
+
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// Headers that carry keys.
 pub(super) const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
@@ -150,6 +160,8 @@ impl Endpoint {
             }
             return Ok((Self::offline(), model.to_owned()));
         }
+        let known = |name: &str| credentials::setting(provider.auth.source?, name, &env);
+        let settings = route::settings(provider, env, known);
         let own = provider.base_variable.as_deref();
         let base = options
             .base_url
@@ -161,13 +173,13 @@ impl Endpoint {
                 (name, url_of_host(&text, &provider.base))
             }
             Some(base) => base,
-            None => (provider.name.as_str(), provider.base.clone()),
+            None => (provider.name.as_str(), route::usual_base(provider, &settings)?),
         };
-        let base = parse_base(from, &text)?;
-        let at = base.host_str().unwrap_or_default();
-        let wire = provider.wire_at(at);
-        let profile = Arc::new(provider.profile_with(at, model, &options.profile.takes(&provider.name)));
-        let url = full_url(base, wire, model);
+        let route = Route::new(parse_base(from, &text)?, settings);
+        let wire = provider.wire_at(route.host(), model);
+        let takes = options.profile.takes(&provider.name);
+        let profile = Arc::new(provider.profile_with(route.host(), model, &takes));
+        let url = route.url(provider, model)?;
         let host = host_key(&url);
 
         let mut endpoint = Self {
@@ -179,29 +191,41 @@ impl Endpoint {
             known: profile,
             own: options.profile.clone(),
             refused: Arc::default(),
+            route: Some(Arc::new(route)),
+            credentials: None,
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
         };
         endpoint.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if wire == Wire::Anthropic {
-            endpoint.headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
-        }
+        endpoint.speak(wire);
         let own_auth = options
             .headers
             .iter()
             .any(|(name, _)| KEY_HEADERS.iter().any(|known| name.trim().eq_ignore_ascii_case(known)));
+        let set = |variables: &[String]| {
+            variables.iter().find_map(|variable| env(variable).map(|key| (variable.clone(), key)))
+        };
         let given = options.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty());
-        let key = given
-            .map(|key| ("api_key", key.to_owned()))
-            .or_else(|| provider.keys.iter().find_map(|variable| env(variable).map(|key| (variable.as_str(), key))));
-        match (key, provider.keys.first()) {
-            (Some((from, key)), _) => endpoint.set_key(from, &key)?,
-            (None, Some(variable)) if !own_auth && !options.key_comes_later && !is_loopback(&url) => {
-                return Err(Error::usage(
-                    "missing_key",
-                    format!("{} needs a key: {variable} is not set", provider.name),
-                )
-                .hint(format!("export {variable}=..., or pass api_key")));
+        let token = set(&provider.auth.tokens).filter(|_| given.is_none());
+        let key = given.map(|key| ("api_key".to_owned(), key.to_owned())).or_else(|| set(&provider.keys));
+        match (token, key, provider.keys.first()) {
+            (Some((from, token)), ..) => endpoint.set_key(&from, &token, None)?,
+            (None, Some((from, key)), _) => endpoint.set_key(&from, &key, provider.auth.header.as_deref())?,
+            (None, None, variable) if !own_auth && !options.key_comes_later => {
+                let source = provider.auth.source;
+                let region = endpoint.route.as_ref().and_then(|route| route.setting("region"));
+                let find = |source| Credentials::find(source, &env, &provider.auth.service, region);
+                let found = source.map(find).transpose()?.flatten();
+                if let (None, Some(variable), false) = (&found, variable, is_loopback(&url)) {
+                    let others = source.map(credentials::hint).unwrap_or_default();
+                    let lacks = format!("{} needs a key: {variable} is not set", provider.name);
+                    let hint = format!(
+                        "export {variable}=..., {others}{}or pass api_key",
+                        if others.is_empty() { "" } else { ", " }
+                    );
+                    return Err(Error::usage("missing_key", lacks).hint(hint));
+                }
+                endpoint.credentials = found;
             }
             _ => {}
         }
@@ -220,12 +244,32 @@ impl Endpoint {
     /// Returns this endpoint for another model.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
-        let at = self.url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        let known = self.own.provider(&self.name).or_else(|| provider(&self.name));
-        let takes = self.own.takes(&self.name);
-        let profile = known.map_or_else(|| self.known.clone(), |own| own.profile_with(at, model, &takes).into());
-        let url = self.url.clone().map(|url| full_url(url, self.wire, model));
-        Self { breaker: breaker_of(model, &self.host), url, known: profile, ..self.clone() }
+        let mut other = Self { breaker: breaker_of(model, &self.host), ..self.clone() };
+        if let (Some(provider), Some(route)) = (self.provider(), &self.route) {
+            let takes = self.own.takes(&self.name);
+            other.known = provider.profile_with(route.host(), model, &takes).into();
+            other.url = route.url(provider, model).ok().or(other.url);
+            other.speak(provider.wire_at(route.host(), model));
+        }
+        other
+    }
+
+    /// The provider, a user's own among them.
+    fn provider(&self) -> Option<&Provider> {
+        self.own.provider(&self.name).or_else(|| provider(&self.name))
+    }
+
+    /// Sets the wire, and the header that it wants.
+    fn speak(&mut self, wire: Wire) {
+        self.wire = wire;
+        if wire == Wire::Anthropic && !self.headers.contains_key(ANTHROPIC_VERSION) {
+            self.headers.insert(ANTHROPIC_VERSION, HeaderValue::from_static("2023-06-01"));
+        }
+    }
+
+    /// Whether the address names the model.
+    pub(super) fn names_model(&self) -> bool {
+        self.wire == Wire::Gemini || self.provider().is_some_and(|own| !own.paths("").is_empty())
     }
 
     /// The origin of answers of `model`, by which reasoning and the like find back: the host, and at a router the
@@ -251,6 +295,8 @@ impl Endpoint {
             breaker: "offline".into(),
             refused: Arc::default(),
             own: Arc::default(),
+            route: None,
+            credentials: None,
             known: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
             headers: HeaderMap::new(),
             secrets: Vec::new(),
@@ -283,7 +329,8 @@ impl Endpoint {
 
     /// `text` with every key of this endpoint replaced by `***`, also where only its beginning is left of it.
     pub fn scrub(&self, mut text: String) -> String {
-        for secret in &self.secrets {
+        let given = self.credentials.as_ref().map(Credentials::secrets).unwrap_or_default();
+        for secret in self.secrets.iter().chain(&given) {
             let secret = secret.reveal();
             // Shorter values stand in ordinary words, and are no keys.
             if secret.len() < 6 {
@@ -313,18 +360,18 @@ impl Endpoint {
     /// The endpoint with this key, in place of one that it has.
     pub fn with_key(&self, key: &str) -> Result<Self> {
         let mut keyed = self.clone();
-        keyed.set_key("api_key", key.trim())?;
+        let header = self.provider().and_then(|own| own.auth.header.clone());
+        keyed.set_key("api_key", key.trim(), header.as_deref())?;
         Ok(keyed)
     }
 
-    fn set_key(&mut self, from: &str, key: &str) -> Result<()> {
+    /// Has requests carry a key, in the header of that name or as a bearer's.
+    fn set_key(&mut self, from: &str, key: &str, header: Option<&str>) -> Result<()> {
         self.secrets.push(Secret::new(key));
-        let (name, text) = match self.wire {
-            Wire::Anthropic => (HeaderName::from_static("x-api-key"), key.to_owned()),
-            Wire::Gemini => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
-            _ => (header::AUTHORIZATION, format!("Bearer {key}")),
-        };
-        self.headers.insert(name, secret_value(&text).ok_or_else(|| bad_key(from))?);
+        let bearer = header.is_none().then(|| format!("Bearer {key}"));
+        let name = header.and_then(|name| HeaderName::try_from(name).ok()).unwrap_or(header::AUTHORIZATION);
+        let value = secret_value(bearer.as_deref().unwrap_or(key)).ok_or_else(|| bad_key(from))?;
+        self.headers.insert(name, value);
         Ok(())
     }
 
@@ -429,7 +476,7 @@ pub(crate) fn host_key(url: &Url) -> Arc<str> {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default()).into()
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"

@@ -108,6 +108,8 @@ enum Purpose {
     Plain,
     /// Models behind TLS.
     Tls,
+    /// Agents of the container or machine that runs us, past every proxy.
+    Direct,
     /// Pages of the web.
     Pages,
     /// Pages, private addresses included.
@@ -205,17 +207,30 @@ impl Client {
         let _room = self.0.room.acquire().await;
         let patience = Instant::now() + limit(limits.connect);
         let mut call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
+        let mut renewed = false;
         let (permit, outcome) = loop {
             let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
-            match call.run(self, body.clone()).await {
+            let outcome = call.run(self, body.clone()).await;
+            if let Err((failure, _)) = &outcome {
                 // Nothing was sent, and what others of this process have open they close again.
-                Err((failure, _)) if failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience => {
+                let waits = failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience;
+                if waits {
                     drop(permit);
                     tokio::time::sleep(DESCRIPTOR_PAUSE).await;
                     call.deadlines = Deadlines::start(*limits);
+                    continue;
                 }
-                outcome => break (permit, outcome),
+                // What was given out for a time may have been taken back before that was over.
+                if let Some(credentials) = endpoint.credentials.as_ref().filter(|_| !renewed && !call.visible)
+                    && credentials.renew(failure).await
+                {
+                    renewed = true;
+                    drop(permit);
+                    call.deadlines = Deadlines::start(*limits);
+                    continue;
+                }
             }
+            break (permit, outcome);
         };
         match outcome {
             Ok(response) => {
@@ -246,6 +261,15 @@ impl Client {
         let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
         let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
         self.client_for(ClientKey { purpose, connect }, |builder| builder)
+    }
+
+    /// The connections to a server that gives out credentials; with `direct`, past every proxy.
+    pub(super) fn connections_to(&self, url: &Url, direct: bool) -> Result<reqwest::Client, Failure> {
+        let connect = limit(Timeouts::default().connect);
+        if direct {
+            return self.client_for(ClientKey { purpose: Purpose::Direct, connect }, |builder| builder);
+        }
+        self.connections(url.scheme() == "https", connect)
     }
 
     /// The rules of sites that were fetched.
@@ -298,7 +322,7 @@ fn shared() -> MutexGuard<'static, Option<(u32, Client)>> {
 fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
         Purpose::Plain => tls::tls_config_without_roots()?,
-        Purpose::Tls | Purpose::Pages | Purpose::AllPages => tls::tls_config(options)?,
+        Purpose::Tls | Purpose::Direct | Purpose::Pages | Purpose::AllPages => tls::tls_config(options)?,
     };
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -312,7 +336,7 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
         .connector_layer(stale_connection::RecordConnections)
         .no_proxy();
     let proxies = Proxies::new(options)?;
-    if !proxies.is_empty() {
+    if !proxies.is_empty() && purpose != Purpose::Direct {
         builder = builder.proxy(reqwest::Proxy::custom(move |url| proxies.of(url).map(|(_, proxy)| proxy.clone())));
     }
     Ok(builder)
@@ -338,15 +362,27 @@ impl<W: Watch> ActiveCall<'_, W> {
         let whole = |failure: Failure| (failure, None);
         let connections =
             client.connections(url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
-        let request = || {
-            let mut request = Request::new(Method::POST, url.clone());
-            *request.headers_mut() = self.endpoint.headers.clone();
-            *request.body_mut() = Some(body.clone().into());
-            request
-        };
+        let mut first = Request::new(Method::POST, url);
+        *first.headers_mut() = self.endpoint.headers.clone();
+        *first.body_mut() = Some(body.clone().into());
 
         let sleep = tokio::time::sleep_until(self.deadlines.next().into());
         tokio::pin!(sleep);
+        if let Some(credentials) = &self.endpoint.credentials {
+            // Apart, so that calls without them need not have the room.
+            let authorized = Box::pin(credentials.authorize(client, &mut first));
+            tokio::select! {
+                biased;
+                authorized = authorized => authorized.map_err(whole)?,
+                () = &mut sleep => return Err((self.timed_out(), None)),
+            }
+        }
+        let request = || {
+            let mut request = Request::new(Method::POST, first.url().clone());
+            request.headers_mut().clone_from(first.headers());
+            *request.body_mut() = Some(body.clone().into());
+            request
+        };
         let sent = tokio::select! {
             biased;
             sent = stale_connection::execute(&connections, request(), || Some(request())) => {
@@ -560,6 +596,11 @@ impl<W: Watch> ActiveCall<'_, W> {
                     format!("the provider answered {code}, which is no answer of a model, and does not say where to go")
                 }
             };
+        }
+        // Some name the kind of error in a header alone.
+        if let Some(code) = answer::error_type(&headers).filter(|_| failure.code.is_none()) {
+            failure.kind = wire::failure_kind(status.as_u16(), &code, &failure.message);
+            failure.code = Some(code);
         }
         failure.request_id = failure.request_id.or_else(|| answer::request_id(&headers));
         failure.should_retry = answer::should_retry(&headers);

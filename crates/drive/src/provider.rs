@@ -8,6 +8,13 @@ use loopwright_base::message::Wire;
 const WHOLE: &str = ":generateContent";
 const STREAMED: &str = ":streamGenerateContent";
 
+/// Methods behind the name of a model, in addresses that have one: of a whole answer, and of a streamed one.
+const METHODS: [(Wire, &str, &str); 3] = [
+    (Wire::Gemini, WHOLE, STREAMED),
+    (Wire::Anthropic, ":rawPredict", ":streamRawPredict"),
+    (Wire::Bedrock, "/converse", "/converse-stream"),
+];
+
 /// The address that requests of `wire` go to. A base without any path gets `/v1`; a base that is the whole address
 /// already stays as it is; a query stays. On Gemini the last segment names the model, escaped.
 pub(super) fn full_url(mut base: Url, wire: Wire, model: &str) -> Url {
@@ -17,7 +24,7 @@ pub(super) fn full_url(mut base: Url, wire: Wire, model: &str) -> Url {
     let last = match wire {
         Wire::Anthropic => "/messages",
         Wire::OpenaiResponses => "/responses",
-        Wire::OpenaiChat | Wire::Offline => "/chat/completions",
+        Wire::OpenaiChat | Wire::Bedrock | Wire::Offline => "/chat/completions",
         Wire::Gemini => {
             // A whole address is one of another model, most likely.
             let is_whole = path.ends_with(WHOLE) || path.ends_with(STREAMED);
@@ -40,21 +47,36 @@ pub(super) fn full_url(mut base: Url, wire: Wire, model: &str) -> Url {
 
 /// The address for a streamed answer, where that is another one.
 pub(super) fn streaming_url(mut whole: Url, wire: Wire) -> Url {
-    if wire == Wire::Gemini
-        && let Some(path) = whole.path().strip_suffix(WHOLE).map(|path| format!("{path}{STREAMED}"))
-    {
+    let streamed = METHODS
+        .iter()
+        .filter(|(known, ..)| *known == wire)
+        .find_map(|(_, method, streamed)| Some(format!("{}{streamed}", whole.path().strip_suffix(method)?)));
+    if let Some(path) = streamed {
         whole.set_path(&path);
-        whole.query_pairs_mut().append_pair("alt", "sse");
+        if wire == Wire::Gemini {
+            whole.query_pairs_mut().append_pair("alt", "sse");
+        }
     }
     whole
 }
 
-/// The model that a path of Gemini's API names, as it stands there, and whether it asks for a stream.
-pub(super) fn gemini_method(path: &str) -> Option<(String, bool)> {
-    let last = path.rsplit('/').next()?;
-    let whole = last.strip_suffix(WHOLE).map(|model| (model, false));
-    let (model, stream) = whole.or_else(|| last.strip_suffix(STREAMED).map(|model| (model, true)))?;
-    Some((model.to_owned(), stream))
+/// What a path says that names the model.
+pub(super) struct Addressed {
+    pub(super) wire: Wire,
+    /// The model, as it stands in the path.
+    pub(super) model: String,
+    pub(super) stream: bool,
+}
+
+/// What a path says, if it names the model.
+pub(super) fn addressed(path: &str) -> Option<Addressed> {
+    METHODS.iter().find_map(|(wire, whole, streamed)| {
+        let (before, stream) = path
+            .strip_suffix(whole)
+            .map(|before| (before, false))
+            .or(path.strip_suffix(streamed).map(|b| (b, true)))?;
+        Some(Addressed { wire: *wire, model: before.rsplit('/').next()?.to_owned(), stream })
+    })
 }
 
 fn is_version(segment: &str) -> bool {

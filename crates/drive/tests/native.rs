@@ -52,7 +52,7 @@ fn calls(names: &[&str]) -> Reply {
 
 #[tokio::test]
 async fn tool_rounds_on_every_wire() {
-    for model in ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m"] {
+    for model in ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m", "bedrock:m"] {
         let faulty = Reply::text("words that break off, on every wire, long before their end is said")
             .fault(Fault::CutAfter { events: 3 });
         let server = WireServer::start(Script::of([calls(&["add", "rm"]), faulty, Reply::text("It is 3.")])).unwrap();
@@ -313,7 +313,7 @@ fn spawns(count: usize) -> Reply {
 
 #[tokio::test]
 async fn d43_c31_children_run_at_once_and_what_they_say_is_told_apart() {
-    for model in ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m"] {
+    for model in ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m", "bedrock:m"] {
         let parent = WireServer::start(Script::of([spawns(2), Reply::text("both done")])).unwrap();
         let child = WireServer::start(Script::always(Reply::text("it is three"))).unwrap();
         let driver = Driver::new(Client::new(ClientOptions::default()), endpoint(model, &parent))

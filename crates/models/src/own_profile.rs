@@ -158,6 +158,7 @@ fn fits(kind: &str, values: &[&str], value: &Value) -> bool {
         "flag" => value.is_boolean(),
         // None takes a count back.
         "count" => value.is_u64() || value.is_null(),
+        "tables" => value.as_array().is_some_and(|items| items.iter().all(Value::is_object)),
         "wire" => value.as_str().is_some_and(|name| Wire::named(name).is_some()),
         _ => value.is_object(),
     }
@@ -173,6 +174,7 @@ fn words(kind: &str, values: &[&str]) -> String {
         "flag" => "true or false".to_owned(),
         "count" => "a whole number from 0 up".to_owned(),
         "wire" => "the name of a wire, as openai_chat or anthropic".to_owned(),
+        "tables" => "a list of tables".to_owned(),
         _ => "a table of fields".to_owned(),
     }
 }

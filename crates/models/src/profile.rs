@@ -1,6 +1,7 @@
 //! What a host takes of requests to a model: read once for each endpoint, from `providers.toml` and `models.toml`.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use loopwright_base::parameter::Parameter;
 
@@ -61,6 +62,18 @@ pub struct ReasoningRules {
     pub models: Vec<String>,
 }
 
+/// What bodies of the Anthropic wire hold at a host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BodyRules {
+    /// The address alone names the model: no body does.
+    pub model_in_address: bool,
+    /// Members that stand in every body, unless the request has others.
+    pub fixed: Map<String, Value>,
+    /// How many places of a prompt may be marked to be kept.
+    pub cache_marks: usize,
+}
+
 /// What a host takes of requests to a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,9 +116,9 @@ pub struct Profile {
     /// The media types of pictures and of documents that are taken as bytes; none of a kind: all of it is.
     #[serde(default)]
     pub media_types: Vec<String>,
-    /// How many places of a prompt may be marked to be kept, where only what is marked is kept.
+    /// What bodies of the Anthropic wire hold.
     #[serde(default)]
-    pub cache_marks: usize,
+    pub body: BodyRules,
     /// Whether the model takes parameters of sampling.
     #[serde(skip)]
     pub sampling: Sampling,

@@ -1,6 +1,6 @@
 //! Providers by name: their wires, addresses and keys, and what their hosts take, from `providers.toml`.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -56,6 +56,108 @@ pub struct Provider {
     /// The same for other wires that the provider's hosts speak, by their names.
     #[serde(default)]
     over: Map<String, Value>,
+    /// How requests are authorised, beyond a bearer's key.
+    #[serde(default)]
+    pub auth: AuthRules,
+    /// How addresses are made, beyond a base.
+    #[serde(default)]
+    pub address: AddressRules,
+}
+
+/// How requests to a provider are authorised.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuthRules {
+    /// The header that holds the key; `None`: `authorization`, as a bearer's.
+    pub header: Option<String>,
+    /// The variables that may hold a token, which goes out as a bearer's; they win over keys of the environment.
+    #[serde(default)]
+    pub tokens: Vec<String>,
+    /// The source of credentials where there is no key.
+    pub source: Option<CredentialSource>,
+    /// The name by which requests are signed for the service.
+    #[serde(default)]
+    pub service: String,
+}
+
+/// A source of credentials that are more than a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CredentialSource {
+    /// AWS: keys from variables, a profile's file or a container; each request is signed.
+    Aws,
+    /// Google: a file of an account, against which tokens are given out.
+    Google,
+}
+
+/// How the addresses of a provider are made. Names in braces are settings, and `{model}` the model's.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddressRules {
+    /// The base of one's own, as an example: there is none that all share.
+    pub example: Option<String>,
+    /// What stands behind the base; the first counts whose settings are known.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Other bases, by the value of a setting.
+    #[serde(default)]
+    bases: Vec<OtherBase>,
+    /// The settings.
+    #[serde(default)]
+    settings: BTreeMap<String, Setting>,
+    /// Models that are spoken to in another way.
+    #[serde(default)]
+    families: Vec<Family>,
+}
+
+/// A value that is part of addresses.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// The variables that may hold it, the first that is set counts.
+    pub variables: Vec<String>,
+    /// The value where none is set.
+    pub usual: Option<String>,
+}
+
+/// A base for some values of a setting.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OtherBase {
+    setting: String,
+    /// The value; with `*` at its end, its beginning.
+    value: String,
+    base: String,
+}
+
+/// Models that a provider serves over another wire.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    /// Beginnings of their names.
+    models: Vec<String>,
+    #[serde(deserialize_with = "wire_named")]
+    wire: Wire,
+    paths: Vec<String>,
+    #[serde(default)]
+    takes: Map<String, Value>,
+}
+
+impl AddressRules {
+    /// The settings by name.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &Setting)> {
+        self.settings.iter().map(|(name, setting)| (name.as_str(), setting))
+    }
+
+    /// The setting of that name.
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        self.settings.get(name)
+    }
+
+    fn family(&self, model: &str) -> Option<&Family> {
+        let model = model.to_ascii_lowercase();
+        self.families.iter().find(|family| family.models.iter().any(|beginning| model.starts_with(beginning)))
+    }
 }
 
 /// The tables of `providers.toml`.
@@ -150,9 +252,26 @@ impl Provider {
         self.domains.iter().any(is_of)
     }
 
-    /// The wire that is spoken at `host`: those who follow a provider may speak another one than it does.
-    pub fn wire_at(&self, host: &str) -> Wire {
-        self.elsewhere.filter(|_| !self.is_at(host)).unwrap_or(self.wire)
+    /// The wire that is spoken to `model` at `host`: those who follow a provider may speak another one than it does.
+    pub fn wire_at(&self, host: &str, model: &str) -> Wire {
+        let family = self.address.family(model).map(|family| family.wire);
+        family.or_else(|| self.elsewhere.filter(|_| !self.is_at(host))).unwrap_or(self.wire)
+    }
+
+    /// What stands behind the base in addresses of `model`; none: what its wire has.
+    pub fn paths(&self, model: &str) -> &[String] {
+        self.address.family(model).map_or(&self.address.paths, |family| &family.paths)
+    }
+
+    /// The base of addresses, with names of settings in braces; `value` gives those that are known.
+    pub fn base_for(&self, value: impl Fn(&str) -> Option<String>) -> &str {
+        let holds = |other: &&OtherBase| {
+            value(&other.setting).is_some_and(|value| match other.value.strip_suffix('*') {
+                Some(beginning) => value.starts_with(beginning),
+                None => value == other.value,
+            })
+        };
+        self.address.bases.iter().find(holds).map_or(&self.base, |other| &other.base)
     }
 
     /// What `host` takes of requests to `model`. The host decides where it is known; a provider that is reached at
@@ -163,9 +282,12 @@ impl Provider {
 
     /// The profile of [`Provider::profile_at`] with members that somebody has set.
     pub fn profile_with(&self, host: &str, model: &str, own: &Map<String, Value>) -> Profile {
-        let wire = self.wire_at(host);
+        let wire = self.wire_at(host, model);
         let known = providers().iter().filter(|known| known.is_at(host)).find_map(|known| known.taken(wire));
-        let takes = known.or_else(|| self.taken(wire).filter(|_| self.elsewhere.is_none()));
+        let takes = match self.address.family(model) {
+            Some(family) => Some(&family.takes),
+            None => known.or_else(|| self.taken(wire).filter(|_| self.elsewhere.is_none())),
+        };
         let mut members = members_of_wire(wire);
         // The wire has no place for what it refuses.
         let placeless = members.get("refuses").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -251,9 +373,22 @@ mod tests {
     #[test]
     fn the_table_of_providers_can_be_read() {
         let tables = Tables::parse(include_str!("providers.toml")).unwrap();
-        assert_eq!(tables.providers.len(), 23);
+        assert_eq!(tables.providers.len(), 26);
         for known in &tables.providers {
             assert!(known.base.is_empty() || known.base.starts_with("http"), "{}", known.name);
+            let all = || std::iter::once(&known.base).chain(known.address.bases.iter().map(|other| &other.base));
+            let paths = known.address.families.iter().flat_map(|family| &family.paths).chain(&known.address.paths);
+            for template in all().chain(paths) {
+                for name in template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name) {
+                    assert!(name == "model" || known.address.setting(name).is_some(), "{}: {name}", known.name);
+                }
+            }
+            for family in &known.address.families {
+                let mut members = tables.wires[family.wire.name()].as_object().unwrap().clone();
+                members.extend(family.takes.clone());
+                let read: Result<Profile, _> = serde_json::from_value(Value::Object(members));
+                read.unwrap_or_else(|error| panic!("{}: {error}", known.name));
+            }
             assert!(known.free || !known.keys.is_empty(), "{} needs a key", known.name);
             let mut members = tables.wires[known.wire.name()].as_object().unwrap().clone();
             members.extend(known.takes.clone());
@@ -279,10 +414,29 @@ mod tests {
         assert!(at("openai-chat", "mine.openai.azure.com").instructions_inside);
         assert_eq!(at("deepseek", "api.deepseek.com").output, [AnswerForm::Json]);
         assert_eq!(at("ollama", "localhost").pictures, [MediaForm::Bytes]);
-        let wire = |name: &str, host: &str| provider(name).unwrap().wire_at(host);
+        let wire = |name: &str, host: &str| provider(name).unwrap().wire_at(host, "m");
         assert_eq!(wire("openai", "api.openai.com"), Wire::OpenaiResponses);
         assert_eq!(wire("openai", "localhost"), Wire::OpenaiChat);
         assert_eq!(wire("openai-responses", "localhost"), Wire::OpenaiResponses);
+    }
+
+    #[test]
+    fn a_family_of_models_has_a_wire_and_an_address_of_its_own() {
+        let vertex = provider("vertex").unwrap();
+        let at = |model| (vertex.wire_at("h", model), vertex.paths(model)[0].rsplit_once('/').unwrap().1);
+        assert_eq!(at("gemini-2.5-pro"), (Wire::Gemini, "{model}:generateContent"));
+        assert_eq!(at("claude-sonnet-4-5@20250929"), (Wire::Anthropic, "{model}:rawPredict"));
+        let profile = vertex.profile_at("h", "claude-sonnet-4-5");
+        assert!(profile.body.model_in_address && profile.body.fixed["anthropic_version"] == "vertex-2023-10-16");
+        assert!(!provider("anthropic").unwrap().profile_at("h", "claude-sonnet-4-5").body.model_in_address);
+        for (location, base) in [
+            (Some("europe-west1"), "https://{location}-aiplatform.googleapis.com"),
+            (Some("global"), "https://aiplatform.googleapis.com"),
+            (Some("us"), "https://aiplatform.us.rep.googleapis.com"),
+            (None, "https://{location}-aiplatform.googleapis.com"),
+        ] {
+            assert_eq!(vertex.base_for(|_| location.map(str::to_owned)), base, "{location:?}");
+        }
     }
 
     #[test]

@@ -36,6 +36,11 @@ pub fn wants_signatures(model: &str) -> bool {
     name.starts_with("gemini") && !any("takes.unsigned_calls", |beginning| name.starts_with(beginning))
 }
 
+/// Whether a model of Bedrock takes marks of the cache.
+pub fn takes_cache_points(model: &str) -> bool {
+    any("takes.cache_points", |part| model.contains(part))
+}
+
 /// A model's own name, without what a gateway writes before it.
 fn own_name(model: &str) -> &str {
     model.rsplit('/').next().unwrap_or(model)

@@ -3,11 +3,14 @@
 //! The shapes of all providers are read here: an `error` object or string, a list of one, `message` and `detail` as
 //! text or as a list of what does not fit, the answer of a provider behind a router, and a body that is no JSON.
 
+use std::{collections::HashSet, sync::LazyLock};
+
 use serde_json::Value;
 
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
+    lists::{Lists, lists},
     parameter::Parameter,
     text::first,
 };
@@ -20,7 +23,7 @@ const WORDS: usize = 2_000;
 const BEHIND: usize = 3;
 
 /// Where the words of an error stand, and its code.
-const TEXT: [&str; 2] = ["message", "detail"];
+const TEXT: [&str; 3] = ["message", "detail", "Message"];
 const CODE: [&str; 2] = ["code", "type"];
 
 /// What an error object says.
@@ -61,7 +64,8 @@ impl ErrorWords {
         let word = |keys: &[&str]| keys.iter().find_map(|key| inner.get_str(key).filter(|word| !word.is_empty()));
         let beside = |keys: &[&str]| keys.iter().find_map(|key| outer.get_str(key));
         let google = GoogleError::read(inner);
-        let own = word(&CODE).or(google.code).or_else(|| beside(&CODE)).unwrap_or_default();
+        let exception = || word(&["__type"]).map(|name| exception_name(&name).to_owned());
+        let own = word(&CODE).or(google.code).or_else(exception).or_else(|| beside(&CODE)).unwrap_or_default();
         // Azure says more of it one level down.
         let below = inner.get("innererror").and_then(|raw| Fields::parse(raw.text()).ok());
         let below = below.and_then(|error| error.get_str("code")).filter(|code| own.is_empty() || is_filtered(code));
@@ -69,10 +73,10 @@ impl ErrorWords {
         let unread = UNREAD.contains(&code.as_str()).then(String::new);
         let mut said = Self {
             message: word(&TEXT).or_else(|| outer.get_str("error")).or_else(|| beside(&TEXT)).unwrap_or_default(),
+            status: google.status.or_else(|| status_of_exception(&code)),
             code,
             param: word(&["param"]),
             generation: word(&["failed_generation"]).or(unread),
-            status: google.status,
             retry_after: google.retry_after,
             request_id: outer.get_str("request_id"),
         };
@@ -165,6 +169,36 @@ impl GoogleError {
             code: detail("reason").map(str::to_owned).or(word),
             retry_after: detail("retryDelay").and_then(seconds),
         }
+    }
+}
+
+/// The exceptions of AWS and their HTTP status, as the model of Bedrock's runtime has them, and of signatures. Those
+/// that a stream holds begin with a small letter.
+static EXCEPTIONS: LazyLock<Lists> = LazyLock::new(|| lists(include_str!("exceptions.toml")));
+
+/// The name of an exception without its namespace and what a header puts behind it:
+/// `com.amazon.coral.service#ValidationException:http://…`.
+pub fn exception_name(code: &str) -> &str {
+    let name = code.rsplit_once('#').map_or(code, |(_, name)| name);
+    name.split_once(':').map_or(name, |(name, _)| name)
+}
+
+fn status_of_exception(code: &str) -> Option<u16> {
+    let is = |names: &&HashSet<String>| names.iter().any(|known| known.eq_ignore_ascii_case(code));
+    EXCEPTIONS.iter().find(|(_, names)| is(names)).and_then(|(status, _)| status.parse().ok())
+}
+
+/// The exception of Bedrock for an HTTP status, or for its like.
+pub fn exception_of(status: u16) -> &'static str {
+    match status {
+        403 | 401 => "AccessDeniedException",
+        404 => "ResourceNotFoundException",
+        408 => "ModelTimeoutException",
+        424 => "ModelErrorException",
+        429 => "ThrottlingException",
+        400..500 => "ValidationException",
+        503 | 529 => "ServiceUnavailableException",
+        _ => "InternalServerException",
     }
 }
 
@@ -266,12 +300,14 @@ pub fn failure_kind(status: u16, code: &str, message: &str) -> FailureKind {
     #[allow(clippy::match_same_arms)]
     match status {
         401 => FailureKind::Auth,
+        // AWS answers 403 to a signature and to a token that it does not take.
+        400 | 403 if status_of_exception(code) == Some(401) => FailureKind::Auth,
         402 => FailureKind::Quota,
         403 => FailureKind::Permission,
         404 => FailureKind::NotFound,
         429 => FailureKind::RateLimited,
         503 | 529 => FailureKind::Overloaded,
-        408 | 409 | 425 | 500..=599 => FailureKind::Server,
+        408 | 409 | 424 | 425 | 500..=599 => FailureKind::Server,
         // An error event inside a stream has no status of its own; its code says what it is.
         200 if says(&["overloaded"]) => FailureKind::Overloaded,
         200 if says(&["rate_limit"]) => FailureKind::RateLimited,

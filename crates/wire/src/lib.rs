@@ -22,7 +22,9 @@
 )]
 
 pub mod anthropic;
+pub mod bedrock;
 mod failure;
+pub mod frames;
 pub mod gemini;
 mod halves;
 mod names;
@@ -36,8 +38,9 @@ pub mod schema;
 pub mod searches;
 pub mod sse;
 pub mod stream;
+mod turns;
 
-pub use failure::{canonical_code, decode_failure, failure_kind};
+pub use failure::{canonical_code, decode_failure, exception_name, exception_of, failure_kind};
 
 use serde_json::Value;
 
@@ -49,7 +52,7 @@ use loopwright_base::{
     text::first,
 };
 use loopwright_extract as extract;
-use loopwright_models::profile::Profile;
+use loopwright_models::profile::{BodyRules, Profile};
 
 /// A document of text, for wires that take no files of text: what it is called and where it ends can still be read.
 fn document_text(name: Option<&str>, media_type: &str, data: &str) -> String {
@@ -89,10 +92,11 @@ pub fn encode_request(wire: Wire, request: &Request) -> Result<String> {
     let spoken = extract::spoken(request);
     let request = spoken.as_ref().unwrap_or(request);
     match wire {
-        Wire::Anthropic => anthropic::encode_request(request),
+        Wire::Anthropic => anthropic::encode_request(&BodyRules::default(), request),
         Wire::OpenaiChat => openai_chat::encode_request(request),
         Wire::OpenaiResponses => openai_responses::encode_request(request),
         Wire::Gemini => gemini::encode_request(request),
+        Wire::Bedrock => bedrock::encode_request(request),
         Wire::Offline => offline::encode_request(request),
     }
 }
@@ -111,11 +115,13 @@ pub fn encode_for(profile: &Profile, wire: Wire, request: &Request) -> Result<St
     let request = limited.as_ref().unwrap_or(request);
     let fitted = schema::fitted(wire, request);
     let request = fitted.as_ref().unwrap_or(request);
-    if wire != Wire::OpenaiChat {
-        return encode_request(wire, request);
-    }
     let spoken = extract::spoken(request);
-    openai_chat::encode_for(profile, spoken.as_ref().unwrap_or(request))
+    let request = spoken.as_ref().unwrap_or(request);
+    match wire {
+        Wire::OpenaiChat => openai_chat::encode_for(profile, request),
+        Wire::Anthropic => anthropic::encode_request(&profile.body, request),
+        _ => encode_request(wire, request),
+    }
 }
 
 /// A request body of `wire` as our own types.
@@ -125,6 +131,7 @@ pub fn decode_request(wire: Wire, body: &str) -> Result<Request> {
         Wire::OpenaiChat => openai_chat::decode_request(body),
         Wire::OpenaiResponses => openai_responses::decode_request(body),
         Wire::Gemini => gemini::decode_request(body),
+        Wire::Bedrock => bedrock::decode_request(body),
         Wire::Offline => offline::decode_request(body),
     }
 }
@@ -138,6 +145,7 @@ pub fn decode_response(wire: Wire, body: &str) -> Result<Response, Failure> {
         Wire::OpenaiChat => openai_chat::decode_response(body),
         Wire::OpenaiResponses => openai_responses::decode_response(body),
         Wire::Gemini => gemini::decode_response(body),
+        Wire::Bedrock => bedrock::decode_response(body),
         Wire::Offline => offline::decode_response(body),
     }
 }
@@ -161,6 +169,7 @@ pub fn encode_response(wire: Wire, response: &Response) -> String {
         Wire::OpenaiChat => openai_chat::encode_response(response),
         Wire::OpenaiResponses => openai_responses::encode_response(response),
         Wire::Gemini => gemini::encode_response(response),
+        Wire::Bedrock => bedrock::encode_response(response),
         Wire::Offline => offline::encode_response(response),
     }
 }
@@ -172,6 +181,7 @@ pub fn encode_stream(wire: Wire, response: &Response, piece: usize) -> Vec<(Stri
         Wire::OpenaiChat => openai_chat::encode_stream(response, piece),
         Wire::OpenaiResponses => openai_responses::encode_stream(response, piece),
         Wire::Gemini => gemini::encode_stream(response, piece),
+        Wire::Bedrock => bedrock::encode_stream(response, piece),
         Wire::Offline => Vec::new(),
     }
 }
@@ -183,6 +193,7 @@ pub fn stream_decoder(wire: Wire) -> Box<dyn Decode> {
         Wire::OpenaiChat => Box::new(openai_chat::StreamDecoder::default()),
         Wire::OpenaiResponses => Box::new(openai_responses::StreamDecoder::default()),
         Wire::Gemini => Box::new(gemini::ChunkDecoder::default()),
+        Wire::Bedrock => Box::new(bedrock::EventDecoder::default()),
     }
 }
 
@@ -193,6 +204,7 @@ pub fn encode_message(wire: Wire, message: &Message) -> String {
         Wire::OpenaiChat => openai_chat::encode_message(message),
         Wire::OpenaiResponses => openai_responses::encode_message(message),
         Wire::Gemini => gemini::encode_message(message),
+        Wire::Bedrock => bedrock::encode_message(message),
     }
 }
 
@@ -204,6 +216,7 @@ pub fn encode_message_as_it_came(wire: Wire, message: &Message) -> String {
         Wire::OpenaiChat => openai_chat::encode_as_it_came(message),
         Wire::OpenaiResponses => openai_responses::encode_as_it_came(message),
         Wire::Gemini => gemini::encode_as_it_came(message),
+        Wire::Bedrock => bedrock::encode_as_it_came(message),
     }
 }
 
@@ -213,6 +226,7 @@ pub fn decode_message(wire: Wire, raw: &Raw) -> Result<Message> {
         Wire::Anthropic | Wire::Offline => anthropic::decode_message(raw),
         Wire::OpenaiChat => openai_chat::decode_message(raw),
         Wire::Gemini => gemini::decode_message(raw),
+        Wire::Bedrock => bedrock::decode_message(raw),
         Wire::OpenaiResponses => {
             Err(Error::usage("unsupported_shape", "items of the Responses wire are no messages by themselves")
                 .hint("give messages of ours, of Anthropic or of Chat Completions"))

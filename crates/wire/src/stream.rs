@@ -1,17 +1,46 @@
-//! A streamed answer from its bytes: server-sent events, then the codec of the wire.
+//! A streamed answer from its bytes: server-sent events or frames, then the codec of the wire.
 //!
 //! Bytes may be cut anywhere. Nothing is lost, and the result does not depend on where they were cut.
 
-use super::{Decode, flat, halves::Halves, sse, stream_decoder};
+use super::{Decode, flat, frames::Frames, halves::Halves, sse, stream_decoder};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     message::{Usage, Wire},
     request::{Delta, Response},
 };
 
+/// How the events of a stream are packed.
+enum Packed {
+    Sse(sse::Parser),
+    Frames(Frames),
+}
+
+impl Packed {
+    fn feed(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Sse(events) => events.feed(bytes),
+            Self::Frames(frames) => frames.feed(bytes),
+        }
+    }
+
+    fn next_event(&mut self) -> Result<Option<sse::Event>, Failure> {
+        match self {
+            Self::Sse(events) => events.next_event(),
+            Self::Frames(frames) => frames.next_event(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<Option<sse::Event>, Failure> {
+        match self {
+            Self::Sse(events) => events.finish(),
+            Self::Frames(frames) => frames.finish(),
+        }
+    }
+}
+
 /// Bytes in, deltas out, one response at the end.
 pub struct Stream {
-    events: sse::Parser,
+    events: Packed,
     halves: Halves,
     decoder: Box<dyn Decode>,
     /// Whether what still comes is of no interest: the last event was seen, or something went wrong behind the end of
@@ -22,7 +51,11 @@ pub struct Stream {
 impl Stream {
     /// A stream of `wire`.
     pub fn new(wire: Wire) -> Self {
-        Self { events: sse::Parser::default(), halves: Halves::default(), decoder: stream_decoder(wire), over: false }
+        let events = match wire {
+            Wire::Bedrock => Packed::Frames(Frames::default()),
+            _ => Packed::Sse(sse::Parser::default()),
+        };
+        Self { events, halves: Halves::default(), decoder: stream_decoder(wire), over: false }
     }
 
     /// Takes bytes, appends what is new to `deltas`.

@@ -423,6 +423,50 @@ def deepseek(body: dict[str, Any]) -> None:
     refuse(kind not in ("text", "json_object"), "This response_format type is unavailable now", param="response_format")
 
 
+CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
+
+
+@documented("docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html")
+def bedrock(body: dict[str, Any]) -> None:
+    """What `Converse` documents, and its service model: turns that alternate, results behind their calls, no blank text."""
+    refuse(body.keys() & {"model", "modelId", "stream"}, "the model and the stream belong to the address")
+    schema = body.get("outputConfig", {}).get("textFormat")
+    if schema is not None:
+        anthropic_schema(json.loads(schema["structure"]["jsonSchema"]["schema"]), "outputConfig.textFormat")
+    tools = [each["toolSpec"] for each in body.get("toolConfig", {"tools": []})["tools"] if "toolSpec" in each]
+    refuse("toolConfig" in body and not tools, "toolConfig.tools: expected minimum item count: 1")
+    refuse(any(not NAME.match(each["name"]) for each in tools), "toolConfig.tools: name failed the pattern")
+    refuse(any(each.get("description") == "" for each in tools), "toolConfig.tools: description must not be empty")
+    blank = any(each.get("text", "x").strip() == "" for each in body.get("system", ()))
+    refuse(blank, "The text field in the system block is blank")
+    messages = body["messages"]
+    refuse(not messages or messages[0]["role"] != "user", "A conversation must start with a user message.")
+    called: list[str] = []
+    before = None
+    for at, message in enumerate(messages):
+        refuse(message["role"] == before, "A conversation must alternate between user and assistant roles.")
+        before, content = message["role"], message["content"]
+        refuse(not content, f"The content field in the Message object at messages.{at} is empty.")
+        refuse(any(each.get("text", "x").strip() == "" for each in content), f"messages.{at}: the text field is blank")
+        refuse(any(len(each) != 1 for each in content), f"messages.{at}: a content block is a union")
+        results = [each["toolResult"] for each in content if "toolResult" in each]
+        refuse(
+            sorted(each["toolUseId"] for each in results) != sorted(called),
+            f"messages.{at}: toolResult blocks and toolUse blocks of previous turn do not match.",
+        )
+        refuse(any("toolResult" not in each for each in content[: len(results)]), f"messages.{at}: results first")
+        inner = [part for each in results for part in each["content"]]
+        refuse(any(not each["content"] for each in results), f"messages.{at}: a result is empty")
+        refuse(any(part.get("text", "x").strip() == "" for part in inner), f"messages.{at}: a result is blank")
+        calls = [each["toolUse"] for each in content if "toolUse" in each]
+        refuse(any(not CALL_ID.match(each["toolUseId"]) for each in calls), f"messages.{at}: toolUseId")
+        refuse(any(not NAME.match(each["name"]) for each in calls), f"messages.{at}: name failed the pattern")
+        refuse(any(not isinstance(each["input"], dict) for each in calls), f"messages.{at}: input is no document")
+        refuse(calls and not tools, "The toolConfig field must be defined when using toolUse and toolResult blocks.")
+        called = [each["toolUseId"] for each in calls]
+    refuse(called, "Expected toolResult blocks for the toolUse blocks of the last turn")
+
+
 # ---- providers ----
 
 WIRES = {
@@ -431,12 +475,15 @@ WIRES = {
     "/responses": "responses",
     ":generateContent": "gemini",
     ":streamGenerateContent": "gemini",
+    "/converse": "bedrock",
+    "/converse-stream": "bedrock",
 }
 RULES: dict[str, Callable[..., None]] = {
     "anthropic": anthropic,
     "chat": openai_chat,
     "responses": openai_responses,
     "gemini": gemini,
+    "bedrock": bedrock,
 }
 PROVIDERS: dict[str, dict[str, Callable[..., None]]] = {
     "anthropic": {"anthropic": anthropic},
@@ -446,6 +493,7 @@ PROVIDERS: dict[str, dict[str, Callable[..., None]]] = {
     "groq": {"chat": groq},
     "deepseek": {"chat": deepseek},
     "gemini": {"gemini": gemini},
+    "bedrock": {"bedrock": bedrock},
     "any": RULES,
 }
 """For each provider the rules of the wires that it speaks; `any` goes by the path alone."""
@@ -483,6 +531,8 @@ def shape(provider: str, wire: str | None, refused: Refused) -> dict[str, Any]:
         return {"object": "error", "message": words, "type": kind, "param": None, "code": "3230"}
     if wire == "anthropic":
         return {"type": "error", "error": {"type": "invalid_request_error", "message": words}, "request_id": "req_1"}
+    if wire == "bedrock":
+        return {"__type": "ValidationException", "message": words}
     if wire == "gemini":
         return {"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}
     error = {"message": words, "type": "invalid_request_error", "param": refused.param, "code": refused.code}

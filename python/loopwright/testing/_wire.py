@@ -1,4 +1,4 @@
-"""The wire server: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Gemini over a real socket.
+"""The wire server: Anthropic Messages, OpenAI Chat Completions and Responses, Gemini and Bedrock over a real socket.
 
 It plays a script: one reply for each request, in order, written in the protocol that was asked in, streamed if the
 request asks for a stream. Faults strike where a provider's would.

@@ -1,7 +1,8 @@
 //! A small real HTTP server that plays models from a script, for tests of this crate and of those who use it.
 //!
-//! It speaks Anthropic Messages, Chat Completions, Responses and Gemini over sockets of the loopback interface, whole
-//! or streamed, with delays and faults. It runs in a thread of its own, so that it works under any runtime or none.
+//! It speaks Anthropic Messages, Chat Completions, Responses, Gemini and Bedrock's Converse over sockets of the
+//! loopback interface, whole or streamed, with delays and faults. It runs in a thread of its own, so that it works
+//! under any runtime or none.
 
 mod render;
 mod request;
@@ -32,7 +33,7 @@ use self::{
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
 };
-use super::{endpoint::KEY_HEADERS, http::Client, provider::gemini_method};
+use super::{endpoint::KEY_HEADERS, http::Client, provider::addressed};
 use loopwright_base::{
     json::Fields,
     message::{Role, Wire},
@@ -44,7 +45,7 @@ const KEPT_REQUESTS: usize = 10_000;
 /// Bytes of request bodies that are kept.
 const KEPT_BYTES: usize = 256 << 20;
 /// Headers that may hold secrets beside those of keys; the values of both are shown as `***`.
-const SECRET_HEADERS: [&str; 2] = ["cookie", "proxy-authorization"];
+const SECRET_HEADERS: [&str; 3] = ["cookie", "proxy-authorization", "x-amz-security-token"];
 
 /// A request that the server has received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -322,9 +323,9 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         let (status, body) = before(&raw.path, std::str::from_utf8(&raw.body).unwrap_or_default())?;
         Some(render::whole(status, "application/json", number, &[], &body))
     };
-    let gemini = gemini_method(path);
-    let wire = if gemini.is_some() {
-        Wire::Gemini
+    let addressed = addressed(path);
+    let wire = if let Some(addressed) = &addressed {
+        addressed.wire
     } else if path.ends_with("/messages") {
         Wire::Anthropic
     } else if path.ends_with("/responses") {
@@ -357,7 +358,8 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     let mut state = shared.state();
     if let Some(key) = &state.script.key {
         let bearer = raw.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        if bearer.or_else(|| raw.header("x-api-key")).or_else(|| raw.header("x-goog-api-key")) != Some(key) {
+        let bare = || ["x-api-key", "x-goog-api-key", "api-key"].iter().find_map(|name| raw.header(name));
+        if bearer.or_else(bare) != Some(key) {
             return at_once(render::error(wire, 401, "the key is missing or wrong", number, &[]));
         }
     }
@@ -384,10 +386,13 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         let words = format!("the script is used up: request number {number} found no reply number {}", place + 1);
         return at_once(render::error(wire, 500, &words, number, &[]));
     };
-    let (model, stream) = gemini.unwrap_or_else(|| {
-        let stream = fields.get("stream").is_some_and(|value| value.text() == "true");
-        (fields.get_str("model").unwrap_or_default(), stream)
-    });
+    let (model, stream) = addressed.map_or_else(
+        || {
+            let stream = fields.get("stream").is_some_and(|value| value.text() == "true");
+            (fields.get_str("model").unwrap_or_default(), stream)
+        },
+        |addressed| (addressed.model, addressed.stream),
+    );
     let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number });
     (Duration::from_millis(reply.delay_ms), rendered)
 }

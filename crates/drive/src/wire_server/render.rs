@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::script::{Answer, Fault, Reply};
 use loopwright_base::message::Wire;
-use loopwright_wire::{canonical_code, encode_response, encode_stream};
+use loopwright_wire::{
+    canonical_code, encode_response, encode_stream, exception_of,
+    frames::{EXCEPTION, encode_frame},
+};
 
 /// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +88,7 @@ fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
             json!({"type": "error", "error": error, "request_id": format!("req_{number}")}).to_string()
         }
         Wire::Gemini => gemini_error(status, message).to_string(),
+        Wire::Bedrock => bedrock_error(status, message).to_string(),
         Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Offline => {
             json!({"error": {"message": message, "type": openai, "param": null, "code": null}}).to_string()
         }
@@ -93,6 +97,10 @@ fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
 
 fn gemini_error(status: u16, message: &str) -> Value {
     json!({"error": {"code": status, "message": message, "status": canonical_code(status)}})
+}
+
+fn bedrock_error(status: u16, message: &str) -> Value {
+    json!({"__type": exception_of(status), "message": message})
 }
 
 /// A reply to what was asked.
@@ -217,6 +225,7 @@ fn body(reply: &Reply, asked: ReplyRequest<'_>) -> (u16, String, Vec<Vec<u8>>) {
             Wire::Anthropic => "msg_",
             Wire::OpenaiResponses => "resp_",
             Wire::Gemini => "gemini-",
+            Wire::Bedrock => "bedrock-",
             Wire::OpenaiChat | Wire::Offline => "chatcmpl-",
         };
         response.id = format!("{prefix}{number}");
@@ -226,6 +235,10 @@ fn body(reply: &Reply, asked: ReplyRequest<'_>) -> (u16, String, Vec<Vec<u8>>) {
         return (200, "application/json".to_owned(), vec![body]);
     }
     let events = encode_stream(wire, &response, reply.piece.max(1));
+    if wire == Wire::Bedrock {
+        let frames = events.iter().map(|(name, data)| encode_frame(name, data)).collect();
+        return (200, "application/vnd.amazon.eventstream".to_owned(), frames);
+    }
     let pieces = events.iter().map(|(name, data)| event(name, data)).collect();
     (200, "text/event-stream; charset=utf-8".to_owned(), pieces)
 }
@@ -259,6 +272,7 @@ fn error_event(wire: Wire, place: usize) -> Vec<u8> {
             event("error", &error.to_string())
         }
         Wire::Gemini => event("", &gemini_error(503, message).to_string()),
+        Wire::Bedrock => encode_frame(EXCEPTION, &bedrock_error(503, message).to_string()),
         Wire::OpenaiChat | Wire::Offline => {
             let error = json!({"message": message, "type": "server_error", "code": "server_error"});
             event("", &json!({ "error": error }).to_string())

@@ -185,9 +185,7 @@ async fn w6_the_call_in_a_failed_generation_is_taken() {
 #[tokio::test]
 async fn w28_an_answer_that_comes_whole_is_seen_by_who_watches() {
     for model in MODELS {
-        let wire =
-            Endpoint::resolve(model, &EndpointOptions { api_key: Some(KEY.into()), ..Default::default() }, |_| None);
-        let whole = loopwright_wire::encode_response(wire.unwrap().0.wire, &with_tool());
+        let whole = loopwright_wire::encode_response(endpoint_at("http://localhost:1", model).wire, &with_tool());
         let server = WireServer::start(Script::always(Reply::recorded(200, "application/json", whole))).unwrap();
         let (response, shown) = ask(&server, model, true).await;
         assert_eq!((response.unwrap().message.prose(), shown.as_str()), (LONG.to_owned(), LONG), "{model}");

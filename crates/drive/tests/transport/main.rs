@@ -1,8 +1,11 @@
 //! The HTTP client against the wire server, over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod azure;
+mod bedrock;
 mod breaker;
 mod calls;
+mod double;
 mod faults;
 mod hostile;
 mod hosts;
@@ -15,6 +18,7 @@ mod recorded;
 mod server;
 mod stale_connection;
 mod tls;
+mod vertex;
 
 use std::{
     sync::{
@@ -41,7 +45,9 @@ use tokio::{
 };
 
 const KEY: &str = "sk-test-0123456789-secret";
-const MODELS: [&str; 4] = ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m"];
+const MODELS: [&str; 5] = ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m", "bedrock:m"];
+/// Those of them that stream server-sent events, which are text.
+const SSE_MODELS: [&str; 4] = ["anthropic:m", "openai-chat:m", "openai-responses:m", "gemini:m"];
 /// Where it does not matter which.
 const MODEL: &str = MODELS[2];
 

@@ -8,20 +8,24 @@ use super::*;
 
 const PACKED: &str = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nconnection: close\r\n";
 
-/// A stream in the words of a model, one event for each text.
-fn events(model: &str) -> Vec<String> {
+/// A stream in the words of a model, event by event.
+fn events(model: &str) -> Vec<Vec<u8>> {
     let response = Response { message: Message::assistant(LONG), stop: StopReason::EndTurn, ..with_tool() };
     let wire = endpoint_at("http://localhost:1", model).wire;
     let events = encode_stream(wire, &response, 16);
-    events.iter().map(|(name, data)| format!("event: {name}\ndata: {data}\n\n")).collect()
+    let written = |(name, data): &(String, String)| match wire {
+        Wire::Bedrock => loopwright_wire::frames::encode_frame(name, data),
+        _ => format!("event: {name}\ndata: {data}\n\n").into_bytes(),
+    };
+    events.iter().map(written).collect()
 }
 
-/// Each text packed for itself in one body: each can be unpacked before the next one comes.
-fn packed(texts: &[String]) -> Vec<Vec<u8>> {
+/// Each event packed for itself in one body: each can be unpacked before the next one comes.
+fn packed(events: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::default());
     let mut pieces = Vec::new();
-    for text in texts {
-        packer.write_all(text.as_bytes()).unwrap();
+    for event in events {
+        packer.write_all(event).unwrap();
         packer.flush().unwrap();
         pieces.push(std::mem::take(packer.get_mut()));
     }
@@ -74,7 +78,7 @@ async fn what_is_packed_is_shown_when_it_comes() {
 async fn packed_answers_and_errors_are_read() {
     let body =
         r#"{"id":"r","model":"m","choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
-    let gzip = packed(&[body.to_owned()]).concat();
+    let gzip = packed(&[body.into()]).concat();
     let head = format!("{PACKED}content-type: application/json\r\ncontent-length: {}\r\n\r\n", gzip.len());
     for stream in [false, true] {
         let base = hostile::sends([head.as_bytes(), &gzip].concat(), 200).await;
@@ -82,7 +86,7 @@ async fn packed_answers_and_errors_are_read() {
         let answer = call(&Client::default(), &endpoint, stream, Timeouts::default()).await.unwrap();
         assert_eq!(answer.message.prose(), "hi");
     }
-    let gzip = packed(&[r#"{"error":{"message":"the model sleeps"}}"#.to_owned()]).concat();
+    let gzip = packed(&[r#"{"error":{"message":"the model sleeps"}}"#.into()]).concat();
     let head = PACKED.replace("200 OK", "503 Busy");
     let base = hostile::sends([format!("{head}\r\n").as_bytes(), &gzip].concat(), 5).await;
     let failure = call(&Client::default(), &endpoint_at(&base, MODEL), false, Timeouts::default()).await.unwrap_err();
@@ -96,7 +100,7 @@ async fn packed_answers_that_are_broken_strange_or_bombs_are_failures() {
     for _ in 0..66 {
         bomb.write_all(&vec![b' '; 1 << 20]).unwrap();
     }
-    let whole = packed(&[r#"{"id":"r""#.to_owned()]).concat();
+    let whole = packed(&[r#"{"id":"r""#.into()]).concat();
     for (how, body, says) in [
         ("gzip", b"no gzip at all".to_vec(), "can't be unpacked"),
         ("gzip", whole[..whole.len() - 4].to_vec(), "can't be unpacked"),

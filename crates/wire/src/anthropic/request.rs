@@ -18,10 +18,13 @@ use loopwright_base::{
     message::{Extra, Message, Role, Wire},
     request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
+use loopwright_models::profile::BodyRules;
 
 /// The wire insists on a limit; this is ours where none was asked for.
 const MAX_TOKENS: u64 = 16_000;
 
+/// The member that says which version a body is of, where no header does.
+const VERSION: &str = "anthropic_version";
 const WEB_SEARCH: &str = "web_search_20250305";
 const CACHE: &str = r#"{"type":"ephemeral"}"#;
 
@@ -29,13 +32,14 @@ const CACHE: &str = r#"{"type":"ephemeral"}"#;
 ///
 /// Instructions that stand first in the history and did not come from this wire join the top-level `system`. A
 /// parameter of the request that is not set leaves the field of that name among the extra fields as it is.
-pub fn encode_request(request: &Request) -> Result<String> {
-    if request.model.is_empty() {
-        return Err(Error::usage("missing_model", "the request names no model").hint("set the model's name"));
-    }
+pub fn encode_request(rules: &BodyRules, request: &Request) -> Result<String> {
     let fields = own(request.extra.as_deref());
     let written = note(fields);
     let extra = |key: &str| fields.and_then(|fields| fields.get(key));
+    let is_addressed = rules.model_in_address || (request.model.is_empty() && extra(VERSION).is_some());
+    if request.model.is_empty() && !is_addressed {
+        return Err(Error::usage("missing_model", "the request names no model").hint("set the model's name"));
+    }
     let entries = request.messages.entries();
     let first = entries.iter().take_while(|entry| is_foreign_system(entry.message())).count();
     // The wire wants at least one message: instructions alone are sent as the user's.
@@ -43,7 +47,12 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_in_request)).collect();
 
     let mut body = Object::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
-    body.text("model", &request.model);
+    for (key, value) in rules.fixed.iter().filter(|(key, _)| extra(key).is_none()) {
+        body.member(key, Raw::of(value).text());
+    }
+    if !is_addressed {
+        body.text("model", &request.model);
+    }
     match request.max_tokens {
         Some(limit) => body.raw("max_tokens", &limit.to_string()),
         None if extra("max_tokens").is_some() || written.get("max_tokens").is_some() => {}
@@ -86,7 +95,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
 /// A body that was sent to `/v1/messages` or `/v1/messages/count_tokens`.
 pub fn decode_request(body: &str) -> Result<Request> {
     let mut fields = Fields::parse(body).map_err(|error| invalid(format!("the request is no JSON object: {error}")))?;
-    let model = fields.take_str("model").ok_or_else(|| invalid("the request has no `model`"))?;
+    let model = take_model(&mut fields)?;
     let messages: Vec<Raw> =
         fields.take_as("messages").ok_or_else(|| invalid("the request has no list of `messages`"))?;
     let messages = messages
@@ -142,6 +151,13 @@ pub fn decode_request(body: &str) -> Result<Request> {
         stream,
         extra: Extra::of(Wire::Anthropic, fields),
     })
+}
+
+/// Takes the name of the model. Clouds have it in the address, and the version of the wire in the body.
+fn take_model(fields: &mut Fields) -> Result<String> {
+    let is_addressed = fields.get("model").is_none() && fields.get(VERSION).is_some();
+    let model = fields.take_str("model").or_else(|| is_addressed.then(String::new));
+    model.ok_or_else(|| invalid("the request has no `model`"))
 }
 
 fn invalid(message: impl Into<String>) -> Error {

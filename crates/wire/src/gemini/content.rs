@@ -1,9 +1,9 @@
 //! Contents and the history, both ways.
 //!
-//! What is sent is legal by construction: the user begins, neighbours of one role are one content, and the results of
-//! a model's turn stand first in the content behind it. A content that came from this wire stays as it is.
+//! What is sent is legal by construction: turns alternate, and results stand first. A content that came from this wire
+//! stays as it is.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::collections::HashMap;
 
 use super::{
     WIRE, marked, own, parsed,
@@ -12,16 +12,23 @@ use super::{
 use crate::{
     notes::{NOTE, note, wire_key},
     object::{Object, push_list},
+    turns::TurnShape,
 };
 use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
     message::{Block, Message, Role, ToolResult},
-    request::Entry,
 };
 
-/// The content of nobody's message: what a model said first needs something before it.
-const OPENING: &str = r#"{"role":"user","parts":[{"text":"Go on."}]}"#;
+/// How this wire writes turns.
+pub(super) static TURNS: TurnShape = TurnShape {
+    wire: WIRE,
+    pieces: "parts",
+    assistant: "model",
+    encode: encode_message,
+    renamed: with_names,
+    opening: r#"{"role":"user","parts":[{"text":"Go on."}]}"#,
+};
 
 /// One message as a content of a request; empty if nothing of it may be sent.
 pub fn encode_message(message: &Message) -> String {
@@ -81,10 +88,6 @@ pub(super) fn write_parts<'a>(out: &mut String, blocks: impl IntoIterator<Item =
     );
 }
 
-fn role_of(message: &Message) -> &'static str {
-    if message.role == Role::Assistant { "model" } else { "user" }
-}
-
 fn is_result(block: &Block) -> bool {
     matches!(block, Block::ToolResult(_))
 }
@@ -113,7 +116,7 @@ fn write(message: &Message, place: PartPlace) -> String {
     }
     let mut object = Object::with_capacity(parts.len() + 32);
     if written.get("role").is_none() && fields.and_then(|fields| fields.get("role")).is_none() {
-        object.text("role", role_of(message));
+        object.text("role", TURNS.role_of(message));
     }
     // The parts stand last, so that more can be put behind them.
     object.rest(fields, |key| wire_key(key).filter(|key| *key != "parts"));
@@ -154,47 +157,6 @@ pub(super) fn is_system(message: &Message) -> bool {
     matches!(message.role, Role::System | Role::Developer)
 }
 
-/// A content that is being put together.
-struct Turn<'a> {
-    messages: Vec<Cow<'a, Message>>,
-    texts: Vec<Cow<'a, str>>,
-    role: &'static str,
-    /// Whether more can be put behind its parts.
-    is_open: bool,
-}
-
-/// The contents of a history.
-pub(super) fn contents(entries: &[impl AsRef<Entry>]) -> Vec<Cow<'_, str>> {
-    let mut names: HashMap<&str, &str> = HashMap::new();
-    let mut turns: Vec<Turn<'_>> = Vec::new();
-    for entry in entries {
-        let entry = entry.as_ref();
-        let message: &Message = entry.message();
-        names.extend(message.tool_uses().map(|call| (&*call.id, &*call.name)));
-        let renamed = with_names(message, &names);
-        let text = match &renamed {
-            Some(renamed) => Cow::Owned(encode_message(renamed)),
-            None => entry.written(WIRE, encode_message),
-        };
-        if text.is_empty() {
-            continue;
-        }
-        let (role, came) = (role_of(message), own(message.extra.as_deref()));
-        let is_open = note(came).get("parts").is_none();
-        let message = renamed.map_or(Cow::Borrowed(message), Cow::Owned);
-        match turns.last_mut() {
-            Some(turn) if turn.role == role && turn.is_open && came.is_none() => {
-                turn.messages.push(message);
-                turn.texts.push(text);
-            }
-            _ => turns.push(Turn { messages: vec![message], texts: vec![text], role, is_open }),
-        }
-    }
-    let opens = turns.first().is_some_and(|turn| turn.role == "model" && !turn.came());
-    let opening = opens.then_some(Cow::Borrowed(OPENING));
-    opening.into_iter().chain(turns.into_iter().map(Turn::joined)).collect()
-}
-
 /// The message with the names of the calls that its results answer, where it has others: the tool that ran may have
 /// been found under another name than the model wrote.
 fn with_names(message: &Message, names: &HashMap<&str, &str>) -> Option<Message> {
@@ -211,37 +173,4 @@ fn with_names(message: &Message, names: &HashMap<&str, &str>) -> Option<Message>
         }
     }
     Some(message)
-}
-
-impl<'a> Turn<'a> {
-    /// Whether the content began as one of this wire, and stays as it is.
-    fn came(&self) -> bool {
-        self.messages.first().is_some_and(|message| own(message.extra.as_deref()).is_some())
-    }
-
-    fn joined(mut self) -> Cow<'a, str> {
-        if self.texts.len() == 1 {
-            return self.texts.pop().unwrap_or_default();
-        }
-        if !self.came() && self.messages.iter().any(|message| message.tool_results().next().is_some()) {
-            // Results of one turn may stand in several messages, with words between them.
-            let role = self.messages.first().map_or(Role::User, |first| first.role);
-            let content = self.messages.into_iter().flat_map(|message| message.into_owned().content).collect();
-            return encode_message(&Message::new(role, content)).into();
-        }
-        let mut all = String::with_capacity(self.texts.iter().map(|text| text.len()).sum());
-        for text in &self.texts {
-            if all.is_empty() {
-                all.push_str(text.strip_suffix("]}").unwrap_or(text));
-                continue;
-            }
-            let parts = text.strip_prefix(&format!("{{\"role\":\"{}\",\"parts\":[", self.role)).unwrap_or_default();
-            if !all.ends_with('[') {
-                all.push(',');
-            }
-            all.push_str(parts.strip_suffix("]}").unwrap_or(parts));
-        }
-        all.push_str("]}");
-        all.into()
-    }
 }

@@ -6,7 +6,7 @@
 use super::{
     WIRE,
     config::{encode_config, take_config},
-    content::{contents, decode_content, decode_system, is_system, system_instruction},
+    content::{TURNS, decode_content, decode_system, is_system, system_instruction},
     own,
     part::CallIds,
     tools::{decode_tools, encode_choice, encode_tools, take_choice},
@@ -36,7 +36,7 @@ pub fn encode_request(request: &Request) -> Result<String> {
     let first = entries.iter().take_while(|entry| is_system(entry.message())).count();
     // The wire wants at least one content: instructions alone are sent as the user's.
     let (leading, rest) = entries.split_at(if first < entries.len() { first } else { 0 });
-    let contents = contents(rest);
+    let contents = TURNS.turns(rest);
 
     let mut body = Object::with_capacity(contents.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
     if let Some(name) = written.get_str("model") {

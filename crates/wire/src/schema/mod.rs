@@ -63,7 +63,7 @@ pub(super) fn fitted(wire: Wire, request: &Request) -> Option<Request> {
 
 /// Whether the provider holds the model to every schema of an answer.
 const fn always_enforces(wire: Wire) -> bool {
-    matches!(wire, Wire::Anthropic | Wire::Gemini)
+    matches!(wire, Wire::Anthropic | Wire::Gemini | Wire::Bedrock)
 }
 
 /// Whether the provider holds the model to the schema of an answer.

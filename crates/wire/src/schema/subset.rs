@@ -144,7 +144,7 @@ impl Subset {
     /// What `model` takes over `wire`.
     pub(super) fn of(wire: Wire, model: &str) -> Option<&'static Self> {
         match wire {
-            Wire::Anthropic => Some(&ANTHROPIC),
+            Wire::Anthropic | Wire::Bedrock => Some(&ANTHROPIC),
             Wire::OpenaiChat | Wire::OpenaiResponses if model.starts_with("ft:") => Some(&FINE_TUNED),
             Wire::OpenaiChat | Wire::OpenaiResponses => Some(&OPENAI),
             Wire::Gemini => Some(&GEMINI),

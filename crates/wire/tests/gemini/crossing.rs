@@ -1,4 +1,4 @@
-//! Histories that move between Gemini and the other wires: signatures and unknown blocks go to the wire they came from
+//! Histories that move between the wires: signatures and unknown blocks go to the wire they came from
 //! alone, and are there again when the history comes back to it.
 
 use loopwright_base::{
@@ -13,7 +13,7 @@ use loopwright_wire as wire;
 use proptest::prelude::*;
 use serde_json::Value;
 
-const WIRES: [Wire; 4] = [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini];
+const WIRES: [Wire; 5] = [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini, Wire::Bedrock];
 
 /// What only `wire` may be sent: its secret words are its name.
 fn secret(wire: Wire) -> String {
@@ -90,7 +90,7 @@ proptest! {
 
     #[test]
     fn w3_histories_cross_wires_with_signatures_and_unknown_blocks_intact(
-        turns in prop::collection::vec((0..4usize, 0..4usize, any::<bool>()), 1..6),
+        turns in prop::collection::vec((0..5usize, 0..4usize, any::<bool>()), 1..6),
     ) {
         let mut request = Request { model: "m".into(), ..Request::default() };
         request.messages.push(Message::user("go"));
