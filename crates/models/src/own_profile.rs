@@ -174,8 +174,7 @@ fn words(kind: &str, values: &[&str]) -> String {
         "flag" => "true or false".to_owned(),
         "count" => "a whole number from 0 up".to_owned(),
         "wire" => "the name of a wire, as openai_chat or anthropic".to_owned(),
-        "tables" => "a list of tables".to_owned(),
-        _ => "a table of fields".to_owned(),
+        _ => "a table of fields, or a list of them".to_owned(),
     }
 }
 

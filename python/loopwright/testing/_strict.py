@@ -428,7 +428,7 @@ CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
 
 @documented("docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html")
 def bedrock(body: dict[str, Any]) -> None:
-    """What `Converse` documents, and its service model: turns that alternate, results behind their calls, no blank text."""
+    """What `Converse` documents, and its service model: turns that alternate, results behind calls, no blank text."""
     refuse(body.keys() & {"model", "modelId", "stream"}, "the model and the stream belong to the address")
     schema = body.get("outputConfig", {}).get("textFormat")
     if schema is not None:
