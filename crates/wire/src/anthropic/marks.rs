@@ -18,13 +18,13 @@ const MARK: &str = "cache_control";
 /// The request without the marks that are too many; `None` if there are none.
 pub(crate) fn limited(request: &Request) -> Option<Request> {
     let automatic = request.cache || is_marked(request.extra.as_deref());
-    let history: Vec<usize> = request.messages.iter().map(marks).collect();
+    let history: usize = request.messages.iter().map(marks).sum();
     let system = request.system.as_deref().map_or(0, marks);
     let tools = request.tools.iter().filter(|tool| is_marked_tool(tool)).count();
-    let all = usize::from(automatic) + history.iter().sum::<usize>() + system + tools;
+    let all = usize::from(automatic) + history + system + tools;
     let mut excess = all.checked_sub(MOST).filter(|excess| *excess > 0)?;
-    let mut of_history = Vec::with_capacity(history.len());
-    for own in history {
+    let mut of_history = Vec::with_capacity(request.messages.len());
+    for own in request.messages.iter().map(marks) {
         of_history.push(own.min(excess));
         excess -= own.min(excess);
     }

@@ -7,6 +7,7 @@ use loopwright_base::{
 use serde_json::value::RawValue;
 
 const DESCRIPTION: &str = "description";
+const QUOTED: &str = "\"description\"";
 /// Keywords whose members are named by the user, each of them a schema.
 const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 /// Keywords whose values are data.
@@ -25,11 +26,10 @@ pub(crate) fn without_blank_descriptions(request: &Request) -> Option<Request> {
             ..output.clone()
         })
     });
-    let tools: Vec<Option<Tool>> = request.tools.iter().map(tool).collect();
-    if output.is_none() && tools.iter().all(Option::is_none) {
+    if output.is_none() && !request.tools.iter().any(|given| tool(given).is_some()) {
         return None;
     }
-    let tools = request.tools.iter().zip(tools).map(|(tool, changed)| changed.unwrap_or_else(|| tool.clone()));
+    let tools = request.tools.iter().map(|given| tool(given).unwrap_or_else(|| given.clone()));
     let output = output.or_else(|| request.output.clone());
     Some(Request { tools: tools.collect(), output, ..request.clone() })
 }
@@ -54,12 +54,14 @@ fn tool(tool: &Tool) -> Option<Tool> {
 /// The schema without empty descriptions; `None` if it has none.
 fn schema(raw: &Raw) -> Option<Raw> {
     // Almost none has any, and to look is cheap.
-    let blank = |(at, _): (usize, &str)| {
-        let behind = raw.text().get(at + DESCRIPTION.len() + 2..)?.trim_start().strip_prefix(':')?.trim_start();
-        let words = behind.strip_prefix('"')?;
-        words.trim_start().starts_with('"').then_some(())
+    let is_blank_behind = |(at, _): (usize, &str)| {
+        let rest = raw.text().get(at + QUOTED.len()..).unwrap_or_default().trim_start();
+        let words = rest.strip_prefix(':').and_then(|rest| rest.trim_start().strip_prefix('"'));
+        words.is_some_and(|words| words.trim_start().starts_with('"'))
     };
-    raw.text().match_indices(&format!("\"{DESCRIPTION}\"")).find_map(blank)?;
+    if !raw.text().match_indices(QUOTED).any(is_blank_behind) {
+        return None;
+    }
     let changed = part(raw, false, DEEPEST);
     (changed != *raw).then_some(changed)
 }
