@@ -75,7 +75,7 @@ impl fmt::Debug for EndpointOptions {
             .field("base_url", &self.base_url.as_deref().map(without_secrets))
             .field("api_key", &self.api_key.as_ref().map(|_| Hidden))
             .field("headers", &headers)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
