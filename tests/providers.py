@@ -26,13 +26,14 @@ WIRES = {
     "openai_responses": "OpenAI Responses",
     "openai_chat": "OpenAI Chat Completions",
     "gemini": "Gemini `generateContent`",
+    "bedrock": "Bedrock Converse",
     "offline": "none",
 }
 FORMS = {"bytes": "inline", "address": "at an address", "file": "by file id"}
 OUTPUT = {"schema": "schema", "json": "JSON mode"}
 KINDS = {
     "text": "text", "texts": "list of texts", "flag": "true or false", "count": "whole number", "wire": "a wire",
-    "fields": "table",
+    "fields": "table", "tables": "list of tables",
 }  # fmt: skip
 
 
@@ -61,7 +62,8 @@ def addresses(tables: dict[str, Any]) -> list[str]:
         wire = WIRES.get(provider["wire"], provider["wire"])
         if elsewhere := provider.get("elsewhere"):
             wire += "" if elsewhere == provider["wire"] else f"; elsewhere {WIRES.get(elsewhere, elsewhere)}"
-        base = f"`{provider['base']}`" if provider["base"] else "none"
+        own = provider.get("address", {}).get("example")
+        base = f"yours, as `{own}`" if own else f"`{provider['base']}`" if provider["base"] else "none"
         variable = code([provider["base_variable"]] if "base_variable" in provider else [])
         lines.append(row(f"`{name}`", wire, base, variable, code(provider.get("keys", []))))
     return lines
@@ -69,7 +71,8 @@ def addresses(tables: dict[str, Any]) -> list[str]:
 
 def forms(takes: dict[str, Any], kind: str) -> str:
     found = [FORMS[form] for form in takes.get(f"{kind}s", [])]
-    types = [each.partition("/")[2] for each in takes.get(f"{kind}_types", [])]
+    named = [each for each in takes.get("media_types", []) if each.startswith("image/") == (kind == "picture")]
+    types = [each.partition("/")[2] for each in named if len(each) < 32]
     return (", ".join(found) + (f" ({', '.join(types)})" if types and "inline" in found else "")) or "no"
 
 

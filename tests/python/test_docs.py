@@ -52,11 +52,11 @@ def test_w20_every_provider_is_listed_with_what_it_takes_and_nothing_is_stale():
     code = read("crates/models/src/providers.toml")
     rows = read("docs/providers.md")
     names = re.findall(r"^\[provider\.([\w-]+)\]", code, re.MULTILINE)
-    assert len(names) == 23
+    assert len(names) == 26
     for name in names:
         assert f"| `{name}` |" in rows, name
     for variable in set(re.findall(r'"([A-Z]+_[A-Z_]+)"', code)):
-        assert f"`{variable}`" in rows, variable
+        assert re.search(rf"\b{variable}\b", rows), variable
     done = subprocess.run([sys.executable, ROOT / "tests" / "providers.py", "--check"], timeout=60, check=False)
     assert done.returncode == 0, "the tables of docs/providers.md are not up to date: run `make docs`"
 

@@ -30,7 +30,8 @@ from loopwright import (
 )
 from loopwright.roles import Sanity, ask_sync
 from loopwright.testing import ScriptedModel, call, fault, recorded, text
-from strict import Strict, anthropic, mistral, openai_chat, refuse
+from loopwright.testing._strict import anthropic, mistral, openai_chat, refuse
+from strict import Strict
 from test_roles import SUMMED, looks, slow
 from ways import KEY, WIRES, run
 
@@ -428,9 +429,9 @@ def test_every_setting_is_sent_or_told(serve: Any, wire: str, way: str) -> None:
         assert body.get("parallel_tool_calls") is (False if wire in ("chat", "responses") else None)
         assert parallel["anthropic"] is (True if wire == "anthropic" else None)
     left_out = {word for word in ("seed", "parallel_tool_calls") for each in told(result, "adapted") if word in each}
-    assert left_out == {"anthropic": {"seed"}, "responses": {"seed"}, "gemini": {"parallel_tool_calls"}}.get(
-        wire, set()
-    )
+    both = {"seed", "parallel_tool_calls"}
+    lacks = {"anthropic": {"seed"}, "responses": {"seed"}, "gemini": {"parallel_tool_calls"}, "bedrock": both}
+    assert left_out == lacks.get(wire, set())
 
 
 def test_a_body_is_merged_deep_and_over_everything_else(serve: Any, way: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from loopwright import Agent, Call, Message, Role, Roles, tool
 from loopwright.testing import calls, recorded, text
-from strict import Strict, mistral, openai_chat, refuse
+from loopwright.testing._strict import mistral, openai_chat, refuse
+from strict import Strict
 from ways import KEY, run
 
 

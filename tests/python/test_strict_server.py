@@ -52,6 +52,7 @@ REFUSED = [
     ("deepseek", "/chat/completions", {**CHAT, "messages": [{"role": "developer", "content": "x"}]}, "unknown variant"),
     ("gemini", "/v1beta/models/m:generateContent", {"contents": [
         *GEMINI["contents"], *GEMINI["contents"]]}, "roles must alternate"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": " "}]}]}, "blank"),
     ("any", "/v1/messages", {"max_tokens": 9}, "documented shape"),
 ]  # fmt: skip
 
@@ -66,7 +67,7 @@ def test_a_request_that_the_provider_refuses_is_refused_with_its_own_error(
         assert words in json.dumps(shown)
         (refused,) = server.refusals
         assert "." in refused.source
-        assert shown.get("type") == "error" or "message" in shown.get("error", shown)
+        assert {"type", "__type"} & shown.keys() or "message" in shown.get("error", shown)
 
 
 ACCEPTED = {
@@ -77,6 +78,7 @@ ACCEPTED = {
     "groq": ("/v1/chat/completions", CHAT),
     "deepseek": ("/chat/completions", CHAT),
     "gemini": ("/v1beta/models/m:generateContent", GEMINI),
+    "bedrock": ("/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "Hi."}]}]}),
     "any": ("/v1/messages", CLAUDE),
 }
 

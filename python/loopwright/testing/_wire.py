@@ -179,7 +179,7 @@ class WireServer:
         repeat_last: The last reply is given for ever.
         key: Requests without this key are refused with 401.
         strict: The provider whose documented refusals hold before the script is asked: `anthropic`, `openai`, `azure`,
-            `mistral`, `groq`, `deepseek`, `gemini`, or `any`, which goes by the path. A refusal uses up no reply.
+            `mistral`, `groq`, `deepseek`, `gemini`, `bedrock`, or `any`, which goes by the path. No reply is used up.
 
     It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
     (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well.
