@@ -71,6 +71,15 @@ impl ModelSettings {
         }
     }
 
+    /// Removes a parameter of these settings.
+    pub fn remove(&mut self, parameter: Parameter) {
+        match parameter {
+            Parameter::ParallelToolCalls => self.parallel_tool_calls = None,
+            Parameter::Seed => self.seed = None,
+            _ => {}
+        }
+    }
+
     /// The parameters that are left out.
     pub fn omitted(&self) -> impl Iterator<Item = Parameter> {
         self.omit.iter().filter_map(|name| Parameter::named(name))

@@ -968,7 +968,7 @@ fn d03_invariants_hold_in_every_order_of_hooks_that_have_a_word_to_say() {
     let tools =
         || World { replies: one_question, ..world_of(TurnConfig { hooks: around_tools.clone(), ..smallest() }) };
     let mut report = Report::default();
-    for world in vec![
+    for world in [
         World { odd: 2, ..every() },
         World { odd: 1, interrupts: 1, ..every() },
         World { strays: 1, ..every() },

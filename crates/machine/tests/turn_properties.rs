@@ -384,7 +384,7 @@ fn roles() -> impl Strategy<Value = RolesConfig> {
     ];
     (role.clone(), role.clone(), role, 0_u32..4, any::<bool>(), 0_usize..3).prop_map(
         |(summarizer, sanity, watch, interval, wait, fallback)| RolesConfig {
-            acting: ModelSettings { seed: wait.then_some(7), ..ModelSettings::default() },
+            acting: wait.then(|| Box::new(ModelSettings { seed: Some(7), ..ModelSettings::default() })),
             fallback: chain(fallback).chain,
             summarizer,
             sanity: sanity.map(|role| SanityConfig { role, interval, wait, ..SanityConfig::default() }),

@@ -150,6 +150,7 @@ impl GroundedMachine {
             Some(more) => format!("{INSTRUCTIONS}\n\n{more}"),
             None => INSTRUCTIONS.to_owned(),
         };
+        let acting = (judge.settings != ModelSettings::default()).then(|| Box::new(judge.settings.clone()));
         let config = TurnConfig {
             model: judge.model.clone(),
             system: Some(system),
@@ -158,7 +159,7 @@ impl GroundedMachine {
             retry: turn.retry.clone(),
             price: None,
             seed: turn.seed,
-            roles: RolesConfig { acting: judge.settings.clone(), ..RolesConfig::default() },
+            roles: RolesConfig { acting, ..RolesConfig::default() },
             ..TurnConfig::default()
         };
         self.phase = GroundedPhase::Judging(Box::new(judging));

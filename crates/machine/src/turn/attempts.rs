@@ -173,8 +173,11 @@ impl TurnMachine {
             Parameter::Stop => self.config.stop.clear(),
             Parameter::Effort => self.config.effort = None,
             Parameter::ToolChoice => self.config.tool_choice = None,
-            Parameter::ParallelToolCalls => self.config.roles.acting.parallel_tool_calls = None,
-            Parameter::Seed => self.config.roles.acting.seed = None,
+            Parameter::ParallelToolCalls | Parameter::Seed => {
+                if let Some(acting) = &mut self.config.roles.acting {
+                    acting.remove(parameter);
+                }
+            }
             Parameter::Output | Parameter::StreamOptions | Parameter::Limit => {}
         }
         self.template = None;

@@ -86,12 +86,13 @@ impl TurnMachine {
         self.model = Some(model);
         match settings {
             Some(settings) => self.ask_with(&settings),
-            // They were written for another host.
-            None if !self.config.roles.acting.extra_body.is_empty() => {
-                self.config.roles.acting.extra_body = Fields::new();
-                self.template = None;
+            None => {
+                // The members of a body were written for another host.
+                if let Some(acting) = &mut self.config.roles.acting {
+                    acting.extra_body = Fields::new();
+                    self.template = None;
+                }
             }
-            None => {}
         }
         // Its window is another one.
         self.forget_window();

@@ -334,7 +334,9 @@ impl TurnConfig {
             stream: Some(self.stream),
             ..Request::default()
         };
-        self.roles.acting.apply(&mut request);
+        if let Some(settings) = &self.roles.acting {
+            settings.apply(&mut request);
+        }
         request
     }
 }

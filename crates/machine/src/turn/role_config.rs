@@ -217,8 +217,8 @@ impl Default for SupervisorConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct RolesConfig {
     /// Settings of the model that acts, beside those of the turn.
-    #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
-    pub acting: ModelSettings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acting: Option<Box<ModelSettings>>,
     /// Models that take over where the turn's own fails for good, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<RoleModel>,

@@ -234,7 +234,7 @@ pub(super) struct RoleQueue {
     first: Option<(Option<u64>, Option<f64>, Option<Effort>)>,
     /// The other settings of the first of the chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    first_settings: Option<ModelSettings>,
+    first_settings: Option<Box<ModelSettings>>,
     pub(super) summaries: summarize::Notes,
     pub(super) sanity: sanity::Watch,
     pub(super) supervisor: supervise::Releases,
@@ -669,11 +669,12 @@ impl TurnMachine {
     pub(super) fn ask_with(&mut self, own: &ModelSettings) {
         let config = &mut self.config;
         let first = self.desk.first.get_or_insert((config.max_tokens, config.temperature, config.effort));
-        let further = self.desk.first_settings.get_or_insert_with(|| ModelSettings {
-            top_p: config.top_p,
-            stop: Some(config.stop.clone()),
-            cache: Some(config.cache),
-            ..config.roles.acting.clone()
+        let further = self.desk.first_settings.get_or_insert_with(|| {
+            let mut settings = config.roles.acting.clone().unwrap_or_default();
+            settings.top_p = config.top_p;
+            settings.stop = Some(config.stop.clone());
+            settings.cache = Some(config.cache);
+            settings
         });
         config.max_tokens = own.max_tokens.or(first.0);
         config.temperature = own.temperature.or(first.1);
@@ -681,13 +682,13 @@ impl TurnMachine {
         config.top_p = own.top_p.or(further.top_p);
         config.stop = own.stop.clone().or_else(|| further.stop.clone()).unwrap_or_default();
         config.cache = own.cache.or(further.cache).unwrap_or(config.cache);
-        config.roles.acting = ModelSettings {
+        config.roles.acting = Some(Box::new(ModelSettings {
             parallel_tool_calls: own.parallel_tool_calls.or(further.parallel_tool_calls),
             seed: own.seed.or(further.seed),
             extra_body: own.extra_body.clone(),
             omit: own.omit.clone(),
             ..ModelSettings::default()
-        };
+        }));
         self.template = None;
     }
 }
