@@ -50,7 +50,7 @@ def test_every_provider_is_listed_with_its_variables():
     code = read("crates/models/src/providers.toml")
     rows = read("docs/providers.md")
     names = re.findall(r"^\[provider\.([\w-]+)\]", code, re.MULTILINE)
-    assert len(names) == 23
+    assert len(names) == 26
     for name in names:
         assert f"| `{name}` |" in rows, name
     for variable in set(re.findall(r'"([A-Z]+_[A-Z_]+)"', code)):
