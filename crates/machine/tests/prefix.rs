@@ -19,14 +19,11 @@ use turn_support::{answer, call, calls, config, fail, failure, response, run_on,
 /// What the provider's cache sees of a request: what stands before the messages, and the messages one by one.
 fn prompt(wire: Wire, request: &Request) -> (Vec<String>, Vec<String>) {
     let body = Fields::parse(&encode_request(wire, request).unwrap()).unwrap();
-    let before =
-        ["system", "instructions", "systemInstruction", "tools", "toolConfig"].iter().filter_map(|key| body.get(key));
+    let before = ["system", "instructions", "systemInstruction", "tools"].iter().filter_map(|key| body.get(key));
     let messages: Vec<Raw> = ["messages", "input", "contents"].iter().find_map(|key| body.get(key)?.to().ok()).unwrap();
-    // On Gemini and Bedrock neighbours of one role are one turn: what is new may stand behind its last piece.
-    let within = |raw: &Raw, key: &str| Fields::parse(raw.text()).unwrap().get(key).unwrap().to().unwrap();
+    // On Gemini neighbours of one role are one content: what is new may stand behind the last part.
     let pieces = |raw: &Raw| match wire {
-        Wire::Gemini => within(raw, "parts"),
-        Wire::Bedrock => within(raw, "content"),
+        Wire::Gemini => Fields::parse(raw.text()).unwrap().get("parts").unwrap().to().unwrap(),
         _ => vec![raw.clone()],
     };
     let texts = messages.iter().flat_map(pieces).map(|raw| raw.text().to_owned()).collect();
@@ -34,7 +31,7 @@ fn prompt(wire: Wire, request: &Request) -> (Vec<String>, Vec<String>) {
 }
 
 fn assert_prefix(requests: &[Request], name: &str) {
-    for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini, Wire::Bedrock] {
+    for wire in [Wire::Anthropic, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
         let prompts: Vec<_> = requests.iter().map(|request| prompt(wire, request)).collect();
         for (n, pair) in prompts.windows(2).enumerate() {
             let [(before, messages), (before_next, next)] = pair else { unreachable!() };
