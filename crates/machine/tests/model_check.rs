@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 #![allow(clippy::print_stdout, reason = "how far it went is worth reading")]
+#![allow(clippy::large_stack_arrays, reason = "a test has a stack of its own")]
 
 mod turn_support;
 
