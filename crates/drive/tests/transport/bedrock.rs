@@ -203,6 +203,8 @@ async fn a_run_goes_on_with_thoughts_calls_and_results() {
     let mut request = says(MODEL_ID, true);
     request.tool_choice = Some(ToolChoice::Auto);
     request.parallel_tool_calls = Some(false);
+    let add = value!({"function": {"name": "add", "schema": {"type": "object"}}});
+    request.tools = vec![serde_json::from_value(add).unwrap()].into();
     let answer = asks(&endpoint, &request).await.0.unwrap();
     assert!(answer.adapted.iter().any(|note| note.contains("parallel_tool_calls")), "{:?}", answer.adapted);
     request.messages.push(answer.message);
