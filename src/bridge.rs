@@ -583,7 +583,8 @@ pub(super) fn delta_objects(py: Python<'_>, deltas: Vec<Delta>) -> PyResult<Vec<
     Ok(objects)
 }
 
-/// The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events.
+/// The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events, and where the
+/// answer was not to be streamed: what comes whole over the network is not shown there either.
 #[pyfunction]
 pub(super) fn answer_deltas<'py>(
     py: Python<'py>,
@@ -593,5 +594,8 @@ pub(super) fn answer_deltas<'py>(
     let (EventKind::Generated { response, .. }, Some(request)) = (&event.0, request.get()) else {
         return Ok(Vec::new());
     };
+    if request.stream != Some(true) {
+        return Ok(Vec::new());
+    }
     delta_objects(py, pieces_of(request, &response.message))
 }

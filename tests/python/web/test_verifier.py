@@ -379,7 +379,8 @@ def test_a21_without_the_search_it_still_answers_and_says_so(check):
 def test_a20_the_prompt_and_the_scores_are_text_in_and_text_out(check):
     with WireServer([text(SCORED)]) as server:
         verification, _ = check(at(server, prompt="Assess: {claim}"), "Water is {wet}.")
-        assert server.requests[0]["body"]["messages"][0]["content"] == "Assess: Water is {wet}."
+        (block,) = server.requests[0]["body"]["messages"][0]["content"]
+        assert block["text"] == "Assess: Water is {wet}."
     assert verification.findings["verdict"] == "true"
     assert verification.scores == Scores(80.0, 70.0, 60.0, 90.0)
     with WireServer([text(SCORED)]) as server:
