@@ -583,8 +583,8 @@ pub(super) fn delta_objects(py: Python<'_>, deltas: Vec<Delta>) -> PyResult<Vec<
     Ok(objects)
 }
 
-/// The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events, and where the
-/// answer was not to be streamed: what comes whole over the network is not shown there either.
+/// The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events, and where
+/// the answer was not to be streamed: what comes whole over the network is not shown there either.
 #[pyfunction]
 pub(super) fn answer_deltas<'py>(
     py: Python<'py>,
