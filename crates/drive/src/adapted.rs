@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 
 use super::{
-    cache_marks::with_marks,
     endpoint::Endpoint,
     provenance::adapt_provenance,
     provider_limits::{adapt_effort, adapt_history},
 };
 use loopwright_base::{
     json::{Fields, Raw},
+    message::Wire,
     parameter::{Parameter, SEED},
     request::Request,
 };
 use loopwright_models::profile::{AnswerForm, Profile};
-use loopwright_wire::schema::in_words;
+use loopwright_wire::{anthropic::with_marks, schema::in_words};
 
 /// A request as an endpoint takes it.
 pub(super) struct Adapted<'r> {
@@ -59,10 +59,15 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
     if let Some(own) = adapt_provenance(endpoint, profile, &adapted.request) {
         adapted.request = Cow::Owned(own);
     }
-    for adapt in [adapt_effort, adapt_history, with_marks] {
+    for adapt in [adapt_effort, adapt_history] {
         if let Some(own) = adapt(profile, endpoint.wire, &adapted.request) {
             adapted.request = Cow::Owned(own);
         }
+    }
+    if endpoint.wire == Wire::Anthropic
+        && let Some(own) = with_marks(profile.body.cache_marks, &adapted.request)
+    {
+        adapted.request = Cow::Owned(own);
     }
     adapted
 }

@@ -109,7 +109,7 @@ pub struct Endpoint {
     refused: Arc<Mutex<Vec<Refused>>>,
     /// The way to the models of the provider; `None` for the offline model.
     route: Option<Arc<Route>>,
-    /// What authorises each request, where no key does.
+    /// The credentials that sign each request or give its token, where there is no key.
     pub(super) credentials: Option<Credentials>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,

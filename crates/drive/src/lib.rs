@@ -26,7 +26,6 @@ mod answer;
 pub mod ask;
 mod body;
 mod breakers;
-mod cache_marks;
 mod credentials;
 mod descriptors;
 pub mod endpoint;

@@ -1,6 +1,6 @@
 //! JSON objects and lists written member by member, straight into one text.
 
-use loopwright_base::json::{Fields, quote};
+use loopwright_base::json::{Fields, Raw, quote};
 
 /// An object that is being written.
 pub(crate) struct Object {
@@ -110,4 +110,14 @@ pub(crate) fn push_list(out: &mut String, items: impl IntoIterator<Item: AsRef<s
         }
     }
     out.push(']');
+}
+
+/// The members of an object under `key`; none where there is none.
+pub(crate) fn members_of(fields: Option<&Fields>, key: &str) -> Fields {
+    fields.and_then(|fields| fields.get(key)).and_then(parsed).unwrap_or_default()
+}
+
+/// The members of an object; `None` for another value.
+pub(crate) fn parsed(raw: &Raw) -> Option<Fields> {
+    Fields::parse(raw.text()).ok()
 }

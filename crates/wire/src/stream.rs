@@ -129,3 +129,11 @@ impl Stream {
         self.decoder.partial()
     }
 }
+
+/// Tells of a delta that says something.
+pub(crate) fn tell(delta: Delta, deltas: &mut Vec<Delta>) {
+    let silent = matches!(&delta, Delta::Text { text, .. } | Delta::Reasoning { text, .. } if text.is_empty());
+    if !silent {
+        deltas.push(delta);
+    }
+}

@@ -57,7 +57,7 @@ enum Source {
     Container { url: Url, token: ContainerToken },
 }
 
-/// What tells the agent of a container who asks.
+/// The token with which keys are asked for at the agent of a container.
 enum ContainerToken {
     None,
     Text(Secret),

@@ -49,11 +49,11 @@ struct AccountFile {
     token_uri: Option<String>,
 }
 
-/// What tokens are given against.
+/// The proof against which Google gives out tokens.
 enum Grant {
     /// An assertion that a service's account signs.
     Service { email: String, key_id: Option<String>, key: Box<RsaKeyPair> },
-    /// What a person has allowed for `gcloud`.
+    /// The refresh token that `gcloud auth application-default login` has left.
     Person { client_id: String, client_secret: String, refresh_token: String },
 }
 

@@ -41,7 +41,7 @@ impl Credentials {
         }
     }
 
-    /// Adds to a request what says who asks.
+    /// Signs a request, or adds its token.
     pub(super) async fn authorize(&self, client: &Client, request: &mut Request) -> Result<(), Failure> {
         match self {
             Self::Aws(signer) => signer.authorize(client, request).await,
@@ -136,7 +136,7 @@ async fn ask_for(client: &Client, request: Request, direct: bool, what: &str) ->
     }
 }
 
-/// Whether an address is one to which secrets may go: by TLS, or on this machine.
+/// Returns whether secrets may be sent to an address: by TLS, or on this machine.
 fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || super::endpoint::is_loopback(url)
 }

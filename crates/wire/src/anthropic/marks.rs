@@ -3,6 +3,8 @@
 //!
 //! Marks beyond that are left out, the first ones of the history first: a later one covers what an earlier one would.
 
+use std::iter::once;
+
 use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Message, Wire},
@@ -13,18 +15,18 @@ use super::own;
 
 /// The marks that a request may have.
 const MOST: usize = 4;
-const MARK: &str = "cache_control";
+pub(super) const MARK: &str = "cache_control";
 
 /// The request without the marks that are too many; `None` if there are none.
 pub(crate) fn limited(request: &Request) -> Option<Request> {
-    let automatic = request.cache || is_marked(request.extra.as_deref());
-    let history: usize = request.messages.iter().map(marks).sum();
-    let system = request.system.as_deref().map_or(0, marks);
-    let tools = request.tools.iter().filter(|tool| is_marked_tool(tool)).count();
-    let all = usize::from(automatic) + history + system + tools;
+    let automatic = request.cache || mark_of_end(request).is_some();
+    let history: Vec<usize> = request.messages.iter().map(|message| marks_in(message).count()).collect();
+    let system = request.system.as_deref().map_or(0, |message| marks_in(message).count());
+    let tools = request.tools.iter().filter_map(mark_of_tool).count();
+    let all = usize::from(automatic) + history.iter().sum::<usize>() + system + tools;
     let mut excess = all.checked_sub(MOST).filter(|excess| *excess > 0)?;
-    let mut of_history = Vec::with_capacity(request.messages.len());
-    for own in request.messages.iter().map(marks) {
+    let mut of_history = Vec::with_capacity(history.len());
+    for own in history {
         of_history.push(own.min(excess));
         excess -= own.min(excess);
     }
@@ -38,7 +40,7 @@ pub(crate) fn limited(request: &Request) -> Option<Request> {
         excess -= system.min(excess);
     }
     let mut tools = request.tools.to_vec();
-    for tool in tools.iter_mut().filter(|tool| is_marked_tool(tool)).take(excess) {
+    for tool in tools.iter_mut().filter(|tool| mark_of_tool(tool).is_some()).take(excess) {
         match tool {
             Tool::Function(tool) => unmark(&mut tool.extra),
             Tool::Provider { raw, .. } => unmark_raw(raw),
@@ -49,48 +51,67 @@ pub(crate) fn limited(request: &Request) -> Option<Request> {
     Some(limited)
 }
 
-fn has_mark(fields: &Fields) -> bool {
-    fields.get(MARK).is_some_and(Raw::is_object)
+/// The mark on the request itself, which moves with its end.
+pub(super) fn mark_of_end(request: &Request) -> Option<Raw> {
+    mark_of(request.extra.as_deref()).or_else(|| mark_among(request.passed()?))
 }
 
-fn is_marked(extra: Option<&Extra>) -> bool {
-    own(extra).is_some_and(has_mark)
-}
-
-fn is_marked_raw(raw: &Raw) -> bool {
-    raw.text().contains(MARK) && Fields::parse(raw.text()).is_ok_and(|fields| has_mark(&fields))
-}
-
-fn is_marked_tool(tool: &Tool) -> bool {
+/// The mark on a tool.
+pub(super) fn mark_of_tool(tool: &Tool) -> Option<Raw> {
     match tool {
-        Tool::Function(tool) => is_marked(tool.extra.as_deref()),
-        Tool::Provider { wire, raw } => *wire == Wire::Anthropic && is_marked_raw(raw),
-        Tool::WebSearch(_) => false,
+        Tool::Function(tool) => mark_of(tool.extra.as_deref()),
+        Tool::Provider { wire, raw } => mark_of_raw(raw).filter(|_| *wire == Wire::Anthropic),
+        Tool::WebSearch(_) => None,
     }
 }
 
-/// The marks of a message.
-fn marks(message: &Message) -> usize {
-    message.content.iter().map(block_marks).sum()
+/// The marks on the blocks of a message and on the parts of its results.
+pub(super) fn marks_in(message: &Message) -> impl Iterator<Item = Raw> {
+    message.content.iter().flat_map(|block| parts_of(block).iter().chain(once(block))).filter_map(mark_of_block)
 }
 
-fn block_marks(block: &Block) -> usize {
-    let inside = match block {
-        Block::ToolResult(result) => result.content.iter().filter(|part| is_marked_block(part)).count(),
-        _ => 0,
-    };
-    inside + usize::from(is_marked_block(block))
-}
-
-fn is_marked_block(block: &Block) -> bool {
+/// The parts of a result.
+fn parts_of(block: &Block) -> &[Block] {
     match block {
-        Block::Text(block) => is_marked(block.extra.as_deref()),
-        Block::Image(block) | Block::Document(block) => is_marked(block.extra.as_deref()),
-        Block::Thinking(block) => is_marked(block.extra.as_deref()),
-        Block::ToolUse(block) => is_marked(block.extra.as_deref()),
-        Block::ToolResult(block) => is_marked(block.extra.as_deref()),
-        Block::Provider(block) => block.wire == Wire::Anthropic && is_marked_raw(&block.raw),
+        Block::ToolResult(result) => &result.content,
+        _ => &[],
     }
+}
+
+fn mark_of_block(block: &Block) -> Option<Raw> {
+    match block {
+        Block::Provider(block) => mark_of_raw(&block.raw).filter(|_| block.wire == Wire::Anthropic),
+        Block::Text(block) => mark_of(block.extra.as_deref()),
+        Block::Image(block) | Block::Document(block) => mark_of(block.extra.as_deref()),
+        Block::Thinking(block) => mark_of(block.extra.as_deref()),
+        Block::ToolUse(block) => mark_of(block.extra.as_deref()),
+        Block::ToolResult(block) => mark_of(block.extra.as_deref()),
+    }
+}
+
+fn mark_of(extra: Option<&Extra>) -> Option<Raw> {
+    mark_among(own(extra)?)
+}
+
+fn mark_among(fields: &Fields) -> Option<Raw> {
+    fields.get(MARK).filter(|mark| mark.is_object()).cloned()
+}
+
+fn mark_of_raw(raw: &Raw) -> Option<Raw> {
+    // Few have one, and all would be parsed for each request.
+    raw.text().contains(MARK).then(|| Fields::parse(raw.text()).ok()).flatten().and_then(|fields| mark_among(&fields))
+}
+
+/// The extra fields of a block of the common shape.
+pub(super) fn extra_of(block: &mut Block) -> Option<&mut Option<Box<Extra>>> {
+    Some(match block {
+        Block::Text(block) => &mut block.extra,
+        Block::Image(block) | Block::Document(block) => &mut block.extra,
+        Block::Thinking(block) => &mut block.extra,
+        Block::ToolUse(block) => &mut block.extra,
+        Block::ToolResult(block) => &mut block.extra,
+        Block::Provider(_) => return None,
+    })
 }
 
 /// The message without its first `count` marks.
@@ -106,17 +127,14 @@ fn without(message: &Message, mut count: usize) -> Message {
 }
 
 fn unmark_block(block: &mut Block, count: &mut usize) {
-    if *count == 0 || !is_marked_block(block) {
+    if *count == 0 || mark_of_block(block).is_none() {
         return;
     }
     *count -= 1;
-    match block {
-        Block::Text(block) => unmark(&mut block.extra),
-        Block::Image(block) | Block::Document(block) => unmark(&mut block.extra),
-        Block::Thinking(block) => unmark(&mut block.extra),
-        Block::ToolUse(block) => unmark(&mut block.extra),
-        Block::ToolResult(block) => unmark(&mut block.extra),
-        Block::Provider(block) => unmark_raw(&mut block.raw),
+    if let Block::Provider(block) = block {
+        unmark_raw(&mut block.raw);
+    } else if let Some(extra) = extra_of(block) {
+        unmark(extra);
     }
 }
 

@@ -8,12 +8,14 @@ mod emit;
 pub(crate) mod marks;
 mod request;
 mod response;
+mod rolling_marks;
 mod stream;
 
 pub use block::{encode_message, is_inside, mended, unsigned};
 pub use emit::encode_stream;
 pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
+pub use rolling_marks::with_marks;
 pub use stream::StreamDecoder;
 
 use crate::notes::{NOTE, note, wire_key};

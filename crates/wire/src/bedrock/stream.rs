@@ -11,7 +11,7 @@ use super::{
     marked, parsed,
     response::{ConverseAnswer, carried_failure},
 };
-use crate::{Decode, excerpt, frames::EXCEPTION, invalid};
+use crate::{Decode, excerpt, frames::EXCEPTION, invalid, stream::tell};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -293,14 +293,6 @@ fn add_members(inner: &mut Fields, piece: &Raw) {
             Some(text) => inner.put(key, &(before.unwrap_or_default() + &text)),
             None => inner.set(key, value.clone()),
         }
-    }
-}
-
-/// Tells of a delta that says something.
-fn tell(delta: Delta, deltas: &mut Vec<Delta>) {
-    let silent = matches!(&delta, Delta::Text { text, .. } | Delta::Reasoning { text, .. } if text.is_empty());
-    if !silent {
-        deltas.push(delta);
     }
 }
 

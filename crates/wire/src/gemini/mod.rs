@@ -19,8 +19,9 @@ pub use request::{decode_request, encode_request};
 pub use response::{decode_response, encode_response};
 pub use stream::ChunkDecoder;
 
+use crate::object::{members_of, parsed};
 use loopwright_base::{
-    json::{Fields, Raw},
+    json::Fields,
     message::{Extra, Wire},
 };
 
@@ -35,13 +36,4 @@ fn own(extra: Option<&Extra>) -> Option<&Fields> {
 /// Extra fields even if there are none, to say that this wire wrote it.
 fn marked(fields: Fields) -> Extra {
     Extra { wire: WIRE, fields }
-}
-
-/// The members of an object under `key`; none where there is none.
-fn members_of(fields: Option<&Fields>, key: &str) -> Fields {
-    fields.and_then(|fields| fields.get(key)).and_then(parsed).unwrap_or_default()
-}
-
-fn parsed(raw: &Raw) -> Option<Fields> {
-    Fields::parse(raw.text()).ok()
 }

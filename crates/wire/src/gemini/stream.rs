@@ -4,7 +4,7 @@
 //! alone, as it came. There is no last event: an answer is whole once its finish reason was said.
 
 use super::{own, response::GatheredAnswer};
-use crate::{Decode, excerpt, invalid, searches};
+use crate::{Decode, excerpt, invalid, searches, stream::tell};
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::{Fields, Raw},
@@ -136,14 +136,6 @@ pub(super) fn grown(last: &mut Block, new: &Block, block: usize) -> Option<Delta
             Some(Delta::Reasoning { block, text: new.text.clone() })
         }
         _ => None,
-    }
-}
-
-/// Tells of a delta that says something.
-fn tell(delta: Delta, deltas: &mut Vec<Delta>) {
-    let silent = matches!(&delta, Delta::Text { text, .. } | Delta::Reasoning { text, .. } if text.is_empty());
-    if !silent {
-        deltas.push(delta);
     }
 }
 

@@ -9,13 +9,12 @@ use loopwright_base::{
     message::{Block, Extra, Form, Message, Role, Wire},
     request::{Request, Tool},
 };
-use loopwright_models::profile::Profile;
 
-const MARK: &str = "cache_control";
+use super::marks::{MARK, extra_of, mark_of_end, mark_of_tool, marks_in};
 
 /// Places of marks, in the order in which a prompt is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum MarkPlace {
     Tools,
     Instructions,
     /// The message with this place in the history.
@@ -23,18 +22,18 @@ enum Place {
     End,
 }
 
-/// The request with marks of its own; `None` where the host wants none, or may set none.
-pub(super) fn with_marks(profile: &Profile, wire: Wire, request: &Request) -> Option<Request> {
-    if wire != Wire::Anthropic || !request.cache || profile.body.cache_marks == 0 {
+/// The request with marks of its own, `most` with the user's; `None` where no caching is asked for, or none may be set.
+pub fn with_marks(most: usize, request: &Request) -> Option<Request> {
+    if !request.cache || most == 0 {
         return None;
     }
     let own = own_marks(request);
-    let room = profile.body.cache_marks.saturating_sub(own.len());
+    let room = most.saturating_sub(own.len());
     let last = request.messages.len().checked_sub(1)?;
     let answered = request.messages.iter().rposition(|message| message.role == Role::Assistant);
-    let before = answered.and_then(|at| at.checked_sub(1)).map(Place::Message);
-    let end = (!own.iter().any(|(place, _)| *place == Place::End)).then_some(Place::Message(last));
-    let wanted = [end, before, Some(Place::Instructions), Some(Place::Tools)];
+    let before = answered.and_then(|at| at.checked_sub(1)).map(MarkPlace::Message);
+    let end = (!own.iter().any(|(place, _)| *place == MarkPlace::End)).then_some(MarkPlace::Message(last));
+    let wanted = [end, before, Some(MarkPlace::Instructions), Some(MarkPlace::Tools)];
     // What is kept for an hour has to stand before what is kept for minutes.
     let hour = own.iter().filter(|(_, hour)| *hour).map(|(place, _)| *place).max();
 
@@ -62,75 +61,41 @@ fn in_parts(message: &Message) -> Message {
 }
 
 /// The user's own marks, and whether each lasts for an hour.
-fn own_marks(request: &Request) -> Vec<(Place, bool)> {
-    let tools = request.tools.iter().filter_map(|tool| match tool {
-        Tool::Function(tool) => mark_of(tool.extra.as_deref()),
-        Tool::Provider { wire: Wire::Anthropic, raw } => is_hour(Fields::parse(raw.text()).ok()?.get(MARK)?),
-        _ => None,
-    });
-    let system = request.system.iter().flat_map(|message| marks_in(message));
+fn own_marks(request: &Request) -> Vec<(MarkPlace, bool)> {
+    let tools = request.tools.iter().filter_map(mark_of_tool).map(|mark| (MarkPlace::Tools, mark));
+    let system =
+        request.system.iter().flat_map(|message| marks_in(message)).map(|mark| (MarkPlace::Instructions, mark));
     let messages = request.messages.iter().enumerate();
-    tools
-        .map(|hour| (Place::Tools, hour))
-        .chain(system.map(|hour| (Place::Instructions, hour)))
-        .chain(messages.flat_map(|(at, message)| marks_in(message).map(move |hour| (Place::Message(at), hour))))
-        .chain(mark_of(request.extra.as_deref()).map(|hour| (Place::End, hour)))
-        .collect()
+    let messages = messages.flat_map(|(at, message)| marks_in(message).map(move |mark| (MarkPlace::Message(at), mark)));
+    let end = mark_of_end(request).map(|mark| (MarkPlace::End, mark));
+    tools.chain(system).chain(messages).chain(end).map(|(place, mark)| (place, is_hour(&mark))).collect()
 }
 
-fn marks_in(message: &Message) -> impl Iterator<Item = bool> {
-    message.content.iter().filter_map(|block| match block {
-        Block::Provider(block) if block.wire == Wire::Anthropic => {
-            is_hour(Fields::parse(block.raw.text()).ok()?.get(MARK)?)
-        }
-        Block::Text(_) | Block::Image(_) | Block::Document(_) | Block::ToolUse(_) | Block::ToolResult(_) => {
-            mark_of(extra_of(block))
-        }
-        _ => None,
-    })
-}
-
-/// Whether the mark among these fields lasts for an hour; `None` without one.
-fn mark_of(extra: Option<&Extra>) -> Option<bool> {
-    is_hour(Extra::for_wire(extra, Wire::Anthropic)?.get(MARK)?)
-}
-
-fn is_hour(mark: &Raw) -> Option<bool> {
-    let fields = Fields::parse(mark.text()).ok()?;
-    Some(fields.get_str("ttl").as_deref() == Some("1h"))
-}
-
-fn extra_of(block: &Block) -> Option<&Extra> {
-    match block {
-        Block::Text(text) => text.extra.as_deref(),
-        Block::Image(media) | Block::Document(media) => media.extra.as_deref(),
-        Block::ToolUse(call) => call.extra.as_deref(),
-        Block::ToolResult(result) => result.extra.as_deref(),
-        Block::Thinking(_) | Block::Provider(_) => None,
-    }
+fn is_hour(mark: &Raw) -> bool {
+    Fields::parse(mark.text()).is_ok_and(|mark| mark.get_str("ttl").as_deref() == Some("1h"))
 }
 
 /// Sets a mark; false where nothing there can bear one.
-fn set(request: &mut Request, place: Place, hour: bool) -> bool {
+fn set(request: &mut Request, place: MarkPlace, hour: bool) -> bool {
     match place {
-        Place::Tools => {
+        MarkPlace::Tools => {
             let mut tools = request.tools.to_vec();
             let Some(Tool::Function(tool)) = tools.last_mut() else { return false };
             tool.extra = Some(Box::new(marked(tool.extra.take(), hour)));
             request.tools = tools.into();
         }
-        Place::Instructions => {
+        MarkPlace::Instructions => {
             let Some(system) = request.system.as_deref().and_then(|message| with_mark(message, hour)) else {
                 return false;
             };
             request.system = Some(Arc::new(system));
         }
-        Place::Message(at) => {
+        MarkPlace::Message(at) => {
             let mark = |place: usize, message: &Message| (place == at).then(|| with_mark(message, hour)).flatten();
             let Some(messages) = request.messages.rewritten(mark) else { return false };
             request.messages = messages;
         }
-        Place::End => return false,
+        MarkPlace::End => return false,
     }
     true
 }
@@ -144,13 +109,7 @@ fn with_mark(message: &Message, hour: bool) -> Option<Message> {
     };
     let at = message.content.iter().rposition(bears)?;
     let mut message = message.clone();
-    let extra = match message.content.get_mut(at)? {
-        Block::Text(text) => &mut text.extra,
-        Block::Image(media) | Block::Document(media) => &mut media.extra,
-        Block::ToolUse(call) => &mut call.extra,
-        Block::ToolResult(result) => &mut result.extra,
-        Block::Thinking(_) | Block::Provider(_) => return None,
-    };
+    let extra = extra_of(message.content.get_mut(at)?)?;
     *extra = Some(Box::new(marked(extra.take(), hour)));
     Some(message)
 }
@@ -170,15 +129,16 @@ fn marked(extra: Option<Box<Extra>>, hour: bool) -> Extra {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
+    use super::{
+        super::{decode_request, encode_request},
+        *,
+    };
     use loopwright_base::message::{ToolResult, ToolUse};
     use loopwright_models::profile::BodyRules;
-    use loopwright_wire::anthropic::{decode_request, encode_request};
 
     /// The places of marks in the body of this request.
     fn places(request: &Request, marks: usize) -> Vec<String> {
-        let profile = Profile { body: BodyRules { cache_marks: marks, ..BodyRules::default() }, ..Profile::default() };
-        let own = with_marks(&profile, Wire::Anthropic, request).unwrap();
+        let own = with_marks(marks, request).unwrap();
         let body: Value = serde_json::from_str(&encode_request(&BodyRules::default(), &own).unwrap()).unwrap();
         let mut found = Vec::new();
         walk(&body, "", &mut found);
@@ -228,8 +188,16 @@ mod tests {
         assert_eq!(places(&request, 2), all[..2]);
         assert_eq!(places(&request, 1), all[1..2]);
         let silent = Request { cache: false, ..request };
-        let body = BodyRules { cache_marks: 4, ..BodyRules::default() };
-        assert!(with_marks(&Profile { body, ..Profile::default() }, Wire::Anthropic, &silent).is_none());
+        assert!(with_marks(4, &silent).is_none());
+        assert!(with_marks(0, &Request { cache: true, ..silent }).is_none());
+    }
+
+    #[test]
+    fn a_mark_on_the_request_is_the_one_at_its_end_however_it_is_given() {
+        let mut request = request();
+        request.pass(Fields::parse(r#"{"cache_control":{"type":"ephemeral"}}"#).unwrap());
+        assert_eq!(places(&request, 4), ["/messages/4/content/14", "/system/0", "/tools/1"]);
+        assert_eq!(places(&request, 2), ["/messages/4/content/14"]);
     }
 
     #[test]
