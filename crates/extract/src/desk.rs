@@ -180,6 +180,9 @@ impl Sink for Desk<'_> {
         self.calls.utf8 = Utf8::default();
         self.calls.utf8.read(self.whole.get(from..self.used).unwrap_or_default());
         self.calls.arguments_from = end;
+        if self.calls.strays.unclosed {
+            self.calls.doubt(start, self.writer, self.out);
+        }
         if start < self.calls.unsound {
             self.spoiled(NESTED);
         }

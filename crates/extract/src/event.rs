@@ -82,7 +82,7 @@ pub struct Problem {
 
 impl Problem {
     /// The call that isn't complete for this reason, also where it was told complete before: a value that is closed in
-    /// the prose behind it shows that what closed it may have stood in a value.
+    /// the prose behind it, or another call that breaks, shows that what closed it may have stood in a value.
     pub fn takes_back(&self) -> Option<usize> {
         self.call.filter(|_| self.kind == ProblemKind::Malformed && self.dropped.is_none())
     }

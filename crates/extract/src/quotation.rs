@@ -48,6 +48,11 @@ pub enum Read {
         /// What was done to its arguments, so that they could be read.
         repairs: Vec<String>,
     },
+    /// A call that ended before isn't complete: what follows shows that it may stand in a value.
+    TakenBack {
+        /// Its place among the calls that were found.
+        index: usize,
+    },
     /// The prose that was given last is a quoted call.
     Quoted {
         /// The name of its tool.
@@ -145,7 +150,7 @@ impl ReplyReader {
             Event::Problem(problem) if problem.kind == ProblemKind::Repaired => {
                 self.repairs.push(problem.message.clone());
             }
-            Event::Problem(_) => {}
+            Event::Problem(problem) => out.extend(problem.takes_back().map(|index| Read::TakenBack { index })),
         }
     }
 

@@ -106,11 +106,12 @@ fn unbalanced(read: &[Read]) -> bool {
 
 /// Puts what was read in the place of a text.
 fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, reading: &mut Reading) {
-    if unbalanced(&read) {
-        for read in &mut read {
-            if let Read::Called { call, .. } = read {
-                call.complete = false;
-            }
+    let all = unbalanced(&read);
+    let back: BTreeSet<_> =
+        read.iter().filter_map(|read| if let Read::TakenBack { index } = read { Some(*index) } else { None }).collect();
+    for read in &mut read {
+        if let Read::Called { call, .. } = read {
+            call.complete &= !all && !back.contains(&call.index);
         }
     }
     let is_prose = |read: &Read| matches!(read, Read::Text(_) | Read::Quoted { .. });
@@ -146,7 +147,7 @@ fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, r
                 blocks.push(Block::ToolUse(tool_use(&call)));
             }
             Read::Quoted { name } => reading.quoted.push(name),
-            Read::Started { .. } | Read::Arguments { .. } => {}
+            Read::Started { .. } | Read::Arguments { .. } | Read::TakenBack { .. } => {}
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Closers of values in the prose behind calls that no opener there belongs to, or any, where a value of those calls
-//! lacks its closer. The closer that ended a call may then have stood in its value, and what was read as calls since
+//! Closers of values in the prose behind calls that no opener there belongs to, or any, where one of those calls was
+//! mended. The closer that ended a call may then have stood in its value, and what was read as calls since
 //! may have been part of it: none of them is complete.
 
 use super::{
+    desk::Calls,
     dialect::{Dialect, dialect_named},
     event::{Events, Problem, ProblemKind, Span},
     members::NESTED,
     parser::Parser,
+    writer::Writer,
 };
 
 /// A search for such closers, which looks once at each byte of prose behind a call of an element dialect.
@@ -19,18 +21,20 @@ pub(super) struct Strays {
     tail: Vec<u8>,
     /// How many values are open.
     open: usize,
-    /// A value of the calls so far lacks its closer.
-    unclosed: bool,
+    /// A call so far was mended: it may lack a closer.
+    mended: bool,
+    /// A value of a call so far lacks its closer: a call that follows may stand in it.
+    pub(super) unclosed: bool,
     /// The calls so far that were told complete.
     complete: Vec<usize>,
 }
 
 impl Strays {
-    /// A call is told of. `unclosed`: whether something else than its closer ended one of its values.
-    pub(super) fn called(&mut self, dialect: &'static str, index: usize, complete: bool, unclosed: bool) {
+    /// A call is told of.
+    pub(super) fn called(&mut self, dialect: &'static str, index: usize, complete: bool, mended: bool) {
         self.tail.clear();
         self.open = 0;
-        self.unclosed |= unclosed;
+        self.mended |= mended;
         if complete {
             self.complete.push(index);
         }
@@ -50,7 +54,7 @@ impl Strays {
         if !self.looks() {
             return None;
         }
-        let Self { marks, tail, open, unclosed, .. } = self;
+        let Self { marks, tail, open, mended, .. } = self;
         let before = tail.len();
         tail.extend_from_slice(text);
         let mut at = 0;
@@ -69,7 +73,7 @@ impl Strays {
             at += length.max(1);
             match longest {
                 Some((_, 1)) => *open += 1,
-                Some((_, -1)) if *open == 0 || *unclosed => found = found.or(Some(at.saturating_sub(before))),
+                Some((_, -1)) if *open == 0 || *mended => found = found.or(Some(at.saturating_sub(before))),
                 Some((_, -1)) => *open -= 1,
                 _ => {}
             }
@@ -91,12 +95,20 @@ impl Parser {
         self.writer.text(voice, head, self.at, out);
         let at = self.at + head.len();
         if end.is_some() {
-            self.calls.unsound = usize::MAX;
-            for index in std::mem::take(&mut self.calls.strays.complete) {
-                let (kind, message, span) = (ProblemKind::Malformed, NESTED.to_owned(), Span { start: at, end: at });
-                self.writer.problem(Problem { kind, message, span, call: Some(index), dropped: None }, out);
-            }
+            self.calls.doubt(at, &mut self.writer, out);
         }
         self.writer.text(voice, rest, at, out);
+    }
+}
+
+impl Calls {
+    /// What opens and closes calls and values doesn't balance, which shows at `at`: no call so far was complete, and
+    /// none that follows is.
+    pub(super) fn doubt(&mut self, at: usize, writer: &mut Writer, out: &mut Events) {
+        self.unsound = usize::MAX;
+        for index in std::mem::take(&mut self.strays.complete) {
+            let (kind, message, span) = (ProblemKind::Malformed, NESTED.to_owned(), Span { start: at, end: at });
+            writer.problem(Problem { kind, message, span, call: Some(index), dropped: None }, out);
+        }
     }
 }

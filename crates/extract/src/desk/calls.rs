@@ -4,6 +4,7 @@
 use super::super::{
     balance::Balance,
     call::{Call, Source},
+    dialect::{Dialect, dialect_named},
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::Policy,
     strays::Strays,
@@ -111,13 +112,19 @@ impl Calls {
             call.span.end = end;
             self.mended_last = call.repaired;
             let unclosed = self.notes.iter().any(|note| note.message.starts_with(UNCLOSED));
+            let malformed = self.notes.iter().any(|note| note.kind == ProblemKind::Malformed);
             for mut note in self.notes.drain(..) {
                 note.span = call.span;
                 writer.problem(note, out);
             }
-            self.strays.called(call.dialect, call.index, call.complete, unclosed);
+            self.strays.called(call.dialect, call.index, call.complete, call.repaired);
+            self.strays.unclosed |= unclosed;
+            let broken = !call.complete && malformed && dialect_named(call.dialect).is_some_and(Dialect::has_elements);
             writer.finished(call, Span { start: self.mark, end }, out);
             self.mark = end;
+            if broken {
+                self.doubt(end, writer, out);
+            }
         }
         if let Some(drop) = self.drop.take() {
             let span = Span { start: drop.from, end };

@@ -147,6 +147,11 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// Whether its values stand raw between elements.
+    pub(super) const fn has_elements(&self) -> bool {
+        matches!(self.grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. })
+    }
+
     /// What opens a value (1) and what closes one (-1), or what either begins with, in dialects whose values stand
     /// between elements; and what begins alike and does neither (0).
     pub(super) fn value_marks(&self) -> Vec<(String, i8)> {

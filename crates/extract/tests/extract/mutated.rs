@@ -91,9 +91,14 @@ fn damaged(text: &str, marks: &[(usize, usize)], at: usize, how: u8) -> String {
 }
 
 fn wrong(text: &str, mark: &str, reading: &Reading, arguments: &Value, value: &str) -> Option<String> {
-    let said = |name: &str| reading.calls.iter().filter(|call| call.name == name && call.complete).collect::<Vec<_>>();
+    let named = |name: &str| reading.calls.iter().filter(|call| call.name == name).collect::<Vec<_>>();
+    let said = |name: &str| named(name).into_iter().filter(|call| call.complete).collect::<Vec<_>>();
+    let complete = !reading.in_doubt();
     for (name, own) in [("ff", json!({"a": "FIRST"})), ("hh", json!({"z": "THIRD"}))] {
-        let [call] = said(name)[..] else { return Some(format!("{name} isn't read once")) };
+        let [call] = named(name)[..] else { return Some(format!("{name} isn't read once")) };
+        if call.complete != complete {
+            return Some(format!("{name} is complete beside a call that broke, or isn't though none did"));
+        }
         if serde_json::from_str::<Value>(&call.arguments).ok() != Some(own) || call.repaired {
             return Some(format!("{name} isn't what it was"));
         }

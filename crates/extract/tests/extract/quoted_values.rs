@@ -424,3 +424,40 @@ fn e5_calls_that_lack_their_closers_are_read_however_many() {
         }
     });
 }
+
+/// Half calls thrown together, from a seed: what opens, closes and names, in any order.
+fn halves(quoted: &str, seed: &mut u64) -> String {
+    let parts = parts(quoted);
+    let mut draw = |most: usize| {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(*seed >> 33).unwrap() % most
+    };
+    let count = 1 + draw(12);
+    (0..count)
+        .map(|_| match draw(5) {
+            0 => quoted,
+            1 => " so ",
+            _ => parts[draw(parts.len())],
+        })
+        .collect()
+}
+
+#[test]
+fn e5_where_markers_thrown_together_do_not_balance_nothing_is_complete() {
+    each(elements(), |dialect| {
+        let setup = setups(dialect).remove(0);
+        let mut seed =
+            dialect.name.bytes().fold(20_261_126_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        for other in elements() {
+            let quoted = drop_call(if seed % 3 == 0 { other } else { dialect });
+            for _ in 0..60 {
+                let value = halves(&quoted, &mut seed);
+                let text = note(&value, dialect);
+                let reading = crate::reading::pieces([text.as_bytes()], &setup);
+                let broken = reading.calls.iter().any(|call| !call.complete);
+                let inner = reading.calls.iter().any(|call| call.complete && call.name == "drop");
+                assert!(!(broken && inner), "{text}: {reading:?}");
+            }
+        }
+    });
+}

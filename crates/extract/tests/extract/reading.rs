@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use loopwright_extract::{
-    Call, Dialect, Dropped, Event, Events, Parser, Policy, ProblemKind, Quoted, Signatures, Source, UnknownTool,
-    extract,
+    Call, Dialect, Dropped, Event, Events, Grammar, Parser, Policy, ProblemKind, Quoted, Signatures, Source,
+    UnknownTool, dialects, extract,
 };
 use serde_json::{Value, json};
 
@@ -38,6 +38,25 @@ impl Reading {
 
     pub(crate) fn has(&self, kind: ProblemKind) -> bool {
         self.problems.iter().any(|(found, _)| *found == kind)
+    }
+
+    /// Whether a call broke in a dialect whose values escape nothing: what opens and closes doesn't balance, and no
+    /// call of the reply is complete.
+    pub(crate) fn in_doubt(&self) -> bool {
+        let raw = |call: &Call| {
+            let of = |dialect: &&Dialect| dialect.name == call.dialect;
+            dialects().iter().find(of).is_some_and(|dialect| {
+                let grammar = dialect.grammar;
+                matches!(
+                    grammar,
+                    Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. }
+                )
+            })
+        };
+        let broke = |(kind, call): &(ProblemKind, Option<usize>)| {
+            *kind == ProblemKind::Malformed && call.and_then(|index| self.calls.get(index)).is_some_and(raw)
+        };
+        self.problems.iter().any(broke)
     }
 
     /// The bytes dropped for this reason.

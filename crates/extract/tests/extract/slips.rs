@@ -70,8 +70,11 @@ fn d08_words_behind_a_call_whose_value_is_open_are_prose() {
             assert_eq!(reading.called(), [("ff", json!({"a": 1})), ("gg", json!({}))], "{text}: {reading:?}");
             assert!(reading.calls[0].repaired && !reading.calls[1].repaired, "{text}: {reading:?}");
             assert_eq!(reading.prose, format!("{between} bye"), "{text}: {reading:?}");
+            // The second may stand in the first one's value, which nothing closed.
             let strict = read(&text, &Setup::names(&["ff", "gg"]).with(|policy| policy.repair = false));
-            assert!(!strict.calls[0].complete && strict.calls[1].complete, "{text}: {strict:?}");
+            for reading in [&reading, &strict] {
+                assert!(reading.calls.iter().all(|call| !call.complete), "{text}: {reading:?}");
+            }
             // With no other call behind the words it isn't known where the value ended.
             let alone = read(&format!("{first}{parameter}{before}{end}{between}"), &Setup::names(&["ff"]));
             assert!(!alone.calls[0].complete && alone.prose == between, "{alone:?}");
