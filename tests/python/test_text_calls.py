@@ -197,3 +197,34 @@ def test_e5_closers_behind_a_call_take_back_that_it_is_complete(dialect: str) ->
     sound = _written("note", "text", "all is well", dialect)
     (only,) = extract(f"{sound}\nThat was it.", ["note", "drop"]).calls
     assert only.complete
+
+
+@pytest.mark.parametrize("dialect", [name for name in dialects() if name not in ("json", "json-array", "pythonic")])
+def test_e5_a_call_that_broke_off_before_its_arguments_never_runs(dialect: str) -> None:
+    ran: list[str] = []
+
+    @tool
+    def drop(table: str = "") -> str:
+        """Drops a table."""
+        ran.append(table)
+        return "dropped"
+
+    written = render_call({"name": "drop", "arguments": {"table": "users"}}, dialect)
+    for end in range(1, len(written)):
+        found = extract(written[:end], [drop], dialect)
+        if not found.calls or found.calls[0].complete:
+            continue
+        model = ScriptedModel([text(written[:end]), text("Done.")])
+        result = Agent(model, tools=[drop], tool_format=dialect).run_sync("Drop it.")
+        assert ran == [], written[:end]
+        assert [call.failure for call in result.tool_calls] == ["invalid_arguments"]
+
+
+def test_e5_a_call_beside_a_broken_one_is_told_and_never_runs() -> None:
+    broken = "<tool_call>\n<function=weather>\nsay\n<parameter=city>\nTurku\n</parameter>\n</function>\n</tool_call>"
+    whole = broken.replace("say\n", "")
+    result, model = _run(f"{whole}\n{broken}", "It is unclear.", tool_format="qwen3-coder")
+    assert [call.failure for call in result.tool_calls] == ["invalid_arguments"] * 2
+    told = str([message.to_dict() for message in model.requests[1].messages])
+    assert "it is not clear where this call ends" in told
+    assert "the call broke off" in told

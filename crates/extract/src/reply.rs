@@ -16,7 +16,7 @@ use super::{
 };
 use loopwright_base::{
     json::Raw,
-    message::{Block, Message, Text, Thinking, ToolUse},
+    message::{Block, Message, Text, Thinking, ToolUse, is_empty_arguments},
     request::{FunctionTool, History, Request, Tool},
 };
 
@@ -152,14 +152,15 @@ fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, r
     }
 }
 
-/// A call that isn't complete has no arguments that could run: the model is told so.
+/// A call that isn't complete has no arguments that could run, nor does it say that it has none: the model is told so.
 fn tool_use(call: &Call) -> ToolUse {
     let id = call.id.clone().unwrap_or_default();
     if call.complete {
         return ToolUse::from_text(id, &call.name, call.arguments.clone());
     }
-    let invalid = Some(call.arguments.clone());
-    ToolUse { id, name: call.name.clone(), input: Raw::empty_object(), invalid, extra: None }
+    let nothing = is_empty_arguments(&call.arguments);
+    let invalid = if nothing { "the call broke off".to_owned() } else { call.arguments.clone() };
+    ToolUse { id, name: call.name.clone(), input: Raw::empty_object(), invalid: Some(invalid), extra: None }
 }
 
 /// The request as a model gets it that writes its calls as text: tools as instructions, calls and results as text. A

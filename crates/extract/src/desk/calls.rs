@@ -119,7 +119,7 @@ impl Calls {
             }
             self.strays.called(call.dialect, call.index, call.complete, call.repaired);
             self.strays.unclosed |= unclosed;
-            let broken = !call.complete && malformed && dialect_named(call.dialect).is_some_and(Dialect::has_elements);
+            let broken = !call.complete && malformed && dialect_named(call.dialect).is_some_and(Dialect::is_raw);
             writer.finished(call, Span { start: self.mark, end }, out);
             self.mark = end;
             if broken {

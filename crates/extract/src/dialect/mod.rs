@@ -147,9 +147,16 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// Whether its values stand raw between elements.
-    pub(super) const fn has_elements(&self) -> bool {
-        matches!(self.grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. })
+    /// Whether its values escape nothing: they stand raw between elements, or between marks that may stand in them.
+    pub(super) const fn is_raw(&self) -> bool {
+        matches!(
+            self.grammar,
+            Grammar::Tags(_)
+                | Grammar::Nested { .. }
+                | Grammar::Attributes
+                | Grammar::Pairs { .. }
+                | Grammar::Loose { .. }
+        )
     }
 
     /// What opens a value (1) and what closes one (-1), or what either begins with, in dialects whose values stand

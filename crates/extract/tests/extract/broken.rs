@@ -224,7 +224,8 @@ fn d21_what_is_left_of_a_broken_call_runs_nothing() {
                 });
                 let reading = read(&text, &setup);
                 let ran: Vec<_> = reading.calls.iter().filter(|call| call.complete).map(|call| &*call.name).collect();
-                assert!(ran == ["g"] || ran == ["f", "g"], "{text}: {reading:?}");
+                let sound = ran == ["g"] || ran == ["f", "g"];
+                assert!(if reading.in_doubt() { ran.is_empty() } else { sound }, "{text}: {reading:?}");
                 assert_eq!(reading.prose, " hi bye", "{text}: {reading:?}");
             }
         }

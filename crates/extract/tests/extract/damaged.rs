@@ -109,7 +109,9 @@ fn d21_a_damaged_call_costs_no_other() {
                         let has = |at: usize| {
                             reading.calls.iter().any(|call| {
                                 let value = serde_json::from_str::<Value>(&call.arguments).ok();
-                                call.name == names[at] && call.complete && value.as_ref() == Some(&values[at])
+                                call.name == names[at]
+                                    && call.complete != reading.in_doubt()
+                                    && value.as_ref() == Some(&values[at])
                             })
                         };
                         let ran = reading.calls.iter().any(|call| call.name.contains("evil") && call.complete);

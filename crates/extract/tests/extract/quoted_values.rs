@@ -461,3 +461,21 @@ fn e5_where_markers_thrown_together_do_not_balance_nothing_is_complete() {
         }
     });
 }
+
+/// Marks that open and close strings alike: a call quoted in a quoted call stands outside of strings.
+#[test]
+fn e5_a_call_quoted_in_a_quoted_call_between_own_quotes_runs_nothing() {
+    each(dialects().iter().filter(|dialect| matches!(dialect.grammar, Grammar::Loose { .. })), |dialect| {
+        let mut quoted = drop_call(dialect);
+        for depth in 1..5 {
+            let as_it_is = rendered("note", &json!({"text": "VALUE"}), dialect).replace("VALUE", &quoted);
+            for text in [as_it_is.clone(), format!("{as_it_is}\n{as_it_is}")] {
+                for setup in setups(dialect) {
+                    let reading = read_twice(text.as_bytes(), &setup);
+                    assert!(!reading.calls.iter().any(|call| call.name == "drop" && call.complete), "{depth} {text}");
+                }
+            }
+            quoted = rendered("drop", &json!({"table": "VALUE"}), dialect).replace("VALUE", &quoted);
+        }
+    });
+}

@@ -47,10 +47,8 @@ impl Reading {
             let of = |dialect: &&Dialect| dialect.name == call.dialect;
             dialects().iter().find(of).is_some_and(|dialect| {
                 let grammar = dialect.grammar;
-                matches!(
-                    grammar,
-                    Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. }
-                )
+                matches!(grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes)
+                    || matches!(grammar, Grammar::Pairs { .. } | Grammar::Loose { .. })
             })
         };
         let broke = |(kind, call): &(ProblemKind, Option<usize>)| {

@@ -304,7 +304,7 @@ fn d21_a_closer_that_the_end_cuts_short_is_no_text() {
 
 /// A string whose quote is missing, between quotes of the dialect's own: the next call's first quote isn't its end.
 #[test]
-fn d21_a_string_between_own_quotes_without_its_end_takes_no_call_with_it() {
+fn d21_a_string_between_own_quotes_without_its_end_swallows_no_call() {
     let setup = Setup::names(&["f", "g", "h"]);
     for (quote, open, close) in
         [("<|\"|>", "<|tool_call>", "<tool_call|>"), ("<escape>", "<start_function_call>", "<end_function_call>")]
@@ -316,7 +316,7 @@ fn d21_a_string_between_own_quotes_without_its_end_takes_no_call_with_it() {
             let text = format!("Hi. {}{next} bye", call("f", &inside));
             let reading = read(&text, &setup);
             let found: Vec<_> = reading.calls.iter().map(|call| (call.name.as_str(), call.complete)).collect();
-            assert_eq!(found, [("f", false), ("g", true)], "{text}: {reading:?}");
+            assert_eq!(found, [("f", false), ("g", false)], "{text}: {reading:?}");
             assert_eq!(reading.calls[1].arguments, r#"{"n":5,"b":"x"}"#);
             assert_eq!(reading.prose, "Hi.  bye", "{text}");
             let text = format!("Hi. {} bye", call("f", &inside));

@@ -100,7 +100,12 @@ fn fit_arguments(call: &mut ToolUse) -> Option<ToolFailure> {
         return None;
     }
     let (what, text, hint) = if let Some(text) = call.invalid.take() {
-        ("the arguments are no JSON", clip(&text, 300), "call the tool again with a JSON object")
+        let (what, hint) = if Raw::parse(text.as_str()).is_ok() {
+            ("it is not clear where this call ends", "write the call again, whole and alone")
+        } else {
+            ("the arguments are no JSON", "call the tool again with a JSON object")
+        };
+        (what, clip(&text, 300), hint)
     } else if let Some(what) = unfit(call.input.text()) {
         let message = format!("the arguments {what}: {}", clip(call.input.text(), 300));
         call.input = Raw::empty_object();

@@ -84,7 +84,7 @@ impl Decode for StreamDecoder {
         if let Some(failure) = &self.failed {
             return Err(failure.clone());
         }
-        if self.done || name == "ping" {
+        if self.done || (name == "ping" && data.is_empty()) {
             return Ok(());
         }
         let ended = self.ended;
@@ -529,6 +529,15 @@ mod tests {
         (1..10_000)
             .find_map(|at| Some((at, decoder.event("", &event(at), &mut Vec::new()).err()?)))
             .expect("nothing stops the flood")
+    }
+
+    /// A stream whose pings are torn is torn.
+    #[test]
+    fn a_ping_is_read_like_any_event() {
+        let fed = |data: &str| StreamDecoder::default().event("ping", data, &mut Vec::new());
+        assert!(["", "{}", r#"{"type":"ping"}"#].iter().all(|data| fed(data).is_ok()));
+        let torn = fed(r#"{"type":"pi"#).unwrap_err();
+        assert!(torn.kind == FailureKind::InvalidBody && torn.message.contains(r#"{"type":"pi"#), "{torn:?}");
     }
 
     #[test]

@@ -157,7 +157,12 @@ impl EventDecoder {
     }
 
     fn start(&mut self, index: u64, raw: &Raw, deltas: &mut Vec<Delta>) {
-        let only = parsed(raw).filter(|start| start.len() == 1);
+        let start = parsed(raw);
+        // Text begins with its first piece; a server may announce it, as such a piece.
+        if let Some(first) = start.as_ref().filter(|start| start.len() == 1 && start.get_str("text").is_some()) {
+            return self.grow(index, first, deltas);
+        }
+        let only = start.filter(|start| start.len() == 1);
         let mut call = only.and_then(|start| start.get("toolUse").and_then(parsed));
         if let Some(rest) = call.as_mut().filter(|call| call.get("input").is_none() && call.get("type").is_none())
             && let (Some(id), Some(name)) = (rest.take_str("toolUseId"), rest.take_str("name"))
@@ -180,6 +185,10 @@ impl EventDecoder {
             },
         };
         if let Some(growing) = self.blocks.get_mut(block) {
+            // One that was announced with nothing is what its first piece says.
+            if matches!(growing, Growing::Other { raw, grew: false } if parsed(raw).is_some_and(|raw| raw.is_empty())) {
+                *growing = Growing::begin(delta).unwrap_or_else(|| growing.clone());
+            }
             growing.grow(block, delta, deltas);
         }
     }

@@ -221,3 +221,27 @@ fn exceptions_are_told_by_their_kind_wherever_they_stand() {
         assert_eq!(wire::decode_response(WIRE, wrong).unwrap_err().kind, FailureKind::InvalidBody, "{wrong}");
     }
 }
+
+/// A server may announce text and reasoning, which the service does not, with nothing or with a first piece.
+#[test]
+fn a_block_that_is_announced_is_the_same_block() {
+    let at = |name: &'static str, index: u64, key: &str, value: Value| {
+        (name, json!({"contentBlockIndex": index, key: value}))
+    };
+    let written = |text: Value, thought: Value| {
+        let (response, _) = stream(&[
+            ("messageStart", json!({"role": "assistant"})),
+            at("contentBlockStart", 0, "start", thought),
+            at("contentBlockDelta", 0, "delta", json!({"reasoningContent": {"text": "Hm."}})),
+            at("contentBlockStart", 1, "start", text),
+            at("contentBlockDelta", 1, "delta", json!({"text": "Hello"})),
+            ("messageStop", json!({"stopReason": "end_turn"})),
+        ]);
+        response.unwrap().message
+    };
+    let plain = written(json!({}), json!({}));
+    assert_eq!(plain.prose(), "Hello");
+    assert!(matches!(&plain.content[..], [Block::Thinking(thought), Block::Text(_)] if thought.text == "Hm."));
+    assert_eq!(written(json!({"text": ""}), json!({})), plain);
+    assert_eq!(written(json!({"text": "Oh. "}), json!({})).prose(), "Oh. Hello");
+}
