@@ -66,8 +66,12 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     let redirected = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
     let mut found = redirected.filter_map(|redirect| weighed(&redirect.target, command)).collect::<Vec<_>>();
     found.extend(read_by(name, command, words));
-    let given = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::HereText);
-    let mut given = words.iter().chain(given.map(|redirect| &redirect.target));
+    let texts = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::HereText);
+    let texts: Vec<&Word> = texts.map(|redirect| &redirect.target).collect();
+    // Whoever says the path of a key hands it on, to a loop or a variable.
+    let said = words.iter().filter(|_| matches!(name, "echo" | "printf")).chain(texts.iter().copied());
+    found.extend(said.filter_map(|word| weighed(word, command)).filter(|(weight, _)| *weight == Weight::Keys));
+    let mut given = words.iter().chain(texts);
     if let Some(word) = given.find(|word| reads(name) && mentions_secret(&word.text)) {
         found.push((Weight::Settings, word.span.clone()));
     }
@@ -102,8 +106,14 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     }
     if name == "git" {
         // Any subcommand may show what it is given, but those of which it is known that they show nothing.
-        let at = words.iter().position(|word| !word.text.starts_with('-'));
+        let valued = |word: &Word| matches!(word.text.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree");
+        let at = (0..words.len())
+            .find(|at| !words[*at].text.starts_with('-') && !at.checked_sub(1).is_some_and(|at| valued(&words[at])));
         let Some(at) = at.filter(|at| !GIT_NOT_SHOWING.contains(&words[*at].text.as_str())) else { return Vec::new() };
+        let folder = words[..at].iter().position(|word| word.text == "-C").and_then(|at| words.get(at + 1));
+        if let Some(found) = folder.and_then(|folder| weighed(folder, command)) {
+            return vec![found];
+        }
         words = &words[at + 1..];
     } else if AWKS.contains(&name) {
         // Its program names files, and so do the variables that it is given.
@@ -141,17 +151,26 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     found
 }
 
-/// The files whose lines a program takes for patterns or names, and may show: `grep -f FILE`, `file -fFILE`.
+/// The files whose lines a program takes for patterns or names, and may show: `grep -f FILE`, `file -fFILE`,
+/// `xargs -a FILE`, `du --files0-from=FILE`.
 fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + use<'w> {
-    let takes = SEARCHES.contains(&name) || AWKS.contains(&name) || matches!(name, "file" | "date" | "jq" | "ggrep");
+    let (letter, long) = match name {
+        "xargs" | "gxargs" | "parallel" => ('a', "--arg-file"),
+        "du" | "gdu" => ('\0', "--files0-from"),
+        _ => ('f', "--file"),
+    };
+    let takes = letter != 'f'
+        || SEARCHES.contains(&name)
+        || AWKS.contains(&name)
+        || matches!(name, "file" | "date" | "jq" | "ggrep");
     let letters = |text: &str| text.starts_with('-') && !text.starts_with("--");
     words.iter().enumerate().filter(move |_| takes).filter_map(move |(at, word)| {
         let text = word.text.as_str();
-        if text == "--file" || letters(text) && text.ends_with('f') {
+        if text == long || letters(text) && text.ends_with(letter) {
             return words.get(at + 1).cloned();
         }
-        let joined =
-            text.strip_prefix("--file=").or_else(|| text.split_once('f').filter(|_| letters(text)).map(|t| t.1));
+        let joined = text.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+        let joined = joined.or_else(|| text.split_once(letter).filter(|_| letters(text)).map(|(_, rest)| rest));
         joined.map(|joined| Word { text: joined.to_owned(), ..word.clone() })
     })
 }

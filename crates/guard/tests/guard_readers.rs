@@ -321,6 +321,39 @@ fn g6_keys_are_found_however_they_are_reached() {
 }
 
 #[test]
+fn g6_keys_are_found_where_their_path_is_handed_on() {
+    held(
+        &[
+            "xargs -a ~/.ssh/id_ed25519 echo",
+            "xargs --arg-file=/root/.ssh/id_rsa -n1 echo",
+            "du --files0-from=$HOME/.aws/credentials",
+            "git -C ~/.ssh grep --no-index .",
+            "git -C ~/.aws diff --no-index /dev/null credentials",
+            "read f <<< ~/.ssh/id_rsa; cat $f",
+            "echo ~/.aws/credentials | while read f; do head $f; done",
+            "printf '%s\\n' /root/.ssh/id_rsa | while read -r f; do cat \"$f\"; done",
+        ],
+        &[
+            "git -C ~/.ssh status",
+            "git -C docs grep -n keys",
+            "du --files0-from=list.txt",
+            "ls -l ~/.ssh/id_rsa",
+            "stat ~/.ssh/id_rsa",
+            "echo 'ignore .env'",
+            "xargs -a names.txt echo",
+        ],
+    );
+}
+
+#[test]
+fn g2_what_only_shows_a_copy_may_start_a_program() {
+    held(
+        &["rsync -n host:a b -e ./e", "rsync -n --rsh='sh run.sh' host:a b", "rsync -ane 'nc -e' host:a b"],
+        &["rsync -n a/ b/", "rsync -an -e 'ssh -p 2222' host:a b"],
+    );
+}
+
+#[test]
 fn g6_what_is_read_in_the_workspace_is_not_asked_about() {
     held(
         &[

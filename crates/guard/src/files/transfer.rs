@@ -104,6 +104,12 @@ impl Judge<'_> {
         let target = options.rest.last()?;
         let place = self.place(target);
         if dry {
+            // What it reaches the other machine by is a program, which starts all the same.
+            let known = |word: &&str| matches!(word.split_whitespace().next(), Some("ssh" | "rsh" | "rsync"));
+            let mut shells = ["-e", "--rsh", "--rsync-path"].into_iter().filter_map(|name| options.value(name));
+            if let Some(shell) = shells.find(|shell| !known(shell)) {
+                return Some(self.whole(RiskLevel::Cautious, "shell.rsync", format!("starts {shell}")));
+            }
             return Some(self.whole(RiskLevel::Safe, "shell.rsync", "only shows what it would copy"));
         }
         if deletes && place != Place::Temporary {
