@@ -22,7 +22,11 @@ use pyo3::{
 };
 use tokio::task::AbortHandle;
 
-use super::{convert, environment, errors, machine, runtime, web};
+use super::{
+    convert,
+    embed::{self, EmbedCall},
+    environment, errors, machine, runtime, web,
+};
 use loopwright_base::{
     error::{Failure, FailureKind},
     message::Usage,
@@ -30,6 +34,7 @@ use loopwright_base::{
 };
 use loopwright_drive::{
     ask::pieces_of,
+    embed::Embedded,
     endpoint::{self, EndpointOptions},
     gather,
     http::{CallFailure, Timeouts},
@@ -73,6 +78,7 @@ enum HubItem {
     Apart(u64, Vec<Delta>),
     Page(web::Read),
     Answer(loopwright_base::error::Result<WebAnswer>),
+    Embedded(loopwright_base::error::Result<Embedded>),
 }
 
 type Inbox = Arc<Queue<(u64, HubItem), PipeEnd<pipe::Sender>>>;
@@ -119,6 +125,7 @@ impl Hub {
                 }
                 HubItem::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
                 HubItem::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
+                HubItem::Embedded(made) => out.push((key, or_error(py, embed::embedded_object(py, made)))),
             }
         }
         Ok(out)
@@ -267,6 +274,21 @@ impl Hub {
         Ok(WebTask(task.abort_handle()))
     }
 
+    /// Makes vectors of texts; what `embed_texts` gives, or the exception, arrives under `key`.
+    fn embed(
+        &self,
+        py: Python<'_>,
+        key: u64,
+        endpoint: &Endpoint,
+        texts: Vec<String>,
+        options: &Bound<'_, PyAny>,
+    ) -> PyResult<WebTask> {
+        let call = EmbedCall::new(py, endpoint, texts, options)?;
+        let inbox = self.inbox.clone();
+        let task = runtime::handle(py)?.spawn(async move { inbox.push((key, HubItem::Embedded(call.run().await))) });
+        Ok(WebTask(task.abort_handle()))
+    }
+
     /// Nothing arrives any more, and the file descriptors are gone.
     fn close(&self) {
         self.inbox.close();
@@ -375,8 +397,16 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
+    pub(super) const fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    pub(super) fn model_name(&self) -> &str {
+        &self.model
+    }
+
     /// The endpoint with the key of this moment; what keeps it from being known is a failure of that request.
-    fn keyed(&self, py: Python<'_>) -> PyResult<Result<Arc<endpoint::Endpoint>, Failure>> {
+    pub(super) fn keyed(&self, py: Python<'_>) -> PyResult<Result<Arc<endpoint::Endpoint>, Failure>> {
         let Some(function) = &self.key else { return Ok(Ok(self.inner.clone())) };
         let failed = |message: String| {
             let hint = Some("give a function that returns the key as text".to_owned());
@@ -471,6 +501,12 @@ impl Endpoint {
     #[getter]
     fn provider(&self) -> &str {
         &self.inner.name
+    }
+
+    /// `host:port` of its address.
+    #[getter]
+    fn host(&self) -> &str {
+        &self.inner.host
     }
 
     /// The wire it speaks.

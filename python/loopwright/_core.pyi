@@ -110,6 +110,7 @@ __all__ = [
     "decode_tokens",
     "dialect_for",
     "dialects",
+    "embed_texts",
     "encode_message",
     "encode_request",
     "encode_response",
@@ -274,6 +275,9 @@ class Hub:
     def request(self, key: int, call: Any) -> WebTask:
         """Makes a request; what `web_request` gives, or the exception, arrives under `key`."""
 
+    def embed(self, key: int, endpoint: Endpoint, texts: Sequence[str], options: Any) -> WebTask:
+        """Makes vectors of texts; what `embed_texts` gives, or the exception, arrives under `key`."""
+
     def close(self) -> None:
         """Nothing arrives any more."""
 
@@ -319,6 +323,10 @@ class Endpoint:
     @property
     def provider(self) -> str:
         """The provider's name."""
+
+    @property
+    def host(self) -> str:
+        """`host:port` of its address."""
 
     @property
     def wire(self) -> Literal["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "offline"]:
@@ -2184,6 +2192,9 @@ def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> 
 
 def web_request(call: Any) -> tuple[int, float | None, bytes]:
     """Makes a request. Status, seconds to wait, body."""
+
+def embed_texts(endpoint: Endpoint, texts: Sequence[str], options: Any) -> tuple[list[list[float]], int]:
+    """Makes vectors of texts: the vectors, and the tokens that were counted. Blocks."""
 
 @final
 class Breaker:

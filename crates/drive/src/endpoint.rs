@@ -16,7 +16,7 @@ use reqwest::{
 
 use super::{
     credentials::{self, Credentials},
-    provider::{streaming_url, url_of_host},
+    provider::{beside, streaming_url, url_of_host},
     route::{self, Route},
 };
 use loopwright_base::{
@@ -283,6 +283,11 @@ impl Endpoint {
     pub(super) fn address(&self, stream: bool) -> Option<Url> {
         let url = self.url.clone()?;
         Some(if stream { streaming_url(url, self.wire) } else { url })
+    }
+
+    /// The address of another interface of the provider, whose end stands in place of that of its wire.
+    pub(super) fn beside(&self, end: &str) -> Option<Url> {
+        beside(self.url.clone()?, self.wire, end)
     }
 
     /// The endpoint of the offline model: nothing is ever sent.

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use reqwest::{
     Method, Request, Url, Version,
-    header::{self, HeaderMap},
+    header::{self, HeaderMap, HeaderValue},
 };
 use tokio::{sync::Semaphore, time::Sleep};
 
@@ -202,22 +202,38 @@ impl Client {
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let body = body.into();
+        let call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
+        let Some(url) = endpoint.address(stream) else {
+            let message = "the offline model needs no network: answer its requests without a call";
+            return Err(Failure::new(FailureKind::Usage, message).into());
+        };
+        self.attempt::<_, ModelAnswer>(call, &Outgoing::post(url, body), attempt).await
+    }
+
+    /// Sends what `out` holds in this call, and reads the answer as `R` does: with a permit of the circuit breaker,
+    /// again where no descriptor was left or credentials have lapsed, and without keys in what went wrong.
+    pub(super) async fn attempt<W: Watch, R: ReadAnswer>(
+        &self,
+        mut call: ActiveCall<'_, W>,
+        out: &Outgoing,
+        attempt: u32,
+    ) -> Result<R::Answer, CallFailure> {
+        let (endpoint, limits) = (call.endpoint, call.deadlines.limits);
         // It is never closed, so that there is room in the end.
         let _room = self.0.room.acquire().await;
+        call.deadlines = Deadlines::start(limits);
         let patience = Instant::now() + limit(limits.connect);
-        let mut call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
         let mut renewed = false;
         let (permit, outcome) = loop {
             let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
-            let outcome = call.run(self, body.clone()).await;
+            let outcome = call.run::<R>(self, out).await;
             if let Err((failure, _)) = &outcome {
                 // Nothing was sent, and what others of this process have open they close again.
                 let waits = failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience;
                 if waits {
                     drop(permit);
                     tokio::time::sleep(DESCRIPTOR_PAUSE).await;
-                    call.deadlines = Deadlines::start(*limits);
+                    call.deadlines = Deadlines::start(limits);
                     continue;
                 }
                 // What was given out for a time may have been taken back before that was over.
@@ -226,16 +242,16 @@ impl Client {
                 {
                     renewed = true;
                     drop(permit);
-                    call.deadlines = Deadlines::start(*limits);
+                    call.deadlines = Deadlines::start(limits);
                     continue;
                 }
             }
             break (permit, outcome);
         };
         match outcome {
-            Ok(response) => {
+            Ok(answer) => {
                 permit.record_answer();
-                Ok(response)
+                Ok(answer)
             }
             Err((mut failure, partial)) => {
                 if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
@@ -342,29 +358,84 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
     Ok(builder)
 }
 
+/// A request that goes out: what `Client` sends of it beside the headers of its endpoint.
+pub(super) struct Outgoing {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    /// The type of the body, where that is not JSON.
+    pub(super) content_type: Option<HeaderValue>,
+    pub(super) body: Bytes,
+}
+
+impl Outgoing {
+    pub(super) fn post(url: Url, body: impl Into<Bytes>) -> Self {
+        Self { method: Method::POST, url, content_type: None, body: body.into() }
+    }
+
+    fn request(&self, headers: &HeaderMap) -> Request {
+        let mut request = Request::new(self.method.clone(), self.url.clone());
+        request.headers_mut().clone_from(headers);
+        if let Some(kind) = &self.content_type {
+            request.headers_mut().insert(header::CONTENT_TYPE, kind.clone());
+        }
+        if self.method != Method::GET {
+            *request.body_mut() = Some(self.body.clone().into());
+        }
+        request
+    }
+}
+
+/// A way to read the answer to a call that succeeded.
+pub(super) trait ReadAnswer {
+    type Answer;
+
+    async fn read<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        sent: reqwest::Response,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Self::Answer, BrokenBody>;
+}
+
+/// A model's answer, whole or as a stream.
+struct ModelAnswer;
+
+impl ReadAnswer for ModelAnswer {
+    type Answer = Response;
+
+    async fn read<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        sent: reqwest::Response,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Response, BrokenBody> {
+        call.read(sent, sleep).await
+    }
+}
+
 /// A call in flight.
-struct ActiveCall<'a, W> {
-    endpoint: &'a Endpoint,
+pub(super) struct ActiveCall<'a, W> {
+    pub(super) endpoint: &'a Endpoint,
     stream: bool,
-    deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     watch: W,
     visible: bool,
 }
 
-type BrokenBody = (Failure, Option<Response>);
+/// A failure, with the part of a model's answer that came before it.
+pub(super) type BrokenBody = (Failure, Option<Response>);
+
+impl<'a> ActiveCall<'a, fn(Vec<Delta>)> {
+    /// A call whose answer nobody watches.
+    pub(super) fn unwatched(endpoint: &'a Endpoint, limits: &Timeouts) -> Self {
+        Self { endpoint, stream: false, deadlines: Deadlines::start(*limits), watch: drop, visible: false }
+    }
+}
 
 impl<W: Watch> ActiveCall<'_, W> {
-    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, BrokenBody> {
-        let Some(url) = self.endpoint.address(self.stream) else {
-            let message = "the offline model needs no network: answer its requests without a call";
-            return Err((Failure::new(FailureKind::Usage, message), None));
-        };
+    async fn run<R: ReadAnswer>(&mut self, client: &Client, out: &Outgoing) -> Result<R::Answer, BrokenBody> {
         let whole = |failure: Failure| (failure, None);
         let connections =
-            client.connections(url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
-        let mut first = Request::new(Method::POST, url);
-        *first.headers_mut() = self.endpoint.headers.clone();
-        *first.body_mut() = Some(body.clone().into());
+            client.connections(out.url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
+        let mut first = out.request(&self.endpoint.headers);
 
         let sleep = tokio::time::sleep_until(self.deadlines.next().into());
         tokio::pin!(sleep);
@@ -377,16 +448,12 @@ impl<W: Watch> ActiveCall<'_, W> {
                 () = &mut sleep => return Err((self.timed_out(), None)),
             }
         }
-        let request = || {
-            let mut request = Request::new(Method::POST, first.url().clone());
-            request.headers_mut().clone_from(first.headers());
-            *request.body_mut() = Some(body.clone().into());
-            request
-        };
+        let request = || out.request(first.headers());
         let sent = tokio::select! {
             biased;
             sent = stale_connection::execute(&connections, request(), || Some(request())) => {
-                sent.map_err(|error| whole(error_map::send_failure(&error, &self.endpoint.host, &self.deadlines.limits)))?
+                let failed = |error| error_map::send_failure(&error, &self.endpoint.host, &self.deadlines.limits);
+                sent.map_err(|error| whole(failed(error)))?
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
@@ -397,7 +464,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             return Err((Box::pin(self.refused(sent, sleep)).await, None));
         }
         let id = answer::request_id(sent.headers());
-        self.read(sent, sleep).await.map_err(|(mut failure, partial)| {
+        R::read(self, sent, sleep).await.map_err(|(mut failure, partial)| {
             failure.request_id = failure.request_id.or(id);
             (failure, partial)
         })
@@ -654,7 +721,11 @@ impl<W: Watch> ActiveCall<'_, W> {
         (held.unwrap_or_else(|| body.into()), broken)
     }
 
-    async fn piece(&mut self, sent: &mut ResponseBody, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
+    pub(super) async fn piece(
+        &mut self,
+        sent: &mut ResponseBody,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Option<Bytes>, Failure> {
         next_piece(sent, sleep, &mut self.deadlines, self.endpoint).await
     }
 
