@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{
     endpoint::Endpoint,
-    exchange::unreadable,
-    http::{Client, Outgoing, Timeouts},
+    exchange::{MOST_BYTES, Outgoing, unreadable},
+    http::{Client, Timeouts},
 };
 use loopwright_base::error::{Error, Failure, FailureKind, Result};
 use loopwright_machine::RetryPolicy;
@@ -128,7 +128,7 @@ impl Asking<'_> {
         let out = Outgoing::post(url, self.body(texts).to_string());
         let mut attempt = 1;
         loop {
-            let answer = self.client.exchange(self.endpoint, &out, attempt, self.timeouts).await;
+            let answer = self.client.exchange::<MOST_BYTES>(self.endpoint, &out, attempt, self.timeouts).await;
             let read = answer.and_then(|body| self.read(&body, texts.len()));
             let Err(failure) = read else { return read };
             let Some(seconds) = self.options.retry.delay(&failure, attempt, false, place as u64) else {

@@ -14,19 +14,21 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use reqwest::{
-    Method, Request, Url, Version,
-    header::{self, HeaderMap, HeaderValue},
+    Url, Version,
+    header::{self, HeaderMap},
 };
 use tokio::{sync::Semaphore, time::Sleep};
 
 pub use super::options::{ClientOptions, RootSource, Timeouts};
 use super::{
     answer::{self, BodyKind},
+    batch::BatchDesk,
     body::{ResponseBody, too_long},
     breakers::Breakers,
     descriptors,
     endpoint::{Endpoint, without_secrets},
     error_map,
+    exchange::Outgoing,
     fetch::RobotsCache,
     in_flight::Watch,
     options::{Deadlines, limit},
@@ -98,6 +100,7 @@ struct Inner {
     /// Clients built when first needed, one for each connect limit in use, with and without TLS.
     clients: Mutex<Vec<(ClientKey, reqwest::Client)>>,
     robots: RobotsCache,
+    batches: BatchDesk,
     /// Calls that may be in flight at once: those that must wait for a descriptor wait here.
     room: Semaphore,
 }
@@ -142,7 +145,8 @@ impl Client {
     pub fn new(options: ClientOptions) -> Self {
         let breakers = Breakers::new(&options);
         let room = Semaphore::new(descriptors::room().min(Semaphore::MAX_PERMITS));
-        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default(), room }))
+        let (clients, robots, batches) = (Mutex::default(), RobotsCache::default(), BatchDesk::default());
+        Self(Arc::new(Inner { options, breakers, clients, robots, batches, room }))
     }
 
     /// A client with what the environment of the process says.
@@ -293,6 +297,11 @@ impl Client {
         &self.0.robots
     }
 
+    /// The batches that are gathered, or under way.
+    pub(super) fn batches(&self) -> &BatchDesk {
+        &self.0.batches
+    }
+
     /// The connections that pages are fetched over, finished by `finish` when first needed.
     pub(super) fn page_connections(
         &self,
@@ -356,33 +365,6 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
         builder = builder.proxy(reqwest::Proxy::custom(move |url| proxies.of(url).map(|(_, proxy)| proxy.clone())));
     }
     Ok(builder)
-}
-
-/// A request that goes out: what `Client` sends of it beside the headers of its endpoint.
-pub(super) struct Outgoing {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    /// The type of the body, where that is not JSON.
-    pub(super) content_type: Option<HeaderValue>,
-    pub(super) body: Bytes,
-}
-
-impl Outgoing {
-    pub(super) fn post(url: Url, body: impl Into<Bytes>) -> Self {
-        Self { method: Method::POST, url, content_type: None, body: body.into() }
-    }
-
-    fn request(&self, headers: &HeaderMap) -> Request {
-        let mut request = Request::new(self.method.clone(), self.url.clone());
-        request.headers_mut().clone_from(headers);
-        if let Some(kind) = &self.content_type {
-            request.headers_mut().insert(header::CONTENT_TYPE, kind.clone());
-        }
-        if self.method != Method::GET {
-            *request.body_mut() = Some(self.body.clone().into());
-        }
-        request
-    }
 }
 
 /// A way to read the answer to a call that succeeded.
@@ -736,7 +718,7 @@ impl<W: Watch> ActiveCall<'_, W> {
         self.visible |= deltas.iter().any(|delta| match delta {
             Delta::Text { text, .. } | Delta::Reasoning { text, .. } => !text.is_empty(),
             Delta::ToolUse { .. } => true,
-            Delta::Arguments { .. } | Delta::Provider { .. } | Delta::Search(_) => false,
+            Delta::Arguments { .. } | Delta::Provider { .. } | Delta::Search(_) | Delta::Batch { .. } => false,
         });
         self.watch.deltas(deltas);
     }

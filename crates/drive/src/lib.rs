@@ -24,6 +24,8 @@ mod adapted;
 pub mod address;
 mod answer;
 pub mod ask;
+pub mod batch;
+mod batch_forms;
 mod body;
 mod breakers;
 mod credentials;

@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use loopwright_base::message::Wire;
 
 use super::{
+    batches::BatchRules,
     embeddings::EmbeddingRules,
     profile::Profile,
     quirks::{longest_beginning, served_by},
@@ -170,6 +171,8 @@ struct Tables {
     providers: Vec<Provider>,
     /// The interfaces for vectors, by provider.
     embeddings: BTreeMap<String, EmbeddingRules>,
+    /// The interfaces for batches, by provider.
+    batches: BTreeMap<String, BatchRules>,
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
@@ -191,7 +194,9 @@ impl Tables {
         }
         let embeddings = serde_json::from_value(Value::Object(section("embeddings")?));
         let embeddings = embeddings.map_err(|error| format!("embeddings: {error}"))?;
-        Ok(Self { wires: section("wire")?, providers, embeddings })
+        let batches = serde_json::from_value(Value::Object(section("batches")?));
+        let batches = batches.map_err(|error| format!("batches: {error}"))?;
+        Ok(Self { wires: section("wire")?, providers, embeddings, batches })
     }
 }
 
@@ -241,6 +246,11 @@ pub fn providers() -> &'static [Provider] {
 /// The interfaces for vectors, by the names of their providers.
 pub(super) fn embedding_tables() -> &'static BTreeMap<String, EmbeddingRules> {
     &TABLES.embeddings
+}
+
+/// The interfaces for batches, by the names of their providers.
+pub(super) fn batch_tables() -> &'static BTreeMap<String, BatchRules> {
+    &TABLES.batches
 }
 
 /// The provider of that name.
