@@ -463,7 +463,7 @@ impl Endpoint {
         api_key: Option<Bound<'_, PyAny>>,
         headers: Vec<(String, String)>,
         profile: Option<(Option<String>, String)>,
-        batch: Option<Bound<'_, PyAny>>,
+        batch: Option<&Bound<'_, PyAny>>,
         connect: Option<f64>,
         first_byte: Option<f64>,
         idle: Option<f64>,
@@ -479,7 +479,7 @@ impl Endpoint {
             },
         );
         let profile = Arc::new(profile.map_err(|error| errors::exception(&error))?);
-        let batch: Option<BatchOptions> = convert::parse_some(batch.as_ref(), "batch")?;
+        let batch: Option<BatchOptions> = convert::parse_some(batch, "batch")?;
         let key_comes_later = function.is_some();
         let options = EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch };
         let env = environment::variables(py)?;

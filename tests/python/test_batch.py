@@ -224,6 +224,25 @@ def test_a_run_whose_batch_is_gone_sends_its_request_again(name: str, tmp_path: 
         assert len(server.batches) == 1
 
 
+def test_a_model_of_a_chain_and_one_that_is_chosen_go_in_batches_by_themselves() -> None:
+    with WireServer([fault.status(404), text("Yes.")]) as server:
+        after = model(MODELS[2], server, retry=None)
+        result = Agent(model(MODELS[0], server, batch=False, fallback=[after])).run_sync("Is it?")
+        assert result.final == "Yes." and [batch.id for batch in server.batches] == ["msgbatch_1"]
+    with WireServer([fault.status(404), text("Yes.")]) as server:
+        after = model(MODELS[2], server, retry=None, batch=False)
+        result = Agent(model(MODELS[0], server, fallback=[after])).run_sync("Is it?")
+        assert result.final == "Yes." and [batch.id for batch in server.batches] == ["batch_1"]
+    with WireServer([text("Yes.")]) as server:
+        chosen = model(MODELS[1], server, retry=None)
+        agent = Agent(model(MODELS[2], server, batch=False), choose_model=lambda _: chosen)
+        price = prices.of(MODELS[1], batch=True)
+        result = agent.run_sync("Is it?")
+        assert price is not None and len(server.batches) == 1
+        used = {"input": result.usage.input_tokens, "output": result.usage.output_tokens}
+        assert result.cost == pytest.approx(price.cost(**used))
+
+
 def test_a_run_has_a_day_unless_somebody_says_otherwise() -> None:
     from loopwright import Budget
 

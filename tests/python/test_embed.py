@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -314,6 +315,15 @@ def test_an_embedder_may_be_the_name_of_a_model(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(UsageError) as failed:
         Memory(embedder="somebody")
     assert failed.value.code == "unknown_model"
+
+
+@pytest.mark.parametrize(("section", "page"), [("embeddings", "Vectors of texts"), ("batches", "Batches")])
+def test_the_page_names_the_providers_of_the_table(section: str, page: str) -> None:
+    root = Path(__file__).parents[2]
+    table = (root / "crates/models/src/providers.toml").read_text(encoding="utf-8").split(f"\n[{section}]\n")[1]
+    known = re.findall(r"^([\w-]+) = ", table.split("\n[")[0], re.MULTILINE)
+    told = (root / "docs/providers.md").read_text(encoding="utf-8").split(f"\n## {page}\n")[1]
+    assert sorted(known) == re.split(r"\s+", re.findall(r"`([a-z\s-]+)`", told.split("**Providers", 1)[1])[0])
 
 
 def test_a_text_that_is_too_long_is_said_to_be_so() -> None:

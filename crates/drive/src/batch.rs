@@ -252,11 +252,13 @@ impl Follower {
 
     async fn send(self, waiting: Vec<Waiter>) {
         match create(&self, &waiting).await {
-            Err(failure) => waiting.iter().for_each(|one| one.answer(Err(failure.clone()))),
+            Err(failure) => fail(&waiting, &failure),
             Ok(id) => {
                 let (way, queue) = unbounded_channel();
                 self.client.batches().ways().insert(self.key(Some(&id)), way);
-                waiting.iter().for_each(|one| one.tell(Told::Batch(id.clone())));
+                for one in &waiting {
+                    one.tell(Told::Batch(id.clone()));
+                }
                 let pause = self.options.poll;
                 self.follow(id, waiting, queue, pause).await;
             }
@@ -308,9 +310,15 @@ impl Follower {
                 let gone = failure.kind == FailureKind::NotFound;
                 let message = format!("the batch {id} is not there any more");
                 let failure = if gone { Failure::new(FailureKind::Server, message) } else { failure };
-                waiting.iter().for_each(|one| one.answer(Err(failure.clone())));
+                fail(&waiting, &failure);
             }
         }
+    }
+}
+
+fn fail(waiting: &[Waiter], failure: &Failure) {
+    for one in waiting {
+        one.answer(Err(failure.clone()));
     }
 }
 
