@@ -22,7 +22,11 @@ use pyo3::{
 };
 use tokio::task::AbortHandle;
 
-use super::{convert, environment, errors, machine, runtime, web};
+use super::{
+    convert,
+    embed::{self, EmbedCall},
+    environment, errors, machine, runtime, web,
+};
 use loopwright_base::{
     error::{Failure, FailureKind},
     message::Usage,
@@ -30,6 +34,8 @@ use loopwright_base::{
 };
 use loopwright_drive::{
     ask::pieces_of,
+    batch::{BatchOptions, ticket},
+    embed::Embedded,
     endpoint::{self, EndpointOptions},
     gather,
     http::{CallFailure, Timeouts},
@@ -73,6 +79,7 @@ enum HubItem {
     Apart(u64, Vec<Delta>),
     Page(web::Read),
     Answer(loopwright_base::error::Result<WebAnswer>),
+    Embedded(loopwright_base::error::Result<Embedded>),
 }
 
 type Inbox = Arc<Queue<(u64, HubItem), PipeEnd<pipe::Sender>>>;
@@ -119,6 +126,7 @@ impl Hub {
                 }
                 HubItem::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
                 HubItem::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
+                HubItem::Embedded(made) => out.push((key, or_error(py, embed::embedded_object(py, made)))),
             }
         }
         Ok(out)
@@ -137,8 +145,9 @@ impl Hub {
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
     /// With `apart` its deltas come with the number of the command, as a pair.
-    /// An answer that streams is cut when it has said the same `repeats` times.
-    #[pyo3(signature = (key, command, endpoint, show, apart=false, repeats=None))]
+    /// An answer that streams is cut when it has said the same `repeats` times. In a batch the request bears the name
+    /// of its `run`; `batch` is the one that it went into before.
+    #[pyo3(signature = (key, command, endpoint, show, apart=false, repeats=None, run=None, batch=None))]
     #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
@@ -149,8 +158,10 @@ impl Hub {
         show: bool,
         apart: bool,
         repeats: Option<u32>,
+        run: Option<String>,
+        batch: Option<String>,
     ) -> PyResult<ModelCall> {
-        let Command::Generate { id, .. } = &*command.0 else {
+        let Command::Generate { id, attempt, .. } = &*command.0 else {
             return Err(errors::usage(
                 "invalid_value",
                 "only a `generate` command can be sent to a model",
@@ -158,6 +169,7 @@ impl Hub {
             ));
         };
         let id = *id;
+        let ticket = run.filter(|_| endpoint.inner.is_batched()).map(|run| (ticket(&run, id, *attempt), batch));
         let handle = runtime::handle(py)?;
         // Asked for here: a process that is forked meanwhile never inherits the lock that guards it.
         let client = runtime::client(py)?;
@@ -189,6 +201,8 @@ impl Hub {
             // Another model of the same provider may be well where this one is not.
             let other = (request.model != *endpoint.model).then(|| keyed.for_model(&request.model));
             let there = other.as_ref().unwrap_or(&keyed);
+            let ticketed = ticket.map(|(name, batch)| there.with_ticket(name, batch));
+            let there = ticketed.as_ref().unwrap_or(there);
             let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
             let answer = catch_panic(answer).await;
             let kind = match model_outcome(answer) {
@@ -267,6 +281,21 @@ impl Hub {
         Ok(WebTask(task.abort_handle()))
     }
 
+    /// Makes vectors of texts; what `embed_texts` gives, or the exception, arrives under `key`.
+    fn embed(
+        &self,
+        py: Python<'_>,
+        key: u64,
+        endpoint: &Endpoint,
+        texts: Vec<String>,
+        options: &Bound<'_, PyAny>,
+    ) -> PyResult<WebTask> {
+        let call = EmbedCall::new(py, endpoint, texts, options)?;
+        let inbox = self.inbox.clone();
+        let task = runtime::handle(py)?.spawn(async move { inbox.push((key, HubItem::Embedded(call.run().await))) });
+        Ok(WebTask(task.abort_handle()))
+    }
+
     /// Nothing arrives any more, and the file descriptors are gone.
     fn close(&self) {
         self.inbox.close();
@@ -316,11 +345,16 @@ struct Watcher<'a> {
 
 impl Watch for Watcher<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
-        let Some(seen) = self.seen else { return };
-        seen.add(&deltas);
         let push = |item| {
             self.inbox.push((self.key, item));
         };
+        let Some(seen) = self.seen else {
+            // Where a request went is kept whoever watches.
+            let batch = |delta: &Delta| matches!(delta, Delta::Batch { .. });
+            let kept = deltas.into_iter().filter(batch);
+            return kept.for_each(|delta| push(HubItem::Event(EventKind::Delta { id: self.id, delta })));
+        };
+        seen.add(&deltas);
         let pieces = |deltas| push(if self.apart { HubItem::Apart(self.id, deltas) } else { HubItem::Deltas(deltas) });
         hand_out(deltas, pieces, |delta| push(HubItem::Event(EventKind::Delta { id: self.id, delta })));
     }
@@ -375,8 +409,16 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
+    pub(super) const fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    pub(super) fn model_name(&self) -> &str {
+        &self.model
+    }
+
     /// The endpoint with the key of this moment; what keeps it from being known is a failure of that request.
-    fn keyed(&self, py: Python<'_>) -> PyResult<Result<Arc<endpoint::Endpoint>, Failure>> {
+    pub(super) fn keyed(&self, py: Python<'_>) -> PyResult<Result<Arc<endpoint::Endpoint>, Failure>> {
         let Some(function) = &self.key else { return Ok(Ok(self.inner.clone())) };
         let failed = |message: String| {
             let hint = Some("give a function that returns the key as text".to_owned());
@@ -409,7 +451,10 @@ impl Endpoint {
 impl Endpoint {
     /// The endpoint of `provider:model`, with keys and addresses from the environment where none are given.
     #[new]
-    #[pyo3(signature = (model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, connect=None, first_byte=None, idle=None, total=None))]
+    #[pyo3(signature = (
+        model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, batch=None, connect=None,
+        first_byte=None, idle=None, total=None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -418,6 +463,7 @@ impl Endpoint {
         api_key: Option<Bound<'_, PyAny>>,
         headers: Vec<(String, String)>,
         profile: Option<(Option<String>, String)>,
+        batch: Option<&Bound<'_, PyAny>>,
         connect: Option<f64>,
         first_byte: Option<f64>,
         idle: Option<f64>,
@@ -433,7 +479,9 @@ impl Endpoint {
             },
         );
         let profile = Arc::new(profile.map_err(|error| errors::exception(&error))?);
-        let options = EndpointOptions { base_url, api_key, headers, key_comes_later: function.is_some(), profile };
+        let batch: Option<BatchOptions> = convert::parse_some(batch, "batch")?;
+        let key_comes_later = function.is_some();
+        let options = EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch };
         let env = environment::variables(py)?;
         let (inner, model) =
             endpoint::Endpoint::resolve(model, &options, env).map_err(|error| errors::exception(&error))?;
@@ -471,6 +519,18 @@ impl Endpoint {
     #[getter]
     fn provider(&self) -> &str {
         &self.inner.name
+    }
+
+    /// `host:port` of its address.
+    #[getter]
+    fn host(&self) -> &str {
+        &self.inner.host
+    }
+
+    /// Whether its requests go in batches.
+    #[getter]
+    fn batch(&self) -> bool {
+        self.inner.is_batched()
     }
 
     /// The wire it speaks.
@@ -577,7 +637,7 @@ pub(super) fn delta_objects(py: Python<'_>, deltas: Vec<Delta>) -> PyResult<Vec<
             Delta::ToolUse { block, id, name } => Bound::new(py, ToolUseDelta::new(id, name, block))?.into_any(),
             Delta::Arguments { block, text } => Bound::new(py, ArgumentsDelta::new(text, block))?.into_any(),
             Delta::Provider { block, kind, name } => Bound::new(py, ProviderDelta::new(kind, name, block))?.into_any(),
-            Delta::Search(_) => continue,
+            Delta::Search(_) | Delta::Batch { .. } => continue,
         });
     }
     Ok(objects)

@@ -13,6 +13,7 @@ mod context;
 mod convert;
 mod draft;
 mod drop_later;
+mod embed;
 mod environment;
 mod errors;
 mod extract;
@@ -182,6 +183,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(web::fetch_text, module)?)?;
     module.add_function(wrap_pyfunction!(web::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_request, module)?)?;
+    module.add_function(wrap_pyfunction!(embed::embed_texts, module)?)?;
     module.add_class::<analysis::Background>()?;
     module.add_function(wrap_pyfunction!(analysis::analysis_select, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analysis_coverage, module)?)?;

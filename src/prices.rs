@@ -30,9 +30,11 @@ impl PriceTable {
         Ok(())
     }
 
-    /// The price of `provider:model`; `None` where it is not known.
-    fn of(&self, name: &str) -> Option<Row> {
-        let price = self.0.lock().unwrap_or_else(PoisonError::into_inner).of(name)?;
+    /// The price of `provider:model`, or that in a batch; `None` where it is not known.
+    #[pyo3(signature = (name, batch=false))]
+    fn of(&self, name: &str, batch: bool) -> Option<Row> {
+        let prices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let price = if batch { prices.of_batch(name) } else { prices.of(name) }?;
         Some((price.input, price.output, price.cache_read, price.cache_write))
     }
 

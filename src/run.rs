@@ -322,6 +322,11 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().asks(command)
     }
 
+    /// The batch that the request of the command of that number went into before the run was resumed.
+    fn batch_of(&self, command: u64) -> Option<String> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.batch_of(command).map(str::to_owned)
+    }
+
     /// `running`, `pausing`, `paused` or `done`.
     #[getter]
     fn state(&self) -> &'static str {

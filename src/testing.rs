@@ -41,6 +41,11 @@ impl WireServer {
         serde_json::to_string(&self.0.requests()).unwrap_or_default()
     }
 
+    /// The status and the body with which the script answers a request at `path`; nothing is sent.
+    fn answer(&self, py: Python<'_>, path: &str, body: &str) -> (u16, String) {
+        py.detach(|| self.0.answer(path, body))
+    }
+
     /// Adds a reply.
     fn push(&self, reply: &Bound<'_, PyAny>) -> PyResult<()> {
         let reply: Reply = convert::parse(reply, "reply")?;

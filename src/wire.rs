@@ -74,7 +74,7 @@ pub(super) fn decode_stream(wire: &str, chunks: Vec<Vec<u8>>) -> PyResult<(Strin
         stream.finish(&mut deltas)
     };
     let response = feed().map_err(|failure| errors::exception(&failure.to_error()))?;
-    deltas.retain(|delta| !matches!(delta, Delta::Search(_)));
+    deltas.retain(|delta| !matches!(delta, Delta::Search(_) | Delta::Batch { .. }));
     Ok((json_of(&response), json_of(&deltas)))
 }
 

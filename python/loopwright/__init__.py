@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .children import ChildRun, SubAgent
     from .citations import CitationCheck, check_citations
     from .context import ContextPolicy, ContextWindow, compress
+    from .embeddings import Embeddings, embed, embed_sync
     from .errors import (
         InternalError,
         LoopwrightError,
@@ -173,7 +174,10 @@ _HOMES = {
     "decode_tokens": "_core",
     "encode_tokens": "_core",
     "estimate_tokens": "_core",
+    "Embeddings": "embeddings",
     "compress": "context",
+    "embed": "embeddings",
+    "embed_sync": "embeddings",
     "diff": "_replay",
     "Momentum": "senses",
     "MomentumPolicy": "senses",
@@ -232,6 +236,7 @@ __all__ = [
     "ContextPolicy",
     "ContextWindow",
     "Diff",
+    "Embeddings",
     "ExtractedCall",
     "Extraction",
     "GoalDrift",
@@ -303,6 +308,8 @@ __all__ = [
     "decode_tokens",
     "dialect_for",
     "diff",
+    "embed",
+    "embed_sync",
     "encode_tokens",
     "estimate_tokens",
     "events_of",

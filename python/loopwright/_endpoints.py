@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
-from ._model import Model, machine_settings, once, only_first, profile_of, sent_headers
+from ._model import Model, batch_of, machine_settings, once, only_first, profile_of, sent_headers
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
             api_key=role.api_key,
             headers=pairs,
             profile=profile_of(said),
+            batch=batch_of(said),
             **limits,
         )
         if not role.price and (price := _price(endpoint)) is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from ._gather import beside
 from ._lookups import vectors_of
+from ._vector_cache import VectorCache, content_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,21 +29,25 @@ class FolderSource:
         self._folders = folders
         self._embedder = embedder
         self._hits = hits
-        self._known: dict[bytes, list[float]] = {}
+        # Their number is bounded by that of the passages.
+        self._known = VectorCache(float("inf"))
 
     async def find(self, question: str) -> list[dict[str, Any]]:
         pieces: list[tuple[str, int, str]] = await beside(self._read)
         if not pieces:
             return []
-        keys = [hashlib.blake2b(text.encode(), digest_size=16).digest() for _, _, text in pieces]
-        missing = {key: text for key, (_, _, text) in zip(keys, pieces, strict=True) if key not in self._known}
+        keys = [content_key("", text) for _, _, text in pieces]
+        known = self._known.found(keys)
+        missing = {key: text for key, (_, _, text) in zip(keys, pieces, strict=True) if key not in known}
         waiting = list(missing.items())
         for at in range(0, len(waiting), _BATCH):
             batch = waiting[at : at + _BATCH]
             made = await vectors_of(self._embedder, [text for _, text in batch])
-            self._known.update(zip((key for key, _ in batch), map(_unit, made), strict=True))
+            new = dict(zip((key for key, _ in batch), map(_unit, made), strict=True))
+            self._known.keep(new)
+            known.update(new)
         asked = _unit((await vectors_of(self._embedder, [question]))[0])
-        best: list[int] = await beside(self._best, keys, asked)
+        best: list[int] = await beside(self._best, [known[key] for key in keys], asked)
         return [_document(*pieces[at]) for at in best]
 
     def _read(self) -> list[tuple[str, int, str]]:
@@ -59,9 +63,9 @@ class FolderSource:
                     return found
         return found
 
-    def _best(self, keys: list[bytes], asked: list[float]) -> list[int]:
-        scores = [_cosine(self._known[key], asked) for key in keys]
-        order = sorted(range(len(keys)), key=lambda at: (-scores[at], at))
+    def _best(self, vectors: list[list[float]], asked: list[float]) -> list[int]:
+        scores = [_cosine(vector, asked) for vector in vectors]
+        order = sorted(range(len(vectors)), key=lambda at: (-scores[at], at))
         return order[: self._hits]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .models import Responds
 
-__all__ = ["Model", "ModelSettings", "is_model", "machine_settings", "once", "only_first", "sent_headers"]
+__all__ = ["Model", "ModelSettings", "batch_of", "is_model", "machine_settings", "once", "only_first", "sent_headers"]
 
 
 class ModelSettings(TypedDict, total=False):
@@ -128,6 +128,12 @@ class Model(metaclass=_Kinds):
     """What its host takes, where that differs from the tables: a dict of fields (`limit`, `refuses`, `output`, …), or
     the path of a TOML file with `[takes]` and `[provider.NAME]`, which may define a provider. It is read here."""
 
+    batch: bool | Mapping[str, float] = False
+    """Whether requests go through the provider's interface for batches (OpenAI, Anthropic), for half the price, to be
+    answered within a day: those of all runs of the process that come together are one batch. A dict sets the seconds
+    for which they are gathered (`gather`, 1), and the first and the longest pause between two looks at the batch
+    (`poll`, 10; `longest_poll`, 300)."""
+
     def __post_init__(self) -> None:
         from . import _options
 
@@ -147,6 +153,8 @@ class Model(metaclass=_Kinds):
         if callable(self.api_key) and _is_async(self.api_key):
             message = "api_key can't be an async function"
             raise UsageError(message, "invalid_option", "give a plain function, which may read what a task has fetched")
+        if not isinstance(self.batch, bool):
+            _batch(self.batch)
         if self.read_markup not in (None, True, False):
             raise _wrong("read_markup", self.read_markup, "True or False")
         if is_model(self.escalate_to):
@@ -157,6 +165,7 @@ class Model(metaclass=_Kinds):
             "headers": _frozen(headers),
             "settings": _frozen(_checked(self.settings)),
             "profile": _frozen(self.profile) if isinstance(self.profile, Mapping) else self.profile,
+            "batch": _frozen(_batch(self.batch)) if isinstance(self.batch, Mapping) else self.batch,
             "_profile": _profile(self.profile),
             **{name: _frozen(getattr(self, name)) for name in ("timeouts", "retry", "price")},
         }
@@ -173,7 +182,13 @@ class Model(metaclass=_Kinds):
         pairs = sent_headers(self, self.headers)
         seconds: dict[str, Any] = {**(limits or {}), **(self.timeouts or {})}
         return _core.Endpoint(
-            self.name, base_url=self.base_url, api_key=key, headers=pairs, profile=profile_of(self), **seconds
+            self.name,
+            base_url=self.base_url,
+            api_key=key,
+            headers=pairs,
+            profile=profile_of(self),
+            batch=batch_of(self),
+            **seconds,
         )
 
     def __repr__(self) -> str:
@@ -188,6 +203,8 @@ class Model(metaclass=_Kinds):
             open_ = {name: value for name, value in self.settings.items() if not name.startswith("extra_")}
             shown.append(f"settings={open_!r}")
             shown[-1] = shown[-1] if len(open_) == len(self.settings) else f"{shown[-1][:-1]}, …}}"
+        if self.batch is not False:
+            shown.append(f"batch={dict(self.batch) if isinstance(self.batch, Mapping) else self.batch}")
         if self.fallback:
             shown.append(f"fallback={list(self.fallback)!r}")
         return f"Model({', '.join(shown)})"
@@ -215,6 +232,26 @@ def profile_of(model: Model | None) -> tuple[str | None, str] | None:
     """The file of a model's profile, if it is one, and its text; `None` where the tables hold."""
     found: tuple[str | None, str] | None = None if model is None else getattr(model, "_profile", None)
     return found
+
+
+def _batch(given: object) -> Mapping[str, float]:
+    """How requests are gathered into batches."""
+    known = ("gather", "poll", "longest_poll")
+
+    def may_be(name: object, seconds: object) -> bool:
+        number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        return name in known and number and 0 <= seconds < float("inf")  # type: ignore[operator]
+
+    if isinstance(given, Mapping) and all(may_be(*each) for each in given.items()):
+        return given
+    raise _wrong("batch", given, f"True, or a dict of seconds for {', '.join(known)}")
+
+
+def batch_of(model: Model | None) -> dict[str, float] | None:
+    """How the requests of a model go in batches; `None` where each goes by itself."""
+    if model is None or model.batch is False:
+        return None
+    return {} if model.batch is True else dict(_batch(model.batch))
 
 
 def sent_headers(model: Model | None, headers: Mapping[str, str] | None) -> list[tuple[str, str]]:

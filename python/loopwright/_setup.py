@@ -95,7 +95,7 @@ def _lives(
 ) -> tuple[_core.Endpoint | None, Responds | None]:
     """Where a model lives: at an endpoint, or it is an object of one's own."""
     from . import _options
-    from ._model import profile_of, sent_headers
+    from ._model import batch_of, profile_of, sent_headers
 
     if isinstance(model, str):
         _options.whole("the model's name", model)
@@ -106,6 +106,7 @@ def _lives(
             api_key=asked["api_key"],
             headers=sent_headers(asked["said"], headers),
             profile=profile_of(asked["said"]),
+            batch=batch_of(asked["said"]),
             **(timeouts or {}),
         )
         return endpoint, None
@@ -182,6 +183,15 @@ def _bounded(budget: Budget, acting: Role | None) -> Budget:
     return bounded(budget, acting)
 
 
+_BATCH_TIME = 26 * 3600.0
+"""Seconds for a run whose requests are answered within a day, where nobody has said how long it may take."""
+
+
+def _usual_budget(endpoint: _core.Endpoint | None) -> Budget:
+    """What a run may use where nobody has said it."""
+    return Budget(wall_time=_BATCH_TIME) if endpoint is not None and endpoint.batch else Budget()
+
+
 def _checked_budget(budget: object) -> Budget:
     if isinstance(budget, Budget):
         return budget
@@ -251,7 +261,7 @@ def _price(endpoint: _core.Endpoint | None, model: str | None = None) -> dict[st
     from . import prices
 
     name = endpoint.model if model is None else model.removeprefix(f"{endpoint.provider}:")
-    found = prices.of(f"{endpoint.provider}:{name}")
+    found = prices.of(f"{endpoint.provider}:{name}", batch=endpoint.batch)
     return None if found is None else found._asdict()
 
 

@@ -24,10 +24,10 @@ from ._setup import (
     _tool_choice,
     _tool_format,
     _total,
+    _usual_budget,
 )
 from ._stream import RunStream, _heard_out
 from ._typed import Output
-from .budget import Budget
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._continue import OnDivergence
     from ._model import Model
     from .after import AfterTurn, Work
+    from .budget import Budget
     from .children import SubAgent
     from .context import ContextPolicy
     from .events import Event
@@ -254,9 +255,10 @@ class Agent(Running[Output]):
         )
         self.name = name
         self._acting, self._said = acting, asked["said"]
-        self.budget = _bounded(_checked_budget(budget) if budget is not None else Budget(), acting)
-        self.journal = journal
         self._endpoint, self._own_model = _lives(model, asked, timeouts)
+        usual = _usual_budget(self._endpoint)
+        self.budget = _bounded(_checked_budget(budget) if budget is not None else usual, acting)
+        self.journal = journal
         self.description, self._complexity = description, complexity
         self.tools = ToolSet(tools)
         self._output = None

@@ -66,8 +66,9 @@ class Grounded:
             as sources that can be cited; attempts ask it no more.
         user: Whose memories are searched, beside those that are everybody's.
         recall: How memory is asked: `hits` (8), `characters` of each, `timeout` in seconds (30); `False` for never.
-        embedder: Texts to vectors, sync or async, as `loopwright.memory.minilm()` or an `EndpointEmbedder`: the folders
-            are searched by meaning as well as by words. Vectors are made once, and kept with this object.
+        embedder: Texts to vectors: a model (`"openai:text-embedding-3-small"`, or a `Model`), or a function, sync or
+            async, as `loopwright.memory.minilm()`: the folders are searched by meaning as well as by words. Vectors are
+            made once, and kept with this object.
         judge: A model that judges what has passed the rules: `"provider:model"`, a `Model`, or one of your own. It may
             fail an answer, and never passes one that the rules fail.
         tools: Functions, or what `@tool` makes of them; what they give counts as a source.
@@ -90,7 +91,7 @@ class Grounded:
         judge: str | Model | Responds | None = None,
         gather: Mapping[str, Any] | str | None = None,
         lengths: Mapping[str, int] | None = None,
-        embedder: Callable[[list[str]], Any] | None = None,
+        embedder: Callable[[list[str]], Any] | str | Model | None = None,
         **options: Any,
     ) -> None:
         if options.get("output_type") is not None:
@@ -406,7 +407,10 @@ def _split(sources: Any, user: str | None, recall: Mapping[str, Any]) -> tuple[l
     return folders, asked
 
 
-def _near(embedder: Any, folders: tuple[str, ...]) -> list[Any]:
+def _near(given: Any, folders: tuple[str, ...]) -> list[Any]:
+    from ._embedders import embedder_of
+
+    embedder = embedder_of(given)
     if not callable(embedder):
         message = f"embedder can't be {embedder!r:.100}"
         raise UsageError(message, "invalid_option", "give a function of a list of texts")

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._embedders import Embedder, EndpointEmbedder, _name, hashing, minilm, minilm_installed
+from ._embedders import Embedder, EndpointEmbedder, _name, embedder_of, hashing, minilm, minilm_installed
 from ._fields import each_of
 from ._memory_types import Consolidated, Forgotten, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._options import whole
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ._model import Model
     from .after import Audited, Episode, Reflection, State, Work, Worker
 
 __all__ = [
@@ -78,15 +79,16 @@ class Memory:
 
     What is remembered belongs to `session`, unless it says otherwise; recall looks everywhere, unless it is told where.
     Turns of a conversation are best remembered one by one and in order: each is then found by what stands around it
-    too. `embedder` makes vectors of texts, which are fused with the words: a function, `hashing`, an
-    `EndpointEmbedder`, or `"auto"` for `minilm()` where that package is installed. Without one, words alone decide.
+    too. `embedder` makes vectors of texts, which are fused with the words: a model (`"openai:text-embedding-3-small"`,
+    or a `Model`), a function, `hashing`, or `"auto"` for `minilm()` where that package is installed. Without one, words
+    alone decide.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str] = ":memory:",
         session: str = "default",
-        embedder: Embedder | Literal["auto"] | None = None,
+        embedder: Embedder | str | Model | None = None,
         *,
         read_only: bool = False,
         patience: float = 10.0,
@@ -100,11 +102,9 @@ class Memory:
         whole("the path", name)
         self.path = name
         self.session = session
-        if isinstance(embedder, str):
-            if embedder != "auto":
-                raise UsageError(f"no embedder is named {embedder!r}", "invalid_value", "give a function, or 'auto'")
+        if embedder == "auto":
             embedder = minilm() if minilm_installed() else None
-        self._embedder = embedder
+        self._embedder: Embedder | None = embedder_of(embedder)
         self._core = _core.MemoryStore(name, session, read_only, patience)
         self._worker: Worker | None = None
 

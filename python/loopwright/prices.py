@@ -8,7 +8,8 @@
     prices.load("prices.toml")                  # lays a table of yours over the one that is built in
     prices.as_of()                              # the day of the prices
 
-A table is TOML: a section for each provider, in which names stand for US dollars for a million tokens. The file that
+A table is TOML: a section for each provider, in which names stand for US dollars for a million tokens; the section
+`batch` says by provider which part of that requests in batches cost. The file that
 `LOOPWRIGHT_PRICES` names is loaded by itself. A model that no table knows has no price, and a run with it no cost;
 models that run at home (`ollama`, `vllm`, `llamacpp`, `offline`) cost nothing. `Agent(price=...)` goes before tables.
 """
@@ -47,8 +48,10 @@ class Price(NamedTuple):
 _table: _core.PriceTable | None = None
 
 
-def of(model: str) -> Price | None:
+def of(model: str, *, batch: bool = False) -> Price | None:
     """The price of `provider:model`, or of a model whose provider follows from its name; `None` where it is not known.
+
+    With `batch` it is that of requests in batches, which needs the provider's name.
 
     >>> of("anthropic:claude-sonnet-4-5-20250929") == of("anthropic:claude-sonnet-4-5")
     True
@@ -56,10 +59,12 @@ def of(model: str) -> Price | None:
     0.0
     >>> of("anthropic:no-such-model") is None
     True
+    >>> of("anthropic:claude-sonnet-4-5", batch=True)
+    Price(input=1.5, output=7.5, cache_read=0.15, cache_write=1.875)
     """
     if not isinstance(model, str):
         raise UsageError(f"a model's name is text, not {model!r:.100}", "invalid_value", "write provider:model")
-    found = _known().of(model)
+    found = _known().of(model, batch)
     return None if found is None else Price(*found)
 
 

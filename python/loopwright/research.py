@@ -28,6 +28,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
+from ._embedders import embedder_of
 from ._lookups import Lookups
 from ._model import is_model
 from ._options import functions, settings, written
@@ -110,7 +111,8 @@ class Research:
             a dict with `title`, `url`, `snippet`, and `text` where the page need not be fetched.
         corpus: What is at hand: a folder, an object with `search`, or documents (a dict of names to texts; a list of
             texts, or of dicts with `title`, `url` and `text`).
-        embedder: Texts to vectors: a function, sync or async, as `loopwright.memory.minilm()` or `EndpointEmbedder`.
+        embedder: Texts to vectors: a model (`"openai:text-embedding-3-small"`, or a `Model`), or a function, sync or
+            async, as `loopwright.memory.minilm()`.
             Without one words are hashed, which knows no meanings but needs nothing.
         fetch: Who fetches pages, in place of the built-in client: a function of an address, or of that and a number of
             characters, that gives text, or an object or dict with `text` and `title` (and `status`: 400 and above is
@@ -148,7 +150,7 @@ class Research:
         *,
         search: Any = (),
         corpus: Any = None,
-        embedder: Callable[[list[str]], Any] | None = None,
+        embedder: Callable[[list[str]], Any] | str | Model | None = None,
         fetch: Callable[..., Any] | None = None,
         style: str = "detailed",
         limits: Mapping[str, Any] | None = None,
@@ -176,7 +178,8 @@ class Research:
         if tools and _is_offline(model):
             raise UsageError("without a model nobody calls tools", "invalid_option", "give Research a model")
         parts = {"planner": planner, "analyser": analyser}
-        _check(explore, {"embedder": embedder, "fetch": fetch, **parts})
+        vectors: Any = embedder_of(embedder)
+        _check(explore, {"embedder": vectors, "fetch": fetch, **parts})
         if thresholds not in ("background", "seed"):
             message = f"thresholds can't be {thresholds!r}"
             raise UsageError(message, "invalid_option", "use 'background' or 'seed'")
@@ -186,7 +189,7 @@ class Research:
             "style": _style(style),
             "limits": settings("limits", limits),
             "explore": "latent" if explore else "off",
-            "embedder": _name(embedder),
+            "embedder": _name(vectors),
             **_thresholds(thresholds, settings("select", select), settings("stop", stop)),
         }
         self._query = str((state or {}).get("query", ""))
@@ -201,7 +204,7 @@ class Research:
             rules["without_search"] = True
         self._agent = _ResearchAgent(
             model,
-            Lookups(providers, fetch, embedder, parts, 600.0 if corpus is not None else 0.0),
+            Lookups(providers, fetch, vectors, parts, 600.0 if corpus is not None else 0.0),
             rules,
             tools=tools,
             **options,

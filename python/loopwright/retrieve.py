@@ -10,9 +10,9 @@
 
 No model is needed. BM25 finds, RM3 feedback asks again with the words of the best passages, latent semantic analysis
 ranks by what words have in common in this corpus; their scores are added, and passages take over from their nearest
-neighbours. With an embedder (`loopwright.memory.minilm()`, an `EndpointEmbedder`, any function from texts to vectors)
-its cosine is the fourth. The same passages and query give the same hits, bit for bit. Figures are in
-`docs/retrieval.md`.
+neighbours. With an embedder (a model such as `"openai:text-embedding-3-small"`, `loopwright.memory.minilm()`, any
+function from texts to vectors) its cosine is the fourth. The same passages and query give the same hits, bit for bit.
+Figures are in `docs/retrieval.md`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._embedders import embedder_of
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self
 
-    Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
+    from ._embedders import Embedder
+    from ._model import Model
 
 __all__ = ["Hit", "Index", "Quote", "Quoted", "fuse", "quote", "topics"]
 
@@ -144,7 +146,8 @@ class Index:
 
     Args:
         texts: The passages.
-        embedder: Makes vectors of texts; those of the passages are made once, when they are added.
+        embedder: Makes vectors of texts: a model (`"openai:text-embedding-3-small"`, or a `Model`), or a function;
+            those of the passages are made once, when they are added.
         feedback: Whether to ask again with the words of the best passages.
         lsa: Whether to rank by the directions of the corpus. They are found in the first search after a change (a
             second for a few thousand passages), or by `prepare`; fewer than 64 passages have none.
@@ -154,14 +157,14 @@ class Index:
         self,
         texts: Iterable[str] = (),
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | Model | None = None,
         feedback: bool = True,
         lsa: bool = True,
     ) -> None:
         self._core = _core.RetrieveIndex()
         self._texts: list[str] = []
         self._vectors: list[list[float]] = []
-        self._embedder = embedder
+        self._embedder: Embedder | None = embedder_of(embedder)
         self._lock = threading.Lock()
         self.feedback = feedback
         self.lsa = lsa
@@ -302,7 +305,7 @@ class Index:
         cls,
         path: str | os.PathLike[str],
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | Model | None = None,
         feedback: bool = True,
         lsa: bool = True,
     ) -> Self:
@@ -314,8 +317,9 @@ class Index:
                 head = json.loads(file.readline())
                 if head["format"] != _FORMAT or head["version"] != _VERSION:
                     raise ValueError(f"format {head['format']!r}, version {head['version']!r}")
-                if head["embedder"] != _name(embedder):
-                    message = f"the passages were embedded by {head['embedder']}, not by {_name(embedder)}"
+                now = _name(index._embedder)
+                if head["embedder"] != now:
+                    message = f"the passages were embedded by {head['embedder']}, not by {now}"
                     raise UsageError(message, "embedder_changed", "load it with the embedder that made it")
                 lines = [json.loads(line) for line in file]
             texts = [line[0] for line in lines]

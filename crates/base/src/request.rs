@@ -477,6 +477,11 @@ pub enum Delta {
     },
     /// A search of the provider's has begun, or ended.
     Search(ProviderSearch),
+    /// The request went into a batch. Of no block, and shown to nobody: a run that breaks off finds it there again.
+    Batch {
+        /// The provider's id of the batch.
+        id: String,
+    },
 }
 
 /// A search of the provider in an answer: its beginning, its result, or both.

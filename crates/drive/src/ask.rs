@@ -2,6 +2,7 @@
 
 use super::{
     adapted::{Adapted, adapted, answer_form, with_passed},
+    batch,
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts, whole_deltas},
     in_flight::Watch,
@@ -31,11 +32,16 @@ pub async fn ask(
     let endpoint = addressed.as_ref().unwrap_or(endpoint);
     let profile = endpoint.profile();
     check_blocks(endpoint, &profile, request)?;
-    let Adapted { request: own, notes } = adapted(endpoint, &profile, request);
+    let Adapted { request: mut own, notes } = adapted(endpoint, &profile, request);
     if endpoint.wire == Wire::Offline {
         let response = wire::offline::answer(&own);
         watch.deltas(vec![Delta::Text { block: 0, text: response.message.prose() }]);
         return Ok(response);
+    }
+    let stream = request.stream.unwrap_or(false);
+    // In a batch nothing streams.
+    if endpoint.is_batched() {
+        own.to_mut().stream = None;
     }
     let body = wire::encode_for(&profile, endpoint.wire, &own).map_err(|error| {
         let block = error.code.starts_with("unsupported_");
@@ -44,17 +50,16 @@ pub async fn ask(
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
     let body = with_passed(body, &profile, &own);
-    let stream = request.stream.unwrap_or(false);
     let written = TextCallStream::new(&own).filter(|_| stream);
     let answer = if let Some(calls) = written {
         let mut reader = TextCallWatcher { calls, watch };
         // Apart, so that calls without it need not have the room.
-        let answer = Box::pin(client.call(endpoint, body, stream, attempt, timeouts, &mut reader)).await;
+        let answer = Box::pin(send(client, endpoint, body, stream, attempt, timeouts, &mut reader)).await;
         let held = reader.calls.finish();
         reader.show(held);
         answer
     } else {
-        client.call(endpoint, body, stream, attempt, timeouts, watch).await
+        send(client, endpoint, body, stream, attempt, timeouts, watch).await
     };
     match answer {
         Ok(mut response) => {
@@ -77,6 +82,23 @@ pub async fn ask(
             }
             Err(failed)
         }
+    }
+}
+
+/// Sends a body, by itself or in a batch.
+async fn send(
+    client: &Client,
+    endpoint: &Endpoint,
+    body: String,
+    stream: bool,
+    attempt: u32,
+    timeouts: &Timeouts,
+    watch: impl Watch,
+) -> Result<Response, CallFailure> {
+    match &endpoint.batching {
+        // Apart, so that calls by themselves need not have the room.
+        Some(batching) => Box::pin(batch::ask(client, endpoint, batching, body, stream, timeouts, watch)).await,
+        None => client.call(endpoint, body, stream, attempt, timeouts, watch).await,
     }
 }
 

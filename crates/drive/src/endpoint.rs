@@ -15,8 +15,9 @@ use reqwest::{
 };
 
 use super::{
+    batch::{BatchOptions, Batching},
     credentials::{self, Credentials},
-    provider::{streaming_url, url_of_host},
+    provider::{beside, streaming_url, url_of_host},
     route::{self, Route},
 };
 use loopwright_base::{
@@ -66,6 +67,8 @@ pub struct EndpointOptions {
     pub key_comes_later: bool,
     /// Profiles and providers that the caller defines.
     pub profile: Arc<OwnProfile>,
+    /// Requests go in batches, in this way.
+    pub batch: Option<BatchOptions>,
 }
 
 impl fmt::Debug for EndpointOptions {
@@ -111,6 +114,8 @@ pub struct Endpoint {
     route: Option<Arc<Route>>,
     /// The credentials that sign each request or give its token, where there is no key.
     pub(super) credentials: Option<Credentials>,
+    /// Requests go in batches.
+    pub(super) batching: Option<Batching>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
@@ -193,6 +198,7 @@ impl Endpoint {
             refused: Arc::default(),
             route: Some(Arc::new(route)),
             credentials: None,
+            batching: options.batch.map(|options| Batching::of(&provider.name, options)).transpose()?,
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
         };
@@ -285,6 +291,23 @@ impl Endpoint {
         Some(if stream { streaming_url(url, self.wire) } else { url })
     }
 
+    /// Whether requests go in batches.
+    pub const fn is_batched(&self) -> bool {
+        self.batching.is_some()
+    }
+
+    /// The endpoint for one request, which bears this name in its batch, and went into the batch `known` before.
+    #[must_use]
+    pub fn with_ticket(&self, name: String, known: Option<String>) -> Self {
+        let batching = self.batching.clone().map(|own| Batching { ticket: Some((name, known)), ..own });
+        Self { batching, ..self.clone() }
+    }
+
+    /// The address of another interface of the provider, whose end stands in place of that of its wire.
+    pub(super) fn beside(&self, end: &str) -> Option<Url> {
+        beside(self.url.clone()?, self.wire, end)
+    }
+
     /// The endpoint of the offline model: nothing is ever sent.
     pub fn offline() -> Self {
         Self {
@@ -297,6 +320,7 @@ impl Endpoint {
             own: Arc::default(),
             route: None,
             credentials: None,
+            batching: None,
             known: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
             headers: HeaderMap::new(),
             secrets: Vec::new(),

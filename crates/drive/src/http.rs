@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use reqwest::{
-    Method, Request, Url, Version,
+    Url, Version,
     header::{self, HeaderMap},
 };
 use tokio::{sync::Semaphore, time::Sleep};
@@ -22,11 +22,13 @@ use tokio::{sync::Semaphore, time::Sleep};
 pub use super::options::{ClientOptions, RootSource, Timeouts};
 use super::{
     answer::{self, BodyKind},
+    batch::BatchDesk,
     body::{ResponseBody, too_long},
     breakers::Breakers,
     descriptors,
     endpoint::{Endpoint, without_secrets},
     error_map,
+    exchange::Outgoing,
     fetch::RobotsCache,
     in_flight::Watch,
     options::{Deadlines, limit},
@@ -98,6 +100,7 @@ struct Inner {
     /// Clients built when first needed, one for each connect limit in use, with and without TLS.
     clients: Mutex<Vec<(ClientKey, reqwest::Client)>>,
     robots: RobotsCache,
+    batches: BatchDesk,
     /// Calls that may be in flight at once: those that must wait for a descriptor wait here.
     room: Semaphore,
 }
@@ -142,7 +145,8 @@ impl Client {
     pub fn new(options: ClientOptions) -> Self {
         let breakers = Breakers::new(&options);
         let room = Semaphore::new(descriptors::room().min(Semaphore::MAX_PERMITS));
-        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default(), room }))
+        let (clients, robots, batches) = (Mutex::default(), RobotsCache::default(), BatchDesk::default());
+        Self(Arc::new(Inner { options, breakers, clients, robots, batches, room }))
     }
 
     /// A client with what the environment of the process says.
@@ -202,22 +206,38 @@ impl Client {
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let body = body.into();
+        let call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
+        let Some(url) = endpoint.address(stream) else {
+            let message = "the offline model needs no network: answer its requests without a call";
+            return Err(Failure::new(FailureKind::Usage, message).into());
+        };
+        self.attempt::<_, ModelAnswer>(call, &Outgoing::post(url, body), attempt).await
+    }
+
+    /// Sends what `out` holds in this call, and reads the answer as `R` does: with a permit of the circuit breaker,
+    /// again where no descriptor was left or credentials have lapsed, and without keys in what went wrong.
+    pub(super) async fn attempt<W: Watch, R: ReadAnswer>(
+        &self,
+        mut call: ActiveCall<'_, W>,
+        out: &Outgoing,
+        attempt: u32,
+    ) -> Result<R::Answer, CallFailure> {
+        let (endpoint, limits) = (call.endpoint, call.deadlines.limits);
         // It is never closed, so that there is room in the end.
         let _room = self.0.room.acquire().await;
+        call.deadlines = Deadlines::start(limits);
         let patience = Instant::now() + limit(limits.connect);
-        let mut call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
         let mut renewed = false;
         let (permit, outcome) = loop {
             let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
-            let outcome = call.run(self, body.clone()).await;
+            let outcome = call.run::<R>(self, out).await;
             if let Err((failure, _)) = &outcome {
                 // Nothing was sent, and what others of this process have open they close again.
                 let waits = failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience;
                 if waits {
                     drop(permit);
                     tokio::time::sleep(DESCRIPTOR_PAUSE).await;
-                    call.deadlines = Deadlines::start(*limits);
+                    call.deadlines = Deadlines::start(limits);
                     continue;
                 }
                 // What was given out for a time may have been taken back before that was over.
@@ -226,16 +246,16 @@ impl Client {
                 {
                     renewed = true;
                     drop(permit);
-                    call.deadlines = Deadlines::start(*limits);
+                    call.deadlines = Deadlines::start(limits);
                     continue;
                 }
             }
             break (permit, outcome);
         };
         match outcome {
-            Ok(response) => {
+            Ok(answer) => {
                 permit.record_answer();
-                Ok(response)
+                Ok(answer)
             }
             Err((mut failure, partial)) => {
                 if let Some((variable, proxy)) = endpoint.url.as_ref().and_then(|url| self.proxy_of(url)) {
@@ -275,6 +295,11 @@ impl Client {
     /// The rules of sites that were fetched.
     pub(super) fn robots(&self) -> &RobotsCache {
         &self.0.robots
+    }
+
+    /// The batches that are gathered, or under way.
+    pub(super) fn batches(&self) -> &BatchDesk {
+        &self.0.batches
     }
 
     /// The connections that pages are fetched over, finished by `finish` when first needed.
@@ -342,29 +367,57 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
     Ok(builder)
 }
 
+/// A way to read the answer to a call that succeeded.
+pub(super) trait ReadAnswer {
+    type Answer;
+
+    async fn read<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        sent: reqwest::Response,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Self::Answer, BrokenBody>;
+}
+
+/// A model's answer, whole or as a stream.
+struct ModelAnswer;
+
+impl ReadAnswer for ModelAnswer {
+    type Answer = Response;
+
+    async fn read<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        sent: reqwest::Response,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Response, BrokenBody> {
+        call.read(sent, sleep).await
+    }
+}
+
 /// A call in flight.
-struct ActiveCall<'a, W> {
-    endpoint: &'a Endpoint,
+pub(super) struct ActiveCall<'a, W> {
+    pub(super) endpoint: &'a Endpoint,
     stream: bool,
-    deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     watch: W,
     visible: bool,
 }
 
-type BrokenBody = (Failure, Option<Response>);
+/// A failure, with the part of a model's answer that came before it.
+pub(super) type BrokenBody = (Failure, Option<Response>);
+
+impl<'a> ActiveCall<'a, fn(Vec<Delta>)> {
+    /// A call whose answer nobody watches.
+    pub(super) fn unwatched(endpoint: &'a Endpoint, limits: &Timeouts) -> Self {
+        Self { endpoint, stream: false, deadlines: Deadlines::start(*limits), watch: drop, visible: false }
+    }
+}
 
 impl<W: Watch> ActiveCall<'_, W> {
-    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, BrokenBody> {
-        let Some(url) = self.endpoint.address(self.stream) else {
-            let message = "the offline model needs no network: answer its requests without a call";
-            return Err((Failure::new(FailureKind::Usage, message), None));
-        };
+    async fn run<R: ReadAnswer>(&mut self, client: &Client, out: &Outgoing) -> Result<R::Answer, BrokenBody> {
         let whole = |failure: Failure| (failure, None);
         let connections =
-            client.connections(url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
-        let mut first = Request::new(Method::POST, url);
-        *first.headers_mut() = self.endpoint.headers.clone();
-        *first.body_mut() = Some(body.clone().into());
+            client.connections(out.url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
+        let mut first = out.request(&self.endpoint.headers);
 
         let sleep = tokio::time::sleep_until(self.deadlines.next().into());
         tokio::pin!(sleep);
@@ -377,16 +430,12 @@ impl<W: Watch> ActiveCall<'_, W> {
                 () = &mut sleep => return Err((self.timed_out(), None)),
             }
         }
-        let request = || {
-            let mut request = Request::new(Method::POST, first.url().clone());
-            request.headers_mut().clone_from(first.headers());
-            *request.body_mut() = Some(body.clone().into());
-            request
-        };
+        let request = || out.request(first.headers());
         let sent = tokio::select! {
             biased;
             sent = stale_connection::execute(&connections, request(), || Some(request())) => {
-                sent.map_err(|error| whole(error_map::send_failure(&error, &self.endpoint.host, &self.deadlines.limits)))?
+                let failed = |error| error_map::send_failure(&error, &self.endpoint.host, &self.deadlines.limits);
+                sent.map_err(|error| whole(failed(error)))?
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
@@ -397,7 +446,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             return Err((Box::pin(self.refused(sent, sleep)).await, None));
         }
         let id = answer::request_id(sent.headers());
-        self.read(sent, sleep).await.map_err(|(mut failure, partial)| {
+        R::read(self, sent, sleep).await.map_err(|(mut failure, partial)| {
             failure.request_id = failure.request_id.or(id);
             (failure, partial)
         })
@@ -654,7 +703,11 @@ impl<W: Watch> ActiveCall<'_, W> {
         (held.unwrap_or_else(|| body.into()), broken)
     }
 
-    async fn piece(&mut self, sent: &mut ResponseBody, sleep: Pin<&mut Sleep>) -> Result<Option<Bytes>, Failure> {
+    pub(super) async fn piece(
+        &mut self,
+        sent: &mut ResponseBody,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Option<Bytes>, Failure> {
         next_piece(sent, sleep, &mut self.deadlines, self.endpoint).await
     }
 
@@ -665,7 +718,7 @@ impl<W: Watch> ActiveCall<'_, W> {
         self.visible |= deltas.iter().any(|delta| match delta {
             Delta::Text { text, .. } | Delta::Reasoning { text, .. } => !text.is_empty(),
             Delta::ToolUse { .. } => true,
-            Delta::Arguments { .. } | Delta::Provider { .. } | Delta::Search(_) => false,
+            Delta::Arguments { .. } | Delta::Provider { .. } | Delta::Search(_) | Delta::Batch { .. } => false,
         });
         self.watch.deltas(deltas);
     }

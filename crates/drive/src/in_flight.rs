@@ -37,15 +37,16 @@ impl<F: FnMut(Vec<Delta>) + Send> Watch for F {
 }
 
 /// Hands out the new pieces of an answer, in order: pieces to the listener, and by themselves the searches of the
-/// provider's, which the machine takes as events, so that each has its own time and stands in the journal.
-pub fn hand_out(deltas: Vec<Delta>, mut pieces: impl FnMut(Vec<Delta>), mut search: impl FnMut(Delta)) {
+/// provider's and the batch of the request, which the machine takes as events, so that each has its own time and stands
+/// in the journal.
+pub fn hand_out(deltas: Vec<Delta>, mut pieces: impl FnMut(Vec<Delta>), mut event: impl FnMut(Delta)) {
     let mut run = Vec::new();
     for delta in deltas {
-        if matches!(delta, Delta::Search(_)) {
+        if matches!(delta, Delta::Search(_) | Delta::Batch { .. }) {
             if !run.is_empty() {
                 pieces(std::mem::take(&mut run));
             }
-            search(delta);
+            event(delta);
         } else {
             run.push(delta);
         }

@@ -15,28 +15,41 @@ const METHODS: [(Wire, &str, &str); 3] = [
     (Wire::Bedrock, "/converse", "/converse-stream"),
 ];
 
+/// The end of the addresses of a wire's requests; on Gemini it stands behind the model's name.
+const fn end_of(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Anthropic => "/messages",
+        Wire::OpenaiResponses => "/responses",
+        Wire::OpenaiChat | Wire::Bedrock | Wire::Offline => "/chat/completions",
+        Wire::Gemini => WHOLE,
+    }
+}
+
+/// The address of another interface beside that of `wire`'s requests: with another end.
+pub(super) fn beside(mut url: Url, wire: Wire, end: &str) -> Option<Url> {
+    let path = format!("{}{end}", url.path().strip_suffix(end_of(wire))?);
+    url.set_path(&path);
+    Some(url)
+}
+
 /// The address that requests of `wire` go to. A base without any path gets `/v1`; a base that is the whole address
 /// already stays as it is; a query stays. On Gemini the last segment names the model, escaped.
 pub(super) fn full_url(mut base: Url, wire: Wire, model: &str) -> Url {
     base.set_fragment(None);
     let path = base.path().trim_end_matches('/').to_owned();
     let versioned = path.split('/').any(is_version);
-    let last = match wire {
-        Wire::Anthropic => "/messages",
-        Wire::OpenaiResponses => "/responses",
-        Wire::OpenaiChat | Wire::Bedrock | Wire::Offline => "/chat/completions",
-        Wire::Gemini => {
-            // A whole address is one of another model, most likely.
-            let is_whole = path.ends_with(WHOLE) || path.ends_with(STREAMED);
-            let path = if is_whole { path.rsplit_once('/').map_or("", |(before, _)| before) } else { &path };
-            let path = path.strip_suffix("/models").unwrap_or(path);
-            base.set_path(&format!("{path}{}/models", if versioned { "" } else { "/v1beta" }));
-            if let Ok(mut segments) = base.path_segments_mut() {
-                segments.push(&format!("{}{WHOLE}", model.strip_prefix("models/").unwrap_or(model)));
-            }
-            return base;
+    let last = end_of(wire);
+    if wire == Wire::Gemini {
+        // A whole address is one of another model, most likely.
+        let is_whole = path.ends_with(WHOLE) || path.ends_with(STREAMED);
+        let path = if is_whole { path.rsplit_once('/').map_or("", |(before, _)| before) } else { &path };
+        let path = path.strip_suffix("/models").unwrap_or(path);
+        base.set_path(&format!("{path}{}/models", if versioned { "" } else { "/v1beta" }));
+        if let Ok(mut segments) = base.path_segments_mut() {
+            segments.push(&format!("{}{WHOLE}", model.strip_prefix("models/").unwrap_or(model)));
         }
-    };
+        return base;
+    }
     if !path.ends_with(last) {
         // Anthropic's base URLs leave the version out also behind a gateway's path, OpenAI's do not.
         let version = if !versioned && (path.is_empty() || wire == Wire::Anthropic) { "/v1" } else { "" };

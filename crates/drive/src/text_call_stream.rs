@@ -53,7 +53,7 @@ impl<'a> TextCallStream<'a> {
                     self.show(block, &mut shown);
                 }
                 // Of no block, and so the end of none.
-                Delta::Search(_) => shown.push(delta),
+                Delta::Search(_) | Delta::Batch { .. } => shown.push(delta),
                 other => {
                     self.finish_block(&mut shown);
                     shown.push(self.renumber(other));
@@ -123,7 +123,7 @@ impl<'a> TextCallStream<'a> {
             Delta::Provider { block, kind, name } => {
                 Delta::Provider { block: self.block(Piece::Other(block)), kind, name }
             }
-            Delta::Search(_) => delta,
+            Delta::Search(_) | Delta::Batch { .. } => delta,
         }
     }
 }

@@ -16,6 +16,8 @@
     warn(clippy::expect_used, clippy::panic, clippy::todo, clippy::unimplemented, clippy::unreachable)
 )]
 
+pub mod batches;
+pub mod embeddings;
 pub mod own_profile;
 pub mod price;
 pub mod profile;

@@ -29,6 +29,17 @@ pub struct Price {
 }
 
 impl Price {
+    /// The price of the same tokens times `factor`.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        Self {
+            input: self.input * factor,
+            output: self.output * factor,
+            cache_read: self.cache_read.map(|price| price * factor),
+            cache_write: self.cache_write.map(|price| price * factor),
+        }
+    }
+
     /// The price of local models.
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
 
@@ -50,6 +61,8 @@ const BUILT_IN: &str = include_str!("prices.toml");
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The key of a table's date.
 const AS_OF: &str = "as_of";
+/// The section of what batches cost, by provider, as a part of the usual price.
+const BATCH: &str = "batch";
 /// Money for a million tokens at most.
 const MAX_PRICE: f64 = 1e9;
 
@@ -58,6 +71,7 @@ const MAX_PRICE: f64 = 1e9;
 pub struct Prices {
     providers: BTreeMap<String, BTreeMap<String, Price>>,
     as_of: Option<String>,
+    batch: BTreeMap<String, f64>,
 }
 
 impl Prices {
@@ -89,6 +103,16 @@ impl Prices {
             let Some(models) = section.get_ref().as_table() else {
                 return Err(wrong(format!("{provider:?} is no section")));
             };
+            if provider == BATCH {
+                for (provider, factor) in models {
+                    let factor = number_of(factor.get_ref()).filter(|factor| (0.0..=1.0).contains(factor));
+                    let factor = factor.ok_or_else(|| {
+                        wrong(format!("batch.{} is no part of a price, from 0 to 1", provider.get_ref()))
+                    })?;
+                    prices.batch.insert(price_provider(provider.get_ref()).to_owned(), factor);
+                }
+                continue;
+            }
             for (model, price) in models {
                 let price = price_of(price.get_ref()).map_err(|what| wrong(format!("{:?} {what}", model.get_ref())))?;
                 prices
@@ -106,6 +130,7 @@ impl Prices {
         for (provider, models) in other.providers {
             self.providers.entry(provider).or_default().extend(models);
         }
+        self.batch.extend(other.batch);
         if other.as_of.is_some() {
             self.as_of = other.as_of;
         }
@@ -141,6 +166,12 @@ impl Prices {
         }
     }
 
+    /// The price of `provider:model` in a batch; `None` where the model's or that of batches is not known.
+    pub fn of_batch(&self, name: &str) -> Option<Price> {
+        let (provider, _) = name.trim().split_once(':')?;
+        Some(self.of(name)?.times(*self.batch.get(price_provider(provider))?))
+    }
+
     /// The price of a model at OpenRouter, by its price at its own provider.
     fn openrouter_price(&self, model: &str) -> Option<Price> {
         let (model, way) = model.split_once(':').map_or((model, ""), |(model, way)| (model, way));
@@ -174,12 +205,7 @@ fn price_of(value: &DeValue<'_>) -> std::result::Result<Price, String> {
     let mut found = BTreeMap::new();
     for (name, value) in parts {
         let name: &str = name.get_ref();
-        let text = match value.get_ref() {
-            DeValue::Float(number) => number.as_str(),
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            _ => return Err(format!("has a {name} that is no number")),
-        };
-        let number: f64 = text.parse().map_err(|_| format!("has a {name} that is no number"))?;
+        let number = number_of(value.get_ref()).ok_or_else(|| format!("has a {name} that is no number"))?;
         if !(0.0..=MAX_PRICE).contains(&number) {
             return Err(format!("has a {name} that is no amount of money"));
         }
@@ -193,6 +219,14 @@ fn price_of(value: &DeValue<'_>) -> std::result::Result<Price, String> {
         return Err("needs input and output".to_owned());
     };
     Ok(Price { input, output, cache_read: part("cache_read"), cache_write: part("cache_write") })
+}
+
+fn number_of(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
+        _ => None,
+    }
 }
 
 /// The provider whose prices apply.
@@ -276,6 +310,10 @@ mod tests {
         );
         assert_eq!(prices.of("openai:gpt-4o-2024-11-20").map(|price| price.output), Some(2.0));
         assert_eq!(prices.of("own:m").map(|price| price.input), Some(0.5));
+        assert_eq!(prices.of_batch("openai-chat:gpt-4o").map(|price| (price.input, price.output)), Some((0.5, 1.0)));
+        assert_eq!((prices.of_batch("own:m"), prices.of_batch("openai:none")), (None, None));
+        prices.overlay(Prices::parse("[batch]\nown = 1").unwrap());
+        assert_eq!(prices.of_batch("own:m"), prices.of("own:m"));
         assert!(prices.of("openai:gpt-5").is_some());
         for broken in [
             "[openai]\nm = {input = 1}",
@@ -283,6 +321,8 @@ mod tests {
             "[openai]\nm = {input = nan, output = 1}",
             "[openai]\nm = {input = 1, output = 1, other = 1}",
             "openai = 1",
+            "[batch]\nopenai = 1.5",
+            "[batch]\nopenai = {input = 1, output = 1}",
             "[openai",
         ] {
             assert_eq!(Prices::parse(broken).unwrap_err().code, "invalid_prices", "{broken}");

@@ -9,6 +9,8 @@ use toml::de::{DeTable, DeValue};
 use loopwright_base::message::Wire;
 
 use super::{
+    batches::BatchRules,
+    embeddings::EmbeddingRules,
     profile::Profile,
     quirks::{longest_beginning, served_by},
 };
@@ -167,6 +169,10 @@ struct Tables {
     wires: Map<String, Value>,
     /// The providers, in the order of their names.
     providers: Vec<Provider>,
+    /// The interfaces for vectors, by provider.
+    embeddings: BTreeMap<String, EmbeddingRules>,
+    /// The interfaces for batches, by provider.
+    batches: BTreeMap<String, BatchRules>,
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
@@ -186,7 +192,11 @@ impl Tables {
         for (name, members) in section("provider")? {
             providers.push(Provider::read(&name, members).map_err(|error| format!("{name}: {error}"))?);
         }
-        Ok(Self { wires: section("wire")?, providers })
+        let embeddings = serde_json::from_value(Value::Object(section("embeddings")?));
+        let embeddings = embeddings.map_err(|error| format!("embeddings: {error}"))?;
+        let batches = serde_json::from_value(Value::Object(section("batches")?));
+        let batches = batches.map_err(|error| format!("batches: {error}"))?;
+        Ok(Self { wires: section("wire")?, providers, embeddings, batches })
     }
 }
 
@@ -231,6 +241,16 @@ fn some_wire_named<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<
 /// All providers, in the order of their names.
 pub fn providers() -> &'static [Provider] {
     &TABLES.providers
+}
+
+/// The interfaces for vectors, by the names of their providers.
+pub(super) fn embedding_tables() -> &'static BTreeMap<String, EmbeddingRules> {
+    &TABLES.embeddings
+}
+
+/// The interfaces for batches, by the names of their providers.
+pub(super) fn batch_tables() -> &'static BTreeMap<String, BatchRules> {
+    &TABLES.batches
 }
 
 /// The provider of that name.

@@ -73,7 +73,7 @@ fn assert_deltas(name: &str, deltas: &[Delta], response: &Response) {
                 assert_eq!((id, tool), (&call.id, &call.name), "{name}");
                 continue;
             }
-            Delta::Provider { .. } | Delta::Search(_) => panic!("{name}: {delta:?}"),
+            Delta::Provider { .. } | Delta::Search(_) | Delta::Batch { .. } => panic!("{name}: {delta:?}"),
         };
         assert_eq!(joined[block].0, kind, "{name}");
         joined[block].1.push_str(text);

@@ -114,7 +114,7 @@ fn check_deltas(response: &Response, deltas: &[Delta]) {
                 assert_eq!(*kind, provider.kind());
                 announced[*block] += 1;
             }
-            Delta::Search(search) => panic!("no answer here searches: {search:?}"),
+            other @ (Delta::Search(_) | Delta::Batch { .. }) => panic!("no answer here searches: {other:?}"),
         }
     }
     for (n, block) in blocks.iter().enumerate() {

@@ -43,7 +43,9 @@ class Requests:
         if endpoint is not None:
             shows, apart = driver.watch and not aside, plan is not driver.plan
             repeats = driver.plan.config.repeats
-            call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats)
+            # A request of a run that broke off may be in a batch already.
+            batch = (driver.run_id, self.run.batch_of(command_id)) if endpoint.batch else ()
+            call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats, *batch)
             self.keep(command, call, aside=aside)
             return
         if model is None:

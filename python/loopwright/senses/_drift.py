@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
+from loopwright._embedders import embedder_of
 from loopwright.errors import UsageError
 from loopwright.messages import checked
 
 from ._signals import Span
 from ._words import wanted_text
+
+if TYPE_CHECKING:
+    from loopwright._model import Model
 
 __all__ = ["Drift", "DriftEvent", "DriftState", "Embedder", "GoalDrift"]
 
@@ -61,7 +65,8 @@ class GoalDrift:
 
     `step` compares with the message before, `anchor` with the goal, which nothing overwrites: only `revise` does, for
     the user. The state changes to `drifted` at `enter` and back at `leave`. Words alone decide, unless there is an
-    `embedder`: any callable that turns texts into vectors; its own background is measured once, with twelve texts.
+    `embedder`: a model's name, a `Model`, or any callable that turns texts into vectors; its own background is measured
+    once, with twelve texts.
 
     >>> drift = GoalDrift("Refactor the authentication module to use signed tokens")
     >>> drift.observe("which tokens does the login page use now?").state
@@ -80,11 +85,12 @@ class GoalDrift:
         self,
         goal: str,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | Model | None = None,
         enter: float = 0.75,
         leave: float = 0.45,
         on_change: Callable[[DriftEvent], object] | None = None,
     ) -> None:
+        embedder = embedder_of(embedder)
         if embedder is not None and not callable(embedder):
             message = f"embedder is {type(embedder).__name__}, which can't be called"
             raise UsageError(message, "invalid_option", "give a function that turns texts into vectors")

@@ -12,11 +12,14 @@ Replies are given in order, one for each request.
 
 from __future__ import annotations
 
+from ._batches import Batch, Batches
 from ._cache import CacheRules, CacheUse, PromptCache
 from ._scripted import ScriptedModel, UnconsumedReplies, UnexpectedRequest
 from ._wire import Reply, WireServer, call, calls, fault, recorded, response, text
 
 __all__ = [
+    "Batch",
+    "Batches",
     "CacheRules",
     "CacheUse",
     "PromptCache",

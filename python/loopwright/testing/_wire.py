@@ -17,6 +17,7 @@ from loopwright._options import whole
 from loopwright.errors import UsageError
 from loopwright.models import Call, Response
 
+from ._batches import Batch, BatchDesk, Batches
 from ._counted import counted, embedded
 from ._strict import PROVIDERS, Refused, refusal
 
@@ -180,9 +181,11 @@ class WireServer:
         key: Requests without this key are refused with 401.
         strict: The provider whose documented refusals hold before the script is asked: `anthropic`, `openai`, `azure`,
             `mistral`, `groq`, `deepseek`, `gemini`, `bedrock`, or `any`, which goes by the path. No reply is used up.
+        batches: How it treats batches (`Batches`); the script answers their requests.
 
     It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
-    (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well.
+    (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well, and takes batches (`/files`, `/batches`,
+    `/messages/batches`), which `server.batches` shows.
     """
 
     def __init__(
@@ -193,6 +196,7 @@ class WireServer:
         repeat_last: bool = False,
         key: str | None = None,
         strict: str | None = None,
+        batches: Batches = Batches(),  # noqa: B008 - it never changes
     ) -> None:
         if strict is not None and strict not in PROVIDERS:
             message = f"nothing is known of what {strict!r} refuses"
@@ -211,6 +215,7 @@ class WireServer:
             message = f"key can't be {type(key).__name__}"
             raise UsageError(message, "invalid_option", "give text")
         self._server: _core.WireServer | None = None
+        self._batches = BatchDesk(batches, self._answer)
 
     def start(self) -> Self:
         """Starts it, if it does not run."""
@@ -218,9 +223,16 @@ class WireServer:
             self._server = _core.WireServer(json.dumps(self._script), self._before)
         return self
 
+    def _answer(self, path: str, body: str) -> tuple[int, str]:
+        return self._running.answer(path, body)
+
     def _before(self, path: str, body: str) -> tuple[int, str] | None:
-        """What is answered without the script: refusals, counts and vectors."""
-        bare, asked = path.partition("?")[0], json.loads(body)
+        """What is answered without the script: refusals, counts, vectors and batches."""
+        bare = path.partition("?")[0]
+        about = self._batches.answered(bare, body)
+        if about is not None or not body:
+            return about
+        asked = json.loads(body)
         answer = counted(bare, asked) or embedded(bare, asked)
         if answer is not None:
             return 200, json.dumps(answer)
@@ -264,6 +276,11 @@ class WireServer:
             with contextlib.suppress(ValueError):
                 request["body"] = json.loads(request["body"])
         return found
+
+    @property
+    def batches(self) -> list[Batch]:
+        """The batches that it was given."""
+        return list(self._batches.made)
 
     def push(self, reply: Reply | str) -> None:
         """Adds a reply at the end of the script."""

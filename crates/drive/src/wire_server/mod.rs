@@ -190,6 +190,20 @@ impl WireServer {
         self.shared.asked.load(Ordering::Relaxed)
     }
 
+    /// The status and the body with which the script answers a request at `path`, as for a request in a batch: nothing
+    /// is sent, no key is asked for, and 500 stands for faults that have no status.
+    pub fn answer(&self, path: &str, body: &str) -> (u16, String) {
+        let key = self.shared.state().script.key.clone();
+        let headers = key.into_iter().map(|key| ("x-api-key".to_owned(), key)).collect();
+        let (method, path, body) = ("POST".to_owned(), path.to_owned(), body.as_bytes().to_vec());
+        let Rendered { head, pieces, ending, .. } =
+            answer(&self.shared, &RawRequest { method, path, headers, body, keep_alive: true }).1;
+        let head = String::from_utf8_lossy(&head);
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.filter(|_| ending == Ending::Whole).unwrap_or(500);
+        (status, String::from_utf8_lossy(&pieces.concat()).into_owned())
+    }
+
     /// Adds a reply at the end of the script.
     pub fn push(&self, reply: Reply) {
         self.shared.state().script.replies.push(reply);
@@ -319,7 +333,7 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
     let before = || {
-        let before = shared.before.as_ref().filter(|_| raw.method == "POST")?;
+        let before = shared.before.as_ref()?;
         let (status, body) = before(&raw.path, std::str::from_utf8(&raw.body).unwrap_or_default())?;
         Some(render::whole(status, "application/json", number, &[], &body))
     };
@@ -337,10 +351,10 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         if raw.method == "GET" && path.ends_with("/models") {
             return at_once(models(anthropic, number));
         }
-        if let Some(rendered) = before() {
+        let wire = if anthropic { Wire::Anthropic } else { Wire::OpenaiChat };
+        if let Some(rendered) = wrong_key(shared, raw, wire, number).or_else(before) {
             return at_once(rendered);
         }
-        let wire = if anthropic { Wire::Anthropic } else { Wire::OpenaiChat };
         return at_once(render::error(wire, 404, &format!("there is nothing at {path}"), number, &[]));
     };
     if raw.method != "POST" {
@@ -355,14 +369,10 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
             return at_once(render::error(wire, 400, &words, number, &[]));
         }
     };
-    let mut state = shared.state();
-    if let Some(key) = &state.script.key {
-        let bearer = raw.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        let bare = || ["x-api-key", "x-goog-api-key", "api-key"].iter().find_map(|name| raw.header(name));
-        if bearer.or_else(bare) != Some(key) {
-            return at_once(render::error(wire, 401, "the key is missing or wrong", number, &[]));
-        }
+    if let Some(rendered) = wrong_key(shared, raw, wire, number) {
+        return at_once(rendered);
     }
+    let mut state = shared.state();
     if state.script.strict {
         drop(state);
         if let Some(rendered) = before() {
@@ -395,6 +405,15 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     );
     let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number });
     (Duration::from_millis(reply.delay_ms), rendered)
+}
+
+/// The refusal of a request without the key of the script.
+fn wrong_key(shared: &Shared, raw: &RawRequest, wire: Wire, number: usize) -> Option<Rendered> {
+    let state = shared.state();
+    let key = state.script.key.as_deref()?;
+    let bearer = raw.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    let bare = || ["x-api-key", "x-goog-api-key", "api-key"].iter().find_map(|name| raw.header(name));
+    (bearer.or_else(bare) != Some(key)).then(|| render::error(wire, 401, "the key is missing or wrong", number, &[]))
 }
 
 /// The number of the assistant's turns in a request's history. One turn of the Responses protocol is many items, so

@@ -19,12 +19,12 @@ mod resume;
 mod rules;
 mod saved;
 
-use std::io::Write as _;
+use std::{collections::BTreeMap, io::Write as _};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::{ApprovalDecision, Call, Command, Digest, Event, EventKind, Machine, MachineConfig, Tree};
+use crate::{ApprovalDecision, Call, Command, Digest, Event, EventKind, Id, Machine, MachineConfig, Tree};
 use loopwright_base::{
     json::Raw,
     message::{ToolResult, ToolUse},
@@ -114,6 +114,8 @@ pub struct Run {
     kept: Option<SavedHistory>,
     /// Results that are known before their calls are carried out; see [`reopen`].
     results: Vec<KnownResult>,
+    /// The batches that requests of a resumed run went into, by their commands.
+    batches: BTreeMap<Id, String>,
 }
 
 impl Run {
@@ -146,7 +148,7 @@ impl Run {
 
     /// A run that goes on from a saved machine, without a journal.
     pub const fn resume(tree: Tree) -> Self {
-        Self { tree, seq: 0, sum: 0, log: None, open: None, kept: None, results: Vec::new() }
+        Self { tree, seq: 0, sum: 0, log: None, open: None, kept: None, results: Vec::new(), batches: BTreeMap::new() }
     }
 
     /// Takes one event; see [`Machine::step`].
@@ -230,6 +232,11 @@ impl Run {
         }
     }
 
+    /// The batch that the request of a command went into before the run was resumed.
+    pub fn batch_of(&self, command: Id) -> Option<&str> {
+        self.batches.get(&command).map(String::as_str)
+    }
+
     /// The number of the last event.
     pub const fn seq(&self) -> u64 {
         self.seq
@@ -295,6 +302,24 @@ mod tests {
             assert_eq!(run.step(Event { at: Time(1), kind: EventKind::Delta { id: 2, delta } }), []);
         }
         String::from_utf8(run.take_log()).unwrap()
+    }
+
+    #[test]
+    fn a_run_that_broke_off_knows_the_batches_of_its_requests() {
+        let mut journal = journal();
+        let mut resumed = resume(Journal::read(&journal).unwrap()).unwrap();
+        assert_eq!(resumed.run.batch_of(2), None);
+        let delta = Delta::Batch { id: "b1".to_owned() };
+        // Of other requests it may be told as well: nothing is decided by it.
+        for id in [2, 77] {
+            let event = Event { at: resumed.at, kind: EventKind::Delta { id, delta: delta.clone() } };
+            assert_eq!(resumed.run.step(event), []);
+        }
+        journal += std::str::from_utf8(&resumed.run.take_log()).unwrap();
+        let again = resume(Journal::read(&journal).unwrap()).unwrap();
+        assert_eq!((again.run.batch_of(2), again.run.batch_of(3)), (Some("b1"), None));
+        assert_eq!(again.open, resumed.open);
+        assert_eq!(replay(&journal).unwrap().divergence, None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::{Command, Event, EventKind, Id, Machine, Time, Tree};
 use loopwright_base::{
     error::{Error, Result},
     message::ToolUse,
+    request::Delta,
 };
 
 /// A resumed run.
@@ -48,11 +49,15 @@ pub(super) fn resume_from(journal: Journal, mut tree: Tree, mut open: OpenComman
         return Err(Error::usage("run_not_begun", message).hint("give its prompt to a new run"));
     }
     let mut results = journal.results;
+    let mut batches = BTreeMap::new();
     for (at, JournalLine { event, commands: expected }) in (journal.first + 1..).zip(journal.lines) {
         if let Some(used) = open.call(&event).and_then(|call| results.iter().position(|known| known.is_of(call))) {
             results.remove(used);
         }
         open.close_answered(&event);
+        if let EventKind::Delta { id, delta: Delta::Batch { id: batch } } = &event.kind {
+            batches.insert(*id, batch.clone());
+        }
         let commands = tree.step(event);
         if let Some(divergence) = difference(at, &expected, &journal_form(&commands), journal.rules) {
             let Divergence { seq, reason, .. } = divergence;
@@ -67,7 +72,7 @@ pub(super) fn resume_from(journal: Journal, mut tree: Tree, mut open: OpenComman
         let message = format!("the run {:?} has ended ({})", journal.run, outcome.stop.name());
         return Err(Error::usage("run_finished", message).hint("give its messages to a new run, or fork it"));
     }
-    let run = Run { seq, sum: journal.sum, log: Some(Vec::new()), results, ..Run::resume(tree) };
+    let run = Run { seq, sum: journal.sum, log: Some(Vec::new()), results, batches, ..Run::resume(tree) };
     Ok(begin(run, open))
 }
 

@@ -35,6 +35,8 @@ impl Machine for TurnMachine {
             }
             EventKind::Pause | EventKind::Resume if matches!(self.phase, Phase::Idle) => {}
             _ if matches!(self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
+            // Nothing is decided by where a request went, and nobody has seen anything of its answer.
+            EventKind::Delta { delta: Delta::Batch { .. }, .. } => {}
             EventKind::Delta { id, delta } => match (&mut self.phase, delta) {
                 (Phase::Asking(asking), Delta::Search(search)) if asking.id == id => self.search_seen(search, &mut out),
                 (Phase::Asking(asking), _) if asking.id == id => asking.visible = true,

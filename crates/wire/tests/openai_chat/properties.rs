@@ -252,7 +252,7 @@ proptest! {
                         let Block::ToolUse(call) = &response.message.content[block] else { panic!("{block}") };
                         prop_assert_eq!((id, name), (call.id.clone(), call.name.clone()));
                     }
-                    Delta::Provider { .. } | Delta::Search(_) => {}
+                    Delta::Provider { .. } | Delta::Search(_) | Delta::Batch { .. } => {}
                 }
             }
             for (block, text) in response.message.content.iter().zip(texts) {
