@@ -27,7 +27,7 @@ export PROPTEST_RNG_SEED ?= 20261122
 in_parts = share=$$(mktemp -d); SHARE=$$share $(BIN)/python -m pytest $(1) & first=$$!; SHARE=$$share $(BIN)/python -m pytest $(1); \
     second=$$?; wait $$first; first=$$?; rm -rf "$$share"; exit $$((first + second))
 
-.PHONY: help demo test quick check freethreaded bench wheel profile lint docs clean
+.PHONY: help demo test quick check freethreaded bench judges wheel profile lint docs clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
@@ -36,6 +36,7 @@ help:
 	@echo "make check   everything that is not slow"
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in environments of their own"
+	@echo "make judges  servers, clients and test suites of others, against this package; writes docs/judges.md"
 	@echo "make wheel   build the package for others, into target/wheels"
 	@echo "make profile let the compiler look at ordinary runs anew; what it sees goes into the next wheels"
 	@echo "make lint    format, clippy, ruff, types, stubs"
@@ -80,6 +81,10 @@ freethreaded:
 bench:
 	@echo "== agent loops side by side: CPU time for each turn, in environments of their own"
 	$(PYTHON) benches/peers/run.py
+
+judges: $(VENV)/.built
+	@echo "== judges that nobody here wrote, in an environment of their own"
+	$(PYTHON) benches/judges/run.py
 
 wheel: $(VENV)/.tools $(if $(PROFDATA),$(subst $(CURDIR)/,,$(COUNTS)))
 	@echo "== building the package into target/wheels$(if $(PROFDATA),,, without counts: there is no llvm-profdata)"
