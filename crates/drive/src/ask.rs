@@ -3,8 +3,9 @@
 use super::{
     adapted::{Adapted, adapted, answer_form, with_passed},
     endpoint::Endpoint,
-    http::{CallFailure, Client, Timeouts, whole_deltas},
+    http::{CallFailure, Client, Outgoing, Timeouts, whole_deltas},
     in_flight::Watch,
+    pace::Held,
     provenance::sign,
     provider_limits::check_blocks,
     text_call_stream::TextCallStream,
@@ -15,7 +16,11 @@ use loopwright_base::{
     request::{Delta, Request, Response, Tool},
 };
 use loopwright_extract as extract;
+use loopwright_tokens::{Json, TokenCounter};
 use loopwright_wire as wire;
+
+/// Tokens that are set aside for an answer whose length nobody limits.
+const USUAL_ANSWER: u64 = 1_024;
 
 /// Asks the model at `endpoint`, for the `attempt`-th time. New pieces of a streamed answer go to `watch`.
 pub async fn ask(
@@ -43,7 +48,10 @@ pub async fn ask(
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
-    let body = with_passed(body, &profile, &own);
+    let mut body = Outgoing::from(with_passed(body, &profile, &own));
+    if endpoint.limits.as_ref().is_some_and(|limits| limits.tokens_per_minute.is_some()) {
+        body.tokens = tokens_of(&own).unwrap_or(body.tokens);
+    }
     let stream = request.stream.unwrap_or(false);
     let written = TextCallStream::new(&own).filter(|_| stream);
     let answer = if let Some(calls) = written {
@@ -78,6 +86,13 @@ pub async fn ask(
             Err(failed)
         }
     }
+}
+
+/// The tokens that a request takes, at most: of what is asked, and of an answer as long as it may be.
+fn tokens_of(request: &Request) -> Option<u64> {
+    let written = serde_json::to_string(request).ok()?;
+    let prompt = TokenCounter::for_model(&request.model).json_at_most(&Json::parse(&written).ok()?);
+    Some((prompt as u64).saturating_add(request.max_tokens.unwrap_or(USUAL_ANSWER)))
 }
 
 /// The pieces of an answer to `request` that came whole from elsewhere, as who watches is shown them.
@@ -131,5 +146,9 @@ impl<W: Watch> Watch for &mut TextCallWatcher<'_, W> {
 
     fn used(&mut self, usage: Usage) {
         self.watch.used(usage);
+    }
+
+    fn held(&mut self, held: Held) {
+        self.watch.held(held);
     }
 }

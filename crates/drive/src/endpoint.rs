@@ -16,6 +16,7 @@ use reqwest::{
 
 use super::{
     credentials::{self, Credentials},
+    pace::Limits,
     provider::{streaming_url, url_of_host},
     route::{self, Route},
 };
@@ -66,6 +67,8 @@ pub struct EndpointOptions {
     pub key_comes_later: bool,
     /// Profiles and providers that the caller defines.
     pub profile: Arc<OwnProfile>,
+    /// The most that may be asked of the host with the key, by all runs of the process.
+    pub limits: Limits,
 }
 
 impl fmt::Debug for EndpointOptions {
@@ -107,6 +110,9 @@ pub struct Endpoint {
     /// Refusals by hosts that the profile does not know of: the breaker's key, the parameter, the form of an answer.
     /// All models of an endpoint share them, for as long as one of them lives.
     refused: Arc<Mutex<Vec<Refused>>>,
+    /// The most that may be asked of the host with the key, where that is limited; it holds for as long as one of the
+    /// endpoints that share it lives.
+    pub(super) limits: Option<Arc<Limits>>,
     /// The way to the models of the provider; `None` for the offline model.
     route: Option<Arc<Route>>,
     /// The credentials that sign each request or give its token, where there is no key.
@@ -191,6 +197,7 @@ impl Endpoint {
             known: profile,
             own: options.profile.clone(),
             refused: Arc::default(),
+            limits: (options.limits != Limits::default()).then(|| Arc::new(options.limits)),
             route: Some(Arc::new(route)),
             credentials: None,
             headers: HeaderMap::with_capacity(8),
@@ -294,6 +301,7 @@ impl Endpoint {
             host: "offline".into(),
             breaker: "offline".into(),
             refused: Arc::default(),
+            limits: None,
             own: Arc::default(),
             route: None,
             credentials: None,

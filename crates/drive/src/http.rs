@@ -32,6 +32,7 @@ use super::{
     options::{Deadlines, limit},
     proxies::Proxies,
     stale_connection, tls,
+    turns::{Lines, Turn},
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -60,6 +61,23 @@ const USAGE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Time after which a connection is tried again where no descriptor was left.
 const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);
+
+/// The body of a request, and how many tokens it takes with its answer.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// The body.
+    pub bytes: Bytes,
+    /// The tokens; of a body of which nothing else is known a quarter of its bytes.
+    pub tokens: u64,
+}
+
+impl<B: Into<Bytes>> From<B> for Outgoing {
+    fn from(body: B) -> Self {
+        let bytes = body.into();
+        let tokens = bytes.len() as u64 / 4;
+        Self { bytes, tokens }
+    }
+}
 
 /// A call that failed.
 #[derive(Clone, Debug)]
@@ -95,6 +113,8 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     options: ClientOptions,
     breakers: Breakers,
+    /// The lines of calls that wait for their turn, for each host and key.
+    lines: Lines,
     /// Clients built when first needed, one for each connect limit in use, with and without TLS.
     clients: Mutex<Vec<(ClientKey, reqwest::Client)>>,
     robots: RobotsCache,
@@ -142,7 +162,9 @@ impl Client {
     pub fn new(options: ClientOptions) -> Self {
         let breakers = Breakers::new(&options);
         let room = Semaphore::new(descriptors::room().min(Semaphore::MAX_PERMITS));
-        Self(Arc::new(Inner { options, breakers, clients: Mutex::default(), robots: RobotsCache::default(), room }))
+        let lines = Lines::new(options.minute);
+        let (clients, robots) = (Mutex::default(), RobotsCache::default());
+        Self(Arc::new(Inner { options, breakers, lines, clients, robots, room }))
     }
 
     /// A client with what the environment of the process says.
@@ -176,12 +198,13 @@ impl Client {
         Ok(client)
     }
 
-    /// Forgets the failures of all models at `host` (`name:port`), as if it had never been called: a server that starts
-    /// where another one stood does not answer for it.
+    /// Forgets the failures and the limits of all models at `host` (`name:port`), as if it had never been called: a
+    /// server that starts where another one stood does not answer for it.
     pub fn forget(host: &str) {
         let shared = shared().as_ref().filter(|(owner, _)| *owner == std::process::id()).map(|(_, ours)| ours.clone());
         if let Some(client) = shared {
             client.0.breakers.forget(host);
+            client.0.lines.forget(host);
         }
     }
 
@@ -193,31 +216,35 @@ impl Client {
     /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as
     /// the server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; those of
     /// a server that answers whole where a stream was asked for come at once.
+    ///
+    /// It waits for its turn first, where the host's limits want that; nothing of the call has begun by then.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
-        body: impl Into<Bytes>,
+        body: impl Into<Outgoing>,
         stream: bool,
         attempt: u32,
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let body = body.into();
-        // It is never closed, so that there is room in the end.
-        let _room = self.0.room.acquire().await;
-        let patience = Instant::now() + limit(limits.connect);
+        let Outgoing { bytes, tokens } = body.into();
         let mut call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
-        let mut renewed = false;
+        let (mut renewed, mut patience) = (false, None);
         let (permit, outcome) = loop {
+            let mut turn = self.0.lines.turn(endpoint, tokens, |held| call.watch.held(held)).await?;
+            // It is never closed, so that there is room in the end.
+            let _room = self.0.room.acquire().await;
+            let patience = *patience.get_or_insert_with(|| Instant::now() + limit(limits.connect));
+            call.deadlines = Deadlines::start(*limits);
             let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
-            let outcome = call.run(self, body.clone()).await;
+            let outcome = call.run(self, bytes.clone(), &mut turn).await;
+            turn.end(outcome.as_ref().map(|answer| &answer.usage).map_err(|(failure, _)| failure));
             if let Err((failure, _)) = &outcome {
                 // Nothing was sent, and what others of this process have open they close again.
                 let waits = failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience;
                 if waits {
                     drop(permit);
                     tokio::time::sleep(DESCRIPTOR_PAUSE).await;
-                    call.deadlines = Deadlines::start(*limits);
                     continue;
                 }
                 // What was given out for a time may have been taken back before that was over.
@@ -226,7 +253,6 @@ impl Client {
                 {
                     renewed = true;
                     drop(permit);
-                    call.deadlines = Deadlines::start(*limits);
                     continue;
                 }
             }
@@ -354,7 +380,7 @@ struct ActiveCall<'a, W> {
 type BrokenBody = (Failure, Option<Response>);
 
 impl<W: Watch> ActiveCall<'_, W> {
-    async fn run(&mut self, client: &Client, body: Bytes) -> Result<Response, BrokenBody> {
+    async fn run(&mut self, client: &Client, body: Bytes, turn: &mut Turn) -> Result<Response, BrokenBody> {
         let Some(url) = self.endpoint.address(self.stream) else {
             let message = "the offline model needs no network: answer its requests without a call";
             return Err((Failure::new(FailureKind::Usage, message), None));
@@ -383,6 +409,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             *request.body_mut() = Some(body.clone().into());
             request
         };
+        turn.begin();
         let sent = tokio::select! {
             biased;
             sent = stale_connection::execute(&connections, request(), || Some(request())) => {
@@ -390,6 +417,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
+        turn.answered(sent.status().as_u16(), sent.headers());
         self.deadlines.record_piece();
         // From here on limits only move away, so that the timer need not follow each piece.
         sleep.as_mut().reset(self.deadlines.next().into());

@@ -4,6 +4,7 @@
 //! loopback interface, whole or streamed, with delays and faults. It runs in a thread of its own, so that it works
 //! under any runtime or none.
 
+mod rates;
 mod render;
 mod request;
 mod script;
@@ -28,8 +29,9 @@ use tokio::{
     sync::oneshot,
 };
 
-pub use self::script::{Answer, Call, Fault, Reply, Script};
+pub use self::script::{Answer, Call, Fault, Rates, Reply, Script};
 use self::{
+    rates::{Arrival, Counter},
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
 };
@@ -96,6 +98,7 @@ struct Shared {
     total: AtomicUsize,
     /// The number of requests that asked for a reply.
     asked: AtomicUsize,
+    rates: Option<Counter>,
 }
 
 #[derive(Debug)]
@@ -152,6 +155,7 @@ impl WireServer {
         }
         let shared = Arc::new(Shared {
             before,
+            rates: script.rates.map(Counter::new),
             state: Mutex::new(ServerState { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
@@ -188,6 +192,11 @@ impl WireServer {
     /// The number of requests that asked for a reply.
     pub fn asked(&self) -> usize {
         self.shared.asked.load(Ordering::Relaxed)
+    }
+
+    /// The number of requests that were over a limit, and answered with 429.
+    pub fn limited(&self) -> usize {
+        self.shared.rates.as_ref().map_or(0, Counter::refused)
     }
 
     /// Adds a reply at the end of the script.
@@ -271,7 +280,10 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
             }
         };
         let keep_alive = raw.keep_alive;
-        let (delay, rendered) = answer(&shared, &raw);
+        let asks = raw.method == "POST";
+        // It counts as under way until its answer was sent.
+        let arrival = shared.rates.as_ref().filter(|_| asks).map(Counter::arrive);
+        let (delay, rendered) = answer(&shared, &raw, arrival.as_ref());
         remember(&shared, raw);
         if !connection.wait(Some(delay)).await || !send(&mut connection, rendered).await || !keep_alive {
             return;
@@ -314,7 +326,7 @@ async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
     }
 }
 
-fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
+fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Duration, Rendered) {
     let number = shared.asked.load(Ordering::Relaxed) + 1;
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
@@ -363,6 +375,10 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
             return at_once(render::error(wire, 401, "the key is missing or wrong", number, &[]));
         }
     }
+    let limits = arrival.map(|arrival| arrival.headers(wire)).unwrap_or_default();
+    if arrival.is_some_and(|arrival| !arrival.accepted) {
+        return at_once(render::error(wire, 429, "there were too many requests", number, &[]).with_headers(&limits));
+    }
     if state.script.strict {
         drop(state);
         if let Some(rendered) = before() {
@@ -393,7 +409,7 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         },
         |addressed| (addressed.model, addressed.stream),
     );
-    let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number });
+    let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number }).with_headers(&limits);
     (Duration::from_millis(reply.delay_ms), rendered)
 }
 
