@@ -56,7 +56,7 @@ impl Counter {
     /// Counts a request that arrives now.
     pub(super) fn arrive(&self) -> Arrival {
         let (mut counted, now) = (self.lock(), Instant::now());
-        let Rates { concurrency, requests_per_minute, minute, fixed } = counted.rates;
+        let Rates { concurrency, requests_per_minute, minute, fixed, silent } = counted.rates;
         let minute = Duration::from_secs_f64(minute.clamp(1e-3, 1e6));
         // A minute that follows others began a whole number of them ago.
         let began = Duration::from_secs_f64((now - counted.began).as_secs_f64() % minute.as_secs_f64());
@@ -78,7 +78,8 @@ impl Counter {
             (false, true) => (until(counted.arrived.back()), Duration::ZERO),
             (false, false) => (until(counted.arrived.back()), until(counted.arrived.front())),
         };
-        let requests = requests_per_minute.map(|most| (most, most.saturating_sub(counted.arrived.len())));
+        let requests =
+            requests_per_minute.filter(|_| !silent).map(|most| (most, most.saturating_sub(counted.arrived.len())));
         drop(counted);
         Arrival { counter: self.clone(), accepted, requests, reset, again }
     }

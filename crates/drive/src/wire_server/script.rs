@@ -39,11 +39,13 @@ pub struct Rates {
     pub minute: f64,
     /// The minutes follow each other; else the last one counts, whenever it is looked at.
     pub fixed: bool,
+    /// No headers say what is left.
+    pub silent: bool,
 }
 
 impl Default for Rates {
     fn default() -> Self {
-        Self { concurrency: None, requests_per_minute: None, minute: 60.0, fixed: false }
+        Self { concurrency: None, requests_per_minute: None, minute: 60.0, fixed: false, silent: false }
     }
 }
 
