@@ -18,7 +18,7 @@ use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::PyException,
     prelude::*,
-    types::{PyList, PyTuple},
+    types::{PyDict, PyList, PyTuple},
 };
 use tokio::task::AbortHandle;
 
@@ -40,6 +40,7 @@ use loopwright_drive::{
     gather,
     http::{CallFailure, Timeouts},
     in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
+    pace::{Held, Limits},
     queue::{Queue, Wake},
     repeats::ask_until_repeated,
     web_call::{WebAnswer, WebCall},
@@ -77,6 +78,8 @@ enum HubItem {
     Deltas(Vec<Delta>),
     /// Deltas of the command with this number.
     Apart(u64, Vec<Delta>),
+    /// The request of the command with this number waits for its turn.
+    Held(u64, Held),
     Page(web::Read),
     Answer(loopwright_base::error::Result<WebAnswer>),
     Embedded(loopwright_base::error::Result<Embedded>),
@@ -108,7 +111,7 @@ impl Hub {
     }
 
     /// All that has arrived: pairs of a call's key and an `Event`, a list of deltas, or a command's number with such a
-    /// list, in order.
+    /// list or with the dict of what its request waits for, in order.
     fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
         if let Some(reader) = &mut *self.reader.lock() {
             // Cleared before the batch is taken: what comes after that finds an empty queue and wakes again.
@@ -123,6 +126,13 @@ impl Hub {
                 HubItem::Deltas(deltas) => out.push((key, PyList::new(py, delta_objects(py, deltas)?)?.into_any())),
                 HubItem::Apart(id, deltas) => {
                     out.push((key, (id, delta_objects(py, deltas)?).into_pyobject(py)?.into_any()));
+                }
+                HubItem::Held(id, Held { host, reason, seconds }) => {
+                    let held = PyDict::new(py);
+                    held.set_item("host", &*host)?;
+                    held.set_item("reason", reason)?;
+                    held.set_item("seconds", seconds)?;
+                    out.push((key, (id, held).into_pyobject(py)?.into_any()));
                 }
                 HubItem::Page(read) => out.push((key, or_error(py, web::page_object(py, read)))),
                 HubItem::Answer(answer) => out.push((key, or_error(py, web::answer_object(py, answer)))),
@@ -364,6 +374,10 @@ impl Watch for Watcher<'_> {
             seen.used(usage);
         }
     }
+
+    fn held(&mut self, held: Held) {
+        self.inbox.push((self.key, HubItem::Held(self.id, held)));
+    }
 }
 
 /// A call in flight.
@@ -453,7 +467,7 @@ impl Endpoint {
     #[new]
     #[pyo3(signature = (
         model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, batch=None, connect=None,
-        first_byte=None, idle=None, total=None
+        first_byte=None, idle=None, total=None, concurrency=None, requests_per_minute=None, tokens_per_minute=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -468,6 +482,9 @@ impl Endpoint {
         first_byte: Option<f64>,
         idle: Option<f64>,
         total: Option<f64>,
+        concurrency: Option<u64>,
+        requests_per_minute: Option<u64>,
+        tokens_per_minute: Option<u64>,
     ) -> PyResult<Self> {
         let function = api_key.as_ref().filter(|key| key.is_callable()).map(|key| Arc::new(key.clone().unbind()));
         let api_key = api_key.filter(|_| function.is_none()).map(|key| key.extract()).transpose()?;
@@ -480,8 +497,9 @@ impl Endpoint {
         );
         let profile = Arc::new(profile.map_err(|error| errors::exception(&error))?);
         let batch: Option<BatchOptions> = convert::parse_some(batch, "batch")?;
+        let limits = Limits { concurrency, requests_per_minute, tokens_per_minute };
         let key_comes_later = function.is_some();
-        let options = EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch };
+        let options = EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch, limits };
         let env = environment::variables(py)?;
         let (inner, model) =
             endpoint::Endpoint::resolve(model, &options, env).map_err(|error| errors::exception(&error))?;

@@ -59,6 +59,12 @@ impl WireServer {
         self.0.pending()
     }
 
+    /// Requests that were over a limit.
+    #[getter]
+    fn limited(&self) -> usize {
+        self.0.limited()
+    }
+
     /// Connections: open now, and opened in all.
     #[getter]
     fn connections(&self) -> (usize, usize) {

@@ -8,6 +8,7 @@ script and says what to do.
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import sys
@@ -43,7 +44,8 @@ EXAMPLES: dict[str, Any] = {
     "goal_drifted.state": "drifted", "goal_drifted.goal": "Find out when the breaker opens.",
     "intent_assessed.decision": "direct", "warning.code": "text_calls",
     "provider_delta.kind": "web_search", "provider_delta.name": "web_search",
-    "tool_use_delta.id": "call_1",
+    "tool_use_delta.id": "call_1", "request_held.host": "api.openai.com:443",
+    "request_held.reason": "requests_per_minute", "request_held.seconds": 12.5,
 }  # fmt: skip
 
 
@@ -192,7 +194,7 @@ def ours() -> list[Event]:
     found = []
     for path, wanted in (
         (STUB, ("TextDelta", "ReasoningDelta", "ToolUseDelta", "ArgumentsDelta", "ProviderDelta")),
-        (CLASSES, ("ToolProgress", "RunFinished")),
+        (CLASSES, ("ToolProgress", "RequestHeld", "RunFinished")),
     ):
         classes = {
             node.name: node
@@ -201,16 +203,20 @@ def ours() -> list[Event]:
         }
         for cls in wanted:
             node, fields = classes[cls], []
-            for part in node.body:
+            for place, part in enumerate(node.body):
                 name = ""
                 if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-                    name, kind, says = part.target.id, ast.unparse(part.annotation), ""
+                    behind = node.body[place + 1] if place + 1 < len(node.body) else None
+                    said = behind.value if isinstance(behind, ast.Expr) else None
+                    says = inspect.cleandoc(str(said.value)) if isinstance(said, ast.Constant) else ""
+                    name, kind, says = part.target.id, ast.unparse(part.annotation), says.replace("\n", " ")
                 elif isinstance(part, ast.FunctionDef) and part.returns is not None:
                     name, kind, says = part.name, ast.unparse(part.returns), ast.get_docstring(part) or ""
                 if not name or name.startswith("_") or name in ("type", "event_id") or kind == "None":
                     continue
-                called = {"str": "string", "int": "integer"}.get(kind, "object: a `Result`")
-                example: Any = {"string": "…", "integer": 0}.get(called, {"final": "…"})
+                plain = {"str": "string", "int": "integer", "float | None": "number, or null"}
+                called = plain.get(kind, "object: a `Result`")
+                example: Any = {"string": "…", "integer": 0, "number, or null": None}.get(called, {"final": "…"})
                 example = EXAMPLES.get(f"{snake(cls)}.{name}", EXAMPLES.get(name, example))
                 fields.append(Field(name, called, says, example))
             found.append(Event(snake(cls), cls, (ast.get_docstring(node) or "").replace("\n", " "), fields))

@@ -128,8 +128,8 @@ def cells(only: str = "") -> list[Cell]:
 
 
 def judged(wire: str, fault: Fault, streamed: bool) -> Cell:
-    """A cell, which is looked at again where llmock only warned: a second attempt that begins before its server has seen
-    the first one's connection closed counts as another call there, and the first as one that gave up.
+    """A cell, which is looked at again where llmock only warned: a second attempt that begins before its server has
+    seen the first one's connection closed counts as another call there, and the first as one that gave up.
     """
     cell = run(wire, fault, streamed)
     warned = cell.wrong and all(wrong.startswith("warning ") for wrong in cell.wrong)

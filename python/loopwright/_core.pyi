@@ -302,7 +302,8 @@ class ModelCall:
 class Endpoint:
     """Where a model lives: `provider:model`, with keys and addresses from the environment where none are given.
 
-    The limits are in seconds. An endpoint never shows its key. A function is asked for the key before each request.
+    `connect`, `first_byte`, `idle` and `total` are in seconds. The other limits hold for all requests of the process to
+    the host with the key. An endpoint never shows its key. A function is asked for the key before each request.
     `profile` is what the host takes: the name of a file and its TOML, or `None` and the JSON of a dict. With `batch`
     requests go in batches, gathered and looked after as it says.
     """
@@ -320,6 +321,9 @@ class Endpoint:
         first_byte: float | None = None,
         idle: float | None = None,
         total: float | None = None,
+        concurrency: int | None = None,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
     ) -> Endpoint: ...
     @property
     def model(self) -> str:
@@ -987,6 +991,10 @@ class WireServer:
     @property
     def pending(self) -> int:
         """Replies that have not been given yet."""
+
+    @property
+    def limited(self) -> int:
+        """Requests that were over a limit."""
 
     @property
     def connections(self) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
-from ._model import Model, batch_of, machine_settings, once, only_first, profile_of, sent_headers
+from ._model import Model, batch_of, machine_settings, once, only_first, profile_of, rates_of, sent_headers
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class ProviderEndpoint:
     api_key: str | Callable[[], str] | None = field(default=None, repr=False)
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     profile: Mapping[str, Any] | str | os.PathLike[str] | None = None
+    rates: Mapping[str, int] = field(default_factory=dict)
 
 
 def endpoint_of(role: Role) -> list[ProviderEndpoint]:
@@ -49,7 +50,8 @@ def endpoint_of(role: Role) -> list[ProviderEndpoint]:
     if not isinstance(role.model, str) or ":" not in role.model:
         return []
     profile = None if role._said is None else role._said.profile
-    return [ProviderEndpoint(role.model.partition(":")[0], role.base_url, role.api_key, role.headers, profile)]
+    provider = role.model.partition(":")[0]
+    return [ProviderEndpoint(provider, role.base_url, role.api_key, role.headers, profile, rates_of(role._said))]
 
 
 def with_endpoint(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
@@ -60,8 +62,11 @@ def with_endpoint(role: Role, homes: Sequence[ProviderEndpoint]) -> Role:
     for home in homes:
         if home.provider == provider:
             said = role._said
+            added: dict[str, Any] = {} if rates_of(said) else dict(home.rates)
             if home.profile is not None and (said is None or said.profile is None):
-                said = Model(role.model, profile=home.profile) if said is None else replace(said, profile=home.profile)
+                added["profile"] = home.profile
+            if added:
+                said = Model(role.model, **added) if said is None else replace(said, **added)
             return replace(role, base_url=home.base_url, api_key=home.api_key, headers=home.headers, _said=said)
     return role
 
@@ -122,6 +127,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
             profile=profile_of(said),
             batch=batch_of(said),
             **limits,
+            **rates_of(said),
         )
         if not role.price and (price := _price(endpoint)) is not None:
             known["price"] = price

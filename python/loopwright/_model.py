@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
     from .models import Responds
 
-__all__ = ["Model", "ModelSettings", "batch_of", "is_model", "machine_settings", "once", "only_first", "sent_headers"]
+__all__ = [
+    "Model",
+    "ModelSettings",
+    "batch_of",
+    "is_model",
+    "machine_settings",
+    "once",
+    "only_first",
+    "rates_of",
+    "sent_headers",
+]
 
 
 class ModelSettings(TypedDict, total=False):
@@ -58,6 +68,8 @@ _OWN = frozenset({"messages", "model", "tools", "stream", "input", "contents"})
 """Members of a body that a run fills: what is said, to whom, with which tools."""
 _PARAMETERS = {"effort": "reasoning_effort", "extra_body": None, "extra_headers": None, "cache": None}
 """Settings that go by another name among the parameters that can be left out, or that are none."""
+RATES = ("concurrency", "requests_per_minute", "tokens_per_minute")
+"""Limits of a host and key."""
 _PLACES = ("escalate_to", "retry", "tool_format", "read_markup")
 """What only the first model of a run says: it holds for the run."""
 
@@ -118,6 +130,13 @@ class Model(metaclass=_Kinds):
     """Seconds for `connect`, `first_byte`, `idle` and `total`."""
     retry: Mapping[str, Any] | None = None
     """`attempts`, `base` and `cap` (seconds), `longest_retry_after` (seconds), `after_output`."""
+    concurrency: int | None = None
+    """Requests that its host and key may have under way at once, by all runs of the process together."""
+    requests_per_minute: int | None = None
+    """Requests of a minute, likewise. One that is too many waits, and costs no attempt (`RequestHeld`)."""
+    tokens_per_minute: int | None = None
+    """Tokens of a minute, of prompts and answers, likewise. What a request will take is counted before it is sent, its
+    answer as long as it may be, and corrected by what it took. One that is larger than the limit goes alone."""
     price: Mapping[str, float] | None = None
     """Money for a million tokens: `input`, `output`, `cache_read`, `cache_write`."""
     tool_format: str | None = None
@@ -149,6 +168,7 @@ class Model(metaclass=_Kinds):
             retry=self.retry,
             price=self.price,
             tool_format=self.tool_format,
+            **rates_of(self),
         )
         if callable(self.api_key) and _is_async(self.api_key):
             message = "api_key can't be an async function"
@@ -189,6 +209,7 @@ class Model(metaclass=_Kinds):
             profile=profile_of(self),
             batch=batch_of(self),
             **seconds,
+            **rates_of(self),
         )
 
     def __repr__(self) -> str:
@@ -199,6 +220,7 @@ class Model(metaclass=_Kinds):
             shown.append(f"base_url={self.base_url.partition('?')[0]!r}")
         hidden = [name for name in ("api_key", "headers") if getattr(self, name) is not None]
         shown.extend(f"{name}=***" for name in hidden)
+        shown.extend(f"{name}={rate}" for name, rate in rates_of(self).items())
         if self.settings:
             open_ = {name: value for name, value in self.settings.items() if not name.startswith("extra_")}
             shown.append(f"settings={open_!r}")
@@ -252,6 +274,12 @@ def batch_of(model: Model | None) -> dict[str, float] | None:
     if model is None or model.batch is False:
         return None
     return {} if model.batch is True else dict(_batch(model.batch))
+
+
+def rates_of(model: Model | None) -> dict[str, int]:
+    """What of its host and key is limited, as an endpoint wants it."""
+    found = {name: None if model is None else getattr(model, name) for name in RATES}
+    return {name: rate for name, rate in found.items() if rate is not None}
 
 
 def sent_headers(model: Model | None, headers: Mapping[str, str] | None) -> list[tuple[str, str]]:

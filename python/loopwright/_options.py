@@ -33,6 +33,11 @@ __all__ = [
 
 _TIMEOUTS = ("connect", "first_byte", "idle", "total")
 
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "base_url": (lambda value: isinstance(value, str), "text"),
     "api_key": (lambda value: isinstance(value, str) or callable(value), "text, or a function that gives it"),
@@ -46,6 +51,9 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "name": (lambda value: isinstance(value, str), "text"),
     "description": (lambda value: isinstance(value, str), "text"),
     "escalate_to": (lambda value: isinstance(value, str) or _is_model(value), "provider:model, or a Model"),
+    "concurrency": (_is_count, "a whole number from 1 up"),
+    "requests_per_minute": (_is_count, "a whole number from 1 up"),
+    "tokens_per_minute": (_is_count, "a whole number from 1 up"),
     "complexity": (lambda value: value in _complexities(), "'simple', 'moderate', 'complex', 'breaking' or 'auto'"),
 }
 _OF_CHILDREN = {"max_children": "most", "max_depth": "depth"}

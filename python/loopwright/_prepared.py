@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from . import _core
-from ._model import Model, is_model, machine_settings, only_first, profile_of
+from ._model import Model, is_model, machine_settings, only_first, profile_of, rates_of
 from ._options import check, written
 from ._plan import Plan
 from ._setup import _bounded, _check_policies, _checked_budget, _chooser_of, _hooks_of, _price
@@ -213,6 +213,7 @@ class Prepared(Generic[Output]):
             headers=list((asked["headers"] or {}).items()),
             profile=profile_of(asked["said"]),
             **limits,
+            **rates_of(asked["said"]),
         )
 
     def _price_and_settings(self, model: str, there: _core.Endpoint | None) -> tuple[Any, dict[str, Any] | None]:

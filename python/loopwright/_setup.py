@@ -95,9 +95,10 @@ def _lives(
 ) -> tuple[_core.Endpoint | None, Responds | None]:
     """Where a model lives: at an endpoint, or it is an object of one's own."""
     from . import _options
-    from ._model import batch_of, profile_of, sent_headers
+    from ._model import batch_of, profile_of, rates_of, sent_headers
 
     if isinstance(model, str):
+        limits: dict[str, Any] = {**(timeouts or {}), **rates_of(asked["said"])}
         _options.whole("the model's name", model)
         headers = dict(_options.names(asked["headers"] if asked["headers"] is not None else {}))
         endpoint = _core.Endpoint(
@@ -107,7 +108,7 @@ def _lives(
             headers=sent_headers(asked["said"], headers),
             profile=profile_of(asked["said"]),
             batch=batch_of(asked["said"]),
-            **(timeouts or {}),
+            **limits,
         )
         return endpoint, None
     if isinstance(model, _core.Endpoint):
@@ -123,12 +124,14 @@ def _lives(
 def _homes(model: Any, asked: Mapping[str, Any]) -> list[ProviderEndpoint]:
     """Where models of the same provider are reached, too."""
     from ._endpoints import ProviderEndpoint
+    from ._model import rates_of
 
     if not isinstance(model, str):
         return []
     profile = asked["said"].profile if asked["said"] is not None else None
     provider = model.partition(":")[0]
-    return [ProviderEndpoint(provider, asked["base_url"], asked["api_key"], asked["headers"], profile)]
+    rates = rates_of(asked["said"])
+    return [ProviderEndpoint(provider, asked["base_url"], asked["api_key"], asked["headers"], profile, rates)]
 
 
 def _further(asked: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

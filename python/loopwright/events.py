@@ -43,6 +43,7 @@ __all__ = [
     "PhaseStarted",
     "ProviderDelta",
     "ReasoningDelta",
+    "RequestHeld",
     "Reset",
     "Resumed",
     "Retry",
@@ -102,6 +103,21 @@ class RoundFinished(Told):
     duration: float
     usage: dict[str, int]
     provider_tool_uses: int
+
+
+@dataclass(frozen=True)
+class RequestHeld(Told):
+    """A request waits for its turn at its host. Nothing was sent, so no attempt is counted and no time limit of the
+    request runs yet; the run's own time goes on.
+    """
+
+    host: str
+    """The host and its port."""
+    reason: str
+    """The limit that it waits for: `concurrency`, `requests_per_minute`, `tokens_per_minute`; or `provider`, where the
+    provider has said that nothing is left."""
+    seconds: float | None
+    """Seconds that it waits at least, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -541,6 +557,7 @@ Event: TypeAlias = (
     | Reset
     | ToolStarted
     | ToolProgress
+    | RequestHeld
     | ToolFinished
     | SearchStarted
     | SearchCompleted
@@ -623,6 +640,7 @@ _DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "tool_progress": (ToolProgress, ("id", "name", "text")),
+    "request_held": (RequestHeld, ("host", "reason", "seconds")),
     "run_finished": (RunFinished, ("result",)),
     "child_text": (ChildText, ("text", "block", "reasoning")),
 }

@@ -28,6 +28,7 @@ ROOMS = {
         "folders",
         "keys",
         "left_streams",
+        "limits",
         "live_search",
         "rebinding",
         "strict_providers",

@@ -29,6 +29,7 @@ from loopwright.events import (
     PhaseStarted,
     ProviderDelta,
     ReasoningDelta,
+    RequestHeld,
     Reset,
     Resumed,
     Retry,
@@ -107,6 +108,8 @@ def what_happened(event: Event) -> str:
             return str(assert_type(number, int))
         case Retry(reason=reason, delay=delay):
             return f"{reason}, {assert_type(delay, float)} s"
+        case RequestHeld(reason=reason, seconds=seconds):
+            return f"{reason}, {assert_type(seconds, float | None)} s"
         case ToolStarted(name=name) | ToolProgress(name=name) | ToolFinished(name=name):
             return assert_type(name, str)
         case SearchStarted(query=query) | SearchCompleted(query=query):

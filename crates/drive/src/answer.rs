@@ -88,7 +88,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<f64> {
 
 /// Seconds since 1970 of a date in one of the three forms that HTTP knows: `Sun, 06 Nov 1994 08:49:37 GMT`,
 /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
-fn http_date(text: &str) -> Option<i64> {
+pub(super) fn http_date(text: &str) -> Option<i64> {
     let parts: Vec<&str> = text.split([' ', ',', '-']).filter(|part| !part.is_empty()).take(7).collect();
     let ([_, day, name, year, clock, "GMT" | "UTC"] | [_, name, day, clock, year]) = parts[..] else { return None };
     let day: i64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;

@@ -4,8 +4,10 @@ use super::{
     adapted::{Adapted, adapted, answer_form, with_passed},
     batch,
     endpoint::Endpoint,
+    exchange::SentBody,
     http::{CallFailure, Client, Timeouts, whole_deltas},
     in_flight::Watch,
+    pace::Held,
     provenance::sign,
     provider_limits::check_blocks,
     text_call_stream::TextCallStream,
@@ -16,7 +18,11 @@ use loopwright_base::{
     request::{Delta, Request, Response, Tool},
 };
 use loopwright_extract as extract;
+use loopwright_tokens::{Json, TokenCounter};
 use loopwright_wire as wire;
+
+/// Tokens that are set aside for an answer whose length nobody limits.
+const USUAL_ANSWER: u64 = 1_024;
 
 /// Asks the model at `endpoint`, for the `attempt`-th time. New pieces of a streamed answer go to `watch`.
 pub async fn ask(
@@ -49,7 +55,10 @@ pub async fn ask(
         let failure = Failure::new(kind, format!("{}: {}", endpoint.name, error.message));
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
-    let body = with_passed(body, &profile, &own);
+    let mut body = SentBody::from(with_passed(body, &profile, &own));
+    if endpoint.limits.as_ref().is_some_and(|limits| limits.tokens_per_minute.is_some()) {
+        body.tokens = tokens_of(&own).unwrap_or(body.tokens);
+    }
     let written = TextCallStream::new(&own).filter(|_| stream);
     let answer = if let Some(calls) = written {
         let mut reader = TextCallWatcher { calls, watch };
@@ -89,7 +98,7 @@ pub async fn ask(
 async fn send(
     client: &Client,
     endpoint: &Endpoint,
-    body: String,
+    body: SentBody,
     stream: bool,
     attempt: u32,
     timeouts: &Timeouts,
@@ -97,9 +106,19 @@ async fn send(
 ) -> Result<Response, CallFailure> {
     match &endpoint.batching {
         // Apart, so that calls by themselves need not have the room.
-        Some(batching) => Box::pin(batch::ask(client, endpoint, batching, body, stream, timeouts, watch)).await,
+        Some(batching) => {
+            let line = String::from_utf8_lossy(&body.bytes).into_owned();
+            Box::pin(batch::ask(client, endpoint, batching, line, stream, timeouts, watch)).await
+        }
         None => client.call(endpoint, body, stream, attempt, timeouts, watch).await,
     }
+}
+
+/// The tokens that a request takes, at most: of what is asked, and of an answer as long as it may be.
+fn tokens_of(request: &Request) -> Option<u64> {
+    let written = serde_json::to_string(request).ok()?;
+    let prompt = TokenCounter::for_model(&request.model).json_at_most(&Json::parse(&written).ok()?);
+    Some((prompt as u64).saturating_add(request.max_tokens.unwrap_or(USUAL_ANSWER)))
 }
 
 /// The pieces of an answer to `request` that came whole from elsewhere, as who watches is shown them.
@@ -153,5 +172,9 @@ impl<W: Watch> Watch for &mut TextCallWatcher<'_, W> {
 
     fn used(&mut self, usage: Usage) {
         self.watch.used(usage);
+    }
+
+    fn held(&mut self, held: Held) {
+        self.watch.held(held);
     }
 }

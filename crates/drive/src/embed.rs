@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     endpoint::Endpoint,
-    exchange::{MOST_BYTES, Outgoing, unreadable},
+    exchange::{MOST_BYTES, Outgoing, SentBody, unreadable},
     http::{Client, Timeouts},
 };
 use loopwright_base::error::{Error, Failure, FailureKind, Result};
@@ -125,7 +125,8 @@ impl Asking<'_> {
             let message = format!("the base URL of {} is no place for embeddings", self.endpoint.name);
             Failure::new(FailureKind::Usage, message).hint("give the address above /chat/completions")
         })?;
-        let out = Outgoing::post(url, self.body(texts).to_string());
+        let body = SentBody::from(self.body(texts).to_string());
+        let out = Outgoing { tokens: body.tokens, ..Outgoing::post(url, body.bytes) };
         let mut attempt = 1;
         loop {
             let answer = self.client.exchange::<MOST_BYTES>(self.endpoint, &out, attempt, self.timeouts).await;

@@ -17,6 +17,7 @@ use reqwest::{
 use super::{
     batch::{BatchOptions, Batching},
     credentials::{self, Credentials},
+    pace::Limits,
     provider::{beside, streaming_url, url_of_host},
     route::{self, Route},
 };
@@ -69,6 +70,8 @@ pub struct EndpointOptions {
     pub profile: Arc<OwnProfile>,
     /// Requests go in batches, in this way.
     pub batch: Option<BatchOptions>,
+    /// The most that may be asked of the host with the key, by all runs of the process.
+    pub limits: Limits,
 }
 
 impl fmt::Debug for EndpointOptions {
@@ -110,6 +113,9 @@ pub struct Endpoint {
     /// Refusals by hosts that the profile does not know of: the breaker's key, the parameter, the form of an answer.
     /// All models of an endpoint share them, for as long as one of them lives.
     refused: Arc<Mutex<Vec<Refused>>>,
+    /// The most that may be asked of the host with the key, where that is limited; it holds for as long as one of the
+    /// endpoints that share it lives.
+    pub(super) limits: Option<Arc<Limits>>,
     /// The way to the models of the provider; `None` for the offline model.
     route: Option<Arc<Route>>,
     /// The credentials that sign each request or give its token, where there is no key.
@@ -196,6 +202,7 @@ impl Endpoint {
             known: profile,
             own: options.profile.clone(),
             refused: Arc::default(),
+            limits: (options.limits != Limits::default()).then(|| Arc::new(options.limits)),
             route: Some(Arc::new(route)),
             credentials: None,
             batching: options.batch.map(|options| Batching::of(&provider.name, options)).transpose()?,
@@ -317,6 +324,7 @@ impl Endpoint {
             host: "offline".into(),
             breaker: "offline".into(),
             refused: Arc::default(),
+            limits: None,
             own: Arc::default(),
             route: None,
             credentials: None,

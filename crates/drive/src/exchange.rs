@@ -12,7 +12,7 @@ use tokio::time::Sleep;
 use super::{
     body::{ResponseBody, too_long},
     endpoint::Endpoint,
-    http::{ActiveCall, BrokenBody, Client, ReadAnswer, Timeouts},
+    http::{ActiveCall, BrokenBody, Client, Timeouts},
     in_flight::Watch,
 };
 use loopwright_base::{
@@ -28,6 +28,23 @@ pub(super) const MOST_BYTES: usize = 256 << 20;
 /// Characters of an answer that are quoted where it can't be read.
 const QUOTED_CHARS: usize = 200;
 
+/// The body of a request, and how many tokens it takes with its answer.
+#[derive(Clone, Debug)]
+pub struct SentBody {
+    /// The body.
+    pub bytes: Bytes,
+    /// The tokens; of a body of which nothing else is known a quarter of its bytes.
+    pub tokens: u64,
+}
+
+impl<B: Into<Bytes>> From<B> for SentBody {
+    fn from(body: B) -> Self {
+        let bytes = body.into();
+        let tokens = bytes.len() as u64 / 4;
+        Self { bytes, tokens }
+    }
+}
+
 /// A request that goes out: what `Client` sends of it beside the headers of its endpoint.
 pub(super) struct Outgoing {
     pub(super) method: Method,
@@ -35,11 +52,13 @@ pub(super) struct Outgoing {
     /// The type of the body, where that is not JSON.
     pub(super) content_type: Option<HeaderValue>,
     pub(super) body: Bytes,
+    /// The tokens that it takes with its answer.
+    pub(super) tokens: u64,
 }
 
 impl Outgoing {
     pub(super) fn post(url: Url, body: impl Into<Bytes>) -> Self {
-        Self { method: Method::POST, url, content_type: None, body: body.into() }
+        Self { method: Method::POST, url, content_type: None, body: body.into(), tokens: 0 }
     }
 
     /// The request with the headers of its endpoint.
@@ -54,6 +73,22 @@ impl Outgoing {
         }
         request
     }
+}
+
+/// A way to read the answer to a call that succeeded.
+pub(super) trait ReadAnswer {
+    type Answer;
+
+    /// The tokens that an answer says it took; none where it doesn't say.
+    fn tokens(_: &Self::Answer) -> u64 {
+        0
+    }
+
+    async fn read<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        sent: reqwest::Response,
+        sleep: Pin<&mut Sleep>,
+    ) -> Result<Self::Answer, BrokenBody>;
 }
 
 /// An answer as bytes, so many at most.

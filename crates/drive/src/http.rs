@@ -28,12 +28,13 @@ use super::{
     descriptors,
     endpoint::{Endpoint, without_secrets},
     error_map,
-    exchange::Outgoing,
+    exchange::{Outgoing, ReadAnswer, SentBody},
     fetch::RobotsCache,
     in_flight::Watch,
     options::{Deadlines, limit},
     proxies::Proxies,
     stale_connection, tls,
+    turns::{Lines, Turn},
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -97,6 +98,8 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     options: ClientOptions,
     breakers: Breakers,
+    /// The lines of calls that wait for their turn, for each host and key.
+    lines: Lines,
     /// Clients built when first needed, one for each connect limit in use, with and without TLS.
     clients: Mutex<Vec<(ClientKey, reqwest::Client)>>,
     robots: RobotsCache,
@@ -145,8 +148,9 @@ impl Client {
     pub fn new(options: ClientOptions) -> Self {
         let breakers = Breakers::new(&options);
         let room = Semaphore::new(descriptors::room().min(Semaphore::MAX_PERMITS));
+        let lines = Lines::new(options.minute);
         let (clients, robots, batches) = (Mutex::default(), RobotsCache::default(), BatchDesk::default());
-        Self(Arc::new(Inner { options, breakers, clients, robots, batches, room }))
+        Self(Arc::new(Inner { options, breakers, lines, clients, robots, batches, room }))
     }
 
     /// A client with what the environment of the process says.
@@ -180,12 +184,13 @@ impl Client {
         Ok(client)
     }
 
-    /// Forgets the failures of all models at `host` (`name:port`), as if it had never been called: a server that starts
-    /// where another one stood does not answer for it.
+    /// Forgets the failures and the limits of all models at `host` (`name:port`), as if it had never been called: a
+    /// server that starts where another one stood does not answer for it.
     pub fn forget(host: &str) {
         let shared = shared().as_ref().filter(|(owner, _)| *owner == std::process::id()).map(|(_, ours)| ours.clone());
         if let Some(client) = shared {
             client.0.breakers.forget(host);
+            client.0.lines.forget(host);
         }
     }
 
@@ -197,10 +202,12 @@ impl Client {
     /// Sends `body` to `endpoint`, for the `attempt`-th time (from 1), and reads the answer, whole or as a stream, as
     /// the server gives it; `stream` is what the body asks for. New pieces of a streamed answer go to `watch`; those of
     /// a server that answers whole where a stream was asked for come at once.
+    ///
+    /// It waits for its turn first, where the host's limits want that; nothing of the call has begun by then.
     pub async fn call(
         &self,
         endpoint: &Endpoint,
-        body: impl Into<Bytes>,
+        body: impl Into<SentBody>,
         stream: bool,
         attempt: u32,
         limits: &Timeouts,
@@ -211,11 +218,13 @@ impl Client {
             let message = "the offline model needs no network: answer its requests without a call";
             return Err(Failure::new(FailureKind::Usage, message).into());
         };
-        self.attempt::<_, ModelAnswer>(call, &Outgoing::post(url, body), attempt).await
+        let SentBody { bytes, tokens } = body.into();
+        let out = Outgoing { tokens, ..Outgoing::post(url, bytes) };
+        self.attempt::<_, ModelAnswer>(call, &out, attempt).await
     }
 
-    /// Sends what `out` holds in this call, and reads the answer as `R` does: with a permit of the circuit breaker,
-    /// again where no descriptor was left or credentials have lapsed, and without keys in what went wrong.
+    /// Sends what `out` holds in this call, and reads the answer as `R` does: in its turn, with a permit of the circuit
+    /// breaker, again where no descriptor was left or credentials have lapsed, and without keys in what went wrong.
     pub(super) async fn attempt<W: Watch, R: ReadAnswer>(
         &self,
         mut call: ActiveCall<'_, W>,
@@ -223,21 +232,22 @@ impl Client {
         attempt: u32,
     ) -> Result<R::Answer, CallFailure> {
         let (endpoint, limits) = (call.endpoint, call.deadlines.limits);
-        // It is never closed, so that there is room in the end.
-        let _room = self.0.room.acquire().await;
-        call.deadlines = Deadlines::start(limits);
-        let patience = Instant::now() + limit(limits.connect);
-        let mut renewed = false;
+        let (mut renewed, mut patience) = (false, None);
         let (permit, outcome) = loop {
+            let mut turn = self.0.lines.turn(endpoint, out.tokens, |held| call.watch.held(held)).await?;
+            // It is never closed, so that there is room in the end.
+            let _room = self.0.room.acquire().await;
+            let patience = *patience.get_or_insert_with(|| Instant::now() + limit(limits.connect));
+            call.deadlines = Deadlines::start(limits);
             let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
-            let outcome = call.run::<R>(self, out).await;
+            let outcome = call.run::<R>(self, out, &mut turn).await;
+            turn.end(outcome.as_ref().map(R::tokens).map_err(|(failure, _)| failure));
             if let Err((failure, _)) = &outcome {
                 // Nothing was sent, and what others of this process have open they close again.
                 let waits = failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience;
                 if waits {
                     drop(permit);
                     tokio::time::sleep(DESCRIPTOR_PAUSE).await;
-                    call.deadlines = Deadlines::start(limits);
                     continue;
                 }
                 // What was given out for a time may have been taken back before that was over.
@@ -246,7 +256,6 @@ impl Client {
                 {
                     renewed = true;
                     drop(permit);
-                    call.deadlines = Deadlines::start(limits);
                     continue;
                 }
             }
@@ -367,22 +376,15 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
     Ok(builder)
 }
 
-/// A way to read the answer to a call that succeeded.
-pub(super) trait ReadAnswer {
-    type Answer;
-
-    async fn read<W: Watch>(
-        call: &mut ActiveCall<'_, W>,
-        sent: reqwest::Response,
-        sleep: Pin<&mut Sleep>,
-    ) -> Result<Self::Answer, BrokenBody>;
-}
-
 /// A model's answer, whole or as a stream.
 struct ModelAnswer;
 
 impl ReadAnswer for ModelAnswer {
     type Answer = Response;
+
+    fn tokens(answer: &Response) -> u64 {
+        answer.usage.total()
+    }
 
     async fn read<W: Watch>(
         call: &mut ActiveCall<'_, W>,
@@ -413,7 +415,12 @@ impl<'a> ActiveCall<'a, fn(Vec<Delta>)> {
 }
 
 impl<W: Watch> ActiveCall<'_, W> {
-    async fn run<R: ReadAnswer>(&mut self, client: &Client, out: &Outgoing) -> Result<R::Answer, BrokenBody> {
+    async fn run<R: ReadAnswer>(
+        &mut self,
+        client: &Client,
+        out: &Outgoing,
+        turn: &mut Turn,
+    ) -> Result<R::Answer, BrokenBody> {
         let whole = |failure: Failure| (failure, None);
         let connections =
             client.connections(out.url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
@@ -431,6 +438,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             }
         }
         let request = || out.request(first.headers());
+        turn.begin();
         let sent = tokio::select! {
             biased;
             sent = stale_connection::execute(&connections, request(), || Some(request())) => {
@@ -439,6 +447,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             }
             () = &mut sleep => return Err((self.timed_out(), None)),
         };
+        turn.answered(sent.status().as_u16(), sent.headers());
         self.deadlines.record_piece();
         // From here on limits only move away, so that the timer need not follow each piece.
         sleep.as_mut().reset(self.deadlines.next().into());

@@ -12,7 +12,7 @@ use std::{
     task::Poll,
 };
 
-use super::http::CallFailure;
+use super::{http::CallFailure, pace::Held};
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
     message::{Block, Message, Role, StopReason, Usage},
@@ -27,6 +27,11 @@ pub trait Watch: Send {
     /// Takes the usage that the provider has reported so far.
     fn used(&mut self, usage: Usage) {
         let _ = usage;
+    }
+
+    /// Hears that the request waits for its turn.
+    fn held(&mut self, held: Held) {
+        let _ = held;
     }
 }
 

@@ -40,6 +40,7 @@ pub mod hooks;
 pub mod http;
 pub mod native;
 mod options;
+pub mod pace;
 pub mod page;
 #[cfg(feature = "pdf")]
 mod pdf;
@@ -58,12 +59,14 @@ mod provenance;
 mod provider;
 mod proxies;
 pub mod queue;
+mod rate_headers;
 pub mod repeats;
 mod route;
 pub mod sim;
 mod text_call_stream;
 pub mod threads;
 mod tls;
+mod turns;
 pub mod web_call;
 pub mod wire_server;
 

@@ -24,6 +24,7 @@ use super::{
     hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
     in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
+    pace::Held,
     repeats::ask_until_repeated,
 };
 use loopwright_base::{
@@ -60,6 +61,13 @@ pub enum Update {
         path: String,
         /// The pieces.
         deltas: Vec<Delta>,
+    },
+    /// A request waits for its turn. No attempt has been made.
+    Held {
+        /// The path of the sub-agent whose request it is.
+        path: Option<String>,
+        /// What it waits for.
+        held: Held,
     },
     /// A notice of the machine.
     Notice(Notice),
@@ -355,6 +363,8 @@ struct RunningTasks<'a> {
 struct Watcher {
     id: Id,
     answer: PartialReply,
+    /// Its pieces are for whoever watches: those of a role are not.
+    watched: bool,
     shown: mpsc::UnboundedSender<StreamPiece>,
     /// The path of the sub-agent that speaks.
     path: Option<String>,
@@ -362,6 +372,9 @@ struct Watcher {
 
 impl Watch for Watcher {
     fn deltas(&mut self, deltas: Vec<Delta>) {
+        if !self.watched {
+            return;
+        }
         self.answer.add(&deltas);
         // A run that has ended hears nothing any more.
         let send = |heard| drop(self.shown.send(heard));
@@ -376,6 +389,12 @@ impl Watch for Watcher {
 
     fn used(&mut self, usage: Usage) {
         self.answer.used(usage);
+    }
+
+    fn held(&mut self, held: Held) {
+        let update = Update::Held { path: self.path.clone(), held };
+        // A run that has ended hears nothing any more.
+        drop(self.shown.send(StreamPiece::Told(update)));
     }
 }
 
@@ -434,16 +453,18 @@ impl RunningTasks<'_> {
                     self.start(id, async move { EventKind::Failed { id, failure, visible: false, partial: None } });
                     return;
                 };
-                let (shown, answer) = if purpose == Purpose::Executor {
-                    (self.shown.clone(), self.answers.entry(id).or_default().clone())
+                let watched = purpose == Purpose::Executor;
+                let answer = if watched {
+                    self.answers.entry(id).or_default().clone()
                 } else {
                     self.role_calls.insert(id);
-                    (mpsc::unbounded_channel().0, PartialReply::default())
+                    PartialReply::default()
                 };
+                let shown = self.shown.clone();
                 let path = agent.map(|place| place.path.clone());
-                let repeats = self.repeats.filter(|_| purpose == Purpose::Executor);
+                let repeats = self.repeats.filter(|_| watched);
                 self.start(id, async move {
-                    let watch = Watcher { id, answer, shown, path };
+                    let watch = Watcher { id, answer, watched, shown, path };
                     let answer = ask_until_repeated(&client, &endpoint, &timeouts, &request, attempt, watch, repeats);
                     match model_outcome(catch_panic(answer).await) {
                         Ok(response) => EventKind::Generated { id, response: Box::new(response) },

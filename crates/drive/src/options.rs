@@ -38,6 +38,8 @@ pub struct ClientOptions {
     pub breaker_threshold: u32,
     /// Seconds for which a host is left alone.
     pub breaker_cooldown: f64,
+    /// Seconds of the minute that limits of requests and tokens hold for: against a server whose minute is another.
+    pub minute: f64,
 }
 
 impl Default for ClientOptions {
@@ -50,6 +52,7 @@ impl Default for ClientOptions {
             no_proxy: None,
             breaker_threshold: 3,
             breaker_cooldown: 30.0,
+            minute: 60.0,
         }
     }
 }
@@ -65,6 +68,7 @@ impl fmt::Debug for ClientOptions {
             .field("no_proxy", &self.no_proxy)
             .field("breaker_threshold", &self.breaker_threshold)
             .field("breaker_cooldown", &self.breaker_cooldown)
+            .field("minute", &self.minute)
             .finish()
     }
 }

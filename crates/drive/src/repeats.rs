@@ -16,6 +16,7 @@ use super::{
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
     in_flight::{PartialReply, Watch},
+    pace::Held,
 };
 use loopwright_base::{
     message::{Message, Role, StopReason, Usage},
@@ -109,5 +110,9 @@ impl<W: Watch> Watch for RepeatWatcher<W> {
     fn used(&mut self, usage: Usage) {
         self.heard.shown.used(usage);
         self.watch.used(usage);
+    }
+
+    fn held(&mut self, held: Held) {
+        self.watch.held(held);
     }
 }

@@ -85,7 +85,7 @@ async fn tool_rounds_on_every_wire() {
                         resets += 1;
                         text.clear();
                     }
-                    Update::Child { .. } | Update::Notice(_) => {}
+                    Update::Child { .. } | Update::Held { .. } | Update::Notice(_) => {}
                 },
             )
             .await
@@ -335,7 +335,7 @@ async fn d43_c31_children_run_at_once_and_what_they_say_is_told_apart() {
                 |told| match told {
                     Update::Deltas(deltas) => own.push_str(&text(deltas)),
                     Update::Child { path, deltas } => said.entry(path).or_default().push_str(&text(deltas)),
-                    Update::Notice(_) => {}
+                    Update::Held { .. } | Update::Notice(_) => {}
                 },
             )
             .await

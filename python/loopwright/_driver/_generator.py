@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright.errors import UsageError
+from loopwright.events import RequestHeld
 from loopwright.tools._run import CANCELLED, Outcome
 
 from ._commands import begin_work, carry_out, reopen
@@ -208,9 +209,13 @@ class Driver:
             self.told.tell_deltas(item)
             self.noticed()
         elif type(item) is tuple:
-            command_id, deltas = item
-            self.told.tell_pieces(self.who(command_id), deltas)
-            self.noticed()
+            command_id, heard = item
+            agent, path = self.who(command_id)
+            if type(heard) is dict:
+                self.tell(RequestHeld(**heard, agent=agent, path=path))
+            else:
+                self.told.tell_pieces((agent, path), heard)
+                self.noticed()
         else:
             self.inbox.append(item)
             if not self.pumping:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
-from loopwright._options import whole
+from loopwright._options import check, whole
 from loopwright.errors import UsageError
 from loopwright.models import Call, Response
 
@@ -182,6 +182,10 @@ class WireServer:
         strict: The provider whose documented refusals hold before the script is asked: `anthropic`, `openai`, `azure`,
             `mistral`, `groq`, `deepseek`, `gemini`, `bedrock`, or `any`, which goes by the path. No reply is used up.
         batches: How it treats batches (`Batches`); the script answers their requests.
+        concurrency: Requests that may be under way at once; those beyond are refused with 429.
+        requests_per_minute: Requests of a minute, likewise. The headers of the provider say how many are left.
+        minute: Seconds of that minute: a test may have none to spare.
+        fixed_minutes: Minutes follow each other; else the last one counts, whenever it is looked at.
 
     It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
     (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well, and takes batches (`/files`, `/batches`,
@@ -197,7 +201,12 @@ class WireServer:
         key: str | None = None,
         strict: str | None = None,
         batches: Batches = Batches(),  # noqa: B008 - it never changes
+        concurrency: int | None = None,
+        requests_per_minute: int | None = None,
+        minute: float = 60.0,
+        fixed_minutes: bool = False,
     ) -> None:
+        check(concurrency=concurrency, requests_per_minute=requests_per_minute)
         if strict is not None and strict not in PROVIDERS:
             message = f"nothing is known of what {strict!r} refuses"
             raise UsageError(message, "unknown_provider", f"give one of {', '.join(PROVIDERS)}")
@@ -210,6 +219,12 @@ class WireServer:
             "repeat_last": bool(repeat_last),
             "key": key,
             "strict": strict is not None,
+            "rates": {
+                "concurrency": concurrency,
+                "requests_per_minute": requests_per_minute,
+                "minute": float(minute),
+                "fixed": bool(fixed_minutes),
+            },
         }
         if key is not None and not isinstance(key, str):
             message = f"key can't be {type(key).__name__}"
@@ -290,6 +305,11 @@ class WireServer:
     def pending(self) -> int:
         """Replies that have not been given."""
         return self._running.pending
+
+    @property
+    def limited(self) -> int:
+        """Requests that were over a limit, and refused with 429."""
+        return self._running.limited
 
     @property
     def open_connections(self) -> int:

@@ -4,6 +4,7 @@
 //! loopback interface, whole or streamed, with delays and faults. It runs in a thread of its own, so that it works
 //! under any runtime or none.
 
+mod rates;
 mod render;
 mod request;
 mod script;
@@ -28,8 +29,9 @@ use tokio::{
     sync::oneshot,
 };
 
-pub use self::script::{Answer, Call, Fault, Reply, Script};
+pub use self::script::{Answer, Call, Fault, Rates, Reply, Script};
 use self::{
+    rates::{Arrival, Counter},
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
 };
@@ -96,6 +98,7 @@ struct Shared {
     total: AtomicUsize,
     /// The number of requests that asked for a reply.
     asked: AtomicUsize,
+    rates: Option<Counter>,
 }
 
 #[derive(Debug)]
@@ -152,6 +155,7 @@ impl WireServer {
         }
         let shared = Arc::new(Shared {
             before,
+            rates: script.rates.map(Counter::new),
             state: Mutex::new(ServerState { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
@@ -196,12 +200,17 @@ impl WireServer {
         let key = self.shared.state().script.key.clone();
         let headers = key.into_iter().map(|key| ("x-api-key".to_owned(), key)).collect();
         let (method, path, body) = ("POST".to_owned(), path.to_owned(), body.as_bytes().to_vec());
-        let Rendered { head, pieces, ending, .. } =
-            answer(&self.shared, &RawRequest { method, path, headers, body, keep_alive: true }).1;
+        let raw = RawRequest { method, path, headers, body, keep_alive: true };
+        let Rendered { head, pieces, ending, .. } = answer(&self.shared, &raw, None).1;
         let head = String::from_utf8_lossy(&head);
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.filter(|_| ending == Ending::Whole).unwrap_or(500);
         (status, String::from_utf8_lossy(&pieces.concat()).into_owned())
+    }
+
+    /// The number of requests that were over a limit, and answered with 429.
+    pub fn limited(&self) -> usize {
+        self.shared.rates.as_ref().map_or(0, Counter::refused)
     }
 
     /// Adds a reply at the end of the script.
@@ -285,7 +294,10 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
             }
         };
         let keep_alive = raw.keep_alive;
-        let (delay, rendered) = answer(&shared, &raw);
+        let asks = raw.method == "POST";
+        // It counts as under way until its answer was sent.
+        let arrival = shared.rates.as_ref().filter(|_| asks).map(Counter::arrive);
+        let (delay, rendered) = answer(&shared, &raw, arrival.as_ref());
         remember(&shared, raw);
         if !connection.wait(Some(delay)).await || !send(&mut connection, rendered).await || !keep_alive {
             return;
@@ -328,7 +340,7 @@ async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
     }
 }
 
-fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
+fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Duration, Rendered) {
     let number = shared.asked.load(Ordering::Relaxed) + 1;
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
@@ -372,6 +384,10 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     if let Some(rendered) = wrong_key(shared, raw, wire, number) {
         return at_once(rendered);
     }
+    let limits = arrival.map(|arrival| arrival.headers(wire)).unwrap_or_default();
+    if arrival.is_some_and(|arrival| !arrival.accepted) {
+        return at_once(render::error(wire, 429, "there were too many requests", number, &[]).with_headers(&limits));
+    }
     let mut state = shared.state();
     if state.script.strict {
         drop(state);
@@ -403,7 +419,7 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         },
         |addressed| (addressed.model, addressed.stream),
     );
-    let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number });
+    let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number }).with_headers(&limits);
     (Duration::from_millis(reply.delay_ms), rendered)
 }
 

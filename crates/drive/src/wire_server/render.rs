@@ -38,6 +38,18 @@ pub(super) struct Rendered {
     pub(super) ending: Ending,
 }
 
+impl Rendered {
+    /// The same with these headers, behind its others.
+    pub(super) fn with_headers(mut self, headers: &[(String, String)]) -> Self {
+        // What has no head is no HTTP.
+        if let Some(end) = self.head.len().checked_sub(2) {
+            let lines = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect::<String>();
+            self.head.splice(end..end, lines.into_bytes());
+        }
+        self
+    }
+}
+
 /// The wire, model and options that a request asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplyRequest<'a> {

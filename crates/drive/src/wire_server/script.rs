@@ -23,6 +23,30 @@ pub struct Script {
     pub key: Option<String>,
     /// Whoever was given at the start is asked before each reply; else only where the server knows no answer.
     pub strict: bool,
+    /// Requests beyond these limits are answered with 429.
+    pub rates: Option<Rates>,
+}
+
+/// The limits of a server, as providers have them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rates {
+    /// Requests that are under way at once.
+    pub concurrency: Option<usize>,
+    /// Requests of a minute.
+    pub requests_per_minute: Option<usize>,
+    /// Seconds of that minute.
+    pub minute: f64,
+    /// The minutes follow each other; else the last one counts, whenever it is looked at.
+    pub fixed: bool,
+    /// No headers say what is left.
+    pub silent: bool,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self { concurrency: None, requests_per_minute: None, minute: 60.0, fixed: false, silent: false }
+    }
 }
 
 impl Script {

@@ -14,6 +14,7 @@ mod packed;
 mod pages;
 mod provenance;
 mod proxies;
+mod rates;
 mod recorded;
 mod server;
 mod stale_connection;
