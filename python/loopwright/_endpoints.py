@@ -121,6 +121,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
             headers=pairs,
             profile=profile_of(said),
             batch=batch_of(said),
+            continued=said is not None and said.continued,
             **limits,
         )
         if not role.price and (price := _price(endpoint)) is not None:

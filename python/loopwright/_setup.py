@@ -107,6 +107,7 @@ def _lives(
             headers=sent_headers(asked["said"], headers),
             profile=profile_of(asked["said"]),
             batch=batch_of(asked["said"]),
+            continued=asked["said"] is not None and asked["said"].continued,
             **(timeouts or {}),
         )
         return endpoint, None

@@ -182,6 +182,9 @@ class WireServer:
         strict: The provider whose documented refusals hold before the script is asked: `anthropic`, `openai`, `azure`,
             `mistral`, `groq`, `deepseek`, `gemini`, `bedrock`, or `any`, which goes by the path. No reply is used up.
         batches: How it treats batches (`Batches`); the script answers their requests.
+        stored: Answers over the Responses API are kept by their ids unless a request says `store: false`. One that
+            names an answer (`previous_response_id`) goes on from it, or is refused as OpenAI refuses it where the
+            answer is not known; `server.stored` shows the conversations, and `server.forget()` forgets them.
 
     It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
     (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well, and takes batches (`/files`, `/batches`,
@@ -197,6 +200,7 @@ class WireServer:
         key: str | None = None,
         strict: str | None = None,
         batches: Batches = Batches(),  # noqa: B008 - it never changes
+        stored: bool = False,
     ) -> None:
         if strict is not None and strict not in PROVIDERS:
             message = f"nothing is known of what {strict!r} refuses"
@@ -210,6 +214,7 @@ class WireServer:
             "repeat_last": bool(repeat_last),
             "key": key,
             "strict": strict is not None,
+            "stored": bool(stored),
         }
         if key is not None and not isinstance(key, str):
             message = f"key can't be {type(key).__name__}"
@@ -281,6 +286,16 @@ class WireServer:
     def batches(self) -> list[Batch]:
         """The batches that it was given."""
         return list(self._batches.made)
+
+    @property
+    def stored(self) -> dict[str, list[dict[str, Any]]]:
+        """The conversations that it has kept, by the ids of the answers that they end with: all items, in order."""
+        found: dict[str, list[dict[str, Any]]] = json.loads(self._running.stored())
+        return found
+
+    def forget(self, response_id: str | None = None) -> None:
+        """Forgets an answer that it has kept, or all."""
+        self._running.forget(response_id)
 
     def push(self, reply: Reply | str) -> None:
         """Adds a reply at the end of the script."""

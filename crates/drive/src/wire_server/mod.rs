@@ -7,6 +7,7 @@
 mod render;
 mod request;
 mod script;
+mod stored;
 
 use std::{
     collections::VecDeque,
@@ -32,6 +33,7 @@ pub use self::script::{Answer, Call, Fault, Reply, Script};
 use self::{
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
+    stored::StoredAnswers,
 };
 use super::{endpoint::KEY_HEADERS, http::Client, provider::addressed};
 use loopwright_base::{
@@ -105,6 +107,7 @@ struct ServerState {
     next: usize,
     received: VecDeque<Received>,
     received_bytes: usize,
+    stored: StoredAnswers,
 }
 
 impl std::fmt::Debug for Shared {
@@ -152,7 +155,13 @@ impl WireServer {
         }
         let shared = Arc::new(Shared {
             before,
-            state: Mutex::new(ServerState { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
+            state: Mutex::new(ServerState {
+                script,
+                next: 0,
+                received: VecDeque::new(),
+                received_bytes: 0,
+                stored: StoredAnswers::default(),
+            }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
@@ -207,6 +216,16 @@ impl WireServer {
     /// Adds a reply at the end of the script.
     pub fn push(&self, reply: Reply) {
         self.shared.state().script.replies.push(reply);
+    }
+
+    /// The conversations of the answers that are kept, by their ids: an object of lists of items, as JSON.
+    pub fn stored(&self) -> String {
+        self.shared.state().stored.to_json()
+    }
+
+    /// Forgets an answer that was kept, or all.
+    pub fn forget(&self, id: Option<&str>) {
+        self.shared.state().stored.forget(id);
     }
 
     /// The number of replies that have not been sent.
@@ -373,6 +392,15 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         return at_once(rendered);
     }
     let mut state = shared.state();
+    let resumed = if state.script.stored && wire == Wire::OpenaiResponses {
+        match state.stored.resumed(&fields) {
+            Ok(resumed) => Some(resumed),
+            Err(body) => return at_once(render::whole(400, "application/json", number, &[], &body)),
+        }
+    } else {
+        None
+    };
+    let text = resumed.as_ref().map_or(text, |resumed| &resumed.body);
     if state.script.strict {
         drop(state);
         if let Some(rendered) = before() {
@@ -392,7 +420,7 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
     let replies = &state.script.replies;
     let reply = replies.get(place).or_else(|| if state.script.repeat_last { replies.last() } else { None }).cloned();
     drop(state);
-    let Some(reply) = reply else {
+    let Some(mut reply) = reply else {
         let words = format!("the script is used up: request number {number} found no reply number {}", place + 1);
         return at_once(render::error(wire, 500, &words, number, &[]));
     };
@@ -403,6 +431,9 @@ fn answer(shared: &Shared, raw: &RawRequest) -> (Duration, Rendered) {
         },
         |addressed| (addressed.model, addressed.stream),
     );
+    if let Some(resumed) = resumed {
+        reply = shared.state().stored.keep(resumed, reply, &model, number);
+    }
     let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number });
     (Duration::from_millis(reply.delay_ms), rendered)
 }

@@ -23,6 +23,8 @@ pub struct Script {
     pub key: Option<String>,
     /// Whoever was given at the start is asked before each reply; else only where the server knows no answer.
     pub strict: bool,
+    /// Answers over the Responses API are kept by their ids, and a request may go on from one that is known.
+    pub stored: bool,
 }
 
 impl Script {
