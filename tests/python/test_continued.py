@@ -7,11 +7,14 @@ import itertools
 import json
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, Model, SubAgent, UsageError, tool
-from loopwright.testing import Reply, WireServer, calls, fault, text
+from loopwright import Agent, Budget, Call, Message, Model, SubAgent, UsageError, replay, tool
+from loopwright.hooks import Hook, Replace
+from loopwright.roles import Role
+from loopwright.testing import Reply, WireServer, calls, fault, recorded, text
 
 RETRY = {"base": 0.001, "cap": 0.001}
 LONG = Budget(rounds=400, tool_rounds=400)
@@ -71,9 +74,8 @@ def sent(server: WireServer) -> list[dict[str, Any]]:
 
 
 def new_of(bodies: list[dict[str, Any]]) -> int:
-    """What is new of whole requests: the first one, then of each what the one before and its answer had not.
-
-    The answer is what the request after it holds behind the items of the request before, up to its last call.
+    """Bytes of what is new in whole requests: all of the first one, and of each other the results of tools and the
+    words of users that the one before had not. What the model said itself is new to nobody.
     """
     new = size(bodies[0])
     for before, after in itertools.pairwise(bodies):
@@ -154,6 +156,76 @@ def test_an_answer_that_is_forgotten_takes_nothing_with_it(stream: bool) -> None
             "adapted: openai-responses had not kept the last answer: the whole history was sent"
         ]
         assert result.rounds == 9, "a refusal is no attempt"
+
+
+def test_a_provider_that_keeps_nothing_is_asked_three_times_at_most() -> None:
+    with WireServer(script(12), by_turn=True, stored=True) as server:
+
+        @tool(read_only=True)
+        def page(number: int) -> str:
+            """Reads one page."""
+            server.forget()
+            return f"Page {number}."
+
+        assert Agent(model(server), tools=[page], budget=LONG).run_sync("Read it.").final == "I have read it."
+        assert ["previous_response_id" in body for body in sent(server)].count(True) == 3
+        assert len(sent(server)) == 12 + 3
+        once(sent(server)[-1]["input"], 11)
+
+
+def test_a_provider_that_takes_no_names_is_asked_once() -> None:
+    def refused(code: str | None) -> Reply:
+        error = {
+            "message": "Unsupported parameter: previous_response_id",
+            "param": "previous_response_id",
+            "code": code,
+        }
+        return recorded(400, "application/json", {"error": {"type": "invalid_request_error", **error}})
+
+    for code in (None, "unsupported_parameter"):
+        with WireServer([turn(1), refused(code), turn(2), turn(3), text("I have read it.")]) as server:
+            assert Agent(model(server), tools=[page], budget=LONG).run_sync("Read it.").final == "I have read it."
+            assert ["previous_response_id" in body for body in sent(server)] == [False, True, False, False, False]
+            once(sent(server)[-1]["input"], 3)
+
+
+def test_a_journal_replays_and_a_resumed_run_begins_with_the_whole(tmp_path: Path) -> None:
+    place = tmp_path / "run.jsonl"
+    with WireServer(script(6), by_turn=True, stored=True) as server:
+        whole = Agent(model(server), tools=[page], budget=LONG).run_sync("Read it.", journal=True)
+        assert replay(whole.journal).messages[-1].text == "I have read it."
+        # The run broke off behind its third answer.
+        lines = str(whole.journal).splitlines(keepends=True)
+        answers = [at for at, line in enumerate(lines) if '"generated"' in line]
+        place.write_text("".join(lines[: answers[2] + 1]))
+        before = len(sent(server))
+        result = Agent(model(server), tools=[page], budget=LONG).resume_sync(place)
+        assert result.final == "I have read it."
+        places = [(len(body["input"]), "previous_response_id" in body) for body in sent(server)[before:]]
+        assert places == [(10, False), (1, True), (1, True)]
+
+
+def test_a_hook_that_rewrites_what_was_sent_sends_the_whole() -> None:
+    def renamed(context: Any) -> Replace | None:
+        """From the third round on the prompt is another one."""
+        if context.round < 3:
+            return None
+        return Replace({"messages": [Message.user("Read all of it."), *context.subject.messages[1:]]})
+
+    with WireServer(script(5), by_turn=True, stored=True) as server:
+        agent = Agent(model(server), tools=[page], budget=LONG, hooks=[Hook("pre_llm", renamed)])
+        assert agent.run_sync("Read it.").final == "I have read it."
+        named = ["previous_response_id" in body for body in sent(server)]
+        assert named.count(False) == 2 and not named[0], named
+        once(last_of(server), 4)
+        assert last_of(server)[0]["content"] == "Read all of it."
+
+
+def test_a_role_goes_on_from_answers_of_its_own() -> None:
+    with WireServer([turn(1), turn(2), text("One."), turn(3), text("Two.")], stored=True) as server:
+        agent = Agent(Role(model(server)), tools=[page], budget=LONG)
+        assert [agent.run_sync("Read it.").final for _ in range(2)] == ["One.", "Two."]
+        assert ["previous_response_id" in body for body in sent(server)] == [False, True, True, False, True]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -29,10 +29,14 @@ use loopwright_wire as wire;
 
 /// The member of a request, and of its answer, that names the answer which it goes on from.
 const PREVIOUS: &str = "previous_response_id";
+/// The code of the refusal of a name that is not known.
+const NOT_FOUND: &str = "previous_response_not_found";
 /// Members with which the caller keeps the state of a conversation in another way.
 const OTHERWISE: [&str; 3] = [PREVIOUS, "conversation", "background"];
 /// Answers that are remembered for a run: its own last one, and those of its sub-agents and roles.
 const MOST_KEPT: usize = 64;
+/// Refusals in a row after which no answer is named any more: an account may keep none.
+const MOST_REFUSED: u32 = 3;
 
 /// An answer that the provider has kept.
 #[derive(Clone, Debug)]
@@ -48,6 +52,8 @@ struct Kept {
 #[derive(Debug, Default)]
 struct State {
     kept: Vec<Kept>,
+    /// Refusals since an answer was last gone on from.
+    refused: u32,
     /// Places that take no notice of the name of an answer.
     deaf: Vec<Arc<str>>,
 }
@@ -91,6 +97,16 @@ impl Continuation {
         state.kept.extend(new);
         let over = state.kept.len().saturating_sub(MOST_KEPT);
         state.kept.drain(..over);
+    }
+
+    /// The place has not an answer that was named, or takes no names of answers at all.
+    fn refuse(&self, known: &Kept, failure: &Failure) {
+        self.replace(Some(known), None);
+        let mut state = self.state();
+        state.refused += 1;
+        if state.refused >= MOST_REFUSED || failure.code.as_deref() != Some(NOT_FOUND) {
+            state.deaf.push(known.place.clone());
+        }
     }
 
     fn is_deaf(&self, place: &str) -> bool {
@@ -144,6 +160,7 @@ pub(super) async fn ask(
         let shown = seen.any;
         match answer {
             Ok(response) if is_heard(&response, &known.id) => {
+                run.state().refused = 0;
                 record(endpoint, run, request, (items, members), Some(known), &response);
                 return Ok(response);
             }
@@ -158,7 +175,7 @@ pub(super) async fn ask(
                 told.push(message);
             }
             Err(failed) if is_unknown(&failed.failure) && !failed.visible => {
-                run.replace(Some(known), None);
+                run.refuse(known, &failed.failure);
                 told.push(format!("{} had not kept the last answer: the whole history was sent", endpoint.name));
             }
             Err(failed) => return Err(failed),
@@ -209,7 +226,7 @@ fn is_heard(response: &Response, id: &str) -> bool {
 /// Whether a provider refuses a request because it has not the answer that was named.
 fn is_unknown(failure: &Failure) -> bool {
     let names = |text: &Option<String>, word: &str| text.as_deref() == Some(word);
-    names(&failure.code, "previous_response_not_found")
+    names(&failure.code, NOT_FOUND)
         || names(&failure.param, PREVIOUS)
         || (matches!(failure.status, Some(400 | 404)) && failure.message.contains(PREVIOUS))
 }
