@@ -35,6 +35,7 @@ use loopwright_base::{
 use loopwright_drive::{
     ask::pieces_of,
     batch::{BatchOptions, ticket},
+    continued,
     embed::Embedded,
     endpoint::{self, EndpointOptions},
     gather,
@@ -156,8 +157,9 @@ impl Hub {
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.
     /// With `apart` its deltas come with the number of the command, as a pair.
     /// An answer that streams is cut when it has said the same `repeats` times. In a batch the request bears the name
-    /// of its `run`; `batch` is the one that it went into before.
-    #[pyo3(signature = (key, command, endpoint, show, apart=false, repeats=None, run=None, batch=None))]
+    /// of its `run`; `batch` is the one that it went into before. `kept` are the answers of the run that a request can
+    /// go on from.
+    #[pyo3(signature = (key, command, endpoint, show, apart=false, repeats=None, run=None, batch=None, kept=None))]
     #[allow(clippy::too_many_arguments)]
     fn generate(
         &self,
@@ -170,6 +172,7 @@ impl Hub {
         repeats: Option<u32>,
         run: Option<String>,
         batch: Option<String>,
+        kept: Option<&Continuation>,
     ) -> PyResult<ModelCall> {
         let Command::Generate { id, attempt, .. } = &*command.0 else {
             return Err(errors::usage(
@@ -180,6 +183,7 @@ impl Hub {
         };
         let id = *id;
         let ticket = run.filter(|_| endpoint.inner.is_batched()).map(|run| (ticket(&run, id, *attempt), batch));
+        let kept = kept.map(|kept| kept.0.clone());
         let handle = runtime::handle(py)?;
         // Asked for here: a process that is forked meanwhile never inherits the lock that guards it.
         let client = runtime::client(py)?;
@@ -213,6 +217,8 @@ impl Hub {
             let there = other.as_ref().unwrap_or(&keyed);
             let ticketed = ticket.map(|(name, batch)| there.with_ticket(name, batch));
             let there = ticketed.as_ref().unwrap_or(there);
+            let within = kept.and_then(|run| there.within(&run));
+            let there = within.as_ref().unwrap_or(there);
             let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
             let answer = catch_panic(answer).await;
             let kind = match model_outcome(answer) {
@@ -328,6 +334,18 @@ impl Drop for Hub {
 /// The result, or the exception that says why there is none.
 fn or_error<'py>(py: Python<'py>, outcome: PyResult<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
     outcome.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any())
+}
+
+/// The answers of a run that its next requests can go on from, where a provider keeps them.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Continuation(continued::Continuation);
+
+#[pymethods]
+impl Continuation {
+    #[new]
+    fn new() -> Self {
+        Self(continued::Continuation::default())
+    }
 }
 
 /// A fetch or a request in flight.
@@ -466,8 +484,9 @@ impl Endpoint {
     /// The endpoint of `provider:model`, with keys and addresses from the environment where none are given.
     #[new]
     #[pyo3(signature = (
-        model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, batch=None, connect=None,
-        first_byte=None, idle=None, total=None, concurrency=None, requests_per_minute=None, tokens_per_minute=None
+        model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, batch=None, continued=false,
+        connect=None, first_byte=None, idle=None, total=None, concurrency=None, requests_per_minute=None,
+        tokens_per_minute=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -478,6 +497,7 @@ impl Endpoint {
         headers: Vec<(String, String)>,
         profile: Option<(Option<String>, String)>,
         batch: Option<&Bound<'_, PyAny>>,
+        continued: bool,
         connect: Option<f64>,
         first_byte: Option<f64>,
         idle: Option<f64>,
@@ -499,7 +519,8 @@ impl Endpoint {
         let batch: Option<BatchOptions> = convert::parse_some(batch, "batch")?;
         let limits = Limits { concurrency, requests_per_minute, tokens_per_minute };
         let key_comes_later = function.is_some();
-        let options = EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch, limits };
+        let options =
+            EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch, limits, continued };
         let env = environment::variables(py)?;
         let (inner, model) =
             endpoint::Endpoint::resolve(model, &options, env).map_err(|error| errors::exception(&error))?;
@@ -549,6 +570,12 @@ impl Endpoint {
     #[getter]
     fn batch(&self) -> bool {
         self.inner.is_batched()
+    }
+
+    /// Whether its requests go on from answers that the provider has kept.
+    #[getter]
+    fn continued(&self) -> bool {
+        self.inner.is_continued()
     }
 
     /// The wire it speaks.

@@ -60,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<build::BuildInfo>()?;
     module.add_function(wrap_pyfunction!(build::build_info, module)?)?;
     module.add_class::<bridge::Hub>()?;
+    module.add_class::<bridge::Continuation>()?;
     module.add_class::<bridge::ModelCall>()?;
     module.add_class::<bridge::Endpoint>()?;
     module.add_class::<bridge::TextDelta>()?;

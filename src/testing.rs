@@ -53,6 +53,17 @@ impl WireServer {
         Ok(())
     }
 
+    /// The conversations of the answers that are kept, by their ids: JSON text.
+    fn stored(&self) -> String {
+        self.0.stored()
+    }
+
+    /// Forgets an answer that was kept, or all.
+    #[pyo3(signature = (id=None))]
+    fn forget(&self, id: Option<&str>) {
+        self.0.forget(id);
+    }
+
     /// Replies that have not been given yet.
     #[getter]
     fn pending(&self) -> usize {

@@ -27,6 +27,7 @@ __all__ = [
     "Command",
     "ContextArchive",
     "ContextReport",
+    "Continuation",
     "Ended",
     "Endpoint",
     "Event",
@@ -249,11 +250,13 @@ class Hub:
         repeats: int | None = None,
         run: str | None = None,
         batch: str | None = None,
+        kept: Continuation | None = None,
     ) -> ModelCall:
         """Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before.
 
         An answer that streams is cut when it has said the same `repeats` times. In a batch the request bears the name
-        of its `run`; `batch` is the one that it went into before.
+        of its `run`; `batch` is the one that it went into before. `kept` are the answers of the run that a request can
+        go on from.
 
         With `apart` its deltas come with the number of the command, as a pair.
         """
@@ -299,13 +302,20 @@ class ModelCall:
         """Whether the call has ended, one way or the other."""
 
 @final
+class Continuation:
+    """The answers of a run that its next requests can go on from, where a provider keeps them."""
+
+    def __new__(cls) -> Continuation: ...
+
+@final
 class Endpoint:
     """Where a model lives: `provider:model`, with keys and addresses from the environment where none are given.
 
     `connect`, `first_byte`, `idle` and `total` are in seconds. The other limits hold for all requests of the process to
     the host with the key. An endpoint never shows its key. A function is asked for the key before each request.
     `profile` is what the host takes: the name of a file and its TOML, or `None` and the JSON of a dict. With `batch`
-    requests go in batches, gathered and looked after as it says.
+    requests go in batches, gathered and looked after as it says. With `continued` requests go on from the answers that
+    the provider has kept.
     """
 
     def __new__(
@@ -317,6 +327,7 @@ class Endpoint:
         headers: Sequence[tuple[str, str]] = ...,
         profile: tuple[str | None, str] | None = None,
         batch: Any = None,
+        continued: bool = False,
         connect: float | None = None,
         first_byte: float | None = None,
         idle: float | None = None,
@@ -340,6 +351,10 @@ class Endpoint:
     @property
     def batch(self) -> bool:
         """Whether its requests go in batches."""
+
+    @property
+    def continued(self) -> bool:
+        """Whether its requests go on from answers that the provider has kept."""
 
     @property
     def wire(self) -> Literal["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "offline"]:
@@ -984,6 +999,12 @@ class WireServer:
 
     def answer(self, path: str, body: str) -> tuple[int, str]:
         """The status and the body with which the script answers a request at `path`; nothing is sent."""
+
+    def stored(self) -> str:
+        """The conversations of the answers that are kept, by their ids: JSON text."""
+
+    def forget(self, id: str | None = None) -> None:
+        """Forgets an answer that was kept, or all."""
 
     def push(self, reply: _Json) -> None:
         """Adds a reply."""

@@ -126,6 +126,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
             headers=pairs,
             profile=profile_of(said),
             batch=batch_of(said),
+            continued=said is not None and said.continued,
             **limits,
             **rates_of(said),
         )

@@ -153,6 +153,11 @@ class Model(metaclass=_Kinds):
     for which they are gathered (`gather`, 1), and the first and the longest pause between two looks at the batch
     (`poll`, 10; `longest_poll`, 300)."""
 
+    continued: bool = False
+    """Whether the provider keeps its answers (`store`), so that each request of a run names the last one
+    (`previous_response_id`) and holds only what is new. Only over the Responses API (`openai:`, `openai-responses:`).
+    Where the provider has not kept it, or something older has changed, the whole history is sent."""
+
     def __post_init__(self) -> None:
         from . import _options
 
@@ -175,6 +180,8 @@ class Model(metaclass=_Kinds):
             raise UsageError(message, "invalid_option", "give a plain function, which may read what a task has fetched")
         if not isinstance(self.batch, bool):
             _batch(self.batch)
+        if not isinstance(self.continued, bool):
+            raise _wrong("continued", self.continued, "True or False")
         if self.read_markup not in (None, True, False):
             raise _wrong("read_markup", self.read_markup, "True or False")
         if is_model(self.escalate_to):
@@ -208,6 +215,7 @@ class Model(metaclass=_Kinds):
             headers=pairs,
             profile=profile_of(self),
             batch=batch_of(self),
+            continued=self.continued,
             **seconds,
             **rates_of(self),
         )
@@ -227,6 +235,8 @@ class Model(metaclass=_Kinds):
             shown[-1] = shown[-1] if len(open_) == len(self.settings) else f"{shown[-1][:-1]}, …}}"
         if self.batch is not False:
             shown.append(f"batch={dict(self.batch) if isinstance(self.batch, Mapping) else self.batch}")
+        if self.continued:
+            shown.append("continued=True")
         if self.fallback:
             shown.append(f"fallback={list(self.fallback)!r}")
         return f"Model({', '.join(shown)})"

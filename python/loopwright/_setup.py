@@ -108,6 +108,7 @@ def _lives(
             headers=sent_headers(asked["said"], headers),
             profile=profile_of(asked["said"]),
             batch=batch_of(asked["said"]),
+            continued=asked["said"] is not None and asked["said"].continued,
             **limits,
         )
         return endpoint, None

@@ -2,7 +2,7 @@
 
 use super::{
     adapted::{Adapted, adapted, answer_form, with_passed},
-    batch,
+    batch, continued,
     endpoint::Endpoint,
     exchange::SentBody,
     http::{CallFailure, Client, Timeouts, whole_deltas},
@@ -60,15 +60,16 @@ pub async fn ask(
         body.tokens = tokens_of(&own).unwrap_or(body.tokens);
     }
     let written = TextCallStream::new(&own).filter(|_| stream);
+    let sent = SentRequest { request: &own, body, stream, attempt };
     let answer = if let Some(calls) = written {
         let mut reader = TextCallWatcher { calls, watch };
         // Apart, so that calls without it need not have the room.
-        let answer = Box::pin(send(client, endpoint, body, stream, attempt, timeouts, &mut reader)).await;
+        let answer = Box::pin(send(client, endpoint, sent, timeouts, &mut reader)).await;
         let held = reader.calls.finish();
         reader.show(held);
         answer
     } else {
-        send(client, endpoint, body, stream, attempt, timeouts, watch).await
+        send(client, endpoint, sent, timeouts, watch).await
     };
     match answer {
         Ok(mut response) => {
@@ -77,7 +78,8 @@ pub async fn ask(
             if response.model.is_empty() {
                 response.model.clone_from(&request.model);
             }
-            Ok(Response { adapted: notes, ..response })
+            response.adapted.splice(..0, notes);
+            Ok(response)
         }
         Err(mut failed) => {
             if let Some(partial) = &mut failed.partial {
@@ -94,23 +96,33 @@ pub async fn ask(
     }
 }
 
-/// Sends a body, by itself or in a batch.
+/// A request with its body, as it is sent.
+pub(super) struct SentRequest<'a> {
+    pub(super) request: &'a Request,
+    pub(super) body: SentBody,
+    /// Whoever watches wants an answer that streams.
+    pub(super) stream: bool,
+    pub(super) attempt: u32,
+}
+
+/// Sends a request: by itself, in a batch, or what is new of it.
 async fn send(
     client: &Client,
     endpoint: &Endpoint,
-    body: SentBody,
-    stream: bool,
-    attempt: u32,
+    sent: SentRequest<'_>,
     timeouts: &Timeouts,
     watch: impl Watch,
 ) -> Result<Response, CallFailure> {
-    match &endpoint.batching {
+    match (&endpoint.batching, &endpoint.continuation) {
         // Apart, so that calls by themselves need not have the room.
-        Some(batching) => {
-            let line = String::from_utf8_lossy(&body.bytes).into_owned();
-            Box::pin(batch::ask(client, endpoint, batching, line, stream, timeouts, watch)).await
+        (Some(batching), _) => {
+            let line = String::from_utf8_lossy(&sent.body.bytes).into_owned();
+            Box::pin(batch::ask(client, endpoint, batching, line, sent.stream, timeouts, watch)).await
         }
-        None => client.call(endpoint, body, stream, attempt, timeouts, watch).await,
+        (None, Some(run)) if endpoint.wire == Wire::OpenaiResponses => {
+            Box::pin(continued::ask(client, endpoint, run, sent, timeouts, watch)).await
+        }
+        (None, _) => client.call(endpoint, sent.body, sent.stream, sent.attempt, timeouts, watch).await,
     }
 }
 

@@ -16,6 +16,7 @@ use reqwest::{
 
 use super::{
     batch::{BatchOptions, Batching},
+    continued::Continuation,
     credentials::{self, Credentials},
     pace::Limits,
     provider::{beside, streaming_url, url_of_host},
@@ -72,6 +73,8 @@ pub struct EndpointOptions {
     pub batch: Option<BatchOptions>,
     /// The most that may be asked of the host with the key, by all runs of the process.
     pub limits: Limits,
+    /// Requests go on from the answers that the provider has kept, and hold only what is new.
+    pub continued: bool,
 }
 
 impl fmt::Debug for EndpointOptions {
@@ -122,6 +125,8 @@ pub struct Endpoint {
     pub(super) credentials: Option<Credentials>,
     /// Requests go in batches.
     pub(super) batching: Option<Batching>,
+    /// The answers that requests go on from, if they do: those of the run that has set its own.
+    pub(super) continuation: Option<Continuation>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
@@ -190,6 +195,9 @@ impl Endpoint {
         let wire = provider.wire_at(route.host(), model);
         let takes = options.profile.takes(&provider.name);
         let profile = Arc::new(provider.profile_with(route.host(), model, &takes));
+        if options.continued {
+            Continuation::check(&provider.name, wire, options.batch.is_some())?;
+        }
         let url = route.url(provider, model)?;
         let host = host_key(&url);
 
@@ -206,6 +214,7 @@ impl Endpoint {
             route: Some(Arc::new(route)),
             credentials: None,
             batching: options.batch.map(|options| Batching::of(&provider.name, options)).transpose()?,
+            continuation: options.continued.then(Continuation::default),
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
         };
@@ -310,6 +319,17 @@ impl Endpoint {
         Self { batching, ..self.clone() }
     }
 
+    /// Whether requests go on from answers that the provider has kept.
+    pub const fn is_continued(&self) -> bool {
+        self.continuation.is_some()
+    }
+
+    /// The endpoint whose requests go on from the answers of one run; `None` where they go on from none.
+    #[must_use]
+    pub fn within(&self, run: &Continuation) -> Option<Self> {
+        self.continuation.as_ref().map(|_| Self { continuation: Some(run.clone()), ..self.clone() })
+    }
+
     /// The address of another interface of the provider, whose end stands in place of that of its wire.
     pub(super) fn beside(&self, end: &str) -> Option<Url> {
         beside(self.url.clone()?, self.wire, end)
@@ -329,6 +349,7 @@ impl Endpoint {
             route: None,
             credentials: None,
             batching: None,
+            continuation: None,
             known: Arc::new(provider("offline").map(|own| own.profile_at("", "")).unwrap_or_default()),
             headers: HeaderMap::new(),
             secrets: Vec::new(),

@@ -37,6 +37,13 @@ pub struct SentBody {
     pub tokens: u64,
 }
 
+impl SentBody {
+    /// Another text of the same request: a provider counts the same tokens.
+    pub(super) fn with(&self, text: &str) -> Self {
+        Self { bytes: text.to_owned().into(), tokens: self.tokens }
+    }
+}
+
 impl<B: Into<Bytes>> From<B> for SentBody {
     fn from(body: B) -> Self {
         let bytes = body.into();

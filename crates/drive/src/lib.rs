@@ -28,6 +28,7 @@ pub mod batch;
 mod batch_forms;
 mod body;
 mod breakers;
+pub mod continued;
 mod credentials;
 mod descriptors;
 pub mod embed;

@@ -19,6 +19,7 @@ use tokio::{
 };
 
 use super::{
+    continued::Continuation,
     endpoint::Endpoint,
     gather,
     hooks::{Hook, run_hooks},
@@ -265,6 +266,7 @@ impl Driver {
             role_calls: BTreeSet::new(),
             started: Instant::now(),
             repeats: config.repeats(),
+            kept: Continuation::default(),
         };
         let turn = config.turn_mut();
         turn.hooks.extend(self.hooks.iter().map(Hook::stage));
@@ -357,6 +359,8 @@ struct RunningTasks<'a> {
     started: Instant,
     /// Repetitions of the same text after which an answer is cut.
     repeats: Option<u32>,
+    /// The answers that requests can go on from.
+    kept: Continuation,
 }
 
 /// A watcher that keeps what an answer has shown, and passes it on.
@@ -463,6 +467,7 @@ impl RunningTasks<'_> {
                 let shown = self.shown.clone();
                 let path = agent.map(|place| place.path.clone());
                 let repeats = self.repeats.filter(|_| watched);
+                let endpoint = endpoint.within(&self.kept).map_or(endpoint, Arc::new);
                 self.start(id, async move {
                     let watch = Watcher { id, answer, watched, shown, path };
                     let answer = ask_until_repeated(&client, &endpoint, &timeouts, &request, attempt, watch, repeats);

@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 class Requests:
     """The model calls of a run, by their commands."""
 
-    __slots__ = ("asides", "calls", "run")
+    __slots__ = ("asides", "calls", "kept", "run")
 
     def __init__(self, run: _core.Run) -> None:
         self.run = run
         self.calls: dict[int, _core.ModelCall] = {}
         # Calls of roles, which nobody watches and nothing is kept of.
         self.asides: dict[int, _core.ModelCall] = {}
+        # Answers that the provider has kept, and the next requests of this run go on from.
+        self.kept = _core.Continuation()
 
     def generate(self, driver: Driver, command: _core.Command) -> None:
         """Asks a model: one that is called, or a model of one's own."""
@@ -44,8 +46,9 @@ class Requests:
             shows, apart = driver.watch and not aside, plan is not driver.plan
             repeats = driver.plan.config.repeats
             # A request of a run that broke off may be in a batch already.
-            batch = (driver.run_id, self.run.batch_of(command_id)) if endpoint.batch else ()
-            call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats, *batch)
+            run, batch = (driver.run_id, self.run.batch_of(command_id)) if endpoint.batch else (None, None)
+            kept = self.kept if endpoint.continued else None
+            call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats, run, batch, kept)
             self.keep(command, call, aside=aside)
             return
         if model is None:

@@ -186,6 +186,9 @@ class WireServer:
         requests_per_minute: Requests of a minute, likewise. The headers of the provider say how many are left.
         minute: Seconds of that minute: a test may have none to spare.
         fixed_minutes: Minutes follow each other; else the last one counts, whenever it is looked at.
+        stored: Answers over the Responses API are kept by their ids unless a request says `store: false`. One that
+            names an answer (`previous_response_id`) goes on from it, or is refused as OpenAI refuses it where the
+            answer is not known; `server.stored` shows the conversations, and `server.forget()` forgets them.
 
     It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
     (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well, and takes batches (`/files`, `/batches`,
@@ -205,6 +208,7 @@ class WireServer:
         requests_per_minute: int | None = None,
         minute: float = 60.0,
         fixed_minutes: bool = False,
+        stored: bool = False,
     ) -> None:
         check(concurrency=concurrency, requests_per_minute=requests_per_minute)
         if strict is not None and strict not in PROVIDERS:
@@ -225,6 +229,7 @@ class WireServer:
                 "minute": float(minute),
                 "fixed": bool(fixed_minutes),
             },
+            "stored": bool(stored),
         }
         if key is not None and not isinstance(key, str):
             message = f"key can't be {type(key).__name__}"
@@ -296,6 +301,16 @@ class WireServer:
     def batches(self) -> list[Batch]:
         """The batches that it was given."""
         return list(self._batches.made)
+
+    @property
+    def stored(self) -> dict[str, list[dict[str, Any]]]:
+        """The conversations that it has kept, by the ids of the answers that they end with: all items, in order."""
+        found: dict[str, list[dict[str, Any]]] = json.loads(self._running.stored())
+        return found
+
+    def forget(self, response_id: str | None = None) -> None:
+        """Forgets an answer that it has kept, or all."""
+        self._running.forget(response_id)
 
     def push(self, reply: Reply | str) -> None:
         """Adds a reply at the end of the script."""

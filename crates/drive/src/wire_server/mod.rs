@@ -8,6 +8,7 @@ mod rates;
 mod render;
 mod request;
 mod script;
+mod stored;
 
 use std::{
     collections::VecDeque,
@@ -34,6 +35,7 @@ use self::{
     rates::{Arrival, Counter},
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
+    stored::StoredAnswers,
 };
 use super::{endpoint::KEY_HEADERS, http::Client, provider::addressed};
 use loopwright_base::{
@@ -108,6 +110,7 @@ struct ServerState {
     next: usize,
     received: VecDeque<Received>,
     received_bytes: usize,
+    stored: StoredAnswers,
 }
 
 impl std::fmt::Debug for Shared {
@@ -156,7 +159,13 @@ impl WireServer {
         let shared = Arc::new(Shared {
             before,
             rates: script.rates.map(Counter::new),
-            state: Mutex::new(ServerState { script, next: 0, received: VecDeque::new(), received_bytes: 0 }),
+            state: Mutex::new(ServerState {
+                script,
+                next: 0,
+                received: VecDeque::new(),
+                received_bytes: 0,
+                stored: StoredAnswers::default(),
+            }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
@@ -216,6 +225,16 @@ impl WireServer {
     /// Adds a reply at the end of the script.
     pub fn push(&self, reply: Reply) {
         self.shared.state().script.replies.push(reply);
+    }
+
+    /// The conversations of the answers that are kept, by their ids: an object of lists of items, as JSON.
+    pub fn stored(&self) -> String {
+        self.shared.state().stored.to_json()
+    }
+
+    /// Forgets an answer that was kept, or all.
+    pub fn forget(&self, id: Option<&str>) {
+        self.shared.state().stored.forget(id);
     }
 
     /// The number of replies that have not been sent.
@@ -389,6 +408,15 @@ fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Dura
         return at_once(render::error(wire, 429, "there were too many requests", number, &[]).with_headers(&limits));
     }
     let mut state = shared.state();
+    let resumed = if state.script.stored && wire == Wire::OpenaiResponses {
+        match state.stored.resumed(&fields) {
+            Ok(resumed) => Some(resumed),
+            Err(body) => return at_once(render::whole(400, "application/json", number, &[], &body)),
+        }
+    } else {
+        None
+    };
+    let text = resumed.as_ref().map_or(text, |resumed| &resumed.body);
     if state.script.strict {
         drop(state);
         if let Some(rendered) = before() {
@@ -408,7 +436,7 @@ fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Dura
     let replies = &state.script.replies;
     let reply = replies.get(place).or_else(|| if state.script.repeat_last { replies.last() } else { None }).cloned();
     drop(state);
-    let Some(reply) = reply else {
+    let Some(mut reply) = reply else {
         let words = format!("the script is used up: request number {number} found no reply number {}", place + 1);
         return at_once(render::error(wire, 500, &words, number, &[]));
     };
@@ -419,6 +447,9 @@ fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Dura
         },
         |addressed| (addressed.model, addressed.stream),
     );
+    if let Some(resumed) = resumed {
+        reply = shared.state().stored.keep(resumed, reply, &model, number);
+    }
     let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number }).with_headers(&limits);
     (Duration::from_millis(reply.delay_ms), rendered)
 }

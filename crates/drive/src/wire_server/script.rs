@@ -25,6 +25,8 @@ pub struct Script {
     pub strict: bool,
     /// Requests beyond these limits are answered with 429.
     pub rates: Option<Rates>,
+    /// Answers over the Responses API are kept by their ids, and a request may go on from one that is known.
+    pub stored: bool,
 }
 
 /// The limits of a server, as providers have them.
