@@ -206,6 +206,7 @@ class Prepared(Generic[Output]):
             return chosen._endpoint(chosen.api_key, limits)
         if self._endpoint is None or model.partition(":")[0] != self._endpoint.provider:
             return _core.Endpoint(model, **limits)
+        limits.update(rates_of(asked["said"]))
         return _core.Endpoint(
             model,
             base_url=asked["base_url"],
@@ -213,7 +214,6 @@ class Prepared(Generic[Output]):
             headers=list((asked["headers"] or {}).items()),
             profile=profile_of(asked["said"]),
             **limits,
-            **rates_of(asked["said"]),
         )
 
     def _price_and_settings(self, model: str, there: _core.Endpoint | None) -> tuple[Any, dict[str, Any] | None]:
