@@ -14,7 +14,7 @@ import pytest
 from loopwright import Agent, Budget, Call, Message, Model, SubAgent, UsageError, replay, tool
 from loopwright.hooks import Hook, Replace
 from loopwright.roles import Role
-from loopwright.testing import Reply, WireServer, calls, fault, recorded, text
+from loopwright.testing import Reply, WireServer, calls, fault, recorded, response, text
 
 RETRY = {"base": 0.001, "cap": 0.001}
 LONG = Budget(rounds=400, tool_rounds=400)
@@ -219,6 +219,27 @@ def test_a_hook_that_rewrites_what_was_sent_sends_the_whole() -> None:
         assert named.count(False) == 2 and not named[0], named
         once(last_of(server), 4)
         assert last_of(server)[0]["content"] == "Read all of it."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("signature", [{}, {"signature": "proof"}])
+def test_reasoning_need_not_go_back(signature: dict[str, str], stream: bool) -> None:
+    on_event = (lambda event: None) if stream else None
+
+    def thought(number: int) -> Reply:
+        call = {"type": "tool_use", "id": f"call_{number}", "name": "page", "input": {"number": number}}
+        blocks = [{"type": "thinking", "text": f"I think of {number}.", **signature}, call]
+        whole = {"message": {"role": "assistant", "content": blocks}, "stop": "tool_use", "model": "gpt-5"}
+        return response({"id": f"resp_of_{number}", "usage": {"input": 1, "output": 1}, **whole})
+
+    with WireServer([*map(thought, range(1, 4)), "Done."], stored=True) as server:
+        agent = Agent(model(server, settings={"effort": "low"}), tools=[page])
+        assert agent.run_sync("Read it.", on_event=on_event).final == "Done."
+        assert [[item.get("type") for item in body["input"]] for body in sent(server)[1:]] == [
+            ["function_call_output"]
+        ] * 3
+        once(last_of(server), 3)
+        assert [item.get("type") for item in last_of(server)].count("reasoning") == 3
 
 
 def test_a_role_goes_on_from_answers_of_its_own() -> None:
