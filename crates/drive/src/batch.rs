@@ -55,7 +55,7 @@ impl Default for BatchOptions {
     }
 }
 
-/// What makes an endpoint send its requests in batches.
+/// The batching of an endpoint: its requests go in batches, as these options and the provider's rules say.
 #[derive(Clone, Debug)]
 pub struct Batching {
     pub(super) options: BatchOptions,
@@ -105,7 +105,7 @@ pub(super) struct Waiter {
     heard: UnboundedSender<Told>,
 }
 
-/// What a request is told.
+/// News for the request that waits: the batch it went into, then its answer.
 enum Told {
     /// The batch that it went into.
     Batch(String),
@@ -183,7 +183,7 @@ pub(super) async fn ask(
     }
 }
 
-/// A name for a request whose run nobody knows.
+/// A name that no other request has, for one that no run has named.
 fn made_up() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);

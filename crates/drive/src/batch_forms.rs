@@ -91,7 +91,7 @@ pub(super) async fn look(follower: &Follower, id: &str, waiting: &[Waiter]) -> R
     Ok(Some(answers))
 }
 
-/// Whether a batch of OpenAI's has ended, and what that says of requests without an answer.
+/// Whether an OpenAI batch has ended. Requests that it left without an answer get the failure that its status means.
 fn ended(follower: &Follower, batch: &Value, waiting: &[Waiter], answers: &mut Answers) -> Result<bool, Failure> {
     match batch.get("status").and_then(Value::as_str) {
         Some("completed") => {}

@@ -64,7 +64,7 @@ struct State {
 pub struct Continuation(Arc<Mutex<State>>);
 
 impl Continuation {
-    /// Whether a model of this wire and name can go on from its answers; the error says why not.
+    /// Checks that requests over this wire can name an earlier answer; the error says why they can't.
     pub(super) fn check(provider: &str, wire: Wire, batched: bool) -> Result<(), Error> {
         let (message, hint) = if wire != Wire::OpenaiResponses {
             let message = format!("continued can't be True: {provider} speaks {}, which keeps no answers", wire.name());
@@ -219,13 +219,13 @@ fn written(endpoint: &Endpoint, request: &Request, response: &Response) -> Optio
     items_of(&Fields::parse(&body).ok()?)
 }
 
-/// Whether an answer says that it goes on from the one that was named.
+/// Whether an answer repeats the id in `previous_response_id`: a server that ignores the member does not.
 fn is_heard(response: &Response, id: &str) -> bool {
     let said = Extra::for_wire(response.extra.as_deref(), Wire::OpenaiResponses);
     said.and_then(|said| said.get_str(PREVIOUS)).as_deref() == Some(id)
 }
 
-/// Whether a provider refuses a request because it has not the answer that was named.
+/// Whether a failure is the refusal of an unknown `previous_response_id`.
 fn is_unknown(failure: &Failure) -> bool {
     let names = |text: &Option<String>, word: &str| text.as_deref() == Some(word);
     names(&failure.code, NOT_FOUND)

@@ -1,6 +1,6 @@
 //! Closers of values in the prose behind calls that no opener there belongs to, or any, where one of those calls was
-//! mended. The closer that ended a call may then have stood in its value, and what was read as calls since
-//! may have been part of it: none of them is complete.
+//! mended. The closer that ended a call may then have stood in its value, and what was read as calls since may have
+//! been part of it: none of them is complete.
 
 use super::{
     desk::Calls,
