@@ -7,7 +7,7 @@ use super::super::{
     dialect::{Dialect, dialect_named},
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::Policy,
-    strays::Strays,
+    strays::{Strays, uneven},
     until::UNCLOSED,
     utf8::Utf8,
     writer::{Voice, Writer, dropped},
@@ -112,13 +112,14 @@ impl Calls {
             call.span.end = end;
             self.mended_last = call.repaired;
             let unclosed = self.notes.iter().any(|note| note.message.starts_with(UNCLOSED));
+            let uneven = uneven(call.dialect, &call.arguments);
             let malformed = self.notes.iter().any(|note| note.kind == ProblemKind::Malformed);
             for mut note in self.notes.drain(..) {
                 note.span = call.span;
                 writer.problem(note, out);
             }
             self.strays.called(call.dialect, call.index, call.complete, call.repaired);
-            self.strays.unclosed |= unclosed;
+            self.strays.unclosed |= unclosed || uneven;
             let broken = !call.complete && malformed && dialect_named(call.dialect).is_some_and(Dialect::is_raw);
             writer.finished(call, Span { start: self.mark, end }, out);
             self.mark = end;

@@ -183,6 +183,24 @@ impl Dialect {
             _ => Vec::new(),
         }
     }
+
+    /// What opens calls (1), or what stands around them, and what closes either (-1), in the same dialects.
+    pub(super) fn call_marks(&self) -> Vec<(String, i8)> {
+        let (opens, closes) = match self.grammar {
+            Grammar::Tags(tags) => (tags.call.0, tags.call_end),
+            _ => ("", ""),
+        };
+        let (begins, ends) = self.section.unwrap_or_default();
+        let opening = self.open.iter().chain(begins).copied().chain([opens]);
+        let closing = self.close.iter().chain(ends).copied().chain([closes]);
+        let mut marks: Vec<(String, i8)> = Vec::new();
+        for (mark, step) in opening.map(|mark| (mark, 1)).chain(closing.map(|mark| (mark, -1))) {
+            if !mark.is_empty() && marks.iter().all(|(known, _)| known != mark) {
+                marks.push((mark.to_owned(), step));
+            }
+        }
+        marks
+    }
 }
 
 /// The dialect of that name; where there is none, an error that names those there are.

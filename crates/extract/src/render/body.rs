@@ -1,6 +1,7 @@
 //! What stands between a call's markers, for each grammar.
 //!
-//! Grammars of raw values escape nothing: where a key or value would end early in one, the arguments are written as one
+//! Grammars of raw values escape nothing: where a key or value would end early in one, or its own
+//! markers don't balance, the arguments are written as one
 //! JSON object in place of the elements or pairs, which every reader of ours takes.
 
 use std::fmt::Write as _;
@@ -10,6 +11,7 @@ use super::{
         attributes::AttributesBody,
         dialect::{Dialect, First, Grammar, Tags, in_name},
         pairs::PairsBody,
+        strays::even,
         tags::TagsBody,
     },
     Unwritable, json,
@@ -50,11 +52,11 @@ pub(super) fn body(call: &ToolUse, fields: &Fields, index: usize, dialect: &Dial
         }
         Grammar::Harmony => format!("to=functions.{name} <|constrain|>json<|message|>{}", arguments(false)),
         Grammar::Tags(tags) => {
-            let inside = elements(fields, &tags).unwrap_or_else(|| format!("{}\n", arguments(false)));
+            let inside = elements(fields, &tags, dialect).unwrap_or_else(|| format!("{}\n", arguments(false)));
             format!("{}{name}{}\n{inside}{}", tags.call.0, tags.call.1, tags.call_end)
         }
         Grammar::Pairs { after_name, key, value, gap } => {
-            let inside = pairs(fields, after_name, (key, value, gap)).unwrap_or_else(|| arguments(false));
+            let inside = pairs(fields, after_name, (key, value, gap), dialect).unwrap_or_else(|| arguments(false));
             let line = if after_name.is_empty() && inside.starts_with('{') { "\n" } else { "" };
             format!("{name}{after_name}{line}{inside}")
         }
@@ -77,7 +79,7 @@ pub(super) fn body(call: &ToolUse, fields: &Fields, index: usize, dialect: &Dial
         }
         Grammar::Attributes => {
             let object = || format!("<|open|>json type=\"object\"<|sep|>{}<|close|>json<|sep|>", arguments(false));
-            let inside = attributes(fields).unwrap_or_else(object);
+            let inside = attributes(fields, dialect).unwrap_or_else(object);
             format!(" tool=\"{name}\" index=\"{}\"<|sep|>{inside}", index + 1)
         }
     })
@@ -168,7 +170,7 @@ fn untyped_value(value: &Raw) -> Option<String> {
 }
 
 /// Elements, if every key and value can stand in one.
-fn elements(fields: &Fields, tags: &Tags) -> Option<String> {
+fn elements(fields: &Fields, tags: &Tags, dialect: &Dialect) -> Option<String> {
     let mut text = String::new();
     let line = if tags.newlines { "\n" } else { "" };
     let (open, after) = tags.parameter;
@@ -179,7 +181,7 @@ fn elements(fields: &Fields, tags: &Tags) -> Option<String> {
         let mut written = if tags.string_attribute { raw_value(argument)? } else { untyped_value(argument)? };
         let mut is_raw = argument.text().starts_with('"');
         let is_cdata = tags.cdata && written.trim_start().starts_with("<![CDATA[");
-        if is_cdata || !TagsBody::holds(*tags, &written) {
+        if is_cdata || !TagsBody::holds(*tags, &written) || !even(dialect, &written) {
             if !tags.string_attribute {
                 return None;
             }
@@ -200,12 +202,17 @@ fn elements(fields: &Fields, tags: &Tags) -> Option<String> {
 type Ends = (&'static str, &'static str);
 
 /// Keys and values, if each can stand between its markers.
-fn pairs(fields: &Fields, after_name: &'static str, (key, value, gap): (Ends, Ends, &'static str)) -> Option<String> {
+fn pairs(
+    fields: &Fields,
+    after_name: &'static str,
+    (key, value, gap): (Ends, Ends, &'static str),
+    dialect: &Dialect,
+) -> Option<String> {
     let mut text = String::new();
     let body = PairsBody::new(after_name, key, value, gap);
     for (parameter, argument) in fields.iter() {
         let written = untyped_value(argument)?;
-        if !is_plain(parameter) || !body.holds(&written) {
+        if !is_plain(parameter) || !body.holds(&written) || !even(dialect, &written) {
             return None;
         }
         let _ = write!(text, "{}{parameter}{}{gap}{}{written}{}{gap}", key.0, key.1, value.0, value.1);
@@ -227,7 +234,7 @@ fn nested(fields: &Fields, prefix: &str) -> Option<String> {
 }
 
 /// Arguments between special tokens, if no value holds the ones that would end it.
-fn attributes(fields: &Fields) -> Option<String> {
+fn attributes(fields: &Fields, dialect: &Dialect) -> Option<String> {
     const END: &str = "<|close|>argument<|sep|>";
     let mut text = String::new();
     let body = AttributesBody::new();
@@ -241,7 +248,7 @@ fn attributes(fields: &Fields) -> Option<String> {
             _ => "number",
         };
         let written = raw_value(argument)?;
-        if !is_plain(parameter) || !body.holds(&written) {
+        if !is_plain(parameter) || !body.holds(&written) || !even(dialect, &written) {
             return None;
         }
         let _ = write!(text, "<|open|>argument key=\"{parameter}\" type=\"{kind}\"<|sep|>{written}{END}");

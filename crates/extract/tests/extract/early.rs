@@ -61,7 +61,12 @@ fn d17_a_value_that_talks_of_closers_and_openers_goes_on() {
         format!("<tool_call>ff<arg_key>a</arg_key><arg_value>{value}</arg_value></tool_call><tool_call>gg</tool_call>");
     let reading = read(&text, &Setup::auto());
     assert_eq!(reading.called(), [("ff", json!({"a": value})), ("gg", json!({}))], "{reading:?}");
-    assert!(reading.calls.iter().all(|call| call.complete && !call.repaired), "{reading:?}");
+    // They don't balance within it, and another call follows: the bytes could be those of three calls.
+    assert!(reading.calls.iter().all(|call| !call.complete && !call.repaired), "{reading:?}");
+    let last = text.strip_suffix("<tool_call>gg</tool_call>").unwrap();
+    let reading = read(last, &Setup::auto());
+    assert_eq!(reading.called(), [("ff", json!({"a": value}))], "{reading:?}");
+    assert!(reading.calls[0].complete && !reading.calls[0].repaired, "{reading:?}");
     // Where a call does follow, the value is over.
     let text = "<tool_call>ff<arg_key>a</arg_key><arg_value>x</tool_call>\n<tool_call>gg\n<arg_key>b</arg_key><arg_value>y</arg_value></tool_call>";
     let reading = read(text, &Setup::auto());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::reading::{Reading, Setup, each, read, read_twice};
 
 /// A dialect whose values stand raw between elements.
-fn raw(dialect: &Dialect) -> bool {
+pub(crate) fn raw(dialect: &Dialect) -> bool {
     matches!(dialect.grammar, Grammar::Tags(_) | Grammar::Nested { .. } | Grammar::Attributes | Grammar::Pairs { .. })
 }
 
@@ -477,5 +477,49 @@ fn e5_a_call_quoted_in_a_quoted_call_between_own_quotes_runs_nothing() {
             }
             quoted = rendered("drop", &json!({"table": "VALUE"}), dialect).replace("VALUE", &quoted);
         }
+    });
+}
+
+/// What opens a call, and what closes one, without what stands around it.
+fn call_ends(dialect: &Dialect) -> (String, String) {
+    match dialect.grammar {
+        Grammar::Tags(tags) => ([tags.call.0, "drop", tags.call.1].concat(), tags.call_end.to_owned()),
+        _ => (dialect.open[0].to_owned(), dialect.close[0].to_owned()),
+    }
+}
+
+#[test]
+fn e5_behind_a_value_that_opens_or_closes_more_than_it_closes_or_opens_no_call_is_complete() {
+    each(elements(), |dialect| {
+        let (open, close) = call_ends(dialect);
+        for talk in [
+            format!("so {} and so", open.trim()),
+            format!("so {} and so", close.trim()),
+            format!("{close} so {open}"),
+            format!("see {} there", own_opener(dialect)),
+        ] {
+            let text = note(&talk, dialect);
+            for setup in setups(dialect).into_iter().take(2) {
+                let reading = read_twice(text.as_bytes(), &setup);
+                inert(&reading, &talk, &text);
+                let two = format!("{text}\n{}", drop_call(dialect));
+                let reading = read_twice(two.as_bytes(), &setup);
+                assert!(reading.calls.iter().all(|call| !call.complete), "{two}: {reading:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn e5_what_closes_a_call_in_words_behind_a_call_completes_nothing() {
+    each(elements(), |dialect| {
+        let (_, close) = call_ends(dialect);
+        let whole = drop_call(dialect);
+        let setup = &setups(dialect)[0];
+        let reading = read_twice(format!("{whole} so {close} it ends").as_bytes(), setup);
+        assert!(reading.calls.iter().all(|call| !call.complete), "{whole}: {reading:?}");
+        // One of nothing but its own name stays what it was, and words without markers take nothing back.
+        let reading = read_twice(format!("{whole}\n\nThat is all.").as_bytes(), setup);
+        assert!(reading.calls.iter().all(|call| call.complete) && reading.calls.len() == 1, "{whole}: {reading:?}");
     });
 }

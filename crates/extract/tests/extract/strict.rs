@@ -6,7 +6,10 @@ use loopwright_base::json::Raw;
 use loopwright_extract::{Call, Dialect, Grammar, ProblemKind, dialects, render_call};
 use serde_json::{Value, json};
 
-use crate::reading::{Owner, Reading, Setup, each, pieces};
+use crate::{
+    quoted_values::raw,
+    reading::{Owner, Reading, Setup, each, pieces},
+};
 
 fn arguments() -> Value {
     json!({"a": "x y", "list": ["p", 1], "o": {"k": true}, "z": "end"})
@@ -89,8 +92,20 @@ fn is_so(call: &Call, text: &str, reading: &Reading, dialect: &'static Dialect) 
     if !made.as_object().unwrap().keys().all(|key| key.chars().all(|c| c.is_ascii_alphabetic())) {
         return true;
     }
-    render_call(&call.name, &Raw::of(&made), None, dialect)
-        .is_ok_and(|again| plain(&inside(&again, &whole(&again), dialect)) == plain(&inside(text, reading, dialect)))
+    let is_read = |again: &str| plain(&inside(again, &whole(again), dialect)) == plain(&inside(text, reading, dialect));
+    render_call(&call.name, &Raw::of(&made), None, dialect).is_ok_and(|again| is_read(&again))
+        || raw(dialect) && is_read(&written(&call.name, &made, dialect))
+}
+
+/// The call with each string as it stands, as who escapes nothing writes it.
+fn written(name: &str, made: &Value, dialect: &Dialect) -> String {
+    let strings = || made.as_object().unwrap().iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let mut blank = made.clone();
+    for (key, _) in strings() {
+        blank[key] = format!("STRING-{key}-").into();
+    }
+    let text = render_call(name, &Raw::of(&blank), None, dialect).unwrap();
+    strings().fold(text, |text, (key, string)| text.replace(&format!("STRING-{key}-"), string))
 }
 
 fn whole(text: &str) -> Reading {
