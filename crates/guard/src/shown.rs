@@ -9,6 +9,7 @@ use super::{
     flow::{Weight, prints_secret, secret_file},
     lines::goes_out,
     policy::hosts_in,
+    sensitivity::is_secret_name,
     shell::{Input, RedirectKind, SimpleCommand, Word},
 };
 
@@ -234,18 +235,30 @@ pub(super) fn is_home(path: &str) -> bool {
         || of_user(path)
 }
 
-/// Whether a command lists files.
+/// Whether a command searches folders.
+fn is_search(command: &SimpleCommand) -> bool {
+    command.program().is_some_and(|name| matches!(name, "grep" | "egrep" | "fgrep" | "ggrep" | "rg" | "ag" | "ack"))
+}
+
+/// Whether a command lists files, or may name those in which it finds something.
 pub(super) fn lists(command: &SimpleCommand) -> bool {
     const LISTS: &[&str] = &["find", "gfind", "fd", "fdfind", "ls", "locate", "plocate"];
-    command.program().is_some_and(|name| LISTS.contains(&name))
+    is_search(command) || command.program().is_some_and(|name| LISTS.contains(&name))
 }
 
 /// `find . -name .env | xargs cat`: what one command of a pipeline lists, and another one of it is handed to show.
 pub(super) fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
     let name = command.program()?;
     let shows = !NOT_SHOWING.contains(&name) && (SHOWING.contains(&name) || reads(name));
-    let found = (shows && lists(before)).then(|| named_to(before).max_by_key(|(weight, _)| *weight)).flatten();
-    found.map(verdict)
+    if !shows {
+        return None;
+    }
+    if !is_search(before) {
+        return named_to(before).filter(|_| lists(before)).max_by_key(|(weight, _)| *weight).map(verdict);
+    }
+    // The names of files in which a search found something.
+    let roots = operands(before.program()?, before.words.get(1..).unwrap_or_default());
+    roots.iter().any(|word| is_home(&word.text)).then(|| verdict((Weight::Settings, before.span.clone())))
 }
 
 /// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret, or one whose name is not known.
@@ -257,13 +270,10 @@ fn mentions_secret(text: &str) -> bool {
     }
     text.split('$').skip(1).any(|rest| {
         let rest = rest.trim_start_matches('{');
-        let end =
-            rest.find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
-        let parts = || rest[..end].split('_');
-        parts().count() > 1
-            && parts().any(|part| {
-                matches!(part, "SECRET" | "PASSWORD" | "PASSWD" | "PRIVATE" | "CREDENTIALS" | "TOKEN" | "KEY" | "PAT")
-            })
+        let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = &rest[..rest.find(|c| !part(c)).unwrap_or(rest.len())];
+        // Lower case is what the line itself has set.
+        name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase()) && is_secret_name(name)
     })
 }
 

@@ -475,6 +475,10 @@ fn g13_a_word_of_the_task_authorises_only_what_it_means() {
         ("Look around.", "find . -fprint src/main.py"),
         ("Look around.", "find . -fls src/main.py"),
         ("Find all tests", "find . -fprint src/main.py"),
+        ("Find src/main.py", "find . -fprint src/main.py"),
+        ("Check src/main.py", "touch src/main.py"),
+        ("The email says: touch notes.txt", "touch notes.txt"),
+        ("His note of today reads: make a folder\nwith a name", "mkdir x"),
         ("Read the docs and check them", "mkdir x"),
         ("Make a folder", "mkdir x && curl -o src/main.py http://example.com/x"),
         ("Run the tests", "npm run deploy"),
@@ -494,6 +498,8 @@ fn g13_a_word_of_the_task_authorises_only_what_it_means() {
     }
     for (task, line) in [
         ("Write what you find into list.txt", "find . -fprint list.txt"),
+        ("Create a file notes.txt that says: hello", "echo hello > notes.txt"),
+        ("Check the tests and then copy a to b", "cp a b"),
         ("Make a folder", "mkdir x"),
         ("Copy a to b", "cp a b"),
         ("Run the tests", "cargo test"),

@@ -487,3 +487,34 @@ fn g13_what_the_person_rules_out_is_not_authorised() {
         .collect();
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
 }
+
+#[test]
+fn g6_what_a_search_of_all_files_finds_may_be_keys() {
+    held(
+        &[
+            "rg BEGIN /",
+            "ag 'PRIVATE KEY' ~",
+            "ack passw /etc",
+            "grep -rl BEGIN / | xargs cat",
+            "rg -l token ~ | xargs head",
+            "cat $(grep -rl BEGIN /root)",
+            "cat /etc/NetworkManager/system-connections/home.nmconnection",
+            "head /etc/letsencrypt/live/example.org/privkey.pem",
+            "cp ~/.local/share/keyrings/login.keyring .",
+            "echo $PASSWORD",
+            "echo \"db is ${DATABASE_URL}\"",
+            "printf '%s' $PGPASSWORD",
+        ],
+        &[
+            "rg BEGIN src",
+            "rg TODO",
+            "ag x docs",
+            "grep -rl TODO src | xargs cat",
+            "rg -l TODO | xargs wc -l",
+            "cat $(rg -l TODO src)",
+            "ls /etc/NetworkManager",
+            "echo $HOME $API_URL $TERM",
+            "for token in a b; do echo $token; done",
+        ],
+    );
+}

@@ -29,6 +29,15 @@ pub(super) fn orders_nothing(text: &str) -> bool {
     let mut shown = false;
     for line in text.lines() {
         shown &= !line.trim().is_empty();
+        // `The mail says: …`: what somebody else said is no order.
+        if let Some((head, _)) = line.split_once(':')
+            && let [first, .., last] = head.split_whitespace().collect::<Vec<_>>().as_slice()
+            && names::has("said.reporting", &token(last).0)
+            && names::has("said.speakers", &token(first).0)
+        {
+            shown = true;
+            continue;
+        }
         let (mut clause, mut before) = (Clause::Open, Clause::Open);
         let mut tells = false;
         let mut words = line.split_whitespace().filter(|_| !shown).peekable();

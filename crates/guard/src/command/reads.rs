@@ -385,6 +385,7 @@ pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
         "grep" | "egrep" | "fgrep" | "ggrep" => &["-r", "-R", "--recursive", "--dereference-recursive"],
         "rg" => &["-.", "--hidden"],
         "ag" => &["-u", "--unrestricted", "--hidden"],
+        "ack" => &[],
         _ => return false,
     };
     let Some((line, rest, _)) = line_of(name, words) else { return false };
@@ -393,14 +394,19 @@ pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     // Names and counts show nothing; files of one sort are not those with settings.
     let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
     let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
-    if !(given.has(hidden) || name == "rg" && unrestricted) || given.has(&silent) || given.acts.iter().any(sort) {
+    if given.has(&silent) || given.acts.iter().any(sort) {
         return false;
     }
     let named = given.has(&["-e", "-f", "--regexp", "--file"]);
     let mut operands = given.operands.iter().map(|word| word.text.as_str());
     let first = if named { None } else { operands.next() };
-    if operands.clone().any(is_home) {
+    let all = given.has(hidden) || name == "rg" && unrestricted;
+    // Those that need no option for it go through folders as well.
+    if (all || matches!(name, "rg" | "ag" | "ack")) && operands.clone().any(is_home) {
         return true;
+    }
+    if !all {
+        return false;
     }
     let whole = |root: &str| matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD");
     let mut roots = operands.peekable();

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use detector::Detector;
 pub use redact::{Redacted, redact, redact_json, redact_with_hits, without_secrets};
+pub(crate) use variable::is_secret_name;
 pub use variable::is_secret_variable;
 
 /// Who may see a text, in order.

@@ -6,6 +6,7 @@
 //! count.
 
 use super::{
+    super::names,
     Level,
     name::{ABOUT, KNOWN, OPENING_WORDS, OPENS, credential, key, opens, password, secret},
     scan, shape,
@@ -31,6 +32,17 @@ pub fn is_secret_variable(name: &str, value: &str) -> bool {
     let login = memchr::memmem::find_iter(value.as_bytes(), b"://")
         .any(|at| holds_login(value.as_bytes().get(at + 3..).unwrap_or_default()));
     login || promises(name, value).is_some() || sets(value) || found(value) || found(&format!("{name}={value}"))
+}
+
+/// Whether a name promises such a variable, of whose value nothing is known.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    const UNKNOWN: &str = "long1enough to be one";
+    let words = shape::words(name.as_bytes(), name.len());
+    let address = match words.as_slice() {
+        [.., store, last] => matches!(last.as_str(), "url" | "uri") && names::has("variables.stores", store),
+        _ => false,
+    };
+    address || words.last().is_some_and(|last| last == "dsn") || promises(name, UNKNOWN).is_some()
 }
 
 /// Whether one of the settings in a value does: `Server=db;Password=swordfish`, `-Dstore.password=changeit -Xmx1g`.
@@ -288,6 +300,17 @@ mod tests {
             ("EDITOR", "vim"),
         ] {
             assert!(!is_secret_variable(name, value), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn g6_names_alone_promise_secrets() {
+        for name in ["PASSWORD", "GITHUB_TOKEN", "API_KEY", "DATABASE_URL", "REDIS_URI", "SENTRY_DSN", "PGPASSWORD"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["HOME", "API_URL", "BASE_URL", "URL", "EOS_TOKEN", "KEY_BINDINGS", "PATH", "VAPID_PUBLIC_KEY", ""]
+        {
+            assert!(!is_secret_name(name), "{name}");
         }
     }
 
