@@ -51,10 +51,20 @@ mod tests {
 
     #[test]
     fn every_list_that_is_asked_for_is_there() {
-        for name in ["programs.folders", "programs.no_act", "variables.harmless"] {
+        for name in [
+            "programs.folders",
+            "programs.no_act",
+            "programs.searches",
+            "programs.searches_folders",
+            "variables.harmless",
+            "variables.stores",
+        ] {
             assert!(!list(name).is_empty(), "{name}");
         }
         for name in ["files.keys", "files.key_folders", "files.settings", "files.open"] {
+            assert!(!list(name).is_empty(), "{name}");
+        }
+        for name in ["said.reporting", "said.speakers"] {
             assert!(!list(name).is_empty(), "{name}");
         }
         for name in ["said.reading", "said.telling", "said.fillers", "said.run", "said.change"] {

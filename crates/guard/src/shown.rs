@@ -8,6 +8,7 @@ use super::{
     command::{Verdict, operands, reads, searches_all},
     flow::{Weight, prints_secret, secret_file},
     lines::goes_out,
+    names,
     policy::hosts_in,
     sensitivity::is_secret_name,
     shell::{Input, RedirectKind, SimpleCommand, Word},
@@ -237,7 +238,7 @@ pub(super) fn is_home(path: &str) -> bool {
 
 /// Whether a command searches folders.
 fn is_search(command: &SimpleCommand) -> bool {
-    command.program().is_some_and(|name| matches!(name, "grep" | "egrep" | "fgrep" | "ggrep" | "rg" | "ag" | "ack"))
+    command.program().is_some_and(|name| names::has("programs.searches", name))
 }
 
 /// Whether a command lists files, or may name those in which it finds something.

@@ -68,8 +68,8 @@ struct Reader<'a> {
     pending: u8,
     /// How many backslashes stand before the next character, or how it stands in markup.
     slashes: usize,
-    /// The quotation mark that came last, and how it was escaped.
-    quote: Option<(char, usize)>,
+    /// The quotation mark that came last.
+    quote: Option<char>,
 }
 
 /// Added where a character stands as an entity.
@@ -112,8 +112,8 @@ impl Reader<'_> {
             c if c.is_whitespace() => self.pending |= SPACE,
             c if c.is_control() => {}
             c => {
-                let quote = matches!(c, '"' | '\'').then_some((c, escaped));
-                // Tables and shells double a quotation mark.
+                let quote = matches!(c, '"' | '\'').then_some(c);
+                // Tables and shells double a quotation mark, one that ends an escape as well.
                 let doubled = quote.is_some() && self.pending == 0 && self.quote == quote;
                 self.quote = quote;
                 if !doubled {

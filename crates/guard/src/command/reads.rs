@@ -378,14 +378,20 @@ pub(crate) fn operands<'w>(name: &str, words: &'w [Word]) -> Vec<&'w Word> {
     given.operands.into_iter().skip(usize::from(pattern)).collect()
 }
 
+/// Whether a program needs no option to search whole folders.
+fn searches_folders(name: &str) -> bool {
+    names::has("programs.searches_folders", name)
+}
+
 /// Whether a search goes through a whole folder, hidden files with it, and prints lines such as `API_KEY=…`.
 pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
+    let folders = searches_folders(name);
     let hidden: &[&str] = match name {
         "grep" | "egrep" | "fgrep" | "ggrep" => &["-r", "-R", "--recursive", "--dereference-recursive"],
         "rg" => &["-.", "--hidden"],
         "ag" => &["-u", "--unrestricted", "--hidden"],
-        "ack" => &[],
+        _ if folders => &[],
         _ => return false,
     };
     let Some((line, rest, _)) = line_of(name, words) else { return false };
@@ -401,8 +407,7 @@ pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     let mut operands = given.operands.iter().map(|word| word.text.as_str());
     let first = if named { None } else { operands.next() };
     let all = given.has(hidden) || name == "rg" && unrestricted;
-    // Those that need no option for it go through folders as well.
-    if (all || matches!(name, "rg" | "ag" | "ack")) && operands.clone().any(is_home) {
+    if (all || folders) && operands.clone().any(is_home) {
         return true;
     }
     if !all {
