@@ -136,7 +136,12 @@ impl Continuation {
 
     /// Keeps an answer, with the socket that it came over.
     pub(super) fn keep(&self, known: KnownAnswer, socket: Option<Socket>) {
-        let kept = Kept { known, socket: socket.map(Socket::park) };
+        let over = socket.is_some();
+        let socket = socket.and_then(Socket::park);
+        if over && socket.is_none() {
+            return;
+        }
+        let kept = Kept { known, socket };
         let mut dropped = Vec::new();
         {
             let mut state = self.state();

@@ -361,7 +361,8 @@ fn shared() -> MutexGuard<'static, Option<(u32, Client)>> {
 fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
         Purpose::Plain => tls::tls_config_without_roots()?,
-        Purpose::Tls | Purpose::Sockets | Purpose::Direct | Purpose::Pages | Purpose::AllPages => {
+        Purpose::Sockets => tls::tls_config_of_http1(options)?,
+        Purpose::Tls | Purpose::Direct | Purpose::Pages | Purpose::AllPages => {
             tls::tls_config(options)?
         }
     };

@@ -8,7 +8,10 @@
 use std::{
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -36,6 +39,7 @@ use super::{
     answer,
     ask::SentRequest,
     body::{ResponseBody, too_long},
+    descriptors,
     endpoint::Endpoint,
     exchange::{Exchange, Outgoing, ReadAnswer},
     http::{ActiveCall, BrokenBody, CallFailure, Client, MAX_BODY_BYTES, Timeouts},
@@ -170,11 +174,14 @@ impl Socket {
         let _ = tokio::time::timeout(GOODBYE_PATIENCE, self.frames.close(None)).await;
     }
 
-    /// Leaves the socket with a task that answers what the provider asks of it, until it is wanted again.
-    pub(super) fn park(self) -> ParkedSocket {
+    /// Leaves the socket with a task that answers what the provider asks of it, until it is wanted again; `None` where
+    /// the process has so many of them that requests would want for descriptors.
+    pub(super) fn park(self) -> Option<ParkedSocket> {
+        let place = ParkingPlace::take()?;
         let (wanted, mut asked) = oneshot::channel::<oneshot::Sender<Self>>();
         let mut socket = self;
         tokio::spawn(async move {
+            let _place = place;
             loop {
                 tokio::select! {
                     biased;
@@ -193,7 +200,28 @@ impl Socket {
                 }
             }
         });
-        ParkedSocket { wanted: Some(wanted), process: std::process::id() }
+        Some(ParkedSocket { wanted: Some(wanted), process: std::process::id() })
+    }
+}
+
+/// Sockets of the process that are open between two answers.
+static PARKED: AtomicUsize = AtomicUsize::new(0);
+
+/// One of the sockets that may be open between two answers: half as many as requests may be under way.
+struct ParkingPlace;
+
+impl ParkingPlace {
+    fn take() -> Option<Self> {
+        static PLACES: OnceLock<usize> = OnceLock::new();
+        let places = *PLACES.get_or_init(|| descriptors::room() / 2);
+        let place = Self;
+        (PARKED.fetch_add(1, Ordering::Relaxed) < places).then_some(place)
+    }
+}
+
+impl Drop for ParkingPlace {
+    fn drop(&mut self) {
+        PARKED.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -411,10 +439,15 @@ impl<W: Watch> ActiveCall<'_, W> {
         let Some(mut socket) = body.into_socket() else { return read };
         let refusal = socket.refusal.take();
         let refused = refusal.is_some();
-        let read = match (read, refusal) {
-            (Err((failure, partial)), Some(refusal)) => Err((self.failure_of(refusal, failure, turn), partial)),
-            (read, _) => read,
-        };
+        let stream = self.stream;
+        let read = read.map_err(|(failure, partial)| {
+            let failure = match refusal {
+                Some(refusal) => self.failure_of(refusal, failure, turn),
+                None => failure,
+            };
+            // Nobody has seen a part of what nobody watches, and over HTTP there is none.
+            (failure, partial.filter(|_| stream))
+        });
         let (over, barred) = match &read {
             Err((failure, _)) => {
                 (failure.code.as_deref() == Some(LIMIT_REACHED), matches!(failure.status, Some(401 | 403)))
