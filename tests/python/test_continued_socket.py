@@ -7,11 +7,13 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Model, ModelError, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Call, Model, SubAgent, UsageError, replay, tool
+from loopwright.errors import ProviderError
 from loopwright.events import Retry, TextDelta
 from loopwright.roles import Role
 from loopwright.testing import Reply, WireServer, calls, fault, recorded, text
@@ -121,7 +123,8 @@ def test_what_is_sent_each_time_is_small_where_results_are_not(tmp_path: Path) -
         return Agent(model(server, continued=continued), context=False, tools=tools, budget=LONG)
 
     for number in range(1, 200):
-        (tmp_path / f"{number}.txt").write_text(" ".join(f"word{number * 7919 + at}" for at in range(600)))
+        lines = (" ".join(f"word{number * 7919 + at + line}" for at in range(10)) for line in range(0, 600, 10))
+        (tmp_path / f"{number}.txt").write_text("\n".join(lines))
     small = measured(lambda *given: agent(*given, tools=[note]), lambda n: Call("note", {"number": n}, id=f"call_{n}"))
     files = measured(
         lambda *given: agent(*given, tools=builtin_tools(tmp_path)),
@@ -140,7 +143,7 @@ def test_what_is_shown_while_it_comes_is_the_same(mode: Any) -> None:
             if isinstance(event, TextDelta):
                 shown.append(event.text)
 
-        with WireServer(script(4), by_turn=True, stored=True) as server:
+        with WireServer([replace(each, piece=4) for each in script(4)], by_turn=True, stored=True) as server:
             Agent(model(server, continued=continued), tools=[page], budget=LONG).run_sync("Read it.", on_event=listen)
         return shown
 
@@ -273,7 +276,7 @@ def test_what_fails_over_http_too_is_not_asked_twice() -> None:
         assert wrong.value.code == "auth" and server.requests == []
     with WireServer(script(3)) as server:
         pass
-    with pytest.raises(ModelError) as failed:
+    with pytest.raises(ProviderError) as failed:
         Agent(over(server), tools=[page]).run_sync("Read it.")
     assert failed.value.code == "connect"
 
@@ -293,7 +296,7 @@ def test_a_refusal_of_a_request_is_what_it_is_over_http(options: dict[str, Any])
     # What is stored outlives a refusal; what was in memory does not.
     assert named(server) == ([False, *[True] * 5] if options else [False, True, False, True, False, True])
     with WireServer([turn(1), fault.status(400, message="No.")], stored=True) as server:
-        with pytest.raises(ModelError, match=r"answered 400: No\.") as failed:
+        with pytest.raises(ProviderError, match=r"answered 400: No\.") as failed:
             Agent(over(server), tools=[page]).run_sync("Read it.")
         assert failed.value.code == "bad_request"
 

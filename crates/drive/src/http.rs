@@ -362,9 +362,7 @@ fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientB
     let tls = match purpose {
         Purpose::Plain => tls::tls_config_without_roots()?,
         Purpose::Sockets => tls::tls_config_of_http1(options)?,
-        Purpose::Tls | Purpose::Direct | Purpose::Pages | Purpose::AllPages => {
-            tls::tls_config(options)?
-        }
+        Purpose::Tls | Purpose::Direct | Purpose::Pages | Purpose::AllPages => tls::tls_config(options)?,
     };
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)

@@ -426,14 +426,20 @@ impl<W: Watch> ActiveCall<'_, W> {
             () = &mut sleep => Err(self.timed_out()),
         };
         let mut body = ResponseBody::over(socket);
-        let read = match sent {
+        let first = match sent {
+            Ok(()) => self.piece(&mut body, sleep.as_mut()).await,
+            Err(failure) => Err(failure),
+        };
+        // From here on limits only move away, so that the timer need not follow each piece.
+        sleep.as_mut().reset(self.deadlines.next().into());
+        let read = match first {
             Err(failure) => Err((failure, None)),
-            Ok(()) if self.stream => self.read_stream(&mut body, sleep, None).await,
-            Ok(()) => {
+            Ok(first) if self.stream => self.read_stream(&mut body, sleep, first).await,
+            Ok(first) => {
                 // The events come whether anybody wants them or not.
                 let mut unwatched = ActiveCall::unwatched(self.endpoint, &self.deadlines.limits);
                 unwatched.deadlines = self.deadlines;
-                unwatched.read_stream(&mut body, sleep, None).await
+                unwatched.read_stream(&mut body, sleep, first).await
             }
         };
         let Some(mut socket) = body.into_socket() else { return read };
@@ -499,5 +505,36 @@ impl Client {
         let (method, tokens) = (Method::GET, sent.body.tokens);
         let out = Outgoing { method, tokens, slot: Some(slot), ..Outgoing::post(url, Bytes::new()) };
         self.attempt::<_, SocketAnswer>(call, &out, sent.attempt).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_is_accepted_as_its_standard_says() {
+        assert_eq!(accepting("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "RFC 6455, 1.3");
+    }
+
+    #[test]
+    fn an_error_event_in_place_of_an_answer_is_a_refusal() {
+        let error = r#""error":{"type":"invalid_request_error","code":"previous_response_not_found","message":"No."}"#;
+        let refusal =
+            Refusal::read(&format!(r#"{{"type":"error","status":400,{error},"headers":{{"retry-after":"2"}}}}"#));
+        let Some(Refusal { status, headers, body }) = refusal else { panic!("it is one") };
+        assert_eq!((status, answer::retry_after(&headers)), (Some(400), Some(2.0)));
+        assert_eq!(body, format!("{{{error}}}"));
+        // As the guide has it, without a status.
+        assert!(Refusal::read(&format!(r#"{{"type":"error",{error}}}"#)).is_some_and(|one| one.status.is_none()));
+        // What a stream may hold: an answer that has failed, an error of the stream itself, and words.
+        for other in [
+            r#"{"type":"response.failed","response":{"error":{"code":"server_error"}}}"#,
+            r#"{"type":"error","code":"server_error","message":"No.","param":null}"#,
+            r#"{"type":"response.output_text.delta","delta":"\"error\""}"#,
+            r#"not an object, but an "error""#,
+        ] {
+            assert!(Refusal::read(other).is_none(), "{other}");
+        }
     }
 }
