@@ -62,33 +62,34 @@ pub(super) async fn ask(
     (run, over): &(Continuation, ContinuedOver),
     sent: SentRequest<'_>,
     timeouts: &Timeouts,
-    mut watch: impl Watch,
+    watch: &mut dyn Watch,
 ) -> Result<Response, CallFailure> {
+    let mut seen = Seen { watch, any: false };
     let written = std::str::from_utf8(&sent.body.bytes).ok().and_then(|text| Fields::parse(text).ok());
     let ours = written.filter(|members| OTHERWISE.iter().all(|name| members.get(name).is_none()));
     let asked = ours.and_then(|members| Some((items_of(&members)?, members)));
     let Some((items, members)) = asked.filter(|_| !run.is_deaf(&endpoint.breaker)) else {
         let SentRequest { body, stream, attempt, .. } = sent;
-        return client.call(endpoint, body, stream, attempt, timeouts, watch).await;
+        return client.call(endpoint, body, stream, attempt, timeouts, &mut seen).await;
     };
     let asking = ContinuedAsk { client, endpoint, run, sent, timeouts, members, items };
     let mut told = Vec::new();
     let answer = match over {
         // Apart, so that requests over HTTP need not have the room.
         ContinuedOver::WebSocket if !run.opens_none(&endpoint.breaker) => {
-            Box::pin(asking.over_socket(&mut watch, &mut told)).await
+            Box::pin(asking.over_socket(&mut seen, &mut told)).await
         }
         _ => None,
     };
     let answer = match answer {
         Some(answer) => answer,
-        None => asking.over_http(watch, &mut told).await,
+        None => asking.over_http(&mut seen, &mut told).await,
     };
     answer.map(|response| Response { adapted: told, ..response })
 }
 
 impl ContinuedAsk<'_> {
-    async fn over_http(mut self, mut watch: impl Watch, told: &mut Vec<String>) -> Result<Response, CallFailure> {
+    async fn over_http(mut self, seen: &mut Seen<'_>, told: &mut Vec<String>) -> Result<Response, CallFailure> {
         let (client, endpoint, timeouts) = (self.client, self.endpoint, self.timeouts);
         let (stream, attempt) = (self.sent.stream, self.sent.attempt);
         // What is not kept can't be named, unless the caller has said that nothing shall be.
@@ -98,9 +99,9 @@ impl ContinuedAsk<'_> {
         let place = &*endpoint.breaker;
         let known = self.run.longest(place, &self.items).filter(|_| !self.run.is_deaf(place));
         if let Some(known) = &known {
-            let mut seen = Seen { watch: &mut watch, any: false };
+            seen.any = false;
             let body = self.sent.body.with(self.short(known).to_raw().text());
-            let answer = client.call(endpoint, body, stream, attempt, timeouts, &mut seen).await;
+            let answer = client.call(endpoint, body, stream, attempt, timeouts, &mut *seen).await;
             let shown = seen.any;
             if let Some(answer) = self.heard(known, answer, shown, told) {
                 let response = answer?;
@@ -109,24 +110,21 @@ impl ContinuedAsk<'_> {
             }
         }
         let body = self.sent.body.with(self.members.to_raw().text());
-        let response = client.call(endpoint, body, stream, attempt, timeouts, watch).await?;
+        let response = client.call(endpoint, body, stream, attempt, timeouts, seen).await?;
         self.record(None, &response, None);
         Ok(response)
     }
 
     /// The answer over a WebSocket; `None` where it must be asked for over HTTP.
-    async fn over_socket(
-        &self,
-        watch: &mut impl Watch,
-        told: &mut Vec<String>,
-    ) -> Option<Result<Response, CallFailure>> {
+    async fn over_socket(&self, seen: &mut Seen<'_>, told: &mut Vec<String>) -> Option<Result<Response, CallFailure>> {
         let place = &self.endpoint.breaker;
         let (mut known, mut socket) = self.run.take(place, &self.items).await.unzip();
         loop {
             let short = known.as_ref().map(|known| message(self.short(known)));
             let slot = Arc::new(SocketSlot::new(socket.take(), short, message(self.members.clone())));
-            let mut seen = Seen { watch, any: false };
-            let answer = self.client.call_over(self.endpoint, slot.clone(), &self.sent, self.timeouts, &mut seen).await;
+            seen.any = false;
+            let answer =
+                self.client.call_over(self.endpoint, slot.clone(), &self.sent, self.timeouts, &mut *seen).await;
             let (shown, stage) = (seen.any, slot.stage());
             socket = slot.take();
             if stage == Stage::Opening
@@ -267,12 +265,12 @@ fn is_unknown(failure: &Failure) -> bool {
 }
 
 /// A listener that knows whether anything has come.
-struct Seen<'a, W> {
-    watch: &'a mut W,
+struct Seen<'a> {
+    watch: &'a mut dyn Watch,
     any: bool,
 }
 
-impl<W: Watch> Watch for &mut Seen<'_, W> {
+impl Watch for &mut Seen<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         self.any |= !deltas.is_empty();
         self.watch.deltas(deltas);

@@ -633,7 +633,7 @@ impl<W: Watch> ActiveCall<'_, W> {
     }
 
     /// The failure for an answer that is no success.
-    async fn refused(&self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
+    async fn refused(&mut self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
         let (status, code) = (sent.status(), sent.status().as_u16());
         let headers: HeaderMap = sent.headers().clone();
         let after = answer::retry_after(&headers);
@@ -677,7 +677,7 @@ impl<W: Watch> ActiveCall<'_, W> {
     /// Reads the whole body, with the failure that broke it off; a little more than the limit, if it is longer. A whole
     /// answer is not kept waiting for long by a connection that stays open.
     async fn collect(
-        &self,
+        &mut self,
         sent: &mut ResponseBody,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
