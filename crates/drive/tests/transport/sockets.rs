@@ -2,7 +2,15 @@
 
 use super::*;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use futures_util::{SinkExt as _, StreamExt as _};
 use loopwright_drive::{ask::ask, continued::ContinuedOver};
+use ring::digest;
+use tokio::sync::Notify;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::protocol::{Message as Frame, Role as Side},
+};
 
 fn endpoint_over(base: &str) -> Endpoint {
     let options = EndpointOptions {
@@ -103,4 +111,63 @@ async fn a_server_that_is_no_socket_is_no_panic() {
             assert!(kinds.contains(&failure.kind), "{fault:?}: {failure:?}");
         }
     }
+}
+
+/// A server that opens a socket, answers once, and asks between two answers whether the client is there.
+async fn pinging(listener: TcpListener, there: Arc<Notify>) -> Vec<Frame> {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    let key = head.lines().find_map(|line| line.strip_prefix("sec-websocket-key: ")).unwrap();
+    let hashed = format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+    let accept = BASE64.encode(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, hashed.as_bytes()));
+    let opened = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\
+         sec-websocket-accept: {accept}\r\n\r\n"
+    );
+    stream.write_all(opened.as_bytes()).await.unwrap();
+    let mut frames = WebSocketStream::from_raw_socket(stream, Side::Server, None).await;
+    assert!(frames.next().await.unwrap().unwrap().is_text());
+    let answer = Response {
+        id: "resp_1".to_owned(),
+        model: "m".to_owned(),
+        message: Message::assistant("some words"),
+        stop: StopReason::EndTurn,
+        usage: Usage::default(),
+        extra: None,
+        adapted: Vec::new(),
+    };
+    // A ping in between is no event.
+    frames.send(Frame::Ping(vec![1].into())).await.unwrap();
+    for (_, data) in encode_stream(Wire::OpenaiResponses, &answer, 16) {
+        frames.send(Frame::text(data)).await.unwrap();
+    }
+    frames.send(Frame::Ping(vec![2].into())).await.unwrap();
+    let mut answers = Vec::new();
+    while let Some(Ok(frame)) = frames.next().await {
+        if frame == Frame::Pong(vec![2].into()) {
+            there.notify_one();
+        }
+        answers.push(frame);
+    }
+    answers
+}
+
+#[tokio::test]
+async fn a_socket_between_two_answers_says_that_it_is_there_and_goodbye() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = endpoint_over(&format!("http://{}", listener.local_addr().unwrap()));
+    let there = Arc::new(Notify::new());
+    let server = tokio::spawn(pinging(listener, there.clone()));
+    let limits = Timeouts::default();
+    let answer = ask(&Client::default(), &endpoint, &limits, &request(true), 1, |_: Vec<Delta>| {}).await;
+    assert_eq!(answer.unwrap().message.prose(), "some words");
+    // Nobody asks for anything now.
+    tokio::time::timeout(Duration::from_secs(10), there.notified()).await.unwrap();
+    drop(endpoint);
+    let heard = server.await.unwrap();
+    assert_eq!(heard.last(), Some(&Frame::Close(None)), "{heard:?}");
 }
