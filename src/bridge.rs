@@ -35,7 +35,7 @@ use loopwright_base::{
 use loopwright_drive::{
     ask::pieces_of,
     batch::{BatchOptions, ticket},
-    continued,
+    continued::{self, ContinuedOver},
     embed::Embedded,
     endpoint::{self, EndpointOptions},
     gather,
@@ -346,6 +346,11 @@ impl Continuation {
     fn new() -> Self {
         Self(continued::Continuation::default())
     }
+
+    /// Forgets all, closes its sockets, and keeps nothing any more.
+    fn close(&self) {
+        self.0.close();
+    }
 }
 
 /// A fetch or a request in flight.
@@ -484,7 +489,7 @@ impl Endpoint {
     /// The endpoint of `provider:model`, with keys and addresses from the environment where none are given.
     #[new]
     #[pyo3(signature = (
-        model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, batch=None, continued=false,
+        model, *, base_url=None, api_key=None, headers=Vec::new(), profile=None, batch=None, continued=None,
         connect=None, first_byte=None, idle=None, total=None, concurrency=None, requests_per_minute=None,
         tokens_per_minute=None
     ))]
@@ -497,7 +502,7 @@ impl Endpoint {
         headers: Vec<(String, String)>,
         profile: Option<(Option<String>, String)>,
         batch: Option<&Bound<'_, PyAny>>,
-        continued: bool,
+        continued: Option<&str>,
         connect: Option<f64>,
         first_byte: Option<f64>,
         idle: Option<f64>,
@@ -519,6 +524,15 @@ impl Endpoint {
         let batch: Option<BatchOptions> = convert::parse_some(batch, "batch")?;
         let limits = Limits { concurrency, requests_per_minute, tokens_per_minute };
         let key_comes_later = function.is_some();
+        let continued = match continued {
+            None => None,
+            Some("http") => Some(ContinuedOver::Http),
+            Some("websocket") => Some(ContinuedOver::WebSocket),
+            Some(other) => {
+                let message = format!("requests can't be continued over {other:?}");
+                return Err(errors::usage("invalid_option", &message, "give \"http\" or \"websocket\""));
+            }
+        };
         let options =
             EndpointOptions { base_url, api_key, headers, key_comes_later, profile, batch, limits, continued };
         let env = environment::variables(py)?;

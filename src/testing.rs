@@ -83,6 +83,24 @@ impl WireServer {
         (connections.open, connections.total)
     }
 
+    /// WebSocket connections: open now, and opened in all.
+    #[getter]
+    fn sockets(&self) -> (usize, usize) {
+        let connections = self.0.connections();
+        (connections.sockets, connections.total_sockets)
+    }
+
+    /// Bytes that were read, heads of requests and frames among them.
+    #[getter]
+    fn bytes_read(&self) -> u64 {
+        self.0.bytes_read()
+    }
+
+    /// Cuts each WebSocket that is open.
+    fn cut_sockets(&self) {
+        self.0.cut_sockets();
+    }
+
     /// Stops it; connections are closed.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());

@@ -306,6 +306,8 @@ class Continuation:
     """The answers of a run that its next requests can go on from, where a provider keeps them."""
 
     def __new__(cls) -> Continuation: ...
+    def close(self) -> None:
+        """Forgets all, closes its sockets, and keeps nothing any more."""
 
 @final
 class Endpoint:
@@ -327,7 +329,7 @@ class Endpoint:
         headers: Sequence[tuple[str, str]] = ...,
         profile: tuple[str | None, str] | None = None,
         batch: Any = None,
-        continued: bool = False,
+        continued: str | None = None,
         connect: float | None = None,
         first_byte: float | None = None,
         idle: float | None = None,
@@ -1020,6 +1022,17 @@ class WireServer:
     @property
     def connections(self) -> tuple[int, int]:
         """Connections: open now, and opened in all."""
+
+    @property
+    def sockets(self) -> tuple[int, int]:
+        """WebSocket connections: open now, and opened in all."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that were read, heads of requests and frames among them."""
+
+    def cut_sockets(self) -> None:
+        """Cuts each WebSocket that is open."""
 
     def stop(self) -> None:
         """Stops it; connections are closed."""

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
-from ._model import Model, batch_of, machine_settings, once, only_first, profile_of, rates_of, sent_headers
+from ._model import (
+    Model,
+    batch_of,
+    continued_of,
+    machine_settings,
+    once,
+    only_first,
+    profile_of,
+    rates_of,
+    sent_headers,
+)
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,7 +136,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
             headers=pairs,
             profile=profile_of(said),
             batch=batch_of(said),
-            continued=said is not None and said.continued,
+            continued=continued_of(said),
             **limits,
             **rates_of(said),
         )

@@ -23,6 +23,7 @@ __all__ = [
     "Model",
     "ModelSettings",
     "batch_of",
+    "continued_of",
     "is_model",
     "machine_settings",
     "once",
@@ -153,10 +154,12 @@ class Model(metaclass=_Kinds):
     for which they are gathered (`gather`, 1), and the first and the longest pause between two looks at the batch
     (`poll`, 10; `longest_poll`, 300)."""
 
-    continued: bool = False
+    continued: bool | Literal["websocket"] = False
     """Whether the provider keeps its answers (`store`), so that each request of a run names the last one
     (`previous_response_id`) and holds only what is new. Only over the Responses API (`openai:`, `openai-responses:`).
-    Where the provider has not kept it, or something older has changed, the whole history is sent."""
+    Where the provider has not kept it, or something older has changed, the whole history is sent. `"websocket"` goes
+    over a WebSocket that is open as long as the run: the provider need store nothing. Where none opens, it is as with
+    `True`."""
 
     def __post_init__(self) -> None:
         from . import _options
@@ -180,8 +183,8 @@ class Model(metaclass=_Kinds):
             raise UsageError(message, "invalid_option", "give a plain function, which may read what a task has fetched")
         if not isinstance(self.batch, bool):
             _batch(self.batch)
-        if not isinstance(self.continued, bool):
-            raise _wrong("continued", self.continued, "True or False")
+        if not isinstance(self.continued, bool) and self.continued != "websocket":
+            raise _wrong("continued", self.continued, "True, False or 'websocket'")
         if self.read_markup not in (None, True, False):
             raise _wrong("read_markup", self.read_markup, "True or False")
         if is_model(self.escalate_to):
@@ -215,7 +218,7 @@ class Model(metaclass=_Kinds):
             headers=pairs,
             profile=profile_of(self),
             batch=batch_of(self),
-            continued=self.continued,
+            continued=continued_of(self),
             **seconds,
             **rates_of(self),
         )
@@ -236,7 +239,7 @@ class Model(metaclass=_Kinds):
         if self.batch is not False:
             shown.append(f"batch={dict(self.batch) if isinstance(self.batch, Mapping) else self.batch}")
         if self.continued:
-            shown.append("continued=True")
+            shown.append(f"continued={self.continued!r}")
         if self.fallback:
             shown.append(f"fallback={list(self.fallback)!r}")
         return f"Model({', '.join(shown)})"
@@ -284,6 +287,13 @@ def batch_of(model: Model | None) -> dict[str, float] | None:
     if model is None or model.batch is False:
         return None
     return {} if model.batch is True else dict(_batch(model.batch))
+
+
+def continued_of(model: Model | None) -> str | None:
+    """What the requests of a model go on from earlier answers over; `None` where each is whole."""
+    if model is None or model.continued is False:
+        return None
+    return "http" if model.continued is True else model.continued
 
 
 def rates_of(model: Model | None) -> dict[str, int]:

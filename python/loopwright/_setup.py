@@ -95,7 +95,7 @@ def _lives(
 ) -> tuple[_core.Endpoint | None, Responds | None]:
     """Where a model lives: at an endpoint, or it is an object of one's own."""
     from . import _options
-    from ._model import batch_of, profile_of, rates_of, sent_headers
+    from ._model import batch_of, continued_of, profile_of, rates_of, sent_headers
 
     if isinstance(model, str):
         limits: dict[str, Any] = {**(timeouts or {}), **rates_of(asked["said"])}
@@ -108,7 +108,7 @@ def _lives(
             headers=sent_headers(asked["said"], headers),
             profile=profile_of(asked["said"]),
             batch=batch_of(asked["said"]),
-            continued=asked["said"] is not None and asked["said"].continued,
+            continued=continued_of(asked["said"]),
             **limits,
         )
         return endpoint, None

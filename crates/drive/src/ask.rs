@@ -5,8 +5,8 @@ use super::{
     batch, continued,
     endpoint::Endpoint,
     exchange::SentBody,
-    http::{CallFailure, Client, Timeouts, whole_deltas},
-    in_flight::Watch,
+    http::{CallFailure, Client, Timeouts},
+    in_flight::{Watch, whole_deltas},
     pace::Held,
     provenance::sign,
     provider_limits::check_blocks,
@@ -111,7 +111,7 @@ async fn send(
     endpoint: &Endpoint,
     sent: SentRequest<'_>,
     timeouts: &Timeouts,
-    watch: impl Watch,
+    mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
     match (&endpoint.batching, &endpoint.continuation) {
         // Apart, so that calls by themselves need not have the room.
@@ -120,7 +120,7 @@ async fn send(
             Box::pin(batch::ask(client, endpoint, batching, line, sent.stream, timeouts, watch)).await
         }
         (None, Some(run)) if endpoint.wire == Wire::OpenaiResponses => {
-            Box::pin(continued::ask(client, endpoint, run, sent, timeouts, watch)).await
+            Box::pin(continued::ask(client, endpoint, run, sent, timeouts, &mut watch)).await
         }
         (None, _) => client.call(endpoint, sent.body, sent.stream, sent.attempt, timeouts, watch).await,
     }

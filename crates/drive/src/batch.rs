@@ -21,8 +21,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     batch_forms::{cancel, create, look},
     endpoint::Endpoint,
-    http::{CallFailure, Client, Timeouts, whole_deltas},
-    in_flight::Watch,
+    http::{CallFailure, Client, Timeouts},
+    in_flight::{Watch, whole_deltas},
 };
 use loopwright_base::{
     error::{Error, Failure, FailureKind},

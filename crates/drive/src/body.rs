@@ -2,15 +2,24 @@
 //!
 //! The size of the unpacked body counts, so that a small bomb is stopped where the limit for bodies is.
 
-use bytes::Bytes;
-use reqwest::header;
+use std::time::Duration;
 
-use super::{error_map, page::body::Body};
+use bytes::Bytes;
+use reqwest::{Version, header};
+
+use super::{error_map, page::body::Body, socket::Socket};
 use loopwright_base::error::{Error, Failure, FailureKind};
+
+/// Where the pieces of an answer come from.
+enum PieceSource {
+    Http(reqwest::Response),
+    /// One event at a time, written as a stream over HTTP writes it.
+    Socket(Box<Socket>),
+}
 
 /// An answer whose body is being read.
 pub(super) struct ResponseBody {
-    pub(super) answer: reqwest::Response,
+    source: PieceSource,
     packed: Option<Box<Body>>,
     most: usize,
 }
@@ -32,18 +41,39 @@ impl ResponseBody {
                 body.is_packed().then(|| Box::new(body))
             }
         };
-        Ok(Self { answer, packed, most })
+        Ok(Self { source: PieceSource::Http(answer), packed, most })
+    }
+
+    /// Reads the events that come over a WebSocket.
+    pub(super) fn over(socket: Socket) -> Self {
+        Self { source: PieceSource::Socket(Box::new(socket)), packed: None, most: usize::MAX }
+    }
+
+    /// The WebSocket that the events came over.
+    pub(super) fn into_socket(self) -> Option<Socket> {
+        match self.source {
+            PieceSource::Socket(socket) => Some(*socket),
+            PieceSource::Http(_) => None,
+        }
     }
 
     /// The length of the body, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
-        if self.packed.is_some() { None } else { self.answer.content_length() }
+        match &self.source {
+            PieceSource::Http(answer) if self.packed.is_none() => answer.content_length(),
+            _ => None,
+        }
     }
 
     /// The next piece; `None` at the end. Dropping the future loses nothing.
     pub(super) async fn chunk(&mut self, host: &str) -> Result<Option<Bytes>, Failure> {
         loop {
-            let piece = self.answer.chunk().await.map_err(|error| error_map::body_failure(&error, host))?;
+            let piece = match &mut self.source {
+                PieceSource::Http(answer) => {
+                    answer.chunk().await.map_err(|error| error_map::body_failure(&error, host))?
+                }
+                PieceSource::Socket(socket) => return socket.event(host).await.map(Some),
+            };
             let Some(packed) = &mut self.packed else { return Ok(piece) };
             let Some(piece) = piece else {
                 packed.finish().map_err(|error| broken(&error))?;
@@ -59,6 +89,17 @@ impl ResponseBody {
             if !unpacked.is_empty() {
                 return Ok(Some(unpacked.into()));
             }
+        }
+    }
+
+    /// Reads what is left behind the last event, for so long at most: over HTTP/1.1 a connection can be used again only
+    /// if its answer was read to the end, which is near.
+    pub(super) async fn drain(&mut self, patience: Duration) {
+        if let PieceSource::Http(answer) = &mut self.source
+            && answer.version() <= Version::HTTP_11
+        {
+            let end = async { while let Ok(Some(_)) = answer.chunk().await {} };
+            let _ = tokio::time::timeout(patience, end).await;
         }
     }
 }

@@ -3,25 +3,29 @@
 //! A request is built as always, with its whole history; here, behind the codec, the items that the provider has are
 //! left out. What it has is known by the digest of the items as they were written, so that whatever changes an older
 //! one (a summary, a hook, another model) sends the whole again. What belongs to a run stays with it.
+//!
+//! Over HTTP the provider has stored the answer; over a WebSocket it has the last one in the connection's memory, and
+//! whatever becomes of the socket sends the whole again. Where none opens, requests go over HTTP.
+//!
+//! Instructions and tools go along each time: OpenAI's reference of `instructions` says that they are not carried over,
+//! and the example of its guide "WebSocket mode" repeats the tools.
 
-use std::{
-    hash::Hasher as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
-use xxhash_rust::xxh3::Xxh3;
-
+pub use super::continued_state::{Continuation, ContinuedOver};
 use super::{
     adapted::adapted,
     ask::SentRequest,
+    continued_state::KnownAnswer,
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
     in_flight::Watch,
     pace::Held,
     provenance::sign,
+    socket::{Socket, SocketSlot, Stage},
 };
 use loopwright_base::{
-    error::{Error, Failure, FailureKind},
+    error::{Failure, FailureKind},
     json::{Fields, Raw},
     message::{Extra, StopReason, Usage, Wire},
     request::{Delta, Request, Response},
@@ -31,182 +35,209 @@ use loopwright_wire as wire;
 /// The member of a request, and of its answer, that names the answer which it goes on from.
 const PREVIOUS: &str = "previous_response_id";
 /// The code of the refusal of a name that is not known.
-const NOT_FOUND: &str = "previous_response_not_found";
+pub(super) const NOT_FOUND: &str = "previous_response_not_found";
 /// Members with which the caller keeps the state of a conversation in another way.
 const OTHERWISE: [&str; 3] = [PREVIOUS, "conversation", "background"];
-/// Answers that are remembered for a run: its own last one, and those of its sub-agents and roles.
-const MOST_KEPT: usize = 64;
-/// Refusals in a row after which no answer is named any more: an account may keep none.
-const MOST_REFUSED: u32 = 3;
-
-/// An answer that the provider has kept.
-#[derive(Clone, Debug)]
-struct Kept {
-    /// The model at its place.
-    place: Arc<str>,
-    id: String,
-    /// Items of the history up to the answer, itself among them, and their digest.
-    items: usize,
-    digest: u128,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    kept: Vec<Kept>,
-    /// Refusals since an answer was last gone on from.
-    refused: u32,
-    /// Places that take no notice of the name of an answer.
-    deaf: Vec<Arc<str>>,
-}
-
-/// The answers of a run that its next requests can go on from. Cloning shares them.
-#[derive(Clone, Debug, Default)]
-pub struct Continuation(Arc<Mutex<State>>);
-
-impl Continuation {
-    /// Checks that requests over this wire can name an earlier answer; the error says why they can't.
-    pub(super) fn check(provider: &str, wire: Wire, batched: bool) -> Result<(), Error> {
-        let (message, hint) = if wire != Wire::OpenaiResponses {
-            let message = format!("continued can't be True: {provider} speaks {}, which keeps no answers", wire.name());
-            (message, "leave it out, or ask a model over the Responses API, as openai:MODEL or openai-responses:MODEL")
-        } else if batched {
-            ("continued and batch can't go together".to_owned(), "leave one of them out")
-        } else {
-            return Ok(());
-        };
-        Err(Error::usage("invalid_option", message).hint(hint))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The answer that covers most of these items, and not all of them.
-    fn longest(&self, place: &str, items: &[Raw]) -> Option<Kept> {
-        let state = self.state();
-        let fits = |kept: &&Kept| {
-            &*kept.place == place && items.get(..kept.items).is_some_and(|known| digest(known) == kept.digest)
-        };
-        let shorter = state.kept.iter().filter(|kept| kept.items < items.len());
-        shorter.filter(fits).max_by_key(|kept| kept.items).cloned()
-    }
-
-    /// A new answer stands in the place of the one that it went on from.
-    fn replace(&self, old: Option<&Kept>, new: Option<Kept>) {
-        let mut state = self.state();
-        state.kept.retain(|kept| old.is_none_or(|old| (&old.place, &old.id) != (&kept.place, &kept.id)));
-        state.kept.extend(new);
-        let over = state.kept.len().saturating_sub(MOST_KEPT);
-        state.kept.drain(..over);
-    }
-
-    /// The place has not an answer that was named, or takes no names of answers at all.
-    fn refuse(&self, known: &Kept, failure: &Failure) {
-        self.replace(Some(known), None);
-        let mut state = self.state();
-        state.refused += 1;
-        if state.refused >= MOST_REFUSED || failure.code.as_deref() != Some(NOT_FOUND) {
-            state.deaf.push(known.place.clone());
-        }
-    }
-
-    fn is_deaf(&self, place: &str) -> bool {
-        self.state().deaf.iter().any(|deaf| &**deaf == place)
-    }
-}
-
-/// The digest of items, each with its end.
-fn digest(items: &[Raw]) -> u128 {
-    let mut hasher = Xxh3::new();
-    for item in items {
-        hasher.write(item.text().as_bytes());
-        hasher.write_u8(0);
-    }
-    hasher.digest128()
-}
 
 /// The items of a body's `input`; `None` where it holds none.
 fn items_of(members: &Fields) -> Option<Vec<Raw>> {
     members.get("input")?.to().ok()
 }
 
+/// A request that may go on from an earlier answer, with the members of its body and its items.
+struct ContinuedAsk<'a> {
+    client: &'a Client,
+    endpoint: &'a Endpoint,
+    run: &'a Continuation,
+    sent: SentRequest<'a>,
+    timeouts: &'a Timeouts,
+    members: Fields,
+    items: Vec<Raw>,
+}
+
 /// Sends a request, whole or what is new of it.
 pub(super) async fn ask(
     client: &Client,
     endpoint: &Endpoint,
-    run: &Continuation,
+    (run, over): &(Continuation, ContinuedOver),
     sent: SentRequest<'_>,
     timeouts: &Timeouts,
-    mut watch: impl Watch,
+    watch: &mut dyn Watch,
 ) -> Result<Response, CallFailure> {
-    let SentRequest { request, body, stream, attempt } = sent;
-    let written = std::str::from_utf8(&body.bytes).ok().and_then(|text| Fields::parse(text).ok());
+    let mut seen = Seen { watch, any: false };
+    let written = std::str::from_utf8(&sent.body.bytes).ok().and_then(|text| Fields::parse(text).ok());
     let ours = written.filter(|members| OTHERWISE.iter().all(|name| members.get(name).is_none()));
     let asked = ours.and_then(|members| Some((items_of(&members)?, members)));
-    let Some((items, mut members)) = asked.filter(|_| !run.is_deaf(&endpoint.breaker)) else {
-        return client.call(endpoint, body, stream, attempt, timeouts, watch).await;
+    let Some((items, members)) = asked.filter(|_| !run.is_deaf(&endpoint.breaker)) else {
+        let SentRequest { body, stream, attempt, .. } = sent;
+        return client.call(endpoint, body, stream, attempt, timeouts, &mut seen).await;
     };
-    // What is not kept can't be named, unless the caller has said that nothing shall be.
-    if request.passed().is_none_or(|passed| passed.get("store").is_none()) {
-        members.put("store", &true);
-    }
-    let known = run.longest(&endpoint.breaker, &items);
+    let asking = ContinuedAsk { client, endpoint, run, sent, timeouts, members, items };
     let mut told = Vec::new();
-    if let Some(known) = &known {
-        let mut short = members.clone();
-        short.put(PREVIOUS, &known.id);
-        short.put("input", &items[known.items..]);
-        let mut seen = Seen { watch: &mut watch, any: false };
-        let body = body.with(short.to_raw().text());
-        let answer = client.call(endpoint, body, stream, attempt, timeouts, &mut seen).await;
-        let shown = seen.any;
-        match answer {
-            Ok(response) if is_heard(&response, &known.id) => {
-                run.state().refused = 0;
-                record(endpoint, run, request, (items, members), Some(known), &response);
-                return Ok(response);
-            }
-            Ok(_) => {
-                run.state().deaf.push(endpoint.breaker.clone());
-                let message =
-                    format!("{} took no notice of {PREVIOUS}: the whole history is sent from here on", endpoint.name);
-                if shown {
-                    let failure = Failure::new(FailureKind::Server, message);
-                    return Err(CallFailure { failure, visible: true, partial: None });
-                }
-                told.push(message);
-            }
-            Err(failed) if is_unknown(&failed.failure) && !failed.visible => {
-                run.refuse(known, &failed.failure);
-                told.push(format!("{} had not kept the last answer: the whole history was sent", endpoint.name));
-            }
-            Err(failed) => return Err(failed),
+    let answer = match over {
+        // Apart, so that requests over HTTP need not have the room.
+        ContinuedOver::WebSocket if !run.opens_none(&endpoint.breaker) => {
+            Box::pin(asking.over_socket(&mut seen, &mut told)).await
         }
-    }
-    let body = body.with(members.to_raw().text());
-    let response = client.call(endpoint, body, stream, attempt, timeouts, watch).await?;
-    record(endpoint, run, request, (items, members), None, &response);
-    Ok(Response { adapted: told, ..response })
+        _ => None,
+    };
+    let answer = match answer {
+        Some(answer) => answer,
+        None => asking.over_http(&mut seen, &mut told).await,
+    };
+    answer.map(|response| Response { adapted: told, ..response })
 }
 
-/// Remembers an answer that the next request can go on from: a whole one, which the provider keeps.
-fn record(
-    endpoint: &Endpoint,
-    run: &Continuation,
-    request: &Request,
-    (mut items, members): (Vec<Raw>, Fields),
-    old: Option<&Kept>,
-    response: &Response,
-) {
-    let is_kept = members.get("store").is_some_and(|store| store.text() == "true");
-    let is_whole = matches!(response.stop, StopReason::EndTurn | StopReason::ToolUse) && !response.id.is_empty();
-    let written = if is_kept && is_whole { written(endpoint, request, response) } else { None };
-    let new = written.map(|own| {
-        items.extend(own);
-        let (place, id) = (endpoint.breaker.clone(), response.id.clone());
-        Kept { place, id, items: items.len(), digest: digest(&items) }
-    });
-    run.replace(old, new);
+impl ContinuedAsk<'_> {
+    async fn over_http(mut self, seen: &mut Seen<'_>, told: &mut Vec<String>) -> Result<Response, CallFailure> {
+        let (client, endpoint, timeouts) = (self.client, self.endpoint, self.timeouts);
+        let (stream, attempt) = (self.sent.stream, self.sent.attempt);
+        // What is not kept can't be named, unless the caller has said that nothing shall be.
+        if self.sent.request.passed().is_none_or(|passed| passed.get("store").is_none()) {
+            self.members.put("store", &true);
+        }
+        let place = &*endpoint.breaker;
+        let known = self.run.longest(place, &self.items).filter(|_| !self.run.is_deaf(place));
+        if let Some(known) = &known {
+            seen.any = false;
+            let body = self.sent.body.with(self.short(known).to_raw().text());
+            let answer = client.call(endpoint, body, stream, attempt, timeouts, &mut *seen).await;
+            let shown = seen.any;
+            if let Some(answer) = self.heard(known, answer, shown, told) {
+                let response = answer?;
+                self.record(Some(known), &response, None);
+                return Ok(response);
+            }
+        }
+        let body = self.sent.body.with(self.members.to_raw().text());
+        let response = client.call(endpoint, body, stream, attempt, timeouts, seen).await?;
+        self.record(None, &response, None);
+        Ok(response)
+    }
+
+    /// The answer over a WebSocket; `None` where it must be asked for over HTTP.
+    async fn over_socket(&self, seen: &mut Seen<'_>, told: &mut Vec<String>) -> Option<Result<Response, CallFailure>> {
+        let place = &self.endpoint.breaker;
+        let (mut known, mut socket) = self.run.take(place, &self.items).await.unzip();
+        loop {
+            let short = known.as_ref().map(|known| message(self.short(known)));
+            let slot = Arc::new(SocketSlot::new(socket.take(), short, message(self.members.clone())));
+            seen.any = false;
+            let answer =
+                self.client.call_over(self.endpoint, slot.clone(), &self.sent, self.timeouts, &mut *seen).await;
+            let (shown, stage) = (seen.any, slot.stage());
+            socket = slot.take();
+            if stage == Stage::Opening
+                && let Err(failed) = &answer
+            {
+                return if self.goes_over_http(&failed.failure, told) { None } else { Some(answer) };
+            }
+            // What was sent whole went on from nothing.
+            let gone_on = known.take_if(|_| matches!(stage, Stage::Short | Stage::Untouched));
+            let answer = match &gone_on {
+                Some(known) => match self.heard(known, answer, shown, told) {
+                    Some(answer) => answer,
+                    None if self.run.is_deaf(place) => return None,
+                    None => continue,
+                },
+                None => answer,
+            };
+            match (&answer, gone_on) {
+                (Ok(response), old) => self.record(old.as_ref(), response, socket),
+                // After a refusal the provider has what it has stored; what it had in memory alone it has no more.
+                (Err(_), Some(known)) if stage == Stage::Untouched || self.stores() => {
+                    if let Some(socket) = socket {
+                        self.run.keep(known, Some(socket));
+                    }
+                }
+                (Err(_), _) => {}
+            }
+            return Some(answer);
+        }
+    }
+
+    /// The members of a request that goes on from an answer.
+    fn short(&self, known: &KnownAnswer) -> Fields {
+        let mut short = self.members.clone();
+        short.put(PREVIOUS, &known.id);
+        short.put("input", &self.items[known.items..]);
+        short
+    }
+
+    fn stores(&self) -> bool {
+        self.members.get("store").is_some_and(|store| store.text() == "true")
+    }
+
+    /// What came of a request that went on from an answer; `None` where the whole must be sent.
+    fn heard(
+        &self,
+        known: &KnownAnswer,
+        answer: Result<Response, CallFailure>,
+        shown: bool,
+        told: &mut Vec<String>,
+    ) -> Option<Result<Response, CallFailure>> {
+        let name = &self.endpoint.name;
+        match answer {
+            Ok(response) if is_heard(&response, &known.id) => {
+                self.run.heard();
+                Some(Ok(response))
+            }
+            Ok(_) => {
+                self.run.deafen(&self.endpoint.breaker);
+                let message = format!("{name} took no notice of {PREVIOUS}: the whole history is sent from here on");
+                if shown {
+                    let failure = Failure::new(FailureKind::Server, message);
+                    return Some(Err(CallFailure { failure, visible: true, partial: None }));
+                }
+                told.push(message);
+                None
+            }
+            Err(failed) if is_unknown(&failed.failure) && !failed.visible => {
+                self.run.refuse(known, &failed.failure);
+                told.push(format!("{name} had not kept the last answer: the whole history was sent"));
+                None
+            }
+            Err(failed) => Some(Err(failed)),
+        }
+    }
+
+    /// Whether a request whose socket has not opened goes over HTTP: not where it would fail in the same way.
+    fn goes_over_http(&self, failure: &Failure, told: &mut Vec<String>) -> bool {
+        use FailureKind as Kind;
+        let same = matches!(failure.status, Some(401 | 407 | 408 | 429))
+            || matches!(failure.kind, Kind::Connect | Kind::Tls | Kind::TooManyOpenFiles | Kind::Usage);
+        if same {
+            return false;
+        }
+        let refused = match failure.status {
+            Some(status) => status < 500 || matches!(status, 501 | 505),
+            None => failure.kind == Kind::InvalidBody,
+        };
+        if self.run.unopened(&self.endpoint.breaker, refused) {
+            let (name, why) = (&self.endpoint.name, &failure.message);
+            told.push(format!("{name} opened no WebSocket, so requests go over HTTP: {why}"));
+        }
+        true
+    }
+
+    /// Remembers an answer that the next request can go on from: a whole one, which the provider keeps.
+    fn record(&self, old: Option<&KnownAnswer>, response: &Response, socket: Option<Socket>) {
+        let is_kept = socket.is_some() || self.stores();
+        let is_whole = matches!(response.stop, StopReason::EndTurn | StopReason::ToolUse) && !response.id.is_empty();
+        let written = if is_kept && is_whole { written(self.endpoint, self.sent.request, response) } else { None };
+        let new = written.map(|own| {
+            let items: Vec<Raw> = self.items.iter().cloned().chain(own).collect();
+            KnownAnswer::new(self.endpoint.breaker.clone(), response.id.clone(), &items)
+        });
+        self.run.replace(old, new, socket);
+    }
+}
+
+/// A request as it is sent over a WebSocket: there all answers stream.
+fn message(mut members: Fields) -> String {
+    members.take("stream");
+    members.put("type", "response.create");
+    members.to_raw().text().to_owned()
 }
 
 /// The items of an answer as the next request will write them.
@@ -234,12 +265,12 @@ fn is_unknown(failure: &Failure) -> bool {
 }
 
 /// A listener that knows whether anything has come.
-struct Seen<'a, W> {
-    watch: &'a mut W,
+struct Seen<'a> {
+    watch: &'a mut dyn Watch,
     any: bool,
 }
 
-impl<W: Watch> Watch for &mut Seen<'_, W> {
+impl Watch for &mut Seen<'_> {
     fn deltas(&mut self, deltas: Vec<Delta>) {
         self.any |= !deltas.is_empty();
         self.watch.deltas(deltas);

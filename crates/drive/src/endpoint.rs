@@ -16,7 +16,7 @@ use reqwest::{
 
 use super::{
     batch::{BatchOptions, Batching},
-    continued::Continuation,
+    continued::{Continuation, ContinuedOver},
     credentials::{self, Credentials},
     pace::Limits,
     provider::{beside, streaming_url, url_of_host},
@@ -73,8 +73,8 @@ pub struct EndpointOptions {
     pub batch: Option<BatchOptions>,
     /// The most that may be asked of the host with the key, by all runs of the process.
     pub limits: Limits,
-    /// Requests go on from the answers that the provider has kept, and hold only what is new.
-    pub continued: bool,
+    /// Requests go on from the answers that the provider has kept, and hold only what is new; in this way.
+    pub continued: Option<ContinuedOver>,
 }
 
 impl fmt::Debug for EndpointOptions {
@@ -125,8 +125,8 @@ pub struct Endpoint {
     pub(super) credentials: Option<Credentials>,
     /// Requests go in batches.
     pub(super) batching: Option<Batching>,
-    /// The answers that requests go on from, if they do: those of the run that has set its own.
-    pub(super) continuation: Option<Continuation>,
+    /// The answers that requests go on from, if they do: those of the run that has set its own; and how.
+    pub(super) continuation: Option<(Continuation, ContinuedOver)>,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Vec<Secret>,
 }
@@ -195,8 +195,8 @@ impl Endpoint {
         let wire = provider.wire_at(route.host(), model);
         let takes = options.profile.takes(&provider.name);
         let profile = Arc::new(provider.profile_with(route.host(), model, &takes));
-        if options.continued {
-            Continuation::check(&provider.name, wire, options.batch.is_some())?;
+        if let Some(over) = options.continued {
+            Continuation::check(&provider.name, wire, options.batch.is_some(), over)?;
         }
         let url = route.url(provider, model)?;
         let host = host_key(&url);
@@ -214,7 +214,7 @@ impl Endpoint {
             route: Some(Arc::new(route)),
             credentials: None,
             batching: options.batch.map(|options| Batching::of(&provider.name, options)).transpose()?,
-            continuation: options.continued.then(Continuation::default),
+            continuation: options.continued.map(|over| (Continuation::default(), over)),
             headers: HeaderMap::with_capacity(8),
             secrets: Vec::new(),
         };
@@ -327,7 +327,7 @@ impl Endpoint {
     /// The endpoint whose requests go on from the answers of one run; `None` where they go on from none.
     #[must_use]
     pub fn within(&self, run: &Continuation) -> Option<Self> {
-        self.continuation.as_ref().map(|_| Self { continuation: Some(run.clone()), ..self.clone() })
+        self.continuation.as_ref().map(|(_, over)| Self { continuation: Some((run.clone(), *over)), ..self.clone() })
     }
 
     /// The address of another interface of the provider, whose end stands in place of that of its wire.

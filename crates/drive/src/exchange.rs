@@ -1,6 +1,6 @@
 //! Requests beside those for a model's answer: they go the same way, and their answers are read whole, as bytes.
 
-use std::pin::Pin;
+use std::{pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 use reqwest::{
@@ -14,6 +14,8 @@ use super::{
     endpoint::Endpoint,
     http::{ActiveCall, BrokenBody, Client, Timeouts},
     in_flight::Watch,
+    socket::SocketSlot,
+    turns::Turn,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -61,11 +63,13 @@ pub(super) struct Outgoing {
     pub(super) body: Bytes,
     /// The tokens that it takes with its answer.
     pub(super) tokens: u64,
+    /// The place of the WebSocket that it goes over, where it goes over one.
+    pub(super) slot: Option<Arc<SocketSlot>>,
 }
 
 impl Outgoing {
     pub(super) fn post(url: Url, body: impl Into<Bytes>) -> Self {
-        Self { method: Method::POST, url, content_type: None, body: body.into(), tokens: 0 }
+        Self { method: Method::POST, url, content_type: None, body: body.into(), tokens: 0, slot: None }
     }
 
     /// The request with the headers of its endpoint.
@@ -75,6 +79,9 @@ impl Outgoing {
         if let Some(kind) = &self.content_type {
             request.headers_mut().insert(header::CONTENT_TYPE, kind.clone());
         }
+        if let Some(slot) = &self.slot {
+            slot.ask_for_upgrade(request.headers_mut());
+        }
         if self.method != Method::GET {
             *request.body_mut() = Some(self.body.clone().into());
         }
@@ -82,7 +89,41 @@ impl Outgoing {
     }
 }
 
-/// A way to read the answer to a call that succeeded.
+/// A way to send a request and to read its answer.
+pub(super) trait Exchange {
+    type Answer;
+
+    /// The tokens that an answer says it took; none where it doesn't say.
+    fn tokens(_: &Self::Answer) -> u64 {
+        0
+    }
+
+    async fn exchange<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        client: &Client,
+        out: &Outgoing,
+        turn: &mut Turn,
+    ) -> Result<Self::Answer, BrokenBody>;
+}
+
+impl<R: ReadAnswer> Exchange for R {
+    type Answer = R::Answer;
+
+    fn tokens(answer: &R::Answer) -> u64 {
+        R::tokens(answer)
+    }
+
+    async fn exchange<W: Watch>(
+        call: &mut ActiveCall<'_, W>,
+        client: &Client,
+        out: &Outgoing,
+        turn: &mut Turn,
+    ) -> Result<R::Answer, BrokenBody> {
+        call.run::<R>(client, out, turn).await
+    }
+}
+
+/// A way to read the answer to a call over HTTP that succeeded.
 pub(super) trait ReadAnswer {
     type Answer;
 

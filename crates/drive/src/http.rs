@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use reqwest::{
-    Url, Version,
+    StatusCode, Url,
     header::{self, HeaderMap},
 };
 use tokio::{sync::Semaphore, time::Sleep};
@@ -28,9 +28,9 @@ use super::{
     descriptors,
     endpoint::{Endpoint, without_secrets},
     error_map,
-    exchange::{Outgoing, ReadAnswer, SentBody},
+    exchange::{Exchange, Outgoing, ReadAnswer, SentBody},
     fetch::RobotsCache,
-    in_flight::Watch,
+    in_flight::{Watch, whole_deltas},
     options::{Deadlines, limit},
     proxies::Proxies,
     stale_connection, tls,
@@ -39,7 +39,6 @@ use super::{
 use loopwright_base::{
     error::{Failure, FailureKind},
     json::Fields,
-    message::{Block, Message},
     request::{Delta, Response},
 };
 use loopwright_wire::{self as wire, stream::Stream};
@@ -114,6 +113,8 @@ enum Purpose {
     Plain,
     /// Models behind TLS.
     Tls,
+    /// Models behind TLS, each over a WebSocket, which HTTP/1.1 opens.
+    Sockets,
     /// Agents of the container or machine that runs us, past every proxy.
     Direct,
     /// Pages of the web.
@@ -213,7 +214,7 @@ impl Client {
         limits: &Timeouts,
         watch: impl Watch,
     ) -> Result<Response, CallFailure> {
-        let call = ActiveCall { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false };
+        let call = ActiveCall::new(endpoint, stream, limits, watch);
         let Some(url) = endpoint.address(stream) else {
             let message = "the offline model needs no network: answer its requests without a call";
             return Err(Failure::new(FailureKind::Usage, message).into());
@@ -223,14 +224,14 @@ impl Client {
         self.attempt::<_, ModelAnswer>(call, &out, attempt).await
     }
 
-    /// Sends what `out` holds in this call, and reads the answer as `R` does: in its turn, with a permit of the circuit
+    /// Sends what `out` holds in this call, and reads the answer as `X` does: in its turn, with a permit of the circuit
     /// breaker, again where no descriptor was left or credentials have lapsed, and without keys in what went wrong.
-    pub(super) async fn attempt<W: Watch, R: ReadAnswer>(
+    pub(super) async fn attempt<W: Watch, X: Exchange>(
         &self,
         mut call: ActiveCall<'_, W>,
         out: &Outgoing,
         attempt: u32,
-    ) -> Result<R::Answer, CallFailure> {
+    ) -> Result<X::Answer, CallFailure> {
         let (endpoint, limits) = (call.endpoint, call.deadlines.limits);
         let (mut renewed, mut patience) = (false, None);
         let (permit, outcome) = loop {
@@ -240,8 +241,8 @@ impl Client {
             let patience = *patience.get_or_insert_with(|| Instant::now() + limit(limits.connect));
             call.deadlines = Deadlines::start(limits);
             let permit = self.0.breakers.permit(&endpoint.breaker, attempt)?;
-            let outcome = call.run::<R>(self, out, &mut turn).await;
-            turn.end(outcome.as_ref().map(R::tokens).map_err(|(failure, _)| failure));
+            let outcome = X::exchange(&mut call, self, out, &mut turn).await;
+            turn.end(outcome.as_ref().map(X::tokens).map_err(|(failure, _)| failure));
             if let Err((failure, _)) = &outcome {
                 // Nothing was sent, and what others of this process have open they close again.
                 let waits = failure.kind == FailureKind::TooManyOpenFiles && Instant::now() < patience;
@@ -285,9 +286,13 @@ impl Client {
     }
 
     /// The connections to models, with or without TLS.
-    fn connections(&self, tls: bool, connect: Duration) -> Result<reqwest::Client, Failure> {
+    fn connections(&self, tls: bool, socket: bool, connect: Duration) -> Result<reqwest::Client, Failure> {
         // A proxy may itself be reached by TLS.
         let tls = tls || self.0.options.proxies().any(|(_, proxy)| proxy.starts_with("https:"));
+        if tls && socket {
+            let purpose = Purpose::Sockets;
+            return self.client_for(ClientKey { purpose, connect }, reqwest::ClientBuilder::http1_only);
+        }
         let purpose = if tls { Purpose::Tls } else { Purpose::Plain };
         self.client_for(ClientKey { purpose, connect }, |builder| builder)
     }
@@ -298,7 +303,7 @@ impl Client {
         if direct {
             return self.client_for(ClientKey { purpose: Purpose::Direct, connect }, |builder| builder);
         }
-        self.connections(url.scheme() == "https", connect)
+        self.connections(url.scheme() == "https", false, connect)
     }
 
     /// The rules of sites that were fetched.
@@ -356,6 +361,7 @@ fn shared() -> MutexGuard<'static, Option<(u32, Client)>> {
 fn builder(options: &ClientOptions, purpose: Purpose) -> Result<reqwest::ClientBuilder, Failure> {
     let tls = match purpose {
         Purpose::Plain => tls::tls_config_without_roots()?,
+        Purpose::Sockets => tls::tls_config_of_http1(options)?,
         Purpose::Tls | Purpose::Direct | Purpose::Pages | Purpose::AllPages => tls::tls_config(options)?,
     };
     let mut builder = reqwest::Client::builder()
@@ -398,7 +404,7 @@ impl ReadAnswer for ModelAnswer {
 /// A call in flight.
 pub(super) struct ActiveCall<'a, W> {
     pub(super) endpoint: &'a Endpoint,
-    stream: bool,
+    pub(super) stream: bool,
     pub(super) deadlines: Deadlines,
     watch: W,
     visible: bool,
@@ -410,20 +416,26 @@ pub(super) type BrokenBody = (Failure, Option<Response>);
 impl<'a> ActiveCall<'a, fn(Vec<Delta>)> {
     /// A call whose answer nobody watches.
     pub(super) fn unwatched(endpoint: &'a Endpoint, limits: &Timeouts) -> Self {
-        Self { endpoint, stream: false, deadlines: Deadlines::start(*limits), watch: drop, visible: false }
+        Self::new(endpoint, false, limits, drop)
+    }
+}
+
+impl<'a, W> ActiveCall<'a, W> {
+    pub(super) fn new(endpoint: &'a Endpoint, stream: bool, limits: &Timeouts, watch: W) -> Self {
+        Self { endpoint, stream, deadlines: Deadlines::start(*limits), watch, visible: false }
     }
 }
 
 impl<W: Watch> ActiveCall<'_, W> {
-    async fn run<R: ReadAnswer>(
+    pub(super) async fn run<R: ReadAnswer>(
         &mut self,
         client: &Client,
         out: &Outgoing,
         turn: &mut Turn,
     ) -> Result<R::Answer, BrokenBody> {
         let whole = |failure: Failure| (failure, None);
-        let connections =
-            client.connections(out.url.scheme() == "https", limit(self.deadlines.limits.connect)).map_err(whole)?;
+        let (tls, connect) = (out.url.scheme() == "https", limit(self.deadlines.limits.connect));
+        let connections = client.connections(tls, out.slot.is_some(), connect).map_err(whole)?;
         let mut first = out.request(&self.endpoint.headers);
 
         let sleep = tokio::time::sleep_until(self.deadlines.next().into());
@@ -451,7 +463,8 @@ impl<W: Watch> ActiveCall<'_, W> {
         self.deadlines.record_piece();
         // From here on limits only move away, so that the timer need not follow each piece.
         sleep.as_mut().reset(self.deadlines.next().into());
-        if !sent.status().is_success() {
+        let opened = sent.status() == StatusCode::SWITCHING_PROTOCOLS && out.slot.is_some();
+        if !sent.status().is_success() && !opened {
             return Err((Box::pin(self.refused(sent, sleep)).await, None));
         }
         let id = answer::request_id(sent.headers());
@@ -484,7 +497,7 @@ impl<W: Watch> ActiveCall<'_, W> {
         }
         if kind == BodyKind::Events {
             // Apart, so that whole answers need not have the room.
-            Box::pin(self.read_stream(sent, sleep, first)).await
+            Box::pin(self.read_stream(&mut sent, sleep, first)).await
         } else {
             let response = self.read_whole(sent, sleep, first, kind == BodyKind::Html).await.map_err(whole)?;
             if self.stream {
@@ -495,9 +508,9 @@ impl<W: Watch> ActiveCall<'_, W> {
         }
     }
 
-    async fn read_stream(
+    pub(super) async fn read_stream(
         &mut self,
-        mut sent: ResponseBody,
+        sent: &mut ResponseBody,
         mut sleep: Pin<&mut Sleep>,
         mut first: Option<Bytes>,
     ) -> Result<Response, BrokenBody> {
@@ -509,7 +522,7 @@ impl<W: Watch> ActiveCall<'_, W> {
             let mut piece = if let Some(piece) = first.take() {
                 Some(piece)
             } else {
-                let next = self.piece(&mut sent, sleep.as_mut());
+                let next = self.piece(sent, sleep.as_mut());
                 let next = match last_words {
                     Some(until) => tokio::time::timeout_at(until, next).await.unwrap_or(Ok(None)),
                     None => next.await,
@@ -565,11 +578,7 @@ impl<W: Watch> ActiveCall<'_, W> {
                 Ok(None) => {}
             }
         }
-        // Over HTTP/1.1 a connection can be used again only if its answer was read to the end, which is near.
-        if sent.answer.version() <= Version::HTTP_11 {
-            let end = async { while let Ok(Some(_)) = sent.answer.chunk().await {} };
-            let _ = tokio::time::timeout(END_PATIENCE, end).await;
-        }
+        sent.drain(END_PATIENCE).await;
         let mut deltas = Vec::new();
         let finished = stream.finish(&mut deltas);
         self.hand_out(deltas);
@@ -624,7 +633,7 @@ impl<W: Watch> ActiveCall<'_, W> {
     }
 
     /// The failure for an answer that is no success.
-    async fn refused(&self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
+    async fn refused(&mut self, sent: reqwest::Response, mut sleep: Pin<&mut Sleep>) -> Failure {
         let (status, code) = (sent.status(), sent.status().as_u16());
         let headers: HeaderMap = sent.headers().clone();
         let after = answer::retry_after(&headers);
@@ -668,7 +677,7 @@ impl<W: Watch> ActiveCall<'_, W> {
     /// Reads the whole body, with the failure that broke it off; a little more than the limit, if it is longer. A whole
     /// answer is not kept waiting for long by a connection that stays open.
     async fn collect(
-        &self,
+        &mut self,
         sent: &mut ResponseBody,
         mut sleep: Pin<&mut Sleep>,
         first: Option<Bytes>,
@@ -732,29 +741,10 @@ impl<W: Watch> ActiveCall<'_, W> {
         self.watch.deltas(deltas);
     }
 
-    fn timed_out(&self) -> Failure {
+    pub(super) fn timed_out(&self) -> Failure {
         let what = self.deadlines.passed().unwrap_or_else(|| "a time limit passed".to_owned());
         Failure::new(FailureKind::Timeout, what)
     }
-}
-
-/// The pieces of an answer that came whole.
-pub(super) fn whole_deltas(message: &Message) -> Vec<Delta> {
-    let mut deltas = Vec::new();
-    for (block, content) in message.content.iter().enumerate() {
-        match content {
-            Block::Text(text) => deltas.push(Delta::Text { block, text: text.text.clone() }),
-            Block::Thinking(thinking) if !thinking.text.is_empty() => {
-                deltas.push(Delta::Reasoning { block, text: thinking.text.clone() });
-            }
-            Block::ToolUse(call) => {
-                deltas.push(Delta::ToolUse { block, id: call.id.clone(), name: call.name.clone() });
-                deltas.push(Delta::Arguments { block, text: call.arguments_text().to_owned() });
-            }
-            _ => {}
-        }
-    }
-    deltas
 }
 
 /// Returns whether a body is one whole object of JSON.

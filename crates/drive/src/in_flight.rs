@@ -61,6 +61,25 @@ pub fn hand_out(deltas: Vec<Delta>, mut pieces: impl FnMut(Vec<Delta>), mut even
     }
 }
 
+/// The pieces of an answer that came whole.
+pub(super) fn whole_deltas(message: &Message) -> Vec<Delta> {
+    let mut deltas = Vec::new();
+    for (block, content) in message.content.iter().enumerate() {
+        match content {
+            Block::Text(text) => deltas.push(Delta::Text { block, text: text.text.clone() }),
+            Block::Thinking(thinking) if !thinking.text.is_empty() => {
+                deltas.push(Delta::Reasoning { block, text: thinking.text.clone() });
+            }
+            Block::ToolUse(call) => {
+                deltas.push(Delta::ToolUse { block, id: call.id.clone(), name: call.name.clone() });
+                deltas.push(Delta::Arguments { block, text: call.arguments_text().to_owned() });
+            }
+            _ => {}
+        }
+    }
+    deltas
+}
+
 /// The prose that a call has shown so far, and its usage. Cloning shares it.
 #[derive(Clone, Debug, Default)]
 pub struct PartialReply(Arc<Mutex<(String, Usage)>>);

@@ -166,6 +166,12 @@ impl Deadlines {
         Self { limits, total: now + limit(limits.total), next: now + limit(limits.first_byte), begun: false }
     }
 
+    /// The connection stands, and the answer has yet to begin: what has passed of the whole call stays so.
+    pub(super) fn begin_answer(&mut self, limits: Timeouts) {
+        (self.limits, self.begun) = (limits, false);
+        self.next = Instant::now() + limit(limits.first_byte);
+    }
+
     /// Records a piece of the answer. Returns the limit that has passed all the same: a server that sends all the time
     /// is not idle, but may take too long.
     pub(super) fn record_piece(&mut self) -> Option<String> {

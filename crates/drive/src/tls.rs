@@ -44,6 +44,13 @@ pub(super) fn tls_config(options: &ClientOptions) -> Result<ClientConfig, Failur
     trusted.config()
 }
 
+/// The same, without HTTP/2 on offer.
+pub(super) fn tls_config_of_http1(options: &ClientOptions) -> Result<ClientConfig, Failure> {
+    let mut config = tls_config(options)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
 /// A TLS configuration that trusts nobody, for clients that only speak plain HTTP.
 pub(super) fn tls_config_without_roots() -> Result<ClientConfig, Failure> {
     TrustedRoots { roots: RootCertStore::empty(), added: HashSet::new() }.config()

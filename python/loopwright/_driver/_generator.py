@@ -281,7 +281,7 @@ class Driver:
         # Whoever keeps an exception keeps its frames, and with them the driver.
         self.run.close()
         self.questions.line.clear()
-        self.requests.abort_all()
+        self.requests.close()
         self.timers.clear()
         for command_id in list(self.jobs):
             self.abort(command_id)

@@ -102,6 +102,12 @@ class Requests:
         """Those that are on their way end by themselves, and are heard of nowhere."""
         self.calls.clear()
         self.asides.clear()
+        self.kept.close()
+
+    def close(self) -> None:
+        """Stops all, and closes what is held open for the next requests."""
+        self.abort_all()
+        self.kept.close()
 
     def _unheard(self, command_id: int, call: _core.ModelCall) -> bool:
         """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""

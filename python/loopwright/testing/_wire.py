@@ -188,7 +188,11 @@ class WireServer:
         fixed_minutes: Minutes follow each other; else the last one counts, whenever it is looked at.
         stored: Answers over the Responses API are kept by their ids unless a request says `store: false`. One that
             names an answer (`previous_response_id`) goes on from it, or is refused as OpenAI refuses it where the
-            answer is not known; `server.stored` shows the conversations, and `server.forget()` forgets them.
+            answer is not known; `server.stored` shows the conversations, and `server.forget()` forgets them. Over a
+            WebSocket the last answer is known whatever was stored.
+        refuse_sockets: The status with which a WebSocket is refused (`/responses`); without one it opens.
+        socket_answers: Answers that one WebSocket gives; the next request over it hears that the connection has reached
+            its limit (`websocket_connection_limit_reached`).
 
     It counts tokens (`/messages/count_tokens`, `/responses/input_tokens`, `:countTokens`) and makes embeddings
     (`/embeddings`, `:embedContent`, `:batchEmbedContents`) as well, and takes batches (`/files`, `/batches`,
@@ -209,6 +213,8 @@ class WireServer:
         minute: float = 60.0,
         fixed_minutes: bool = False,
         stored: bool = False,
+        refuse_sockets: int | None = None,
+        socket_answers: int | None = None,
     ) -> None:
         check(concurrency=concurrency, requests_per_minute=requests_per_minute)
         if strict is not None and strict not in PROVIDERS:
@@ -230,6 +236,8 @@ class WireServer:
                 "fixed": bool(fixed_minutes),
             },
             "stored": bool(stored),
+            "refuse_sockets": refuse_sockets,
+            "socket_answers": socket_answers,
         }
         if key is not None and not isinstance(key, str):
             message = f"key can't be {type(key).__name__}"
@@ -290,7 +298,9 @@ class WireServer:
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """What it received: `method`, `path`, `headers` and `body` (parsed where it is JSON). Keys are left out."""
+        """What it received: `method`, `path`, `headers` and `body` (parsed where it is JSON). Keys are left out. The
+        method of what came over a WebSocket is `WEBSOCKET`.
+        """
         found: list[dict[str, Any]] = json.loads(self._running.requests())
         for request in found:
             with contextlib.suppress(ValueError):
@@ -330,6 +340,25 @@ class WireServer:
     def open_connections(self) -> int:
         """Connections that are open now."""
         return self._running.connections[0]
+
+    @property
+    def open_sockets(self) -> int:
+        """Connections that are a WebSocket now."""
+        return self._running.sockets[0]
+
+    @property
+    def total_sockets(self) -> int:
+        """Connections that ever became a WebSocket."""
+        return self._running.sockets[1]
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that it has read, heads of requests and frames among them."""
+        return self._running.bytes_read
+
+    def cut_sockets(self) -> None:
+        """Cuts each WebSocket that is open, without a word."""
+        self._running.cut_sockets()
 
     @property
     def total_connections(self) -> int:

@@ -8,6 +8,7 @@ mod rates;
 mod render;
 mod request;
 mod script;
+mod socket;
 mod stored;
 
 use std::{
@@ -16,7 +17,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::Duration,
@@ -27,7 +28,7 @@ use serde_json::json;
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::oneshot,
+    sync::{oneshot, watch},
 };
 
 pub use self::script::{Answer, Call, Fault, Rates, Reply, Script};
@@ -35,7 +36,7 @@ use self::{
     rates::{Arrival, Counter},
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
-    stored::StoredAnswers,
+    stored::{LastAnswer, StoredAnswers},
 };
 use super::{endpoint::KEY_HEADERS, http::Client, provider::addressed};
 use loopwright_base::{
@@ -71,6 +72,10 @@ pub struct Connections {
     pub open: usize,
     /// Since the start.
     pub total: usize,
+    /// Those of them that are a WebSocket now.
+    pub sockets: usize,
+    /// Those of them that became a WebSocket since the start.
+    pub total_sockets: usize,
 }
 
 /// A server that plays models from a script. Dropping it stops it.
@@ -98,6 +103,12 @@ struct Shared {
     before: Option<AnswerBefore>,
     open: AtomicUsize,
     total: AtomicUsize,
+    sockets: AtomicUsize,
+    total_sockets: AtomicUsize,
+    /// Bytes that were read, heads and frames among them.
+    read: Arc<AtomicU64>,
+    /// Tells each WebSocket that it is cut.
+    cut: watch::Sender<()>,
     /// The number of requests that asked for a reply.
     asked: AtomicUsize,
     rates: Option<Counter>,
@@ -168,6 +179,10 @@ impl WireServer {
             }),
             open: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
+            sockets: AtomicUsize::new(0),
+            total_sockets: AtomicUsize::new(0),
+            read: Arc::default(),
+            cut: watch::Sender::new(()),
             asked: AtomicUsize::new(0),
         });
         let (stop, stopped) = oneshot::channel();
@@ -210,11 +225,9 @@ impl WireServer {
         let headers = key.into_iter().map(|key| ("x-api-key".to_owned(), key)).collect();
         let (method, path, body) = ("POST".to_owned(), path.to_owned(), body.as_bytes().to_vec());
         let raw = RawRequest { method, path, headers, body, keep_alive: true };
-        let Rendered { head, pieces, ending, .. } = answer(&self.shared, &raw, None).1;
-        let head = String::from_utf8_lossy(&head);
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let status = status.filter(|_| ending == Ending::Whole).unwrap_or(500);
-        (status, String::from_utf8_lossy(&pieces.concat()).into_owned())
+        let rendered = answer(&self.shared, &raw, None, None).1;
+        let status = rendered.status().filter(|_| rendered.ending == Ending::Whole).unwrap_or(500);
+        (status, String::from_utf8_lossy(&rendered.pieces.concat()).into_owned())
     }
 
     /// The number of requests that were over a limit, and answered with 429.
@@ -245,7 +258,19 @@ impl WireServer {
 
     /// The number of connections, open and in all.
     pub fn connections(&self) -> Connections {
-        Connections { open: self.shared.open.load(Ordering::Relaxed), total: self.shared.total.load(Ordering::Relaxed) }
+        let now = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        let Shared { open, total, sockets, total_sockets, .. } = &*self.shared;
+        Connections { open: now(open), total: now(total), sockets: now(sockets), total_sockets: now(total_sockets) }
+    }
+
+    /// The number of bytes that were read, heads of requests and frames among them.
+    pub fn bytes_read(&self) -> u64 {
+        self.shared.read.load(Ordering::Relaxed)
+    }
+
+    /// Cuts each WebSocket that is open, without a word.
+    pub fn cut_sockets(&self) {
+        self.shared.cut.send_replace(());
     }
 
     /// Stops the server: closes the port and all connections, and waits until its thread has ended. A second call does
@@ -281,26 +306,26 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// A guard that counts a connection as open as long as it lives.
-struct ConnectionGuard(Arc<Shared>);
+struct ConnectionGuard<'a>(&'a AtomicUsize);
 
-impl ConnectionGuard {
-    fn new(shared: Arc<Shared>) -> Self {
-        shared.open.fetch_add(1, Ordering::Relaxed);
-        shared.total.fetch_add(1, Ordering::Relaxed);
-        Self(shared)
+impl<'a> ConnectionGuard<'a> {
+    fn new(open: &'a AtomicUsize, total: &AtomicUsize) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        total.fetch_add(1, Ordering::Relaxed);
+        Self(open)
     }
 }
 
-impl Drop for ConnectionGuard {
+impl Drop for ConnectionGuard<'_> {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
-    let _open = ConnectionGuard::new(shared.clone());
-    let mut connection = Connection::new(stream);
+    let _open = ConnectionGuard::new(&shared.open, &shared.total);
+    let mut connection = Connection::new(stream, shared.read.clone());
     loop {
         let raw = match connection.request().await {
             Ok(raw) => raw,
@@ -312,11 +337,14 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
                 return;
             }
         };
+        if socket::is_opening(&raw) {
+            return socket::serve(connection, raw, &shared).await;
+        }
         let keep_alive = raw.keep_alive;
         let asks = raw.method == "POST";
         // It counts as under way until its answer was sent.
         let arrival = shared.rates.as_ref().filter(|_| asks).map(Counter::arrive);
-        let (delay, rendered) = answer(&shared, &raw, arrival.as_ref());
+        let (delay, rendered) = answer(&shared, &raw, arrival.as_ref(), None);
         remember(&shared, raw);
         if !connection.wait(Some(delay)).await || !send(&mut connection, rendered).await || !keep_alive {
             return;
@@ -326,8 +354,12 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 
 /// Sends an answer; returns whether the connection can be used again.
 async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
-    let Rendered { head, pieces, delay, separate_writes: apart, ending } = rendered;
+    let Rendered { head, mut pieces, chunked, delay, separate_writes: apart, ending } = rendered;
     let mut ready = head;
+    if chunked {
+        pieces = pieces.iter().map(|piece| render::chunk_of(piece)).collect();
+        pieces.extend((ending == Ending::Whole).then(|| b"0\r\n\r\n".to_vec()));
+    }
     let last = pieces.len().saturating_sub(1);
     for (place, piece) in pieces.into_iter().enumerate() {
         ready.extend_from_slice(&piece);
@@ -353,13 +385,19 @@ async fn send(connection: &mut Connection, rendered: Rendered) -> bool {
         Ending::Reset => {
             // What was sent shall be read before the reset overtakes it.
             connection.wait(Some(Duration::from_millis(10))).await;
-            let _ = connection.stream.set_zero_linger();
+            let _ = connection.stream.stream.set_zero_linger();
             false
         }
     }
 }
 
-fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Duration, Rendered) {
+/// The answer to a request. Over a WebSocket it may go on from the `last` one, and becomes that.
+fn answer(
+    shared: &Shared,
+    raw: &RawRequest,
+    arrival: Option<&Arrival>,
+    last: Option<&mut LastAnswer>,
+) -> (Duration, Rendered) {
     let number = shared.asked.load(Ordering::Relaxed) + 1;
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
@@ -409,7 +447,7 @@ fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Dura
     }
     let mut state = shared.state();
     let resumed = if state.script.stored && wire == Wire::OpenaiResponses {
-        match state.stored.resumed(&fields) {
+        match state.stored.resumed(&fields, last.as_deref()) {
             Ok(resumed) => Some(resumed),
             Err(body) => return at_once(render::whole(400, "application/json", number, &[], &body)),
         }
@@ -448,7 +486,7 @@ fn answer(shared: &Shared, raw: &RawRequest, arrival: Option<&Arrival>) -> (Dura
         |addressed| (addressed.model, addressed.stream),
     );
     if let Some(resumed) = resumed {
-        reply = shared.state().stored.keep(resumed, reply, &model, number);
+        reply = shared.state().stored.keep(resumed, reply, (&model, number), last);
     }
     let rendered = render::reply(&reply, ReplyRequest { wire, stream, model: &model, number }).with_headers(&limits);
     (Duration::from_millis(reply.delay_ms), rendered)

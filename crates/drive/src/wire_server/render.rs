@@ -29,8 +29,10 @@ pub(super) enum Ending {
 pub(super) struct Rendered {
     /// The status line and headers; empty if there are none.
     pub(super) head: Vec<u8>,
-    /// The pieces of the body, as they go over the wire.
+    /// The pieces of the body.
     pub(super) pieces: Vec<Vec<u8>>,
+    /// Each piece goes out as a chunk, with its length before it; else the head says how long all are.
+    pub(super) chunked: bool,
     /// The delay between two pieces.
     pub(super) delay: Duration,
     /// Each piece is a write of its own.
@@ -39,6 +41,12 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
+    /// The status; none of what is no HTTP.
+    pub(super) fn status(&self) -> Option<u16> {
+        let head = std::str::from_utf8(&self.head).ok()?;
+        head.split(' ').nth(1)?.parse().ok()
+    }
+
     /// The same with these headers, behind its others.
     pub(super) fn with_headers(mut self, headers: &[(String, String)]) -> Self {
         // What has no head is no HTTP.
@@ -66,6 +74,7 @@ pub(super) fn whole(status: u16, content_type: &str, number: usize, headers: &[(
     Rendered {
         head,
         pieces: vec![body.as_bytes().to_vec()],
+        chunked: false,
         delay: Duration::ZERO,
         separate_writes: false,
         ending: Ending::Whole,
@@ -143,6 +152,7 @@ pub(super) fn reply(reply: &Reply, asked: ReplyRequest<'_>) -> Rendered {
             return Rendered {
                 head: Vec::new(),
                 pieces: vec![b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()],
+                chunked: false,
                 delay: Duration::ZERO,
                 separate_writes: false,
                 ending: Ending::Closed,
@@ -153,6 +163,7 @@ pub(super) fn reply(reply: &Reply, asked: ReplyRequest<'_>) -> Rendered {
             return Rendered {
                 head: Vec::new(),
                 pieces: Vec::new(),
+                chunked: false,
                 delay: Duration::ZERO,
                 separate_writes: false,
                 ending,
@@ -198,22 +209,16 @@ pub(super) fn reply(reply: &Reply, asked: ReplyRequest<'_>) -> Rendered {
         pieces = pieces.concat().chunks(chunk.max(1)).map(<[u8]>::to_vec).collect();
     }
     // A length can only be given for a body that will come whole, in one piece.
-    let framed = pieces.len() != 1 || ending != Ending::Whole;
+    let chunked = pieces.len() != 1 || ending != Ending::Whole;
     let mut head = head(status, &content_type, number, &[]);
-    if framed {
+    if chunked {
         head.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n");
-        for piece in &mut pieces {
-            *piece = frame(piece);
-        }
-        if ending == Ending::Whole {
-            pieces.push(b"0\r\n\r\n".to_vec());
-        }
     } else {
         let length: usize = pieces.iter().map(Vec::len).sum();
         head.extend_from_slice(format!("content-length: {length}\r\n\r\n").as_bytes());
     }
     let delay = Duration::from_millis(delay);
-    Rendered { head, pieces, delay, separate_writes: chunk.is_some() || !delay.is_zero(), ending }
+    Rendered { head, pieces, chunked, delay, separate_writes: chunk.is_some() || !delay.is_zero(), ending }
 }
 
 fn body(reply: &Reply, asked: ReplyRequest<'_>) -> (u16, String, Vec<Vec<u8>>) {
@@ -292,7 +297,8 @@ fn error_event(wire: Wire, place: usize) -> Vec<u8> {
     }
 }
 
-fn frame(piece: &[u8]) -> Vec<u8> {
+/// A piece as a chunk.
+pub(super) fn chunk_of(piece: &[u8]) -> Vec<u8> {
     // A chunk of no bytes would end the body.
     if piece.is_empty() {
         return Vec::new();

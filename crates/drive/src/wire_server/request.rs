@@ -1,9 +1,18 @@
 //! Reading HTTP/1.1 requests from a connection: heads by `httparse`, bodies by length or in chunks, all bounded.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,
 };
 
@@ -43,16 +52,55 @@ impl From<io::Error> for Unreadable {
     }
 }
 
+/// A stream whose bytes are counted as they are read.
+#[derive(Debug)]
+pub(super) struct CountedStream {
+    pub(super) stream: TcpStream,
+    read: Arc<AtomicU64>,
+}
+
+impl AsyncRead for CountedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.read.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        read
+    }
+}
+
+impl AsyncWrite for CountedStream {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
 /// A connection with the bytes that were read ahead.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) stream: TcpStream,
+    pub(super) stream: CountedStream,
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, buffer: Vec::new() }
+    pub(super) fn new(stream: TcpStream, read: Arc<AtomicU64>) -> Self {
+        Self { stream: CountedStream { stream, read }, buffer: Vec::new() }
+    }
+
+    /// The stream, with what was read of it already.
+    pub(super) fn into_parts(self) -> (CountedStream, Vec<u8>) {
+        (self.stream, self.buffer)
     }
 
     async fn more(&mut self) -> Result<(), Unreadable> {

@@ -27,6 +27,10 @@ pub struct Script {
     pub rates: Option<Rates>,
     /// Answers over the Responses API are kept by their ids, and a request may go on from one that is known.
     pub stored: bool,
+    /// The status with which a WebSocket is refused; without one it opens.
+    pub refuse_sockets: Option<u16>,
+    /// Answers that one WebSocket gives; the next request over it hears that the connection has reached its limit.
+    pub socket_answers: Option<usize>,
 }
 
 /// The limits of a server, as providers have them.

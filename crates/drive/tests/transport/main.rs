@@ -17,6 +17,7 @@ mod proxies;
 mod rates;
 mod recorded;
 mod server;
+mod sockets;
 mod stale_connection;
 mod tls;
 mod vertex;

@@ -5,7 +5,7 @@ use super::*;
 use loopwright_drive::fetch::{FetchOptions, fetch_page};
 
 /// A proxy that answers plain requests itself by passing them on, and opens tunnels; it notes first lines.
-async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
+pub(crate) async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let seen = Arc::new(Mutex::new(Vec::new()));

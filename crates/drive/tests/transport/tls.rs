@@ -14,10 +14,10 @@ use tokio_rustls::{
 };
 
 /// A file that is removed again.
-struct Temporary(PathBuf);
+pub(crate) struct Temporary(pub(crate) PathBuf);
 
 impl Temporary {
-    fn new(name: &str, text: &str) -> Self {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
         let path = std::env::temp_dir().join(format!("loopwright-{}-{name}", std::process::id()));
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
         Self(path)
@@ -61,6 +61,12 @@ fn identity(name: &str, protocols: &[&str]) -> (TlsAcceptor, String) {
 /// A TLS server in front of the wire server: its address and the CA that signed it.
 async fn in_front(server: &WireServer, name: &str) -> (String, String) {
     let (acceptor, ca) = identity(name, &[]);
+    (accepting(server, acceptor).await, ca)
+}
+
+/// The same for `localhost`, with protocols that it would rather speak.
+pub(crate) async fn in_front_with(server: &WireServer, protocols: &[&str]) -> (String, String) {
+    let (acceptor, ca) = identity("localhost", protocols);
     (accepting(server, acceptor).await, ca)
 }
 
