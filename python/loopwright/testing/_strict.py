@@ -405,7 +405,11 @@ def openai_responses(body: dict[str, Any]) -> None:
             refuse(item["call_id"] in called, f"input[{at}]: call_id stands twice")
             called.add(item["call_id"])
         elif kind == "function_call_output":
-            refuse(item["call_id"] not in called, f"input[{at}]: No tool call found for function call output")
+            # What goes on from an answer that is kept there answers its calls.
+            kept = body.get("previous_response_id") is not None
+            refuse(
+                item["call_id"] not in called and not kept, f"input[{at}]: No tool call found for function call output"
+            )
             answered.add(item["call_id"])
         elif kind == "message":
             refuse(item["content"] in ("", []), f"input[{at}].content is empty")
