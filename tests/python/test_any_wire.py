@@ -245,6 +245,35 @@ def test_w30_what_proves_the_reasoning_of_a_last_answer_comes_back(here: str, *,
         talk.check()
 
 
+OWN_TOOLS = {
+    "anthropic": {"type": "code_execution_20250825", "name": "code_execution"},
+    "openai_chat": {"type": "custom", "custom": {"name": "grep"}},
+    "openai_responses": {"type": "code_interpreter", "container": {"type": "auto"}},
+    "gemini": {"codeExecution": {}},
+    "bedrock": {"systemTool": {"name": "nova_code_interpreter"}},
+}
+
+
+@pytest.mark.parametrize(("here", "there"), PAIRS, ids=[f"{one}-{other}" for one, other in PAIRS])
+def test_w30_a_providers_own_tool_is_offered_on_its_wire_alone(here: str, there: str) -> None:
+    offered = OWN_TOOLS[PLACES[here].wire]
+    gone = recorded(401, "application/json", json.dumps({"error": {"message": "no"}, "message": "no"}))
+    with ExitStack() as stack:
+        talk = Talk(stack, {"here": here, "there": there}, streamed=False)
+        turn = Turn(provider_tool=True, calls=(("look", {"n": 1}),))
+        talk.serve("here", talk.say("here", [turn]) + talk.gone("here", gone))
+        talk.serve("there", talk.say("there", [Turn(text="Done.")]))
+        chain = Role(talk.model("here"), fallback=[Role(talk.model("there"))])
+        result = talk.agent(chain, provider_tools=[offered]).run_sync("Go on.")
+        assert result.final == "Done."
+        one, other = (json.dumps([each["body"] for each in server.requests]) for server in talk.servers.values())
+        assert json.dumps(offered) in one
+        same = PLACES[here].wire == PLACES[there].wire
+        assert (json.dumps(offered) in other) == same
+        assert any("takes no tool in the form of" in each for each in result.warnings) != same
+        talk.check()
+
+
 BREAKS = {
     "server": fault.status(500),
     "rate": fault.status(429),

@@ -338,8 +338,9 @@ def openai_chat(body: dict[str, Any]) -> None:
         if output.get("strict"):
             openai_schema(output["schema"], "response_format")
     for at, tool in enumerate(body.get("tools", ())):
-        refuse(not NAME.match(tool["function"]["name"]), f"tools[{at}].function.name: pattern")
-        if tool["function"].get("strict"):
+        kind = tool["type"]
+        refuse(not NAME.match(tool[kind]["name"]), f"tools[{at}].{kind}.name: pattern")
+        if kind == "function" and tool["function"].get("strict"):
             openai_schema(tool["function"]["parameters"], f"tools[{at}]")
     for key in ("tool_choice", "parallel_tool_calls"):
         refuse(key in body and not body.get("tools"), f"'{key}' is only allowed when 'tools' are specified.", param=key)
