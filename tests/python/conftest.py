@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,6 +99,25 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             raise session.Interrupted(session.shouldstop)
         item = after
     return True
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Has every wire server refuse what the wire of its address documents to refuse, and no test end with a refusal.
+
+    A test that means what a wire refuses switches it off and says why: `strict=None`.
+    """
+    plain, started = WireServer.__init__, []
+
+    @functools.wraps(plain)
+    def checked(server: WireServer, *args: Any, **options: Any) -> None:
+        plain(server, *args, **{"strict": "any", **options})
+        if "strict" not in options:
+            started.append(server)
+
+    monkeypatch.setattr(WireServer, "__init__", checked)
+    yield
+    assert [(str(each), each.source) for server in started for each in server.refusals] == []
 
 
 @pytest.fixture(params=list(WIRES))

@@ -23,6 +23,7 @@ MODELS = {
     "chat": ("openai-chat:gpt-4o", "openai"),
     "responses": ("openai-responses:gpt-4o", "openai"),
     "gemini": ("gemini:gemini-2.5-flash", "gemini"),
+    "bedrock": ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock"),
 }
 SYSTEM = "You read logs and say what is odd. " * 60
 
@@ -83,11 +84,13 @@ def test_over_two_hundred_turns_the_prompts_lie_in_the_cache(wire: str):
     assert cache.share >= 0.97, [use for use in uses if use.why != "new"]
 
 
-def test_a_round_of_many_calls_lies_no_less_in_the_cache():
+@pytest.mark.parametrize("wire", ["anthropic", "bedrock"])
+def test_a_round_of_many_calls_lies_no_less_in_the_cache(wire: str):
     """From a breakpoint, twenty blocks are searched for what was kept; a round of fourteen calls is longer."""
+    model, provider = MODELS[wire]
     with WireServer(script(60, wide=5)) as server:
-        assert agent("anthropic:claude-sonnet-4-5", server.url, 60).run_sync("Read.").stop_reason == "natural"
-        cache = PromptCache("anthropic")
+        assert agent(model, server.url, 60).run_sync("Read.").stop_reason == "natural"
+        cache = PromptCache(provider)
         uses = [cache.see(request["body"]) for request in server.requests]
     assert {use.why for use in uses if use.prompt > 5000} == {"new"}
 
@@ -208,6 +211,28 @@ def test_the_simulator_follows_the_rules_of_marks():
     assert cache.see(body(LONG), at=3000).hit == cache.uses[0].prompt
     with pytest.raises(UsageError) as caught:
         cache.see(body(*"abcde", marks=5))
+    assert caught.value.code == "too_many_breakpoints"
+
+
+def test_the_simulator_reads_the_marks_of_bedrock():
+    cache, point = PromptCache("bedrock"), {"cachePoint": {"type": "default"}}
+
+    def asked(*texts: str, at: int) -> dict[str, Any]:
+        content: list[Any] = [{"text": each} for each in texts]
+        return {
+            "system": [{"text": LONG}, point],
+            "messages": [{"role": "user", "content": [*content[:at], point, *content[at:]]}],
+        }
+
+    assert cache.see(asked("a", at=1)).why == "first"
+    hit = cache.see(asked("a", "b", "c", at=2))
+    assert (hit.hit, hit.why) == (cache.uses[0].prompt, "new"), "a mark is no part of the prompt"
+    assert cache.see(asked("other", at=1)).changed_at == "messages[0].content[0]"
+    assert 1024 < cache.uses[-1].hit < hit.hit, "the instructions have a mark of their own"
+    with pytest.raises(UsageError) as caught:
+        cache.see(
+            {"messages": [{"role": "user", "content": [part for at in "abcde" for part in ({"text": at}, point)]}]}
+        )
     assert caught.value.code == "too_many_breakpoints"
 
 

@@ -27,16 +27,19 @@ def look(n: int = 0) -> str:
 def events_of(wire: str, reply: Any) -> int:
     """How many events the wire server streams for a reply."""
     with WireServer([reply]) as server:
-        stream = {"model": "m", "stream": True, "max_tokens": 9, "messages": [], "input": [], "contents": []}
-        path = {
-            "anthropic": "/v1/messages",
-            "chat": "/v1/chat/completions",
-            "responses": "/v1/responses",
-            "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
-        }.get(wire, "")
-        if wire == "bedrock":
-            path, stream = "/model/m/converse-stream", {"messages": []}
-        body = json.dumps(stream).encode()
+        said = {"role": "user", "content": "Look."}
+        named = {"model": "m", "stream": True}
+        path, asked = {
+            "anthropic": ("/v1/messages", {**named, "max_tokens": 9, "messages": [said]}),
+            "chat": ("/v1/chat/completions", {**named, "messages": [said]}),
+            "responses": ("/v1/responses", {**named, "input": [said]}),
+            "gemini": (
+                "/v1beta/models/m:streamGenerateContent?alt=sse",
+                {"contents": [{"role": "user", "parts": [{"text": "Look."}]}]},
+            ),
+            "bedrock": ("/model/m/converse-stream", {"messages": [{"role": "user", "content": [{"text": "Look."}]}]}),
+        }[wire]
+        body = json.dumps(asked).encode()
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as link:
             head = f"POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"

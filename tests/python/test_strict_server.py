@@ -15,6 +15,7 @@ from loopwright.testing._strict import PROVIDERS
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi."}]}
 CLAUDE = {**CHAT, "max_tokens": 9}
 GEMINI = {"contents": [{"role": "user", "parts": [{"text": "Hi."}]}]}
+VERTEX = "/v1/projects/p/locations/global/publishers"
 CALLED = {"id": "c" * 9, "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
@@ -54,6 +55,43 @@ REFUSED = [
         *GEMINI["contents"], *GEMINI["contents"]]}, "roles must alternate"),
     ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": " "}]}]}, "blank"),
     ("any", "/v1/messages", {"max_tokens": 9}, "documented shape"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [{"role": "user", "content": [{"type": "image", "source": {
+        "type": "base64", "media_type": "image/tiff", "data": "AAAA"}}]}]}, "source.media_type"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]}]}, "corresponding `server_tool_use`"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "x", "signature": "s"}]}]}, "final block"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "tool_choice": {"type": "auto"}}, "while providing `tools`"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "tools": [{"name": "f", "input_schema": {}}] * 2}, "must be unique"),
+    ("vertex", f"{VERTEX}/anthropic/models/c:rawPredict", CLAUDE, "model: Extra inputs"),
+    ("vertex", f"{VERTEX}/anthropic/models/c:rawPredict", {"messages": CHAT["messages"], "max_tokens": 9},
+        "anthropic_version"),
+    ("openai", "/v1/chat/completions", {**CHAT, "parallel_tool_calls": True}, "only allowed when 'tools'"),
+    ("openai", "/v1/chat/completions", {**CHAT, "tools": []}, "too short"),
+    ("openai", "/v1/chat/completions", {**CHAT, "messages": [
+        {"role": "user", "content": [{"type": "input_text", "text": "x"}]}]}, "Invalid value: 'input_text'"),
+    ("openai", "/v1/chat/completions", {**CHAT, "messages": [
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file-1"}}]}]}, "no address"),
+    ("openai", "/v1/responses", {"model": "m", "input": [
+        {"role": "assistant", "content": [{"type": "input_text", "text": "x"}]}]}, "Invalid value: 'input_text'"),
+    ("openai", "/v1/responses", {"model": "m", "input": [
+        {"role": "assistant", "id": "x", "content": "Hi."}]}, "begins with 'msg'"),
+    ("openai", "/v1/responses", {"model": "m", "input": [
+        {"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "user", "content": "Hi."}]}, "required following"),
+    ("openai", "/v1/responses", {"model": "m", "input": [{"type": "reasoning", "id": "rs_1"}]}, "summary"),
+    ("gemini", "/v1beta/models/gemini-3-pro:generateContent", {"contents": [*GEMINI["contents"],
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}]}, "thought_signature"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [
+        {"text": "x"}, {"image": {"format": "tiff", "source": {"bytes": "AAAA"}}}]}]}, "image.format"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [
+        {"document": {"format": "pdf", "name": "a", "source": {"bytes": "AAAA"}}}]}]}, "text block must be included"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [
+        {"text": "x"}, {"document": {"format": "pdf", "name": "a.b", "source": {"bytes": "AAAA"}}}]}]}, "document.name"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [
+        {"text": "x"}, *[{"cachePoint": {"type": "default"}}] * 5]}]}, "cachePoint"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "x"}]}, {
+        "role": "assistant", "content": [{"reasoningContent": {"redactedContent": "AAAA"}}]}]}, "final block"),
 ]  # fmt: skip
 
 
@@ -79,6 +117,7 @@ ACCEPTED = {
     "deepseek": ("/chat/completions", CHAT),
     "gemini": ("/v1beta/models/m:generateContent", GEMINI),
     "bedrock": ("/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "Hi."}]}]}),
+    "vertex": (f"{VERTEX}/google/models/m:generateContent", GEMINI),
     "any": ("/v1/messages", CLAUDE),
 }
 

@@ -11,7 +11,7 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::Wire,
     parameter::{Parameter, SEED},
-    request::Request,
+    request::{Request, Tool},
 };
 use loopwright_models::profile::{AnswerForm, Profile};
 use loopwright_wire::{anthropic::with_marks, schema::in_words};
@@ -27,7 +27,14 @@ pub(super) struct Adapted<'r> {
 pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r Request) -> Adapted<'r> {
     let mut adapted = Adapted { request: Cow::Borrowed(request), notes: Vec::new() };
     let named = || format!("{} with {}", endpoint.name, request.model);
-    if request.tools.is_empty() && request.parallel_tool_calls.is_some() {
+    for foreign in request.tools.iter().filter_map(|tool| foreign_wire(endpoint.wire, tool)) {
+        adapted.notes.push(format!("{} takes no tool in the form of {}: it was left out", named(), foreign.name()));
+    }
+    if !adapted.notes.is_empty() {
+        let own = adapted.request.to_mut();
+        own.tools = own.tools.iter().filter(|tool| foreign_wire(endpoint.wire, tool).is_none()).cloned().collect();
+    }
+    if adapted.request.tools.is_empty() && request.parallel_tool_calls.is_some() {
         // It says nothing where there are no tools, and some hosts refuse it there.
         adapted.request.to_mut().parallel_tool_calls = None;
     }
@@ -70,6 +77,14 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         adapted.request = Cow::Owned(own);
     }
     adapted
+}
+
+/// The wire of a provider's own tool, if that is another than `wire`: a fallback of another provider has no such tool.
+fn foreign_wire(wire: Wire, tool: &Tool) -> Option<Wire> {
+    match tool {
+        Tool::Provider { wire: own, .. } if *own != wire => Some(*own),
+        _ => None,
+    }
 }
 
 /// JSON mode, as the wire of `OpenAI`'s chat asks for it.

@@ -39,6 +39,7 @@ class CacheRules:
 
 RULES = {
     "anthropic": CacheRules(4, 20, 1024, 1, 300, "platform.claude.com/docs/en/build-with-claude/prompt-caching"),
+    "bedrock": CacheRules(4, 20, 1024, 1, 300, "docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html"),
     "openai": CacheRules(0, 0, 1024, 128, 300, "platform.openai.com/docs/guides/prompt-caching"),
     "gemini": CacheRules(0, 0, 1024, 1, 300, "ai.google.dev/gemini-api/docs/caching"),
     "deepseek": CacheRules(0, 0, 64, 64, 3600, "api-docs.deepseek.com/guides/kv_cache"),
@@ -72,7 +73,7 @@ class PromptCache:
         print(cache.share)
 
     Args:
-        provider: `anthropic`, `openai`, `gemini` or `deepseek`.
+        provider: `anthropic`, `bedrock` (as it caches for Claude), `openai`, `gemini` or `deepseek`.
         rules: Other rules than those of the provider.
     """
 
@@ -94,7 +95,7 @@ class PromptCache:
     def see(self, body: Mapping[str, Any], at: float = 0.0) -> CacheUse:
         """A request comes, `at` seconds on any clock. Too many breakpoints raise `too_many_breakpoints`."""
         rules = self.rules
-        blocks = list(_blocks(body))
+        blocks = _marked(_blocks(body))
         sizes, chain, marks = _measured(blocks, json.dumps(body.get("model")))
         if rules.marks and body.get("cache_control") and blocks:
             marks.setdefault(len(blocks) - 1, _keep(body["cache_control"], rules))
@@ -142,6 +143,17 @@ class PromptCache:
         return ("expired" if kept is not None and kept[0] < at else "unmarked"), None
 
 
+def _marked(blocks: Iterator[tuple[str, str | None, Any]]) -> list[tuple[str, str, Any]]:
+    """The blocks of a prompt, where one that is a mark alone, as Bedrock's are, marks the one before it."""
+    found: list[tuple[str, str, Any]] = []
+    for where, text, mark in blocks:
+        if text is not None:
+            found.append((where, text, mark))
+        elif found:
+            found[-1] = (*found[-1][:2], mark)
+    return found
+
+
 def _common(one: list[str], other: list[str]) -> int:
     """How many blocks two requests begin with alike."""
     low, high = 0, min(len(one), len(other))
@@ -171,10 +183,10 @@ def _keep(mark: Any, rules: CacheRules) -> float:
     return 3600.0 if isinstance(mark, dict) and mark.get("ttl") == "1h" else rules.keep
 
 
-def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Any]]:
     """The blocks of a body in the order in which prompts are built: where, the text, and the mark if one is set."""
     config = body.get("config", body)
-    for at, tool in enumerate(config.get("tools") or ()):
+    for at, tool in enumerate(config.get("tools") or (config.get("toolConfig") or {}).get("tools") or ()):
         yield _block(f"tools[{at}]", tool)
     for key in ("system", "systemInstruction", "system_instruction", "instructions"):
         yield from _parts(key, "system", body.get(key))
@@ -192,7 +204,7 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
                 yield from _parts(f"{key}[{at}].content", role + str(message.get("tool_call_id", "")), content)
 
 
-def _parts(where: str, role: str, content: Any) -> Iterator[tuple[str, str, Any]]:
+def _parts(where: str, role: str, content: Any) -> Iterator[tuple[str, str | None, Any]]:
     if content is None:
         return
     if isinstance(content, dict):
@@ -202,10 +214,12 @@ def _parts(where: str, role: str, content: Any) -> Iterator[tuple[str, str, Any]
         content = [{"type": "text", "text": content}]
     for at, part in enumerate(content):
         place, text, mark = _block(f"{where}[{at}]", part)
-        yield place, f"{role}: {text}", mark
+        yield place, None if text is None else f"{role}: {text}", mark
 
 
-def _block(where: str, value: Any) -> tuple[str, str, Any]:
+def _block(where: str, value: Any) -> tuple[str, str | None, Any]:
+    if isinstance(value, dict) and value.keys() == {"cachePoint"}:
+        return where, None, value["cachePoint"]
     mark = value.get("cache_control") if isinstance(value, dict) else None
     plain = {key: each for key, each in value.items() if key != "cache_control"} if mark is not None else value
     return where, json.dumps(plain, ensure_ascii=False), mark

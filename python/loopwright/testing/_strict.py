@@ -219,7 +219,62 @@ def anthropic(body: dict[str, Any]) -> None:
     refuse(marks > 4, f"A maximum of 4 blocks with cache_control may be provided. Found {marks}.")
     for key in sorted(body.keys() - ANTHROPIC_FIELDS):
         refuse(True, f"{key}: Extra inputs are not permitted")
+    names = [tool["name"] for tool in body.get("tools", ())]
+    refuse(len(set(names)) < len(names), "tools: Tool names must be unique.")
+    refuse("tool_choice" in body and not names, "tool_choice: may only be specified while providing `tools`")
     _anthropic_messages(body["messages"])
+    _anthropic_media(body["messages"])
+    _anthropic_server_tools(body["messages"])
+    _anthropic_thinking(body["messages"])
+
+
+def _blocks(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The blocks of messages, those of results after the result that holds them, each with its place."""
+    for at, message in enumerate(messages):
+        for place, block in enumerate(message["content"] if isinstance(message["content"], list) else ()):
+            yield f"messages.{at}.content.{place}", block
+            inner = block.get("content") if block["type"] == "tool_result" else None
+            for part in inner if isinstance(inner, list) else ():
+                yield f"messages.{at}.content.{place}.tool_result.content", part
+
+
+@documented("platform.claude.com/docs/en/build-with-claude/vision and /pdf-support")
+def _anthropic_media(messages: list[dict[str, Any]]) -> None:
+    types = {
+        "image": {"image/jpeg", "image/png", "image/gif", "image/webp"},
+        "document": {"application/pdf", "text/plain"},
+    }
+    for where, block in _blocks(messages):
+        if block["type"] not in types or block["source"]["type"] not in ("base64", "text"):
+            continue
+        source = block["source"]
+        refuse(source["media_type"] not in types[block["type"]], f"{where}.source.media_type: {source['media_type']}")
+        refuse(not source["data"], f"{where}.source.data: must not be empty")
+
+
+@documented("github.com/anthropics/claude-code/issues/64383")
+def _anthropic_server_tools(messages: list[dict[str, Any]]) -> None:
+    for at, message in enumerate(messages):
+        used: set[str] = set()
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            kind = block["type"]
+            if kind == "server_tool_use":
+                used.add(block["id"])
+            refuse(
+                kind.endswith("_tool_result") and kind != "mcp_tool_result" and block["tool_use_id"] not in used,
+                f"messages.{at}: unexpected `tool_use_id` found in `{kind}` blocks. Each `{kind}` block must have a "
+                "corresponding `server_tool_use` block before it.",
+            )
+
+
+@documented("github.com/tailcallhq/forgecode/issues/2107")
+def _anthropic_thinking(messages: list[dict[str, Any]]) -> None:
+    for at, message in enumerate(messages):
+        last = message["content"][-1] if isinstance(message["content"], list) else {}
+        refuse(
+            message["role"] == "assistant" and last.get("type") in ("thinking", "redacted_thinking"),
+            f"messages.{at}: The final block in an assistant message cannot be `thinking`.",
+        )
 
 
 def _anthropic_messages(messages: list[dict[str, Any]]) -> None:
@@ -263,6 +318,17 @@ def _anthropic_messages(messages: list[dict[str, Any]]) -> None:
         refuse(text != text.rstrip(), "messages: final assistant content cannot end with trailing whitespace")
 
 
+@documented("docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude")
+def vertex_claude(body: dict[str, Any]) -> None:
+    """What Vertex documents of Claude: the address names the model, the body the version of the wire."""
+    refuse("model" in body, "model: Extra inputs are not permitted")
+    refuse(body.get("anthropic_version") != "vertex-2023-10-16", "anthropic_version: Field required")
+    # langchain-google#1612, claude-code#37746.
+    for key in ("cache_control", "output_config"):
+        refuse(key in body, f"{key}: Extra inputs are not permitted")
+    anthropic({key: value for key, value in body.items() if key != "anthropic_version"})
+
+
 @documented("developers.openai.com/api/reference/resources/chat")
 def openai_chat(body: dict[str, Any]) -> None:
     """What Chat Completions documents: a tool's message answers a call before it, and all are answered."""
@@ -272,9 +338,14 @@ def openai_chat(body: dict[str, Any]) -> None:
         if output.get("strict"):
             openai_schema(output["schema"], "response_format")
     for at, tool in enumerate(body.get("tools", ())):
-        refuse(not NAME.match(tool["function"]["name"]), f"tools[{at}].function.name: pattern")
-        if tool["function"].get("strict"):
+        kind = tool["type"]
+        refuse(not NAME.match(tool[kind]["name"]), f"tools[{at}].{kind}.name: pattern")
+        if kind == "function" and tool["function"].get("strict"):
             openai_schema(tool["function"]["parameters"], f"tools[{at}]")
+    for key in ("tool_choice", "parallel_tool_calls"):
+        refuse(key in body and not body.get("tools"), f"'{key}' is only allowed when 'tools' are specified.", param=key)
+    refuse(body.get("tools", ...) == [], "[] is too short - 'tools'", param="tools")
+    _chat_parts(body["messages"])
     open_: list[str] = []
     for at, message in enumerate(body["messages"]):
         if message["role"] == "tool":
@@ -292,6 +363,27 @@ def openai_chat(body: dict[str, Any]) -> None:
             open_.append(call["id"])
         refuse(len(set(open_)) < len(open_), f"messages[{at}]: an id stands twice")
     refuse(open_, "messages: tool_calls without answers")
+
+
+CHAT_PARTS = {
+    "user": {"text", "image_url", "input_audio", "file"},
+    "assistant": {"text", "refusal"},
+    "system": {"text"},
+    "developer": {"text"},
+    "tool": {"text"},
+}
+
+
+@documented("developers.openai.com/api/reference/resources/chat")
+def _chat_parts(messages: list[dict[str, Any]]) -> None:
+    """The kinds of parts that a message of each role may hold, and pictures at an address or as data."""
+    for at, message in enumerate(messages):
+        content = message.get("content")
+        for place, part in enumerate(content if isinstance(content, list) else ()):
+            where, known = f"messages[{at}].content[{place}]", CHAT_PARTS.get(message["role"], {part["type"]})
+            refuse(part["type"] not in known, f"{where}: Invalid value: '{part['type']}'. Supported: {sorted(known)}")
+            url = part["image_url"]["url"] if part["type"] == "image_url" else "data:image/"
+            refuse(not url.startswith(("http://", "https://", "data:image/")), f"{where}.image_url.url: no address")
 
 
 @documented("developers.openai.com/api/reference/resources/responses")
@@ -314,11 +406,67 @@ def openai_responses(body: dict[str, Any]) -> None:
             refuse(item["call_id"] in called, f"input[{at}]: call_id stands twice")
             called.add(item["call_id"])
         elif kind == "function_call_output":
-            refuse(item["call_id"] not in called, f"input[{at}]: No tool call found for function call output")
+            # What goes on from an answer that is kept there answers its calls.
+            kept = body.get("previous_response_id") is not None
+            refuse(
+                item["call_id"] not in called and not kept, f"input[{at}]: No tool call found for function call output"
+            )
             answered.add(item["call_id"])
         elif kind == "message":
             refuse(item["content"] in ("", []), f"input[{at}].content is empty")
+    for key in ("tool_choice", "parallel_tool_calls"):
+        refuse(key in body and not body.get("tools"), f"'{key}' is only allowed when 'tools' are specified.", param=key)
+    if not isinstance(given, str):
+        _response_parts(given)
+        _response_ids(given)
+        _response_reasoning(given)
     refuse(called - answered, f"No tool output found for function call {called - answered}")
+
+
+@documented("github.com/jeremychone/rust-genai/pull/119")
+def _response_parts(items: list[dict[str, Any]]) -> None:
+    for at, item in enumerate(items):
+        kind, content = item.get("type", "message"), item.get("content", item.get("output"))
+        if kind not in ("message", "function_call_output") or isinstance(content, str):
+            continue
+        said = kind == "message" and item["role"] == "assistant"
+        known = ["output_text", "refusal"] if said else ["input_text", "input_image", "input_file"]
+        for place, part in enumerate(content or ()):
+            refuse(
+                part["type"] not in known,
+                f"Invalid value: '{part['type']}'. Supported values are: {known}.",
+                param=f"input[{at}].content[{place}]",
+            )
+
+
+@documented("github.com/nodetool-ai/nodetool/pull/4252")
+def _response_ids(items: list[dict[str, Any]]) -> None:
+    begins = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
+    for at, item in enumerate(items):
+        start = begins.get(item.get("type", "message"))
+        refuse(
+            start and item.get("id") is not None and not item["id"].startswith(start),
+            f"Invalid 'input[{at}].id': '{item.get('id')}'. Expected an ID that begins with '{start}'.",
+            param=f"input[{at}].id",
+        )
+
+
+@documented("github.com/openai/openai-node/issues/1567 and newo-ether/Agora/issues/141")
+def _response_reasoning(items: list[dict[str, Any]]) -> None:
+    """Reasoning has a summary, if an empty one, and something of the model's behind it."""
+    for at, item in enumerate(items):
+        if item.get("type") != "reasoning":
+            continue
+        refuse(
+            "summary" not in item, f"Missing required parameter: 'input[{at}].summary'.", param=f"input[{at}].summary"
+        )
+        after = items[at + 1] if at + 1 < len(items) else {"type": "function_call_output"}
+        others = after.get("type", "message") == "message" and after["role"] != "assistant"
+        refuse(
+            others or after.get("type") == "function_call_output",
+            f"Item '{item.get('id')}' of type 'reasoning' was provided without its required following item.",
+            param="input",
+        )
 
 
 @documented("github.com/mistralai/mistral-common: protocol/instruct/validator.py")
@@ -391,6 +539,21 @@ def gemini(body: dict[str, Any]) -> None:
     refuse(called, "function calls without function responses")
 
 
+@documented("ai.google.dev/gemini-api/docs/thought-signatures")
+def gemini_signatures(contents: list[dict[str, Any]]) -> None:
+    """What the models from Gemini 3 on check in the turn that is under way: each step's first call is signed."""
+    step = 0
+    for at, content in enumerate(contents):
+        if content["role"] == "user" and not any("functionResponse" in part for part in content["parts"]):
+            step = at
+    for at, content in enumerate(contents[step:], step):
+        first = next((part for part in content["parts"] if "functionCall" in part), None)
+        refuse(
+            first is not None and not first.get("thoughtSignature"),
+            f"contents[{at}]: Function call is missing a thought_signature in functionCall parts.",
+        )
+
+
 @documented("console.groq.com/docs/openai")
 def groq(body: dict[str, Any]) -> None:
     """What Groq says that it does not support of Chat Completions, and that JSON mode takes no tools."""
@@ -449,7 +612,8 @@ def bedrock(body: dict[str, Any]) -> None:
         refuse(not content, f"The content field in the Message object at messages.{at} is empty.")
         refuse(any(each.get("text", "x").strip() == "" for each in content), f"messages.{at}: the text field is blank")
         refuse(any(len(each) != 1 for each in content), f"messages.{at}: a content block is a union")
-        results = [each["toolResult"] for each in content if "toolResult" in each]
+        # What has a type is of a tool that the provider runs.
+        results = [each["toolResult"] for each in content if "type" not in each.get("toolResult", {"type": None})]
         refuse(
             sorted(each["toolUseId"] for each in results) != sorted(called),
             f"messages.{at}: toolResult blocks and toolUse blocks of previous turn do not match.",
@@ -458,13 +622,42 @@ def bedrock(body: dict[str, Any]) -> None:
         inner = [part for each in results for part in each["content"]]
         refuse(any(not each["content"] for each in results), f"messages.{at}: a result is empty")
         refuse(any(part.get("text", "x").strip() == "" for part in inner), f"messages.{at}: a result is blank")
-        calls = [each["toolUse"] for each in content if "toolUse" in each]
+        calls = [each["toolUse"] for each in content if "type" not in each.get("toolUse", {"type": None})]
         refuse(any(not CALL_ID.match(each["toolUseId"]) for each in calls), f"messages.{at}: toolUseId")
         refuse(any(not NAME.match(each["name"]) for each in calls), f"messages.{at}: name failed the pattern")
         refuse(any(not isinstance(each["input"], dict) for each in calls), f"messages.{at}: input is no document")
+        # What Anthropic refuses is refused of its models here too: github.com/tailcallhq/forgecode/issues/2107.
+        thinks = message["role"] == "assistant" and "reasoningContent" in content[-1]
+        refuse(thinks, f"messages.{at}: The final block in an assistant message cannot be `thinking`.")
         refuse(calls and not tools, "The toolConfig field must be defined when using toolUse and toolResult blocks.")
         called = [each["toolUseId"] for each in calls]
     refuse(called, "Expected toolResult blocks for the toolUse blocks of the last turn")
+    _bedrock_media(messages)
+    points = [each for message in messages for each in message["content"] if "cachePoint" in each]
+    points += [
+        each for each in [*body.get("system", ()), *body.get("toolConfig", {}).get("tools", ())] if "cachePoint" in each
+    ]
+    refuse(len(points) > 4, f"There are {len(points)} cachePoint blocks; at most 4 may be given")
+
+
+@documented("docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html and _Message.html")
+def _bedrock_media(messages: list[dict[str, Any]]) -> None:
+    formats = {
+        "image": {"png", "jpeg", "gif", "webp"},
+        "document": {"pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"},
+    }
+    for at, message in enumerate(messages):
+        given = message["content"]
+        inner = [part for each in given if "toolResult" in each for part in each["toolResult"]["content"]]
+        for kind, known in formats.items():
+            for block in (each[kind] for each in [*given, *inner] if kind in each):
+                refuse(block["format"] not in known, f"messages.{at}.{kind}.format: {block['format']}")
+        for document in (each["document"] for each in [*given, *inner] if "document" in each):
+            name = document["name"]
+            legal = re.fullmatch(r"[a-zA-Z0-9\s()\[\]-]{1,200}", name) and not re.search(r"\s\s", name)
+            refuse(not legal, f"messages.{at}.document.name: {name}")
+        lacks = any("document" in each for each in given) and not any("text" in each for each in given)
+        refuse(lacks, f"messages.{at}: a text block must be included when a document is")
 
 
 # ---- providers ----
@@ -477,6 +670,8 @@ WIRES = {
     ":streamGenerateContent": "gemini",
     "/converse": "bedrock",
     "/converse-stream": "bedrock",
+    ":rawPredict": "vertex_claude",
+    ":streamRawPredict": "vertex_claude",
 }
 RULES: dict[str, Callable[..., None]] = {
     "anthropic": anthropic,
@@ -484,6 +679,7 @@ RULES: dict[str, Callable[..., None]] = {
     "responses": openai_responses,
     "gemini": gemini,
     "bedrock": bedrock,
+    "vertex_claude": vertex_claude,
 }
 PROVIDERS: dict[str, dict[str, Callable[..., None]]] = {
     "anthropic": {"anthropic": anthropic},
@@ -494,6 +690,7 @@ PROVIDERS: dict[str, dict[str, Callable[..., None]]] = {
     "deepseek": {"chat": deepseek},
     "gemini": {"gemini": gemini},
     "bedrock": {"bedrock": bedrock},
+    "vertex": {"gemini": gemini, "vertex_claude": vertex_claude},
     "any": RULES,
 }
 """For each provider the rules of the wires that it speaks; `any` goes by the path alone."""
@@ -511,6 +708,8 @@ def refusal(provider: str, path: str, body: Any) -> tuple[int, dict[str, Any], R
             refused = Refused(f"there is nothing at {bare}")
             return 404, shape(provider, wire, refused), refused
         rule(body)
+        if wire == "gemini" and bare.rpartition("/")[2].startswith("gemini-3"):
+            gemini_signatures(body["contents"])
     except Refused as refused:
         return 404 if refused.code == "404" else 400, shape(provider, wire, refused), refused
     return None
@@ -529,7 +728,7 @@ def shape(provider: str, wire: str | None, refused: Refused) -> dict[str, Any]:
     if provider == "mistral":
         kind = "invalid_request_message_order" if "role" in words else "invalid_request_error"
         return {"object": "error", "message": words, "type": kind, "param": None, "code": "3230"}
-    if wire == "anthropic":
+    if wire in ("anthropic", "vertex_claude"):
         return {"type": "error", "error": {"type": "invalid_request_error", "message": words}, "request_id": "req_1"}
     if wire == "bedrock":
         return {"__type": "ValidationException", "message": words}

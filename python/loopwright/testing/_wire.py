@@ -180,7 +180,8 @@ class WireServer:
         repeat_last: The last reply is given for ever.
         key: Requests without this key are refused with 401.
         strict: The provider whose documented refusals hold before the script is asked: `anthropic`, `openai`, `azure`,
-            `mistral`, `groq`, `deepseek`, `gemini`, `bedrock`, or `any`, which goes by the path. No reply is used up.
+            `mistral`, `groq`, `deepseek`, `gemini`, `bedrock`, `vertex`, or `any`, which goes by the path. No reply is
+            used up.
         batches: How it treats batches (`Batches`); the script answers their requests.
         concurrency: Requests that may be under way at once; those beyond are refused with 429.
         requests_per_minute: Requests of a minute, likewise. The headers of the provider say how many are left.

@@ -401,11 +401,12 @@ fn answer(
     let number = shared.asked.load(Ordering::Relaxed) + 1;
     let path = raw.path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let at_once = |rendered| (Duration::ZERO, rendered);
-    let before = || {
+    let before = |body: &str| {
         let before = shared.before.as_ref()?;
-        let (status, body) = before(&raw.path, std::str::from_utf8(&raw.body).unwrap_or_default())?;
+        let (status, body) = before(&raw.path, body)?;
         Some(render::whole(status, "application/json", number, &[], &body))
     };
+    let text = std::str::from_utf8(&raw.body).unwrap_or_default();
     let addressed = addressed(path);
     let wire = if let Some(addressed) = &addressed {
         addressed.wire
@@ -421,7 +422,7 @@ fn answer(
             return at_once(models(anthropic, number));
         }
         let wire = if anthropic { Wire::Anthropic } else { Wire::OpenaiChat };
-        if let Some(rendered) = wrong_key(shared, raw, wire, number).or_else(before) {
+        if let Some(rendered) = wrong_key(shared, raw, wire, number).or_else(|| before(text)) {
             return at_once(rendered);
         }
         return at_once(render::error(wire, 404, &format!("there is nothing at {path}"), number, &[]));
@@ -430,7 +431,6 @@ fn answer(
         return at_once(render::error(wire, 404, &format!("{} is not known at {path}", raw.method), number, &[]));
     }
     let number = shared.asked.fetch_add(1, Ordering::Relaxed) + 1;
-    let text = std::str::from_utf8(&raw.body).unwrap_or_default();
     let fields = match Fields::parse(text) {
         Ok(fields) => fields,
         Err(error) => {
@@ -457,7 +457,8 @@ fn answer(
     let text = resumed.as_ref().map_or(text, |resumed| &resumed.body);
     if state.script.strict {
         drop(state);
-        if let Some(rendered) = before() {
+        // A request that goes on from an answer is as legal as the whole of it.
+        if let Some(rendered) = before(text) {
             return at_once(rendered);
         }
         state = shared.state();

@@ -477,6 +477,20 @@ fn sent(message: &Message) -> Vec<&Block> {
     blocks
 }
 
+/// The model's message without the white space at its end; `None` if there is none, or if it came so. Where an answer
+/// shall be gone on with, as after a pause, the wire refuses a text that ends with it.
+pub(super) fn ended_with_space(message: &Message) -> Option<Message> {
+    let is_ours = message.role == Role::Assistant && message.form == Form::Auto;
+    let last = message.content.iter().rposition(|block| fits(block, Place::Request)).filter(|_| is_ours)?;
+    let Some(Block::Text(text)) = message.content.get(last) else { return None };
+    let trimmed = text.text.trim_end();
+    (trimmed.len() < text.text.len()).then(|| {
+        let mut content = message.content.clone();
+        content.splice(last..=last, [Block::Text(Text { text: trimmed.to_owned(), extra: text.extra.clone() })]);
+        message.with_content(content)
+    })
+}
+
 /// The content of messages as one JSON value: a bare string or an array; `None` if there is nothing to send.
 pub(super) fn content(messages: &[&Message]) -> Option<String> {
     let mut out = String::new();

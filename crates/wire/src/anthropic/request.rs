@@ -3,9 +3,11 @@
 //! The history is never taken apart to be written: each message remembers its text, and the body is one concatenation
 //! with `messages` last, so the bytes of a prompt's prefix stay the same while the history grows.
 
+use std::borrow::Cow;
+
 use super::{
     NOTE,
-    block::{content, decode_message, encode_in_request, is_foreign_system, take_content},
+    block::{content, decode_message, encode_in_request, ended_with_space, is_foreign_system, take_content},
     note, own, wire_key,
 };
 use crate::{
@@ -44,7 +46,10 @@ pub fn encode_request(rules: &BodyRules, request: &Request) -> Result<String> {
     let first = entries.iter().take_while(|entry| is_foreign_system(entry.message())).count();
     // The wire wants at least one message: instructions alone are sent as the user's.
     let (leading, rest) = entries.split_at(if first < entries.len() { first } else { 0 });
-    let messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_in_request)).collect();
+    let mut messages: Vec<_> = rest.iter().map(|entry| entry.written(Wire::Anthropic, encode_in_request)).collect();
+    if let Some((slot, last)) = messages.last_mut().zip(rest.last().and_then(|last| ended_with_space(last.message()))) {
+        *slot = Cow::Owned(encode_in_request(&last));
+    }
 
     let mut body = Object::with_capacity(messages.iter().map(|text| text.len() + 1).sum::<usize>() + 4096);
     for (key, value) in rules.fixed.iter().filter(|(key, _)| extra(key).is_none()) {
@@ -333,4 +338,28 @@ fn output_schema(raw: &Raw) -> Option<OutputSchema> {
     let schema = format.take("schema")?;
     // The wire has no name for a schema; other wires insist on one.
     format.is_empty().then(|| OutputSchema { name: "output".into(), schema, strict: None, description: None })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use loopwright_base::message::Form;
+
+    #[test]
+    fn w30_an_answer_that_is_gone_on_with_ends_without_white_space() {
+        let said = Message::assistant("First. \n");
+        let content = |messages: &[&Message]| {
+            let messages = messages.iter().map(|message| (*message).clone()).collect();
+            let request = Request { model: "m".into(), messages, ..Request::default() };
+            let body = encode_request(&BodyRules::default(), &request).unwrap();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+            body["messages"][1]["content"].clone()
+        };
+        let user = Message::user("go");
+        assert_eq!(content(&[&user, &said]), "First.");
+        assert_eq!(content(&[&user, &said, &user]), "First. \n", "in the middle it stays");
+        let came = Message { form: Form::Text, ..said.clone() };
+        assert_eq!(content(&[&user, &came]), "First. \n", "what came so stays");
+    }
 }

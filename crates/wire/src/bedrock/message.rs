@@ -82,6 +82,13 @@ fn write(message: &Message, place: BlockPlace) -> String {
     let mut blocks: Vec<&Block> = message.content.iter().collect();
     let beside = Block::text(BESIDE);
     if place == BlockPlace::Sent {
+        if message.role == Role::Assistant {
+            // Models refuse an answer that ends with reasoning: one that broke off there.
+            blocks.retain(|block| fits(block, place));
+            while matches!(blocks.last(), Some(Block::Thinking(_))) {
+                blocks.pop();
+            }
+        }
         blocks.sort_by_key(|block| !is_result(block));
         let has_document = blocks.iter().any(|block| matches!(block, Block::Document(_)));
         if has_document && !blocks.iter().any(|block| is_text(block)) {

@@ -49,8 +49,10 @@ pub fn encode_request(request: &Request) -> Result<String> {
         && !has_marks(system.as_deref(), &messages, config.as_deref())
     {
         system.iter_mut().for_each(push_cache_point);
-        if let Some(last) = messages.last_mut().filter(|last| last.ends_with("]}")) {
-            let text = last.to_mut();
+        // At the end, and at that of the request before: from a mark back, only some blocks are searched for what was
+        // kept, and a round of many calls is longer. Turns alternate, so the answer stands between the two.
+        for turn in messages.iter_mut().rev().step_by(2).take(2).filter(|turn| turn.ends_with("]}")) {
+            let text = turn.to_mut();
             text.pop();
             push_cache_point(text);
             text.push('}');

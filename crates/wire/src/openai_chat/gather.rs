@@ -79,26 +79,33 @@ fn raw(text: &str) -> Raw {
 }
 
 /// Pieces of `reasoning_details` as the details they belong to: consecutive ones of the same type and index are one,
-/// with their words joined and the last of everything else.
+/// with their words joined and the last of everything else. A detail that came in one piece stays as it came: it may be
+/// signed as it is.
 pub(super) fn join_details(pieces: &Raw) -> Raw {
     struct Detail {
+        /// The detail as it came, if no other piece belongs to it.
+        whole: Option<Raw>,
         kind: Option<Raw>,
         index: Option<Raw>,
         words: Vec<(&'static str, String)>,
         rest: Fields,
     }
     const WORDS: [&str; 3] = ["text", "summary", "data"];
-    let read = pieces.to::<Vec<Fields>>().ok();
+    let read = pieces.to::<Vec<Raw>>().ok();
+    let read = read.and_then(|all| {
+        all.into_iter().map(|raw| Some((Fields::parse(raw.text()).ok()?, raw))).collect::<Option<Vec<_>>>()
+    });
     // Details of too many members are nobody's; they stay as they came.
-    let Some(pieces) = read.filter(|all| all.iter().all(|piece| piece.len() <= MAX_MEMBERS)) else {
+    let Some(pieces) = read.filter(|all| all.iter().all(|(piece, _)| piece.len() <= MAX_MEMBERS)) else {
         return pieces.clone();
     };
     let mut details: Vec<Detail> = Vec::new();
-    for mut piece in pieces {
+    for (mut piece, raw) in pieces {
         let (kind, index) = (piece.get("type").cloned(), piece.get("index").cloned());
         let words = WORDS.into_iter().filter_map(|key| Some((key, piece.take_str(key)?))).collect::<Vec<_>>();
         match details.last_mut() {
             Some(last) if index.is_some() && last.kind == kind && last.index == index => {
+                last.whole = None;
                 for (key, text) in words {
                     match last.words.iter_mut().find(|(name, _)| *name == key) {
                         Some((_, all)) => all.push_str(&text),
@@ -111,14 +118,14 @@ pub(super) fn join_details(pieces: &Raw) -> Raw {
                     }
                 }
             }
-            _ => details.push(Detail { kind, index, words, rest: piece }),
+            _ => details.push(Detail { whole: Some(raw), kind, index, words, rest: piece }),
         }
     }
     let joined = details.into_iter().map(|mut detail| {
         for (key, text) in &detail.words {
             detail.rest.put(key, text);
         }
-        detail.rest
+        detail.whole.unwrap_or_else(|| detail.rest.to_raw())
     });
     Raw::of(&joined.collect::<Vec<_>>())
 }
@@ -126,6 +133,15 @@ pub(super) fn join_details(pieces: &Raw) -> Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn w30_a_detail_in_one_piece_stays_byte_for_byte() {
+        let whole = r#"{"data": "x", "new":1.50e0, "type":"reasoning.encrypted","index":0}"#;
+        let text = |words: &str| format!(r#"{{"text":"{words}","type":"reasoning.text","index":1}}"#);
+        let pieces = Raw::parse(format!("[{whole},{},{}]", text("a"), text("b"))).unwrap();
+        let joined = r#"{"type":"reasoning.text","index":1,"text":"ab"}"#;
+        assert_eq!(join_details(&pieces).text(), format!("[{whole},{joined}]"));
+    }
 
     #[test]
     fn details_of_many_members_take_linear_time() {

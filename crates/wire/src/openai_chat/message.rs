@@ -22,6 +22,7 @@ use super::{
     WIRE,
     object::{FIELD, ORIGINAL, REFUSAL, inner, kept, same_json, wire_key},
     own,
+    response::WANTED_BACK,
 };
 
 /// The message as one or more comma-separated elements of `messages`.
@@ -199,6 +200,22 @@ fn user(message: &Message, between: Option<&str>) -> String {
 /// What stands between the results of tools and the words of a user: servers that check the order of roles (Mistral,
 /// all who use its tokenizer) refuse a user right behind a tool. It goes by the two messages alone, so prefixes stay.
 pub(super) const BETWEEN: &str = r#"{"role":"assistant","content":"I have the results."}"#;
+
+/// Whether nothing of a model's message can be said here: it was reasoning alone, or that of another provider.
+/// Servers refuse a message without content and calls.
+pub(super) fn says_nothing(message: &Message) -> bool {
+    let is_said = |block: &Block| match block {
+        Block::Text(text) => !text.text.is_empty(),
+        Block::Provider(block) => block.wire == WIRE,
+        Block::Thinking(_) => false,
+        Block::Image(_) | Block::Document(_) | Block::ToolUse(_) | Block::ToolResult(_) => true,
+    };
+    // Of its members, those that prove reasoning prove nothing alone; any other may stand for content, as `audio` does.
+    let proves = |key: &str| key.starts_with('@') || WANTED_BACK.contains(&key);
+    message.role == Role::Assistant
+        && !message.content.iter().any(is_said)
+        && own(message.extra.as_deref()).is_none_or(|fields| fields.iter().all(|(key, _)| proves(key)))
+}
 
 /// Whether what is written of a message ends with a result of a tool.
 pub(super) fn ends_with_result(message: &Message) -> bool {

@@ -234,6 +234,9 @@ pub(super) fn encode(profile: &Profile, request: &Request) -> Result<String> {
     let mut behind_result = false;
     for (text, entry) in history.iter().zip(request.messages.entries()) {
         let message = entry.message();
+        if !as_it_came && message::says_nothing(message) {
+            continue;
+        }
         if behind_result && !as_it_came && !profile.user_behind_result && message::begins_with_words(message) {
             messages.push(message::BETWEEN);
         }
@@ -396,7 +399,7 @@ pub(super) fn decode(body: &str) -> Result<Request> {
         let message = message::decode(raw)
             .map_err(|error| Error { message: format!("messages[{place}]: {}", error.message), ..error })?;
         as_it_came |= behind_result && message::begins_with_words(&message);
-        as_it_came |= message::holds_illegal_names(&message);
+        as_it_came |= message::holds_illegal_names(&message) || message::says_nothing(&message);
         behind_result = message::ends_with_result(&message);
         if place == 0 && matches!(message.role, Role::System | Role::Developer) {
             request.system = Some(message.into());

@@ -209,6 +209,26 @@ pub fn encode_message(message: &Message) -> String {
     Writer { kept: Kept::Signed, ids: true, items: Vec::new(), open: None, message }.write().join(",")
 }
 
+/// Returns whether reasoning is the last that goes out of a model's message.
+pub(super) fn ends_with_reasoning(message: &Message) -> bool {
+    let is_sent = |block: &&Block| match block {
+        Block::Thinking(thinking) => thinking.signature.is_some() && ours(thinking.extra.as_deref()).is_some(),
+        Block::Provider(block) => block.wire == WIRE,
+        _ => true,
+    };
+    message.role == Role::Assistant && matches!(message.content.iter().rfind(is_sent), Some(Block::Thinking(_)))
+}
+
+/// The message of a model that broke off while it reasoned, without that: the provider refuses reasoning that nothing
+/// of the model's follows.
+pub(super) fn without_last_reasoning(message: &Message) -> Message {
+    let mut message = message.clone();
+    while ends_with_reasoning(&message) {
+        message.content.pop();
+    }
+    message
+}
+
 /// One message as items of a request that was decoded.
 pub fn encode_as_it_came(message: &Message) -> String {
     Writer { kept: Kept::AsItCame, ids: true, items: Vec::new(), open: None, message }.write().join(",")

@@ -3,7 +3,7 @@
 //! The body is put together from texts: each message is written once in its life, so that a longer history costs a
 //! copy of bytes, and what was sent before stays the same to the byte.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::json;
 
@@ -143,9 +143,12 @@ fn write_input(body: &mut Object, messages: &History, extra: Option<&Fields>) {
         _ => {}
     }
     let exact = extra.is_some_and(|extra| extra.get(EXACT).is_some());
-    let items = entries.iter().map(|entry| {
+    let items = entries.iter().enumerate().map(|(at, entry)| {
+        let goes_on = || entries.get(at + 1).is_some_and(|next| next.message().role == Role::Assistant);
         if exact {
-            std::borrow::Cow::Owned(item::encode_as_it_came(entry.message()))
+            Cow::Owned(item::encode_as_it_came(entry.message()))
+        } else if item::ends_with_reasoning(entry.message()) && !goes_on() {
+            Cow::Owned(item::encode_message(&item::without_last_reasoning(entry.message())))
         } else {
             entry.written(WIRE, item::encode_message)
         }

@@ -213,7 +213,11 @@ fn marks_of_the_cache_are_set_where_the_model_takes_them_and_nobody_has_set_any(
     let body = encode(&request);
     assert_eq!(body["system"], json!([{"text": "s"}, point]));
     assert_eq!(body["messages"][2]["content"], json!([{"text": "c"}, point]));
-    assert_eq!(body["messages"][0]["content"], json!([{"text": "a"}]));
+    assert_eq!(body["messages"][0]["content"], json!([{"text": "a"}, point]), "the end of the request before");
+    request.messages.push(Message::assistant("d"));
+    request.messages.push(Message::user("e"));
+    let marked: Vec<bool> = (0..5).map(|at| encode(&request)["messages"][at].to_string().contains("Point")).collect();
+    assert_eq!(marked, [false, false, true, false, true]);
     let other = Request { model: "meta.llama3".into(), ..request.clone() };
     assert!(!encode(&other).to_string().contains("cachePoint"));
     let own = Block::Provider(ProviderBlock {
