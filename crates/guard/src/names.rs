@@ -57,6 +57,7 @@ mod tests {
             "programs.searches",
             "programs.searches_folders",
             "variables.harmless",
+            "variables.public",
             "variables.stores",
         ] {
             assert!(!list(name).is_empty(), "{name}");

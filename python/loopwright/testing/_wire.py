@@ -75,7 +75,7 @@ def text(words: str) -> Reply:
     return Reply({"text": words})
 
 
-def call(name: str, **arguments: Any) -> Reply:
+def call(name: str, /, **arguments: Any) -> Reply:
     """A reply that asks for one tool call."""
     return calls(Call(name, arguments))
 

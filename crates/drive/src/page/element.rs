@@ -117,6 +117,8 @@ pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
         let value = &*attribute.value;
         match &*attribute.name.local {
             "hidden" => !value.eq_ignore_ascii_case("until-found"),
+            // Shown when somebody opens it.
+            "popover" => true,
             "aria-hidden" => value.trim().eq_ignore_ascii_case("true"),
             "class" => words(value).any(|word| {
                 matches!(

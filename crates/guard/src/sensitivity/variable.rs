@@ -20,6 +20,11 @@ const NO_PASSWORDS: &[&str] =
 const OF_VOCABULARIES: &[&str] =
     &["eos", "bos", "pad", "unk", "mask", "sep", "cls", "eot", "special", "stop", "start", "begin", "end"];
 
+/// What the signature is called that opens an address.
+const SIGNING: &[&str] = &["sig", "signature"];
+/// The shortest one.
+const SHORTEST_SIGNATURE: usize = 16;
+
 /// How far from the scheme of an address its password may end.
 const LONGEST_LOGIN: usize = 4096;
 
@@ -31,7 +36,20 @@ pub fn is_secret_variable(name: &str, value: &str) -> bool {
     let found = |text: &str| scan::hits(text, Level::Secret).iter().any(|hit| hit.level == Level::Secret);
     let login = memchr::memmem::find_iter(value.as_bytes(), b"://")
         .any(|at| holds_login(value.as_bytes().get(at + 3..).unwrap_or_default()));
-    login || promises(name, value).is_some() || sets(value) || found(value) || found(&format!("{name}={value}"))
+    login
+        || promises(name, value).is_some()
+        || sets(value)
+        || is_chance(name, value)
+        || found(value)
+        || found(&format!("{name}={value}"))
+}
+
+/// Whether chance wrote all of a value, and the name does not say that everybody may see it.
+fn is_chance(name: &str, value: &str) -> bool {
+    const SHORTEST: usize = 20;
+    value.len() >= SHORTEST
+        && opaque(value.as_bytes())
+        && !shape::words(name.as_bytes(), name.len()).iter().any(|word| names::has("variables.public", word))
 }
 
 /// Whether a name promises such a variable, of whose value nothing is known.
@@ -49,7 +67,9 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 fn sets(value: &str) -> bool {
     let ends = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '?' | ',' | '"' | '\'');
     value.split(ends).filter_map(|setting| setting.split_once('=')).any(|(name, value)| {
+        let signs = || shape::words(name.as_bytes(), name.len()).last().is_some_and(|last| SIGNING.contains(&&**last));
         !value.is_empty() && matches!(promises(name, value), Some(Noun::Password | Noun::Secret | Noun::Key))
+            || value.len() >= SHORTEST_SIGNATURE && signs()
     })
 }
 
@@ -94,7 +114,11 @@ fn noun(words: &[String], at: usize) -> Option<Noun> {
     let is_last = at + 1 == words.len();
     let found = match word {
         "psk" | "pat" | "jwt" | "cookie" | "mnemonic" => Noun::Secret,
-        "auth" | "oauth" if is_last => Noun::Last,
+        "auth" | "oauth" | "salt" | "pepper" | "pin" | "otp" | "totp" | "passcode" | "signing" | "fernet"
+            if is_last =>
+        {
+            Noun::Last
+        }
         "auth" | "oauth" => Noun::Chance,
         "sk" | "bot" if is_last => Noun::Chance,
         "token" | "tokens" if before.last().is_some_and(|word| OF_VOCABULARIES.contains(&word.as_str())) => {
@@ -235,6 +259,12 @@ mod tests {
             ("PAD_TOKEN", "zX9kQ2mW7vR4tY8uB3nL6pS1"),
             ("STOP_TOKEN_SECRET", "abc"),
             ("BYPASS_PASSWORD", "abc"),
+            ("ENCRYPTION_SALT", "grains"),
+            ("PIN", "4711"),
+            ("FERNET", "cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4="),
+            ("B64", "q83vEjRWeJCrze8SNFZ4kKvN7w=="),
+            ("UPLOAD", "https://files.example/a?se=2027&sig=kQ2mW7vR4tY8uB3nL6pS1zX9%3D"),
+            ("UPLOAD", "https://b.s3.amazonaws.com/a?X-Amz-Signature=0123456789abcdef0123456789abcdef"),
         ] {
             assert!(is_secret_variable(name, value), "{name}={value}");
         }
@@ -298,6 +328,12 @@ mod tests {
             ("LS_COLORS", "rs=0:di=01;34:ln=01;36:mh=00:pi=40;33:*.tar=01;31"),
             ("HARMLESS", "shown"),
             ("EDITOR", "vim"),
+            ("GIT_COMMIT", "4f2a9c1e8b7d6a5f3e2c1b0a9f8e7d6c5b4a3f2e"),
+            ("BUILD_ID", "zX9kQ2mW7vR4tY8uB3nL6pS1"),
+            ("TRACE_PARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+            ("SIGNING_ALG", "HS256"),
+            ("PIN_VERSIONS", "strict"),
+            ("DOCS", "https://example.com/a?signature=none"),
         ] {
             assert!(!is_secret_variable(name, value), "{name}={value}");
         }

@@ -393,6 +393,7 @@ fn x15_what_is_visible_in_what_is_not_is_seen() {
         ("<div class=off><p class='on gone'>Hidden.</div>Seen.", "Seen."),
         ("<div class=off><p style='visibility:inherit'>Hidden.</div>Seen.", "Seen."),
         ("<div hidden><p class=on>Hidden.</div>Seen.", "Seen."),
+        ("<p popover>Hidden.</p><div popover=manual><p class=on>Hidden.</div>Seen.", "Seen."),
         ("<div class=off><select class=on><option class=on>Hidden.</select></div>Seen.", "Seen."),
     ] {
         assert_eq!(text(&format!("{sheet}{page}")), seen, "{page}");
