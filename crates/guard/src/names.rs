@@ -58,6 +58,8 @@ mod tests {
             "programs.searches_folders",
             "variables.harmless",
             "variables.public",
+            "variables.secret",
+            "variables.secret_last",
             "variables.stores",
         ] {
             assert!(!list(name).is_empty(), "{name}");

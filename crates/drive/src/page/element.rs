@@ -110,6 +110,13 @@ pub(super) fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&
     attributes.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
 }
 
+/// Classes of marks beside the text, and of what only screen readers read.
+#[rustfmt::skip] // words, not code
+const OUT_OF_SIGHT: &[&str] = &[
+    "headerlink", "mw-editsection", "linenos", "lineno", "linenodiv",
+    "sr-only", "visually-hidden", "screen-reader-text",
+];
+
 /// Returns whether attributes say that browsers do not show the element, or that it shows no text of the page: numbers
 /// of lines, marks of headings. Styles are read by [`super::hidden`].
 pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
@@ -120,19 +127,7 @@ pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
             // Shown when somebody opens it.
             "popover" => true,
             "aria-hidden" => value.trim().eq_ignore_ascii_case("true"),
-            "class" => words(value).any(|word| {
-                matches!(
-                    word,
-                    "headerlink"
-                        | "mw-editsection"
-                        | "linenos"
-                        | "lineno"
-                        | "linenodiv"
-                        | "sr-only"
-                        | "visually-hidden"
-                        | "screen-reader-text"
-                )
-            }),
+            "class" => words(value).any(|word| OUT_OF_SIGHT.contains(&word)),
             _ => false,
         }
     })

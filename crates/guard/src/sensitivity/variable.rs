@@ -113,12 +113,8 @@ fn noun(words: &[String], at: usize) -> Option<Noun> {
     let before = words.get(..at).unwrap_or_default();
     let is_last = at + 1 == words.len();
     let found = match word {
-        "psk" | "pat" | "jwt" | "cookie" | "mnemonic" => Noun::Secret,
-        "auth" | "oauth" | "salt" | "pepper" | "pin" | "otp" | "totp" | "passcode" | "signing" | "fernet"
-            if is_last =>
-        {
-            Noun::Last
-        }
+        _ if names::has("variables.secret", word) => Noun::Secret,
+        _ if is_last && names::has("variables.secret_last", word) => Noun::Last,
         "auth" | "oauth" => Noun::Chance,
         "sk" | "bot" if is_last => Noun::Chance,
         "token" | "tokens" if before.last().is_some_and(|word| OF_VOCABULARIES.contains(&word.as_str())) => {
