@@ -135,7 +135,7 @@ class Agent(Running[Output]):
         max_children: How many sub-agents one run may start.
         max_depth: How deep they may nest: at 1 a sub-agent starts none itself.
         complexity: How hard the tasks are: `"simple"`, `"moderate"`, `"complex"`, `"breaking"`, or `"auto"`, by the
-            words of each prompt. It sets the budget's `iterations`.
+            words of each prompt. It sets the budget's `rounds`.
         labels: What the first line of each journal says about whose run it is; anything that JSON can hold.
         roles: Models and rules beside the one that acts: a `loopwright.roles.Roles`.
         hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).

@@ -180,7 +180,7 @@ def test_x02_the_best_draft_stays_when_a_limit_ends_the_run() -> None:
 def test_a09_a_single_request_without_a_follow_up(way: str) -> None:
     model = ScriptedModel([call("population", city="Oslo"), text("never asked for")])
     result, _ = run(Agent(model, tools=[population], budget=Budget(rounds=1)), "once", way)
-    assert result.stop_reason == "max_iterations"
+    assert result.stop_reason == "rounds"
     assert len(model.requests) == 1
     # A06: the limit is told, and the history is legal: the call has its result.
     assert result.warnings
@@ -245,7 +245,7 @@ def test_d02_x01_limits_of_a_run_replace_those_of_the_agent() -> None:
     script = [call("population", city="Oslo")] * 9
     agent = Agent(ScriptedModel(script, by_turn=True), tools=[population])
     result = agent.run_sync("go", budget=Budget(rounds=2))
-    assert (result.stop_reason, result.rounds) == ("max_iterations", 2)
+    assert (result.stop_reason, result.rounds) == ("rounds", 2)
     assert Budget.for_complexity("simple").rounds == 3
 
 

@@ -21,7 +21,7 @@ SAYS = {
     ],
     "research.py": ["The moon causes most of the tide [", "contradict each other", "offline-extractive (not an LLM)"],
     "streaming.py": ["broke off", "[what stood here is void]", "Take a coat.\n[natural;"],
-    "tools.py": ["I have ordered 100 nuts.", "'number': 500}) denied", "screws'}) unknown_part", "[max_iterations;"],
+    "tools.py": ["I have ordered 100 nuts.", "'number': 500}) denied", "screws'}) unknown_part", "[rounds;"],
 }
 
 

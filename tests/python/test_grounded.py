@@ -78,7 +78,7 @@ def test_e20_nothing_unverified_passes_for_an_answer(docs: Path) -> None:
 def test_x01_attempts_share_the_budget(docs: Path) -> None:
     model = Scripted("Often.", "Very often.", GOOD)
     result = Grounded(model, sources=[docs], budget=Budget(rounds=2)).run_sync(QUESTION)
-    assert (result.stop_reason, result.hit_ceiling, result.rounds) == ("max_iterations", True, 2)
+    assert (result.stop_reason, result.hit_ceiling, result.rounds) == ("rounds", True, 2)
     assert result.final is None and result.best_draft == "Very often."
     one = Grounded(Scripted("Often."), sources=[docs], budget=Budget(verify_attempts=1)).run_sync(QUESTION)
     assert (one.stop_reason, one.attempts) == ("unverified", 1)

@@ -112,7 +112,7 @@ def test_no_third_mistake_is_forgiven(way: str) -> None:
 def test_attempts_share_the_budget(way: str) -> None:
     model = ScriptedModel(["no", "still no", "never"])
     result, _ = run(Agent(model, output_type=City, budget=Budget(rounds=2)), "go", way)
-    assert result.stop_reason == "max_iterations"
+    assert result.stop_reason == "rounds"
     assert len(model.requests) == 2
     assert result.output is None
     price = {"input": 1_000_000.0, "output": 0.0}
@@ -131,7 +131,7 @@ def test_without_a_type_the_output_is_the_text() -> None:
 def test_a_limit_leaves_no_output() -> None:
     agent = Agent(ScriptedModel([call("look", query="a")]), tools=[look], output_type=City, budget=Budget(rounds=1))
     result = agent.run_sync("go")
-    assert result.stop_reason == "max_iterations"
+    assert result.stop_reason == "rounds"
     assert result.output is None
 
 

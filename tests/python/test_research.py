@@ -537,7 +537,7 @@ def _asked(request: Any) -> dict[str, Any]:
 
 
 def test_x01_limits_end_with_what_there_is() -> None:
-    for budget, reason in ((Budget(rounds=4), "max_iterations"), (Budget(rounds=99, tokens=60), "tokens")):
+    for budget, reason in ((Budget(rounds=4), "rounds"), (Budget(rounds=99, tokens=60), "tokens")):
         model = Researcher()
         result = Research(model, corpus=PAGES, budget=budget).run_sync(TIDES)
         assert result.stop_reason == reason

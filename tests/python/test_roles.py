@@ -316,12 +316,12 @@ def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way
         roles = Roles(executor=Role(base_url=server.url, api_key=KEY, **settings))
         agent = Agent("openai-chat:main", tools=[look], roles=roles)
     result, _ = run(agent, "Look.", way)
-    assert (result.stop_reason, len(server.requests)) == ("max_iterations", 2)
+    assert (result.stop_reason, len(server.requests)) == ("rounds", 2)
     body = server.requests[0]["body"]
     asked = body["temperature"], body.get("max_tokens") or body["max_completion_tokens"], body["reasoning_effort"]
     assert asked == (0.7, 77, "low")
     more, _ = run(agent, "Look.", way, budget=Budget(rounds=5))
-    assert more.stop_reason == "max_iterations"
+    assert more.stop_reason == "rounds"
     assert len(server.requests) == 4, "a run's own budget loosens it not"
 
 

@@ -59,9 +59,9 @@ def test_a05_without_a_call_it_is_done(serve: Any, way: str) -> None:
 def test_a06_the_limit_gives_what_there_is_and_warns(serve: Any, wire: str, way: str) -> None:
     script = [calls(Call("look", {"page": n}), text=f"Part {n}.") for n in range(3)]
     result, _ = run(agent_at(serve(*script), wire, tools=[look], budget=Budget(rounds=3)), "go", way)
-    assert (result.stop_reason, result.final, result.best_draft) == ("max_iterations", None, "Part 2.")
+    assert (result.stop_reason, result.final, result.best_draft) == ("rounds", None, "Part 2.")
     assert [f"Part {n}." in result.transcript for n in range(3)] == [True] * 3
-    assert any(warning.startswith("max_iterations") for warning in result.warnings), result.warnings
+    assert any(warning.startswith("rounds") for warning in result.warnings), result.warnings
 
 
 @pytest.mark.parametrize(("complexity", "most"), [("simple", 3), ("moderate", 5), ("complex", 10), ("breaking", 15)])
@@ -69,7 +69,7 @@ def test_a14_the_limit_follows_the_complexity(complexity: Any, most: int) -> Non
     model = ScriptedModel([call("look", page=n) for n in range(20)])
     budget = Budget.for_complexity(complexity, tool_rounds=50)
     result = Agent(model, tools=[look], budget=budget).run_sync("go")
-    assert (result.stop_reason, result.rounds, len(model.requests)) == ("max_iterations", most, most)
+    assert (result.stop_reason, result.rounds, len(model.requests)) == ("rounds", most, most)
 
 
 def test_c12_c13_only_what_is_at_or_above_confirm_asks(way: str) -> None:
@@ -104,7 +104,7 @@ ENDS: dict[str, tuple[list[Any], str]] = {
     "pause for input": ([call("look", page=1), "There are two. Could you clarify which one?"], "needs_user_input"),
     "pause for confirm": ([call("remove", path="a"), "done"], "destructive_operation"),
     "pause check": ([call("flaky", n=n) if n % 2 else call("down", n=n) for n in range(12)], "low_momentum"),
-    "limit of iterations": ([call("look", page=n) for n in range(20)], "max_iterations"),
+    "limit of iterations": ([call("look", page=n) for n in range(20)], "rounds"),
     "limit of tool rounds": ([call("look", page=n) for n in range(20)], "tool_rounds"),
     "stuck on a call": ([call("look", page=1)] * 9, "no_progress"),
     "stuck on an error": ([call("down", n=n) for n in range(9)], "repeated_failures"),
@@ -149,7 +149,7 @@ def test_c22_x13_nobody_is_asked_about_a_call_that_will_not_run() -> None:
 
     model = ScriptedModel([call("remove", path="a")])
     result = Agent(model, tools=TOOLS, approve=approve, budget=Budget(rounds=1)).run_sync("go")
-    assert (result.stop_reason, asked) == ("max_iterations", [])
+    assert (result.stop_reason, asked) == ("rounds", [])
 
 
 def test_x03_one_nudge_and_no_more(serve: Any, wire: str, way: str) -> None:

@@ -214,7 +214,7 @@ def test_c21_nine_breakpoints() -> None:
     reasons = {
         "user_interrupt": "user_interrupt",
         "destructive_operation": "destructive_operation",
-        "max_iterations": "max_iterations",
+        "rounds": "max_iterations",
         "no_progress": "no_progress",
         "low_momentum": "low_momentum",
         "repeated_failures": "repeated_failures",

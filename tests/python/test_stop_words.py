@@ -39,7 +39,7 @@ ENDS: dict[str, tuple[list[Any], dict[str, Any], str]] = {
     "no_progress": ([call("look", n=1)] * 12, {}, '"look"'),
     "repeated_failures": ([call("fail", n=1)] * 12, {}, '"fail"'),
     "tool_rounds": (_endless("look"), {"budget": Budget(tool_rounds=2)}, "`tool_rounds`"),
-    "max_iterations": (_endless("look"), {"budget": Budget(rounds=2)}, "`iterations`"),
+    "rounds": (_endless("look"), {"budget": Budget(rounds=2)}, "`rounds`"),
     "tokens": (_endless("look"), {"budget": Budget(tokens=30)}, "`tokens`"),
 }
 

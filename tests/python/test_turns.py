@@ -76,7 +76,7 @@ def test_a10_one_program_is_a_single_request_or_the_loop(
         assert (result.final, result.stop_reason, len(server.requests)) == ("Two places.", "natural", 2)
         assert json.loads(results_sent(server.requests[1]["body"], wire)["c1"]) == find.function("Oslo")
     else:
-        assert (result.final, result.stop_reason, len(server.requests)) == (None, "max_iterations", 1)
+        assert (result.final, result.stop_reason, len(server.requests)) == (None, "rounds", 1)
         assert result.best_draft == "I look first."
         assert result.warnings
         assert result.tool_calls == [], "nobody would read what the tool gives"

@@ -164,7 +164,7 @@ impl Limit {
     /// The stop reason of the limit.
     pub const fn stop(self) -> Stop {
         match self {
-            Self::Iterations => Stop::MaxIterations,
+            Self::Iterations => Stop::Rounds,
             Self::ToolRounds => Stop::ToolRounds,
             Self::WallTime => Stop::WallTime,
             Self::Tokens => Stop::Tokens,

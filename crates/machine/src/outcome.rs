@@ -33,7 +33,8 @@ pub enum Stop {
     /// Somebody forbade a destructive operation and ended the run.
     DestructiveOperation,
     /// No more requests to the model.
-    MaxIterations,
+    #[serde(alias = "max_iterations")]
+    Rounds,
     /// No more rounds of tools.
     ToolRounds,
     /// The time was up.
@@ -85,7 +86,7 @@ impl Stop {
             Self::UserInterrupt => "user_interrupt",
             Self::Cancelled => "cancelled",
             Self::DestructiveOperation => "destructive_operation",
-            Self::MaxIterations => "max_iterations",
+            Self::Rounds => "rounds",
             Self::ToolRounds => "tool_rounds",
             Self::WallTime => "wall_time",
             Self::Tokens => "tokens",
@@ -119,7 +120,7 @@ impl Stop {
         Some(match self {
             Self::UserInterrupt | Self::Cancelled => Breakpoint::UserInterrupt,
             Self::DestructiveOperation => Breakpoint::DestructiveOperation,
-            Self::MaxIterations => Breakpoint::MaxIterations,
+            Self::Rounds => Breakpoint::MaxIterations,
             Self::NoProgress => Breakpoint::NoProgress,
             Self::LowMomentum => Breakpoint::LowMomentum,
             Self::RepeatedFailures => Breakpoint::RepeatedFailures,
@@ -149,7 +150,7 @@ impl Stop {
     pub const fn is_limit(self) -> bool {
         matches!(
             self,
-            Self::MaxIterations | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost | Self::Approvals
+            Self::Rounds | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost | Self::Approvals
         )
     }
 }

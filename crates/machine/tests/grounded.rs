@@ -454,7 +454,7 @@ fn x01_attempts_share_one_pool_of_rounds() {
     let mut world = self::world([says("Bad."), says("Bad again."), says(GOOD)]);
     config.turn.budget = Budget { iterations: 2, ..Budget::default() };
     let outcome = run(&mut world, config).outcome;
-    assert_eq!((outcome.stop, outcome.attempts, world.requests.len()), (Stop::MaxIterations, 2, 2));
+    assert_eq!((outcome.stop, outcome.attempts, world.requests.len()), (Stop::Rounds, 2, 2));
     assert_eq!(outcome.best_draft.as_deref(), Some("Bad again."));
     assert!(outcome.message.unwrap().contains("2 attempts"));
 }
@@ -780,7 +780,7 @@ fn whatever_happens_the_run_ends_and_everything_counts() {
         "verified",
         "unverified",
         "abstained",
-        "max_iterations",
+        "rounds",
         "tool_rounds",
         "wall_time",
         "cancelled",

@@ -105,8 +105,8 @@ fn a06_limit_gives_partial_and_warns() {
     })
     .tool("write", |call| (1.0, ToolResult::text("", "", call.input.text())));
     let ended = run(&mut world, budget(|budget| budget.iterations = 3));
-    assert_eq!(ended.outcome.stop, Stop::MaxIterations);
-    assert!(ended.outcome.hit_ceiling() && warned(&ended.outcome, "max_iterations"));
+    assert_eq!(ended.outcome.stop, Stop::Rounds);
+    assert!(ended.outcome.hit_ceiling() && warned(&ended.outcome, "rounds"));
     assert_eq!(ended.outcome.transcript, "part 1 part 2 part 3 ");
     assert_eq!((ended.outcome.r#final, ended.outcome.best_draft.as_deref()), (None, Some("part 3 ")));
     assert_eq!(world.requests.len(), 3);
@@ -132,7 +132,7 @@ fn a09_single_turn_profile() {
     let mut world = World::scripted([answer(calls(&[("a", "look", "{}")]))]);
     let ended = run(&mut world, budget(|budget| budget.iterations = 1));
     assert_eq!(world.requests[0].tool_choice, Some(ToolChoice::None));
-    assert_eq!(ended.outcome.stop, Stop::MaxIterations);
+    assert_eq!(ended.outcome.stop, Stop::Rounds);
     assert!(executed(&world.commands).is_empty());
     // Who forces a call wants the call itself.
     let config = TurnConfig { tool_choice: Some(ToolChoice::Any), ..budget(|budget| budget.iterations = 1) };
@@ -207,7 +207,7 @@ fn a14_iterations_by_complexity() {
             budget.iterations = complexity.iterations();
             budget.tool_rounds = 100;
         });
-        assert_eq!(run(&mut world, config).outcome.stop, Stop::MaxIterations);
+        assert_eq!(run(&mut world, config).outcome.stop, Stop::Rounds);
         assert_eq!(world.requests.len(), most);
     }
 }
@@ -868,7 +868,7 @@ fn pause_turn_goes_on_with_the_same_history() {
     assert_eq!(world.requests[1].messages.last().unwrap().role, Role::Assistant);
     assert_eq!((ended.outcome.stop, ended.outcome.transcript.as_str()), (Stop::Natural, "Searching. Found."));
     let mut world = World::new(move |_| answer(paused.clone()));
-    assert_eq!(run(&mut world, config()).outcome.stop, Stop::MaxIterations, "not for ever");
+    assert_eq!(run(&mut world, config()).outcome.stop, Stop::Rounds, "not for ever");
 }
 
 #[test]
@@ -1056,7 +1056,7 @@ fn x01_a_picture_is_not_counted_by_its_bytes() {
 fn x01_budgets_of_nothing_end_at_once() {
     type Change = fn(&mut Budget);
     let cases: [(Change, Stop); 4] = [
-        (|budget| budget.iterations = 0, Stop::MaxIterations),
+        (|budget| budget.iterations = 0, Stop::Rounds),
         (|budget| budget.wall_time = 0.0, Stop::WallTime),
         (|budget| budget.tokens = Some(0), Stop::Tokens),
         (|budget| budget.cost = Some(0.0), Stop::Cost),

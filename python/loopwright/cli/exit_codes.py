@@ -37,7 +37,7 @@ _STOPS: dict[str, int] = {
     "verified": OK,
     "abstained": ABSTAINED,
     "unverified": UNVERIFIED,
-    "max_iterations": LIMIT,
+    "rounds": LIMIT,
     "tool_rounds": LIMIT,
     "wall_time": LIMIT,
     "tokens": LIMIT,
