@@ -44,9 +44,7 @@ impl Outcome {
             Stop::DestructiveOperation => {
                 format!("A person forbade {} and ended the run. {on} in another way.", last_call(self))
             }
-            Stop::Rounds => {
-                limit(&format!("the limit of requests to the model ({})", spent.iterations), "rounds")
-            }
+            Stop::Rounds => limit(&format!("the limit of requests to the model ({})", spent.iterations), "rounds"),
             Stop::ToolRounds => {
                 limit(&format!("the limit of rounds of tool calls ({})", spent.tool_rounds), "tool_rounds")
             }

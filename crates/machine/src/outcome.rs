@@ -148,10 +148,7 @@ impl Stop {
 
     /// Returns whether a limit of the budget ended the run.
     pub const fn is_limit(self) -> bool {
-        matches!(
-            self,
-            Self::Rounds | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost | Self::Approvals
-        )
+        matches!(self, Self::Rounds | Self::ToolRounds | Self::WallTime | Self::Tokens | Self::Cost | Self::Approvals)
     }
 }
 

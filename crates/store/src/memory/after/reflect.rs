@@ -121,7 +121,7 @@ fn lessons(turn: &Turn) -> Vec<Thought> {
         }
     }
     let ended = match turn.stop.as_str() {
-        "rounds" | "max_iterations" | "tool_rounds" => Some("Rounds ran out before the answer: plan fewer, larger steps."),
+        "rounds" | "tool_rounds" => Some("Rounds ran out before the answer: plan fewer, larger steps."),
         "wall_time" => Some("The time ran out before the answer: begin with what is quick."),
         "tokens" | "cost" => Some("The budget ran out before the answer: ask for less text at once."),
         "no_progress" | "repeated_failures" => {
