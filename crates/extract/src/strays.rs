@@ -13,6 +13,7 @@ use super::{
     event::{Events, Problem, ProblemKind, Span},
     members::NESTED,
     parser::Parser,
+    until::MAX_HEAD,
     writer::Writer,
 };
 
@@ -156,22 +157,34 @@ fn strings(json: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether an element of which the beginning was read closes itself: `<parameter name="a" value="b"/>`.
+fn closes_itself(rest: &str) -> bool {
+    let end = rest.bytes().take(MAX_HEAD).position(|byte| matches!(byte, b'<' | b'>'));
+    end.and_then(|end| rest.get(..=end)).is_some_and(|head| head.ends_with("/>"))
+}
+
 /// Whether all is opened in a text that is closed there, and closed that is opened.
 fn balance(text: &str, marks: &[Mark]) -> bool {
     let mut open = 0;
     let mut rest = text;
     while let Some(at) = rest.find(|sign| marks.iter().any(|(mark, _)| mark.starts_with(sign))) {
         rest = rest.get(at..).unwrap_or_default();
-        let here = marks.iter().filter(|(mark, _)| rest.starts_with(mark.as_str()));
+        // `<param` is no beginning of `<parameter`.
+        let name = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+        let ends = |mark: &str| !(name(mark.as_bytes().last()) && name(rest.as_bytes().get(mark.len())));
+        let here = marks.iter().filter(|(mark, _)| rest.starts_with(mark.as_str()) && ends(mark));
         let Some((mark, step)) = here.max_by_key(|(mark, _)| mark.len()) else {
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
+        rest = rest.get(mark.len()..).unwrap_or_default();
+        if *step == 1 && closes_itself(rest) {
+            continue;
+        }
         open += i32::from(*step);
         if open < 0 {
             return false;
         }
-        rest = rest.get(mark.len()..).unwrap_or_default();
     }
     open == 0
 }

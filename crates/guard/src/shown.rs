@@ -159,6 +159,7 @@ fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + 
     let (letter, long) = match name {
         "xargs" | "gxargs" | "parallel" => ('a', "--arg-file"),
         "du" | "gdu" => ('\0', "--files0-from"),
+        "find" | "gfind" => ('\0', "-files0-from"),
         _ => ('f', "--file"),
     };
     let takes = letter != 'f'

@@ -327,6 +327,7 @@ fn g6_keys_are_found_where_their_path_is_handed_on() {
             "xargs -a ~/.ssh/id_ed25519 echo",
             "xargs --arg-file=/root/.ssh/id_rsa -n1 echo",
             "du --files0-from=$HOME/.aws/credentials",
+            "find -files0-from /etc/shadow",
             "git -C ~/.ssh grep --no-index .",
             "git -C ~/.aws diff --no-index /dev/null credentials",
             "read f <<< ~/.ssh/id_rsa; cat $f",

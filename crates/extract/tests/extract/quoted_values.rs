@@ -511,6 +511,24 @@ fn e5_behind_a_value_that_opens_or_closes_more_than_it_closes_or_opens_no_call_i
 }
 
 #[test]
+fn e5_a_value_of_another_markup_before_another_call_is_whole() {
+    each(elements(), |dialect| {
+        for value in [
+            "<bean><parameter name=\"a\" value=\"b\"/><parameter name=\"c\">d</parameter></bean>",
+            "<html><body><p>Hi <b>you</b></p><br><img src='x'></body></html>",
+            "fn f(v: Vec<String>) -> Result<(), Box<dyn Error>> { a < b && c > d }",
+            "OPEN = \"<tool_call>\"\nCLOSE = \"</tool_call>\"",
+        ] {
+            let text = format!("{}\n{}", note(value, dialect), drop_call(dialect));
+            let reading = read_twice(text.as_bytes(), &setups(dialect)[0]);
+            let all = [("note", json!({"text": value})), ("drop", json!({"table": "users"}))];
+            assert_eq!(reading.called(), all, "{text}: {reading:?}");
+            assert!(reading.calls.iter().all(|call| call.complete), "{text}: {reading:?}");
+        }
+    });
+}
+
+#[test]
 fn e5_what_closes_a_call_in_words_behind_a_call_completes_nothing() {
     each(elements(), |dialect| {
         let (_, close) = call_ends(dialect);
