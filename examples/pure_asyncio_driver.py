@@ -34,10 +34,10 @@ async def drive(
     async def execute(command: Command, call: Any) -> None:
         try:
             result = await tools[call.name](**call.arguments)
-            events.put_nowait(MachineEvent.executed(command.id, call.id, str(result)))
+            events.put_nowait(MachineEvent.executed(command.id, call.call_id, str(result)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model reads it
             why = f"{type(error).__name__}: {error}"
-            events.put_nowait(MachineEvent.tool_failed(command.id, call.id, "exception", why))
+            events.put_nowait(MachineEvent.tool_failed(command.id, call.call_id, "exception", why))
 
     while True:
         for command in machine.step(await events.get(), loop.time() - began):

@@ -26,7 +26,7 @@ async def main() -> None:
             match event:
                 case TextDelta(text=words):
                     print(words, end="", flush=True)
-                case ToolStarted(name=name, input=arguments):
+                case ToolStarted(name=name, arguments=arguments):
                     print(f"[{name} {arguments}]")
                 case ToolFinished(excerpt=excerpt, duration=seconds):
                     print(f"[-> {excerpt} after {seconds:.2f} s]")

@@ -50,7 +50,7 @@ async def main() -> None:
             case Paused():
                 print("the run stands still")
                 run.resume()
-            case ChildFinished(child=child, stop=stop):
+            case ChildFinished(child=child, stop_reason=stop):
                 print(f"{child} has ended: {stop}")
             case _:
                 pass

@@ -33,7 +33,7 @@ def order(part: str, number: int) -> str:
 
 def approve(question: Approval) -> bool | str:
     """Stands for a person: small orders are fine."""
-    print(f"  ? may {question.tool} run with {question.arguments}? ({question.why})")
+    print(f"  ? may {question.name} run with {question.arguments}? ({question.why})")
     if question.arguments["number"] <= 100:
         return True
     return "at most 100 at a time"

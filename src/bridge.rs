@@ -675,7 +675,7 @@ delta_class!(
 );
 delta_class!(
     /// The model begins to write a tool call.
-    ToolUseDelta { id, name }
+    ToolUseDelta { call_id, name }
 );
 delta_class!(
     /// New text of a tool call's arguments.

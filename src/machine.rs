@@ -566,7 +566,7 @@ impl Call {
 impl Call {
     /// The provider's id of the call.
     #[getter]
-    fn id(&self) -> &str {
+    fn call_id(&self) -> &str {
         self.tool_use().map_or("", |call| &call.id)
     }
 

@@ -37,14 +37,14 @@ PLAIN: dict[str, tuple[str, Any]] = {
 HOMES = {"Verdict": "crates/guard/src/policy/mod.rs"}
 # What reads better in an example than the bare type does. By field, or by event and field.
 EXAMPLES: dict[str, Any] = {
-    "id": "call_1", "name": "search_files", "model": "claude-sonnet-4-5", "input": {"query": "breaker"},
+    "call_id": "call_1", "name": "search_files", "model": "claude-sonnet-4-5", "arguments": {"query": "breaker"},
     "query": "breaker", "phase": "gather", "text": "The breaker opens after 3 failures.", "excerpt": "3 hits",
     "retry.reason": "overloaded: the provider is overloaded", "approval_decided.reason": "approved",
     "approval_decided.allowed": True, "compacted.reason": "full", "assessed.decision": "complete",
     "goal_drifted.state": "drifted", "goal_drifted.goal": "Find out when the breaker opens.",
     "intent_assessed.decision": "direct", "warning.code": "text_calls",
     "provider_delta.kind": "web_search", "provider_delta.name": "web_search",
-    "tool_use_delta.id": "call_1", "request_held.host": "api.openai.com:443",
+    "request_held.host": "api.openai.com:443",
     "request_held.reason": "requests_per_minute", "request_held.seconds": 12.5,
 }  # fmt: skip
 
@@ -248,9 +248,10 @@ assert from_dict(json.loads(json.dumps(to_dict(heard[0])))) == heard[0]
 assert events_of("project.db", result.run_id)[-1].result.final == "Hello."
 ```
 
-- Names and fields are the same in Rust (`Notice`), in Python (`loopwright.events`), in journals (`emit`) and here.
+- Names and fields are the same in Rust (`Notice`), in Python (`loopwright.events`) and here. Journals (`emit`) write
+  `call_id` as `id`, the `arguments` of a call as `input`, and the `stop_reason` of a sub-agent as `stop`.
 - `event_id` only grows within a run, over a crash and a resume too. It is the number of the journal's event times
-  1,048,576, and the place behind that. `id` is the tool call's.
+  1,048,576, and the place behind that.
 - `to_dict` and `from_dict` keep all of an event. What a newer version tells becomes an `UnknownEvent`, which keeps its
   type and its data.
 - `events_of(journal, run)` lists the events of a run from its journal again, with the numbers they had: all that

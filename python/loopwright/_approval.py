@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._renamed import renamed
 from ._repr import redacted_repr
 
 if TYPE_CHECKING:
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["Approval", "Edit", "Remembered", "decision_of"]
 
 
+@renamed(tool="name")
 @dataclass(frozen=True)
 class Approval:
     """A call that waits for a person. `expires_in` is in seconds; silence until then is a no."""
 
-    tool: str
+    name: str
     arguments: Any
     risk: str
     why: str
@@ -61,11 +63,11 @@ class Approval:
         judged = command.judged or {}
         span = judged.get("span")
         return cls(
-            tool=call.name,
+            name=call.name,
             arguments=call.arguments,
             risk=command.risk or "dangerous",
             why=command.why or "",
-            call_id=call.id,
+            call_id=call.call_id,
             expires_in=max(0.0, (ends if ends is not None else command.at or 0.0) - now),
             rules=tuple(judged.get("rules", ())),
             part=judged.get("part"),

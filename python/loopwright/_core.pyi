@@ -410,9 +410,9 @@ class ReasoningDelta:
 class ToolUseDelta:
     """The model begins to write a tool call."""
 
-    __match_args__: Final = ("id", "name", "block")
+    __match_args__: Final = ("call_id", "name", "block")
     type: ClassVar[Literal["ToolUseDelta"]]
-    def __new__(cls, id: str, name: str, block: int = 0) -> Self: ...
+    def __new__(cls, call_id: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
     @property
     def event_id(self) -> int:
@@ -421,7 +421,7 @@ class ToolUseDelta:
     @event_id.setter
     def event_id(self, number: int) -> None: ...
     @property
-    def id(self) -> str:
+    def call_id(self) -> str:
         """The call's id."""
 
     @property
@@ -737,7 +737,7 @@ class Call:
     """A call of a tool."""
 
     @property
-    def id(self) -> str:
+    def call_id(self) -> str:
         """The provider's id of the call."""
 
     @property

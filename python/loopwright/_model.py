@@ -55,8 +55,9 @@ class ModelSettings(TypedDict, total=False):
     """`"auto"`, `"none"`, `"any"`, or the name of a tool, for the first request."""
     parallel_tool_calls: bool | None
     """Whether one answer may hold several calls."""
-    cache: bool | None
-    """Whether the provider may cache the prompt's prefix; by default it may."""
+    cache: bool | Literal["1h"] | None
+    """Whether the provider may cache the prompt's prefix; by default it may, for its usual time. `"1h"`: for an hour,
+    where it offers that (Anthropic, and newer Claude models on Bedrock); writing costs twice the input there."""
     seed: int | None
     """The seed of the model's sampling, for providers that have one."""
     extra_body: Mapping[str, Any] | None

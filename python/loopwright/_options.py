@@ -41,6 +41,7 @@ def _is_count(value: object) -> bool:
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "base_url": (lambda value: isinstance(value, str), "text"),
     "api_key": (lambda value: isinstance(value, str) or callable(value), "text, or a function that gives it"),
+    "cache": (lambda value: isinstance(value, bool) or value == "1h", "True, False or '1h'"),
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "monitor": (lambda value: hasattr(value, "intent"), "a loopwright.Monitor"),

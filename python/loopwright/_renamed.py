@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["renamed", "under_new_names"]
+__all__ = ["names_before", "read_under", "renamed", "under_new_names"]
 
 T = TypeVar("T")
 
@@ -32,18 +32,28 @@ def renamed(**names: str) -> Callable[[type[T]], type[T]]:
 
         changed: Any = kind
         changed.__init__ = init
-        _BEFORE[kind] = names
-        for old, new in names.items():
-            setattr(kind, old, property(functools.partial(_read, kind, old, new)))
+        read_under(kind, **names)
         return kind
 
     return decorate
 
 
+def read_under(kind: type[Any], **names: str) -> None:
+    """Attributes of a class are read under the names that they had before, too: `read_under(kind, before="now")`."""
+    _BEFORE[kind] = names
+    for old, new in names.items():
+        setattr(kind, old, property(functools.partial(_read, kind, old, new)))
+
+
 def under_new_names(kind: type[Any], told: Mapping[str, Any]) -> dict[str, Any]:
     """Plain data for a class, whichever names it was written under: the engine and older versions have the old ones."""
-    names = _BEFORE[kind]
+    names = _BEFORE.get(kind, {})
     return {names.get(name, name): value for name, value in told.items()}
+
+
+def names_before(kind: type[Any]) -> dict[str, str]:
+    """The names under which the engine and its journals write those fields of a class that have others today."""
+    return {new: old for old, new in _BEFORE.get(kind, {}).items()}
 
 
 def _read(kind: type[Any], old: str, new: str, one: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._journal_paths import locate_journal
+from ._renamed import renamed
 from ._replay import naming
 from .errors import UsageError
 
@@ -19,13 +20,14 @@ __all__ = ["CallTrace", "RoundTrace", "trace"]
 _SHIFT = 32
 
 
+@renamed(id="call_id", input="arguments")
 @dataclass
 class CallTrace:
     """A tool call of a round."""
 
-    id: str
+    call_id: str
     name: str
-    input: Any
+    arguments: Any
     written: bool
     """Whether it stood in the text as markup; else it came in the provider's own way."""
     verdict: str = ""
@@ -151,7 +153,7 @@ class _Reader:
         elif kind == "executed" and self.last is not None:
             result = event["result"]
             for call in self.last.calls:
-                if call.id == result["id"]:
+                if call.call_id == result["id"]:
                     call.length = sum(len(block.get("text", "")) for block in result["content"])
         for command in line["commands"]:
             if isinstance(command, dict):
@@ -177,7 +179,7 @@ class _Reader:
             self.generate(found, seconds)
         elif name == "execute" and self.last is not None:
             for each in found["calls"]:
-                self.call(each["tool_use"]["id"], each["tool_use"]["name"]).input = each["tool_use"]["input"]
+                self.call(each["tool_use"]["id"], each["tool_use"]["name"]).arguments = each["tool_use"]["input"]
 
     def generate(self, found: dict[str, Any], seconds: float) -> None:
         machine = found["id"] >> _SHIFT
@@ -209,7 +211,7 @@ class _Reader:
     def call(self, call_id: str, name: str) -> CallTrace:
         assert self.last is not None  # noqa: S101 - calls come after an answer
         for call in self.last.calls:
-            if call.id == call_id:
+            if call.call_id == call_id:
                 return call
         call = CallTrace(call_id, name, None, written=call_id not in self.ids)
         self.last.calls.append(call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._continue import forking, resuming
 from ._plan import model_name
@@ -103,7 +103,7 @@ class Agent(Running[Output]):
             default only those of a model of your own, an object, do. With a `tool_format` they are always read. A call
             that stands in what the model was shown (a result, a page, a memory, the user's message) is a quotation and
             stays text, as one in quotes does.
-        cache: Whether the provider may cache the prompt's prefix; by default it may.
+        cache: Whether the provider may cache the prompt's prefix; by default it may. `"1h"`: for an hour, where it can.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
@@ -180,7 +180,7 @@ class Agent(Running[Output]):
         tool_choice: str | None = None,
         tool_format: str | None = None,
         read_markup: bool | None = None,
-        cache: bool | None = None,
+        cache: bool | Literal["1h"] | None = None,
         timeouts: Mapping[str, float] | None = None,
         retry: Mapping[str, Any] | None = None,
         context: ContextPolicy | int | bool | None = None,
@@ -285,7 +285,7 @@ class Agent(Running[Output]):
             "top_p": asked["top_p"],
             "stop": _options.texts("stop", () if asked["stop"] is None else asked["stop"]),
             "effort": asked["effort"],
-            "cache": asked["cache"] is not False,
+            "cache": True if asked["cache"] is None else asked["cache"],
             "retry": {name: each for name, each in (asked["retry"] or {}).items() if each is not None},
             "check_in": check_in,
             **({} if monitor is None else {"intent": monitor.intent}),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
+from ._renamed import names_before, read_under, renamed, under_new_names
 from ._repr import redacted_repr
 
 if TYPE_CHECKING:
@@ -137,30 +138,33 @@ class Reset(Told):
     round: int
 
 
+@renamed(id="call_id", input="arguments")
 @dataclass(frozen=True)
 class ToolStarted(Told):
     """A tool begins."""
 
-    id: str
+    call_id: str
     name: str
-    input: Any
+    arguments: Any
     round: int
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class ToolProgress(Told):
     """A tool reports progress with `Context.emit`."""
 
-    id: str
+    call_id: str
     name: str
     text: str
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class ToolFinished(Told):
     """A tool is done."""
 
-    id: str
+    call_id: str
     name: str
     round: int
     is_error: bool
@@ -177,18 +181,20 @@ class ToolFinished(Told):
         return {each: value for each, value in self.__dict__.items() if each != "_exception"}
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class SearchStarted(Told):
     """A search begins, ours or the provider's, `at` seconds after the run began. Of the provider's it is told while its
     answer streams, or behind an answer that does not; `query` is empty where it is not known by then.
     """
 
-    id: str
+    call_id: str
     round: int
     query: str
     at: float
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class SearchCompleted(Told):
     """A search is done, ours or the provider's; `count` of them so far. `error` is what went wrong with it, `results`
@@ -199,16 +205,17 @@ class SearchCompleted(Told):
     query: str
     count: int
     error: str | None = None
-    id: str = ""
+    call_id: str = ""
     results: int | None = None
     at: float | None = None
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class CallJudged(Told):
     """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
 
-    id: str
+    call_id: str
     name: str
     verdict: str
     risk: str
@@ -221,21 +228,23 @@ class CallJudged(Told):
     secret: bool = False
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class ApprovalAsked(Told):
     """A person is asked whether a call may run."""
 
-    id: str
+    call_id: str
     name: str
     risk: str
     expires: int
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class ApprovalDecided(Told):
     """A person, or the clock, has decided."""
 
-    id: str
+    call_id: str
     allowed: bool
     reason: str
 
@@ -347,25 +356,27 @@ class Draft(Told):
     verified: bool
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class ChildStarted(Told):
     """A sub-agent begins: `id` is the call that started it, `child` names it among the run's children."""
 
-    id: str
+    call_id: str
     child: str
     name: str
     task: str
     model: str
 
 
+@renamed(id="call_id", stop="stop_reason")
 @dataclass(frozen=True)
 class ChildFinished(Told):
     """A sub-agent has ended; `usage`, `cost` and `requests` hold those of its own children."""
 
-    id: str
+    call_id: str
     child: str
     name: str
-    stop: str
+    stop_reason: str
     is_error: bool
     usage: dict[str, int]
     cost: float | None
@@ -444,11 +455,12 @@ class Summarized(Told):
     summary: dict[str, Any]
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class Supervised(Told):
     """It was decided whether the model may see a private result: by `rules`, a model, a `person`, or as `kept`."""
 
-    id: str
+    call_id: str
     name: str
     level: str
     by: str
@@ -630,16 +642,23 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
     }.items()
 }
 
+_WRITTEN: dict[str, tuple[Any, tuple[tuple[str, str], ...]]] = {
+    name: (kind, tuple((names_before(kind).get(field, field), field) for field in names))
+    for name, (kind, names) in _NOTICES.items()
+}
+"""The names under which journals write the fields of what machines tell, beside those of the classes."""
+
+read_under(ToolUseDelta, id="call_id")
 
 _DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "text_delta": (TextDelta, ("text", "block")),
     "reasoning_delta": (ReasoningDelta, ("text", "block")),
-    "tool_use_delta": (ToolUseDelta, ("id", "name", "block")),
+    "tool_use_delta": (ToolUseDelta, ("call_id", "name", "block")),
     "arguments_delta": (ArgumentsDelta, ("text", "block")),
     "provider_delta": (ProviderDelta, ("kind", "name", "block")),
 }
 _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "tool_progress": (ToolProgress, ("id", "name", "text")),
+    "tool_progress": (ToolProgress, ("call_id", "name", "text")),
     "request_held": (RequestHeld, ("host", "reason", "seconds")),
     "run_finished": (RunFinished, ("result",)),
     "child_text": (ChildText, ("text", "block", "reasoning")),
@@ -655,8 +674,8 @@ def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
         notice = notice["told"]
     if notice["type"] not in _NOTICES:
         return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
-    kind, names = _NOTICES[notice["type"]]
-    event: Event = kind(**{name: notice[name] for name in names if name in notice}, **teller)
+    kind, names = _WRITTEN[notice["type"]]
+    event: Event = kind(**{name: notice[written] for written, name in names if written in notice}, **teller)
     return event
 
 
@@ -689,6 +708,7 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
         event = UnknownEvent(name, rest)
     else:
         kind, names = known
+        rest = under_new_names(kind, rest)
         if name == "run_finished":
             from .result import Result
 

@@ -390,8 +390,8 @@ def _call_json(call: Any) -> str:
         # As in OpenAI's shape: arguments that are text are JSON already.
         arguments = given if isinstance(given, str) else _plain_json(given, "the arguments")
         name, call_id = inner["name"], call.get("id")
-    elif hasattr(call, "input_json"):
-        name, arguments, call_id = call.name, call.input_json, call.id
+    elif hasattr(call, "arguments_json"):
+        name, arguments, call_id = call.name, call.arguments_json, call.call_id
     else:
         message = f"{brief(call)} is no call"
         raise UsageError(message, "invalid_value", "give what extract found, a ToolUse, or a dict")

@@ -79,7 +79,7 @@ class RunHandle(Generic[Output]):
             self._children[event.child] = ChildStatus(event.name, event.child, event.task)
         elif isinstance(event, ChildFinished) and event.child in self._children:
             child = self._children[event.child]
-            child.state, child.stop_reason = "done", event.stop
+            child.state, child.stop_reason = "done", event.stop_reason
         elif isinstance(event, Paused):
             self._running.clear()
             self._settled.set()

@@ -5,7 +5,7 @@
     Message.user("What is in this picture?", Image.from_path("a.png"))
 
 All classes are frozen. What a provider wrote and we do not know survives byte for byte: arguments, blocks of
-provider-side tools and fields of one wire are kept as the JSON text they came as (`input_json`, `raw`,
+provider-side tools and fields of one wire are kept as the JSON text they came as (`arguments_json`, `raw`,
 `fields_json`) and parsed only when they are looked at. Each goes back to the wire it came from, and to no other.
 """
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 from . import _core
 from ._json import read as parsed
 from ._json import written as dumped
+from ._renamed import renamed
 from ._repr import redacted_repr
 from .errors import UsageError
 
@@ -285,28 +286,29 @@ class Thinking:
     extra: Extra | None = None
 
 
+@renamed(id="call_id", input_json="arguments_json", input="arguments")
 @dataclass(frozen=True, slots=True)
 class ToolUse:
     """The model asks for a tool of ours."""
 
-    id: str
+    call_id: str
     """The provider's id, which the result repeats."""
     name: str
-    input_json: str = "{}"
+    arguments_json: str = "{}"
     """The arguments, as the model wrote them."""
     invalid: str | None = None
-    """What the model wrote instead of JSON; `input_json` is `{}` then."""
+    """What the model wrote instead of JSON; `arguments_json` is `{}` then."""
     extra: Extra | None = None
 
     @property
-    def input(self) -> Any:
+    def arguments(self) -> Any:
         """The arguments, parsed."""
-        return parsed(self.input_json, f"the arguments of {self.name!r}")
+        return parsed(self.arguments_json, f"the arguments of {self.name!r}")
 
     @classmethod
-    def of(cls, id: str, name: str, input: Any) -> ToolUse:  # noqa: A002 - the field's name
+    def of(cls, call_id: str, name: str, arguments: Any) -> ToolUse:
         """A tool use with arguments from Python."""
-        return cls(id, name, dumped(input, f"the arguments of {name!r}"))
+        return cls(call_id, name, dumped(arguments, f"the arguments of {name!r}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,11 +324,12 @@ class ToolFailure:
     hint: str | None = None
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a tool of ours gave: text, images, documents; never another result."""
 
-    id: str
+    call_id: str
     """The id of the tool use."""
     name: str = ""
     content: tuple[Block, ...] = ()
@@ -350,10 +353,10 @@ class ToolResult:
         return _prose(self.content)
 
     @classmethod
-    def failed(cls, id: str, name: str, failure: ToolFailure) -> ToolResult:
+    def failed(cls, call_id: str, name: str, failure: ToolFailure) -> ToolResult:
         """A failure; the model reads it as `{"error": {"kind", "message", "hint"}}`."""
         shown = f'{{"error":{_failure_json(failure)}}}'
-        return cls(id, name, (Text(shown),), is_error=True, failure=failure)
+        return cls(call_id, name, (Text(shown),), is_error=True, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -638,8 +641,8 @@ def _block_json(block: Block) -> str:
         proof = _optional("signature", block.signature) + _optional("redacted", block.redacted)
         body = f',"text":{_string(block.text)}{proof}'
     elif isinstance(block, ToolUse):
-        called = f',"id":{_string(block.id)},"name":{_string(block.name)}'
-        body = f'{called},"input":{_raw(block.input_json, "arguments")}{_optional("invalid", block.invalid)}'
+        called = f',"id":{_string(block.call_id)},"name":{_string(block.name)}'
+        body = f'{called},"input":{_raw(block.arguments_json, "arguments")}{_optional("invalid", block.invalid)}'
     elif isinstance(block, ToolResult):
         body = _tool_result_json(block)
     else:
@@ -648,7 +651,7 @@ def _block_json(block: Block) -> str:
 
 
 def _tool_result_json(block: ToolResult) -> str:
-    body = [f',"id":{_string(block.id)},"name":{_string(block.name)}']
+    body = [f',"id":{_string(block.call_id)},"name":{_string(block.name)}']
     body.append(f',"content":[{",".join(map(_block_json, block.content))}],"form":{_string(block.form)}')
     if block.is_error:
         body.append(',"is_error":true')

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import _core
+from ._renamed import renamed
 from .errors import ModelError, ProviderError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "ModelFailure", "Responds", "Response"]
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class Call:
     """A tool call in a `Response`. `arguments` is a dict, or the JSON text of one; of any other text the model is told
@@ -30,7 +32,7 @@ class Call:
 
     name: str
     arguments: Any = field(default_factory=dict)
-    id: str = ""
+    call_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Response:
         for place, call in enumerate(self.calls):
             block: dict[str, Any] = {
                 "type": "tool_use",
-                "id": call.id or f"call_{turn}_{place}",
+                "id": call.call_id or f"call_{turn}_{place}",
                 "name": call.name,
                 "input": {},
             }

@@ -100,6 +100,7 @@ class Messages(Sequence[Message]):
     output="output_tokens",
     cache_read="cache_read_tokens",
     cache_write="cache_write_tokens",
+    cache_write_hour="cache_write_hour_tokens",
     reasoning="reasoning_tokens",
     total="total_tokens",
 )
@@ -113,6 +114,8 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     provider_tool_uses: int = 0
+    cache_write_hour_tokens: int = 0
+    """Those of `cache_write_tokens` that are kept for an hour."""
 
     @property
     def total_tokens(self) -> int:

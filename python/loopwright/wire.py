@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from . import _core
 from ._json import read as parsed
@@ -143,7 +143,7 @@ class Request(_Canonical):
         stop: Sequence[str] = (),
         effort: str | None = None,
         output: Mapping[str, Any] | None = None,
-        cache: bool = False,
+        cache: bool | Literal["1h"] = False,
         stream: bool | None = None,
         extra: Extra | None = None,
     ) -> None:
@@ -243,8 +243,8 @@ class Request(_Canonical):
         return cast("dict[str, Any] | None", self._get("output"))
 
     @property
-    def cache(self) -> bool:
-        """Whether the provider may cache the prompt's prefix."""
+    def cache(self) -> bool | Literal["1h"]:
+        """Whether the provider may cache the prompt's prefix; `"1h"` for an hour."""
         return cast("bool", self._get("cache", False))
 
     @property
@@ -332,6 +332,7 @@ _USAGE = {
     "output": "output_tokens",
     "cache_read": "cache_read_tokens",
     "cache_write": "cache_write_tokens",
+    "cache_write_hour": "cache_write_hour_tokens",
     "reasoning": "reasoning_tokens",
     "provider_tool_uses": "provider_tool_uses",
 }

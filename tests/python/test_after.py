@@ -175,7 +175,7 @@ def test_d05_a_memory_authorises_nothing() -> None:
     asked: list[str] = []
 
     def refuse(question: Any) -> bool:
-        asked.append(question.tool)
+        asked.append(question.name)
         return False
 
     for cautious in ("run", "intent"):
@@ -211,7 +211,7 @@ def test_d05_words_of_a_memory_are_no_words_of_the_user() -> None:
             model,
             memory=memory,
             tools=[send_report],
-            approvals=Approvals(lambda question: asked.append(question.tool) or True),
+            approvals=Approvals(lambda question: asked.append(question.name) or True),
             after=False,
         )
         agent.run_sync(said)

@@ -102,7 +102,7 @@ def test_the_question_says_what_why_and_until_when(way: str) -> None:
 
     run(agent_of(approve, [], approval_timeout=30.0), "remove a", way)
     (question,) = seen
-    assert (question.tool, question.arguments, question.risk) == ("remove", {"path": "a.txt"}, "confirm")
+    assert (question.name, question.arguments, question.risk) == ("remove", {"path": "a.txt"}, "confirm")
     assert question.call_id == "call_0_0"
     assert question.why
     assert 25 < question.expires_in <= 30
@@ -208,7 +208,7 @@ def test_d44_a_run_that_goes_on_tells_anew_who_is_asked_and_until_when(tmp_path:
     names = [type(event).__name__ for event in heard]
     assert names.index("ApprovalAsked") < names.index("ApprovalDecided")
     (again,) = [event for event in heard if isinstance(event, ApprovalAsked)]
-    assert (again.id, again.name, again.risk, again.expires) == (
+    assert (again.call_id, again.name, again.risk, again.expires) == (
         first["id"], first["name"], first["risk"], first["expires"],
     )  # fmt: skip
     assert replay(cut).identical

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopwright import Agent, Budget, ContextPolicy, Memory, SubAgent, UsageError, tool
+from loopwright import Agent, Budget, ContextPolicy, Memory, Model, SubAgent, UsageError, tool
 from loopwright.models import Call
-from loopwright.testing import CacheRules, PromptCache, WireServer, call, calls, text
+from loopwright.testing import CacheRules, PromptCache, WireServer, call, calls, recorded, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -249,3 +249,39 @@ def test_the_simulator_follows_the_rules_of_caches_without_marks():
     with pytest.raises(UsageError) as caught:
         PromptCache("nobody")
     assert caught.value.code == "unknown_provider"
+
+
+@pytest.mark.parametrize("lasts", [True, "1h"])
+def test_what_is_marked_for_an_hour_is_kept_for_one_and_costs_twice_the_input(lasts: Any) -> None:
+    kept = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 1200}
+    usage = {
+        "input_tokens": 7,
+        "output_tokens": 10,
+        "cache_creation_input_tokens": 1200,
+        "cache_read_input_tokens": 100,
+    }
+    head = {"type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "stop_sequence": None}
+    asks = {"type": "tool_use", "id": "toolu_1", "name": "read_page", "input": {"number": 1}}
+    answers = [
+        {"id": "msg_1", "content": [asks], "stop_reason": "tool_use"},
+        {"id": "msg_2", "content": [{"type": "text", "text": "Done."}], "stop_reason": "end_turn"},
+    ]
+    usages = {**usage, "cache_creation": kept} if lasts == "1h" else usage
+    replies = [recorded(200, "application/json", {**head, **answer, "usage": usages}) for answer in answers]
+    with WireServer(replies) as server:
+        model = Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", settings={"cache": lasts})
+        result = Agent(model, system=SYSTEM * 3, tools=[read_page]).run_sync("Read the log.")
+        bodies = [request["body"] for request in server.requests]
+    assert (result.usage.cache_write_tokens, result.usage.cache_read_tokens) == (2400, 200)
+    assert result.usage.cache_write_hour_tokens == (2400 if lasts == "1h" else 0)
+    paid = 14 + 200 * 0.1 + 2400 * (2.0 if lasts == "1h" else 1.25)
+    assert result.cost == pytest.approx((paid * 3 + 20 * 15) / 1e6)
+    cache = PromptCache("anthropic")
+    later = [cache.see(body, at=600.0 * at).hit for at, body in enumerate(bodies)][1]
+    assert (later > 0) is (lasts == "1h"), "ten minutes later"
+
+
+def test_a_time_that_no_cache_offers_is_refused_by_name() -> None:
+    wrong: Any = {"cache": "2h"}
+    with pytest.raises(UsageError, match="cache.*True, False or '1h'"):
+        Model("anthropic:claude-sonnet-4-5", settings=wrong)

@@ -146,7 +146,7 @@ def test_d43_what_a_model_writes_to_a_child_authorises_nothing(way: str) -> None
         )
 
     run(agent(), "What is in this folder?", way)
-    assert [(each.tool, each.agent, each.path) for each in asked] == [("write_notes", "explore", "explore")]
+    assert [(each.name, each.agent, each.path) for each in asked] == [("write_notes", "explore", "explore")]
     assert wrote == []
     asked.clear()
     run(agent(), "Please write notes.txt for me", way)
@@ -607,7 +607,7 @@ def test_d13_what_the_model_may_not_see_its_sub_agents_may_not_see(whose: str, t
         ScriptedModel([calls(Call("spawn", {"agent": "c", "task": task})), "ok"]),
         agents=[child],
         roles=rules if whose == "of the run" else None,
-        approve=lambda question: asked.append(question.tool) or False,
+        approve=lambda question: asked.append(question.name) or False,
     )
     # The person asked about the weather: a task that a model wrote is not the person's wish.
     result = agent.run_sync("How is the weather?", journal=True)

@@ -180,8 +180,12 @@ def test_ids_that_stand_twice_or_came_before_run_each_call_once(serve: Any, wire
         seen.append(n)
         return f"wrote {n}"
 
-    same = [Call("write", {"n": 1}, id="same"), Call("write", {"n": 2}, id="same"), Call("write", {"n": 3}, id="")]
-    server = serve(calls(*same), calls(Call("write", {"n": 4}, id="same")), text("done"))
+    same = [
+        Call("write", {"n": 1}, call_id="same"),
+        Call("write", {"n": 2}, call_id="same"),
+        Call("write", {"n": 3}, call_id=""),
+    ]
+    server = serve(calls(*same), calls(Call("write", {"n": 4}, call_id="same")), text("done"))
     result, _ = run(agent_at(server, wire, tools=[write]), "go", way)
     assert result.final == "done"
     assert seen == [1, 2, 3, 4]

@@ -83,8 +83,8 @@ def pairs_are_whole(messages, shape):
     open_ids: set[str] = set()
     for message in messages:
         if shape == "canonical":
-            uses = [block.id for block in message.tool_uses]
-            results = [block.id for block in message.tool_results]
+            uses = [block.call_id for block in message.tool_uses]
+            results = [block.call_id for block in message.tool_results]
         elif shape == "anthropic":
             blocks = message["content"] if isinstance(message["content"], list) else []
             uses = [block["id"] for block in blocks if block["type"] == "tool_use"]

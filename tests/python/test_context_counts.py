@@ -131,7 +131,7 @@ def canonical(draw: Callable[[Any], Any]) -> list[Message]:
             out.append(Message.user(draw(texts)))
             continue
         out.append(Message.assistant(Text(draw(texts)), *uses))
-        out.append(Message.user(*(ToolResult(use.id, "read", (Text(draw(texts)),)) for use in uses)))
+        out.append(Message.user(*(ToolResult(use.call_id, "read", (Text(draw(texts)),)) for use in uses)))
     return out
 
 

@@ -42,7 +42,7 @@ def search(words: str, most: int = 10) -> list[str]:
 
 
 def turn(number: int) -> Reply:
-    return calls(Call("page", {"number": number}, id=f"call_{number}"), text=f"I read page {number}.")
+    return calls(Call("page", {"number": number}, call_id=f"call_{number}"), text=f"I read page {number}.")
 
 
 def script(turns: int) -> list[Reply]:
@@ -274,7 +274,7 @@ def test_failures_in_between_send_nothing_twice() -> None:
 
 
 def test_two_runs_and_their_sub_agents_keep_apart() -> None:
-    delegate = calls(Call("spawn", {"agent": "scout", "task": "Read three pages."}, id="call_0"))
+    delegate = calls(Call("spawn", {"agent": "scout", "task": "Read three pages."}, call_id="call_0"))
 
     def reads(*numbers: int) -> list[Reply]:
         return [*[turn(number) for number in numbers], text("I have read it.")]

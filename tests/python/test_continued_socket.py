@@ -125,10 +125,12 @@ def test_what_is_sent_each_time_is_small_where_results_are_not(tmp_path: Path) -
     for number in range(1, 200):
         lines = (" ".join(f"word{number * 7919 + at + line}" for at in range(10)) for line in range(0, 600, 10))
         (tmp_path / f"{number}.txt").write_text("\n".join(lines))
-    small = measured(lambda *given: agent(*given, tools=[note]), lambda n: Call("note", {"number": n}, id=f"call_{n}"))
+    small = measured(
+        lambda *given: agent(*given, tools=[note]), lambda n: Call("note", {"number": n}, call_id=f"call_{n}")
+    )
     files = measured(
         lambda *given: agent(*given, tools=builtin_tools(tmp_path)),
-        lambda n: Call("read_file", {"path": f"{n}.txt"}, id=f"call_{n}"),
+        lambda n: Call("read_file", {"path": f"{n}.txt"}, call_id=f"call_{n}"),
     )
     # Instructions, tools and parameters go along each time: the provider carries them over neither way.
     assert all(socket <= http * 1.05 for socket, _, http in (small, files))
@@ -350,8 +352,8 @@ def test_a_cancelled_run_leaves_no_socket_open() -> None:
 
 def test_runs_and_their_sub_agents_have_sockets_of_their_own() -> None:
     delegate = calls(
-        Call("spawn", {"agent": "scout", "task": "Read three pages."}, id="call_0"),
-        Call("spawn", {"agent": "scout", "task": "Read three more."}, id="call_9"),
+        Call("spawn", {"agent": "scout", "task": "Read three pages."}, call_id="call_0"),
+        Call("spawn", {"agent": "scout", "task": "Read three more."}, call_id="call_9"),
     )
     with WireServer([delegate, turn(1), turn(2), text("Done.")], by_turn=True, stored=True) as parents:
         with WireServer(script(4), by_turn=True, stored=True) as children:

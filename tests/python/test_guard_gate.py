@@ -171,7 +171,7 @@ def test_d15_answers_of_a_front_end(work: Path, way: str, answer: Any, failure: 
 
 
 def test_d15_plain_functions_are_front_ends_too(work: Path, way: str) -> None:
-    approvals = Approvals(lambda question: question.tool == "shell")
+    approvals = Approvals(lambda question: question.name == "shell")
     with WireServer(commands("rm src/a.txt")) as server:
         result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
     assert failures(result) == [None]
@@ -187,7 +187,7 @@ def test_d15_x09_silence_is_a_no_and_the_request_stays_listed(work: Path, way: s
         released.set()
         assert failures(result) == ["denied"]
         (request,) = approvals.expired
-        assert (request.tool, request.arguments) == ("shell", {"command": "rm src/a.txt"})
+        assert (request.name, request.arguments) == ("shell", {"command": "rm src/a.txt"})
         assert approvals.pending == ()
         with pytest.raises(UsageError) as caught:
             approvals.decide(request.id, True)

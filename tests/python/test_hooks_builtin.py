@@ -44,7 +44,7 @@ def test_d04_audit_writes_a_line_for_each_stage_without_secrets(
     assert stages[-2:] == ["pre_reflect", "post_reflect"]
     assert {line["run"] for line in lines} == {result.run_id}
     called = next(line for line in lines if line["stage"] == "pre_tool")
-    assert (called["tool"], called["arguments"], called["round"]) == ("read", {"path": "secret"}, 1)
+    assert (called["name"], called["arguments"], called["round"]) == ("read", {"path": "secret"}, 1)
     assert SECRET not in path.read_text()
     assert "[redacted:" in path.read_text()
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -207,13 +207,13 @@ def test_d04_audit_tells_of_each_stage_what_it_is_about(serve: Serve, wire: str,
     assert of["pre_assess"]["prompt"] == "Read it."
     assert {"decision", "confidence", "signals"} <= set(of["post_assess"])
     assert of["pre_reason"]["messages"] == 1 and of["pre_llm"]["messages"] == 1 and of["pre_llm"]["model"]
-    assert of["post_llm"]["calls"] == ["read"] and set(of["post_llm"]["usage"]) == {"input", "output"}
-    assert sum(line["usage"]["input"] for line in lines if "usage" in line) == result.usage.input_tokens
-    assert sum(line["usage"]["output"] for line in lines if "usage" in line) == result.usage.output_tokens
+    assert of["post_llm"]["calls"] == ["read"] and set(of["post_llm"]["usage"]) == {"input_tokens", "output_tokens"}
+    assert sum(line["usage"]["input_tokens"] for line in lines if "usage" in line) == result.usage.input_tokens
+    assert sum(line["usage"]["output_tokens"] for line in lines if "usage" in line) == result.usage.output_tokens
     assert of["post_reason"]["calls"] == ["read"] and of["post_reason"]["rule"]
-    assert of["pre_tool"]["tool"] == "read" and of["pre_tool"]["arguments"] == {"path": "a"}
+    assert of["pre_tool"]["name"] == "read" and of["pre_tool"]["arguments"] == {"path": "a"}
     assert of["post_tool"]["text"] == "content of a" and of["post_tool"]["characters"] == len("content of a")
-    assert of["post_tool"]["is_error"] is False and of["post_tool"]["id"] == of["pre_tool"]["id"]
+    assert of["post_tool"]["is_error"] is False and of["post_tool"]["call_id"] == of["pre_tool"]["call_id"]
     assert of["pre_output"]["text"] == of["post_output"]["text"] == "Done."
     elapsed = [line["elapsed"] for line in lines if not line["stage"].endswith("_reflect")]
     assert elapsed == sorted(elapsed)

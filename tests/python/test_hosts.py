@@ -54,7 +54,7 @@ def strict_mistral(body: dict[str, Any]) -> None:
 
 
 def test_w3_a_run_of_many_rounds_is_legal_at_mistral(serve: Any, way: str) -> None:
-    rounds = [calls(Call("weather", {"city": f"city {at}"}, id=f"call_{at}")) for at in range(7)]
+    rounds = [calls(Call("weather", {"city": f"city {at}"}, call_id=f"call_{at}")) for at in range(7)]
     server = serve(*rounds, text("Done."))
     with Strict(server, strict_mistral) as provider:
         result, _ = run(at("mistral:mistral-large-latest", provider.url, tools=[weather], max_tokens=99), "go", way)
@@ -72,7 +72,7 @@ def test_w3_a_run_of_many_rounds_is_legal_at_mistral(serve: Any, way: str) -> No
     ],
 )
 def test_w7_a_typed_answer_without_schemas(serve: Any, way: str, model: str, with_tool: bool, form: str | None) -> None:
-    script = [calls(Call("weather", {}, id="a"))] if with_tool else []
+    script = [calls(Call("weather", {}, call_id="a"))] if with_tool else []
     server = serve(*script, text('```json\n{"name": "Oslo"}\n```' if form is None else '{"name": "Oslo"}'))
     options: dict[str, Any] = {"tools": [weather]} if with_tool else {}
     result, _ = run(at(model, server.url, output_type=City, **options), "Where?", way)
@@ -92,7 +92,7 @@ def no_schema(body: dict[str, Any]) -> None:
 
 
 def test_w6_w7_a_host_that_nobody_knows_is_asked_as_it_says(serve: Any, way: str) -> None:
-    server = serve(calls(Call("weather", {}, id="a")), text('{"name": "Oslo"}'), text('{"name": "Rome"}'))
+    server = serve(calls(Call("weather", {}, call_id="a")), text('{"name": "Oslo"}'), text('{"name": "Rome"}'))
     with Strict(server, no_schema, words_alone=True) as provider:
         agent = at("openai-chat:local", provider.url, output_type=City, tools=[weather])
         result, _ = run(agent, "Where?", way)
@@ -155,7 +155,7 @@ def test_w6_a_failed_generation_is_read_or_asked_for_once_more(serve: Any, way: 
     result, _ = run(at("groq:m", server.url, tools=[weather]), "go", way)
     assert result.final == "Sunny."
     assert [(call.arguments["city"], call.failure) for call in result.tool_calls] == [("Rome", None)]
-    server = serve(groq_failure("weather of Rome"), calls(Call("weather", {}, id="a")), text("Sunny."))
+    server = serve(groq_failure("weather of Rome"), calls(Call("weather", {}, call_id="a")), text("Sunny."))
     result, _ = run(at("groq:m", server.url, tools=[weather]), "go", way)
     assert result.final == "Sunny."
     assert all(request["body"].get("tools") for request in server.requests)

@@ -130,7 +130,7 @@ def test_stepped_by_hand() -> None:
     asked = MachineEvent.generated(generate.id, Response("", [Call("look", {"a": 1}, "c1")]).to_json())
     (execute,) = [command for command in machine.step(asked, 1.0) if command.kind == "execute"]
     (each,) = execute.calls
-    assert (each.id, each.name, each.arguments, each.round) == ("c1", "look", {"a": 1}, 1)
+    assert (each.call_id, each.name, each.arguments, each.round) == ("c1", "look", {"a": 1}, 1)
     assert execute.parallel
     (again,) = [
         command

@@ -80,11 +80,11 @@ class AnyOrder(RuleBasedStateMachine):
                 self.open["generate"][number] = command
             elif kind == "execute":
                 for call in command.calls:
-                    assert call.id not in self.started, "a call starts twice"
+                    assert call.call_id not in self.started, "a call starts twice"
                     assert call.name in ("look", "write", "rm")
-                    assert call.name != "rm" or call.id in self.allowed, "it runs and nobody allowed it"
-                    self.started.add(call.id)
-                self.open["execute"][number] = [call.id for call in command.calls]
+                    assert call.name != "rm" or call.call_id in self.allowed, "it runs and nobody allowed it"
+                    self.started.add(call.call_id)
+                self.open["execute"][number] = [call.call_id for call in command.calls]
             elif kind == "approve":
                 assert not self.open["approve"]
                 self.open["approve"][number] = command

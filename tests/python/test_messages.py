@@ -99,7 +99,7 @@ def test_the_canonical_form_is_lossless(message: Message) -> None:
     # What is raw stands in it as it was written.
     for block in message.content:
         if isinstance(block, ToolUse):
-            assert f'"input":{block.input_json}' in text
+            assert f'"input":{block.arguments_json}' in text
         if isinstance(block, ProviderBlock):
             assert f'"raw":{block.raw}' in text
 
@@ -148,9 +148,9 @@ def test_the_parts_of_a_message() -> None:
         ToolUse("c2", "add", "{}", invalid='{"a": '),
     )
     assert message.text == "It is here."
-    assert [use.id for use in message.tool_uses] == ["c1", "c2"]
-    assert message.tool_uses[0].input == {"a": 1, "b": "é"}
-    assert message.tool_uses[0].input_json == '{"a":1,"b":"é"}'
+    assert [use.call_id for use in message.tool_uses] == ["c1", "c2"]
+    assert message.tool_uses[0].arguments == {"a": 1, "b": "é"}
+    assert message.tool_uses[0].arguments_json == '{"a":1,"b":"é"}'
     assert message.tool_results == []
     results = Message.user(ToolResult("c1", "add", ("3", Image.from_bytes(PNG))))
     assert results.tool_results[0].text == "3"
@@ -186,7 +186,7 @@ def test_failures_look_like_those_of_a_run() -> None:
     assert found.failure is not None
     assert found.failure.kind == "exception"
     assert "no" in found.failure.message
-    again = ToolResult.failed(found.id, found.name, found.failure)
+    again = ToolResult.failed(found.call_id, found.name, found.failure)
     assert block_to_json(again) == block_to_json(found)
 
 
@@ -227,7 +227,7 @@ def test_numbers_are_kept_as_they_were_written() -> None:
     text = '{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{"x": 1.50, "y":1e2}}]}'
     message = Message.from_json(text)
     assert message.to_json() == text
-    assert message.tool_uses[0].input == {"x": 1.5, "y": 100.0}
+    assert message.tool_uses[0].arguments == {"x": 1.5, "y": 100.0}
     assert '"arguments":"{\\"x\\": 1.50, \\"y\\":1e2}"' in message.to_wire("openai_chat")
     assert '{"x": 1.50, "y":1e2}' in message.to_wire("anthropic")
 
@@ -237,7 +237,7 @@ def test_what_python_can_not_parse_is_still_kept() -> None:
     message = Message.assistant(ToolUse("c", "f", deep), ProviderBlock("anthropic", "9" * 10_000))
     assert Message.from_json(message.to_json()) == message
     with pytest.raises(ModelError, match="nested too deeply"):
-        message.tool_uses[0].input  # noqa: B018
+        message.tool_uses[0].arguments  # noqa: B018
     with pytest.raises(ModelError, match="parsed"):
         message.content[1].value  # type: ignore[union-attr]  # noqa: B018
 

@@ -73,7 +73,7 @@ def test_w08_a_run_of_a_host_that_requires_reasoning_is_legal_there(serve: Any, 
 )
 def test_w08_a_history_goes_to_another_host_and_comes_back_whole(serve: Any, way: str, there: str, rule: Any) -> None:
     ours = serve(thought("a"), text("Sunny."), thought("b", "Once more."), text("Still."))
-    theirs = serve(calls(Call("weather", {}, id="c")), text("Sunny there."))
+    theirs = serve(calls(Call("weather", {}, call_id="c")), text("Sunny there."))
     with Strict(ours, wants_reasoning) as own, Strict(theirs, rule) as other:
         first, _ = run(at("moonshot:kimi-k2-thinking", own.url), "The weather?", way)
         assert [message.host for message in first.messages if message.tool_uses] == [own.url.removeprefix("http://")]

@@ -128,7 +128,7 @@ def test_g7_a_call_without_markers_is_asked_about(serve: Any, tmp_path: Any, dia
     result, _ = run(agent, prompt, "run_sync")
     assert [name for name, _ in ran if name == "note"] == []
     (asked,) = QUESTIONS
-    assert asked.tool == "note"
+    assert asked.name == "note"
     assert "quoted" in asked.rules
     assert result.tool_calls[-1].name == "note"
 

@@ -81,7 +81,7 @@ def test_c28_a_call_that_may_have_taken_effect_is_asked_about(
         return allowed
 
     result = resumed(way, Agent(model(*SCRIPT[1:]), tools=[write, put], approve=approve), path)
-    assert [(question.tool, question.arguments) for question in asked] == [("write", {"n": 1})]
+    assert [(question.name, question.arguments) for question in asked] == [("write", {"n": 1})]
     assert "may have taken effect" in asked[0].why
     assert [found.failure for found in result.tool_calls] == [None if allowed else "unknown", None]
 

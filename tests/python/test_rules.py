@@ -88,8 +88,8 @@ def test_c12_c13_only_what_is_at_or_above_confirm_asks(way: str) -> None:
     asked: list[tuple[str, str]] = []
 
     def approve(question: Approval) -> bool:
-        asked.append((question.tool, question.risk))
-        return question.tool == "confirm"
+        asked.append((question.name, question.risk))
+        return question.name == "confirm"
 
     model = ScriptedModel([calls(*[Call(risk) for risk in risks]), "done"])
     result, _ = run(Agent(model, tools=[of(risk) for risk in risks], approve=approve), "go", way)

@@ -305,12 +305,12 @@ def test_w2_a_slip_is_bound_to_the_tools_own_rules(serve: Any) -> None:
     "ids", [["functions.weather:0", "functions_weather:0"], ["x" * 90, "x" * 91], ["é", "è"], ["a b", "a_b"]]
 )
 def test_w2_ids_stay_distinct_and_agree(serve: Any, wire: str, ids: list[str]) -> None:
-    both = [Call("weather", {"city": city}, id=id_) for city, id_ in zip(["Rome", "Oslo"], ids, strict=True)]
+    both = [Call("weather", {"city": city}, call_id=id_) for city, id_ in zip(["Rome", "Oslo"], ids, strict=True)]
     server = serve(calls(*both), text("Done."))
     result = agent_at(server, wire, tools=[weather]).run_sync("The weather?")
     assert server.refusals == []
     assert result.final == "Done."
-    assert [use.id for message in result.messages for use in message.tool_uses] == ids
+    assert [use.call_id for message in result.messages for use in message.tool_uses] == ids
 
 
 def test_w2_a_given_history_of_another_maker_becomes_legal(serve: Any, wire: str) -> None:
@@ -393,7 +393,7 @@ def test_w3_eight_rounds_with_notes_are_legal(serve: Any, wire: str, provider: s
 @orders
 def test_w3_pictures_of_results_are_legal(serve: Any, wire: str, provider: str, way: str) -> None:
     server = serve(
-        calls(Call("picture", {}, id="a"), Call("step", {"n": 1}, id="b")),
+        calls(Call("picture", {}, call_id="a"), Call("step", {"n": 1}, call_id="b")),
         call("picture"),
         text("Done."),
         strict=provider,

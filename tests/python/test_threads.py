@@ -249,7 +249,7 @@ def _steps_and_looks(
             given.extend(machine.step(MachineEvent.generated(command.id, said)))
         elif command.kind == "execute":
             (call,) = command.calls
-            given.extend(machine.step(MachineEvent.executed(command.id, call.id, f"seen at {call.id}")))
+            given.extend(machine.step(MachineEvent.executed(command.id, call.call_id, f"seen at {call.call_id}")))
 
     def work(number: int) -> None:
         if number == 0:

@@ -41,7 +41,7 @@ def test_d44_every_round_is_traced(serve: Serve, wire: str, way: str) -> None:
     assert first.stream is (way == "stream")
     assert first.emission == ("streamed" if way == "stream" else "whole")
     assert (first.decision, first.rule) == ("continue", "tool_calls")
-    assert [(each.name, each.input, each.is_error, each.written) for each in first.calls] == [
+    assert [(each.name, each.arguments, each.is_error, each.written) for each in first.calls] == [
         ("look", {"path": "a"}, False, False),
         ("look", {"path": "no"}, True, False),
     ]

@@ -136,7 +136,7 @@ def test_d45_a_pause_does_not_wait_for_a_role_in_the_background(serve: Any, role
         )
         handle = agent.start("go", journal=True)
         async for event in handle.events():
-            if isinstance(event, events.ToolStarted) and event.input == {"n": 2}:
+            if isinstance(event, events.ToolStarted) and event.arguments == {"n": 2}:
                 break
         assert await asyncio.to_thread(eventually, lambda: bool(server.requests))
         handle.pause()

@@ -177,8 +177,8 @@ def test_c11_each_state_leads_to_the_next_in_the_bare_machine() -> None:
             event = MachineEvent.generated(command.id, answers.pop(0).to_json())
         elif command.kind == "execute":
             (each,) = command.calls
-            ran.append(each.id)
-            event = MachineEvent.executed(command.id, each.id, "seen")
+            ran.append(each.call_id)
+            event = MachineEvent.executed(command.id, each.call_id, "seen")
         elif command.kind == "approve":
             event = MachineEvent.decided(command.id, command.hash, decisions.pop(0))
     assert states == ["assess", "execute", "assess", "pause", "execute", "assess", "pause", "assess", "complete"]
@@ -191,7 +191,7 @@ def test_c11_each_state_leads_to_the_next_in_a_run() -> None:
     held, asked = threading.Event(), []
 
     def approve(question: Approval) -> bool:
-        asked.append(question.tool)
+        asked.append(question.name)
         assert not held.is_set(), "nothing runs while a person is asked"
         return True
 

@@ -162,8 +162,8 @@ def test_recorded_streams_give_the_same_wherever_they_are_cut() -> None:
             elif isinstance(block, Thinking):
                 assert thought == block.text
             elif isinstance(block, ToolUse):
-                assert json.loads(written or "{}") == block.input
-                assert ("ToolUseDelta", block.id, block.name, place) in deltas
+                assert json.loads(written or "{}") == block.arguments
+                assert ("ToolUseDelta", block.call_id, block.name, place) in deltas
             else:
                 assert isinstance(block, ProviderBlock)
                 assert any(delta[0] == "ProviderDelta" and delta[1] == block.kind for delta in deltas)
@@ -362,7 +362,7 @@ def test_recorded_histories_of_anthropic_are_legal_elsewhere() -> None:
         if each.wire != "anthropic":
             continue
         message = wire.decode_response("anthropic", each.response).message
-        results = [Message.user(*(ToolResult(use.id, use.name, ("ok",)) for use in message.tool_uses))]
+        results = [Message.user(*(ToolResult(use.call_id, use.name, ("ok",)) for use in message.tool_uses))]
         history = [Message.user("go"), message, *(results if message.tool_uses else [Message.user("on")])]
         for other in ("openai_chat", "openai_responses", "gemini"):
             sent = body(other, *history)
@@ -379,7 +379,7 @@ def test_recorded_histories_of_openai_are_legal_at_anthropic() -> None:
         if each.wire == "anthropic":
             continue
         message = wire.decode_response(each.wire, each.response).message
-        results = Message.user(*(ToolResult(use.id, use.name, ("ok",)) for use in message.tool_uses))
+        results = Message.user(*(ToolResult(use.call_id, use.name, ("ok",)) for use in message.tool_uses))
         sent = body("anthropic", Message.user("go"), message, results if message.tool_uses else Message.user("on"))
         assert not keys(sent) & {"encrypted_content", "summary", "annotations", "logprobs", "status", "phase"}, (
             each.name

@@ -676,12 +676,19 @@ pub struct Usage {
     /// Tokens of `input` that were written to the provider's cache.
     #[serde(default)]
     pub cache_write: u64,
+    /// Tokens of `cache_write` that are kept for an hour.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_hour: u64,
     /// Tokens of `output` that are reasoning.
     #[serde(default)]
     pub reasoning: u64,
     /// Searches and other tools that the provider ran.
     #[serde(default)]
     pub provider_tool_uses: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -697,6 +704,7 @@ impl std::ops::AddAssign for Usage {
         self.output = self.output.saturating_add(other.output);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
         self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cache_write_hour = self.cache_write_hour.saturating_add(other.cache_write_hour);
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
         self.provider_tool_uses = self.provider_tool_uses.saturating_add(other.provider_tool_uses);
     }

@@ -374,9 +374,9 @@ pub struct Request {
     /// The schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputSchema>,
-    /// The provider may cache the prompt's prefix, where that must be asked for.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub cache: bool,
+    /// The time for which the provider may cache the prompt's prefix, where that must be asked for.
+    #[serde(skip_serializing_if = "Caching::is_off")]
+    pub cache: Caching,
     /// The answer is streamed; `None` leaves the field out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
@@ -384,6 +384,58 @@ pub struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<Box<Extra>>,
 }
+
+/// The time for which a provider may cache a prompt's prefix. Written as `false`, `true` and `"1h"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "CachingForm", into = "CachingForm")]
+pub enum Caching {
+    /// It may not.
+    #[default]
+    Off,
+    /// The provider's usual time, mostly five minutes.
+    Usual,
+    /// An hour, where the provider offers that; else its usual time.
+    Hour,
+}
+
+impl Caching {
+    /// Nothing may be cached.
+    pub const fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum CachingForm {
+    Switch(bool),
+    Time(String),
+}
+
+impl TryFrom<CachingForm> for Caching {
+    type Error = String;
+
+    fn try_from(form: CachingForm) -> std::result::Result<Self, String> {
+        match form {
+            CachingForm::Switch(false) => Ok(Self::Off),
+            CachingForm::Switch(true) => Ok(Self::Usual),
+            CachingForm::Time(time) if time == HOUR => Ok(Self::Hour),
+            CachingForm::Time(time) => Err(format!("cache is true, false or \"1h\", not {time:?}")),
+        }
+    }
+}
+
+impl From<Caching> for CachingForm {
+    fn from(caching: Caching) -> Self {
+        match caching {
+            Caching::Off => Self::Switch(false),
+            Caching::Usual => Self::Switch(true),
+            Caching::Hour => Self::Time(HOUR.into()),
+        }
+    }
+}
+
+const HOUR: &str = "1h";
 
 /// The wire over which nothing is sent: extra fields of its own go to whichever wire a request takes.
 const ANY_WIRE: Wire = Wire::Offline;

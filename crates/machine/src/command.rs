@@ -292,18 +292,21 @@ pub enum Notice {
     /// A tool begins.
     ToolStarted {
         /// The call's id.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The tool.
         name: String,
         /// The arguments.
-        input: serde_json::Value,
+        #[serde(rename = "input")]
+        arguments: serde_json::Value,
         /// The round.
         round: u32,
     },
     /// A tool is done.
     ToolFinished {
         /// The call's id.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The tool.
         name: String,
         /// The round.
@@ -319,7 +322,8 @@ pub enum Notice {
     /// answer streams, or behind an answer that does not stream.
     SearchStarted {
         /// The id of the call, ours or the provider's.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The round.
         round: u32,
         /// The query, empty where the provider tells it only with the end of the search, or not at all.
@@ -330,8 +334,8 @@ pub enum Notice {
     /// A search is done: a tool of ours with `search` in its name, or the provider's own.
     SearchCompleted {
         /// The id of the call, ours or the provider's; empty in a research, which calls no tools.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        id: String,
+        #[serde(rename = "id", default, skip_serializing_if = "String::is_empty")]
+        call_id: String,
         /// The round.
         round: u32,
         /// The query, where it is known.
@@ -351,7 +355,8 @@ pub enum Notice {
     /// The guard has judged a call, before anything of its reply ran.
     CallJudged {
         /// The call's id.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The tool.
         name: String,
         /// The judgement, and the rule that decided.
@@ -361,7 +366,8 @@ pub enum Notice {
     /// A person is asked.
     ApprovalAsked {
         /// The call's id.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The tool.
         name: String,
         /// The risk of the call.
@@ -372,7 +378,8 @@ pub enum Notice {
     /// A person, or the clock, has decided.
     ApprovalDecided {
         /// The call's id.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The call may run.
         allowed: bool,
         /// Why, in words.
@@ -539,7 +546,8 @@ pub enum Notice {
     /// A decision whether the model may see a result.
     Supervised {
         /// The call's id.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The tool.
         name: String,
         /// The level of the result: `sensitive` or `secret`.
@@ -620,7 +628,8 @@ pub enum Notice {
     /// A sub-agent begins.
     ChildStarted {
         /// The id of the call that started it.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The path of the child: `explore`, `explore#2`, `lead/explore`.
         child: String,
         /// The sub-agent's name.
@@ -633,13 +642,15 @@ pub enum Notice {
     /// A sub-agent has ended.
     ChildFinished {
         /// The id of the call that started it.
-        id: String,
+        #[serde(rename = "id")]
+        call_id: String,
         /// The path of the child.
         child: String,
         /// The sub-agent's name.
         name: String,
         /// The reason for its end.
-        stop: String,
+        #[serde(rename = "stop")]
+        stop_reason: String,
         /// The sub-agent did not reach its goal.
         is_error: bool,
         /// Tokens, those of its own children included.

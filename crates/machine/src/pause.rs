@@ -239,9 +239,9 @@ impl Pause {
     fn waits(&self, notice: &Notice) -> bool {
         match notice {
             Notice::RoundStarted { .. } | Notice::ToolStarted { .. } | Notice::ApprovalAsked { .. } => true,
-            Notice::ToolFinished { id, .. } => self.held.iter().any(|held| match held {
+            Notice::ToolFinished { call_id: id, .. } => self.held.iter().any(|held| match held {
                 Command::Emit { notice } => {
-                    matches!(notice.own(), Notice::ToolStarted { id: began, .. } if began == id)
+                    matches!(notice.own(), Notice::ToolStarted { call_id: began, .. } if began == id)
                 }
                 _ => false,
             }),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use loopwright_base::{
     json::{Fields, Raw, is_default},
     parameter::{Parameter, SEED},
-    request::{Effort, Request},
+    request::{Caching, Effort, Request},
 };
 
 /// Settings of the requests to a model. What is `None` is asked for as it was before.
@@ -27,9 +27,9 @@ pub struct ModelSettings {
     /// The effort of reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// The provider may cache the prompt's prefix.
+    /// The time for which the provider may cache the prompt's prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<bool>,
+    pub cache: Option<Caching>,
     /// Several calls may stand in one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn w11_w20_settings_of_a_model_are_written_into_its_requests() {
-        let usual = Request { temperature: Some(0.2), max_tokens: Some(600), cache: true, ..Request::default() };
+        let usual =
+            Request { temperature: Some(0.2), max_tokens: Some(600), cache: Caching::Usual, ..Request::default() };
         let mut request = usual.clone();
         ModelSettings::default().apply(&mut request);
         assert_eq!(request, usual, "nothing is said");
@@ -101,8 +102,11 @@ mod tests {
         let settings: ModelSettings = serde_json::from_str(given).unwrap();
         settings.apply(&mut request);
         let sent = (request.temperature, request.max_tokens, request.top_p, request.cache);
-        assert_eq!(sent, (None, None, Some(0.5), false));
+        assert_eq!(sent, (None, None, Some(0.5), Caching::Off));
         assert_eq!(request.stop, ["END"]);
+        let caching = |value: &str| serde_json::from_str::<Caching>(value).map_err(|error| error.to_string());
+        assert_eq!(caching("\"1h\""), Ok(Caching::Hour));
+        assert_eq!(caching("\"2h\""), Err("cache is true, false or \"1h\", not \"2h\"".to_owned()));
         let passed = request.passed().unwrap();
         assert_eq!((passed.get("a").unwrap().text(), passed.get(SEED).unwrap().text()), (r#"{"b":1}"#, "7"));
         assert!(Parameter::Seed.is_in(&request));

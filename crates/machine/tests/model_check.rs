@@ -385,7 +385,7 @@ impl World {
                     known.closed.extend(open.map(|open| (*id, open)));
                 }
                 Command::Emit { notice: Notice::Reset { .. } } => known.shown = false,
-                Command::Emit { notice: Notice::ToolFinished { id, name, .. } } if name != "spawn" => {
+                Command::Emit { notice: Notice::ToolFinished { call_id: id, name, .. } } if name != "spawn" => {
                     let end = format!(":{id}");
                     let began = known.started.iter().find(|own| own.ends_with(&end) && !known.ended.contains(*own));
                     let ended = began.cloned().is_some_and(|own| known.ended.insert(own));

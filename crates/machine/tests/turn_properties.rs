@@ -244,7 +244,7 @@ impl Ledger {
                     }
                 }
                 // Answered by the machine itself: nobody runs it.
-                Command::Emit { notice: Notice::ToolFinished { name, id, .. } } if name == "recall" => {
+                Command::Emit { notice: Notice::ToolFinished { name, call_id: id, .. } } if name == "recall" => {
                     if self.executed.contains(id) {
                         return Err(format!("{id} ran, and is the machine's own"));
                     }
@@ -254,7 +254,7 @@ impl Ledger {
                         return Err(format!("{before} tokens became {after}, of {budget}"));
                     }
                 }
-                Command::Emit { notice: Notice::ToolFinished { id, .. } } => {
+                Command::Emit { notice: Notice::ToolFinished { call_id: id, .. } } => {
                     if !self.executed.contains(id) || !self.ended.insert(id.clone()) {
                         return Err(format!("{id} ends twice, or never began"));
                     }

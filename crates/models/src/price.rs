@@ -28,6 +28,10 @@ pub struct Price {
     pub cache_write: Option<f64>,
 }
 
+/// The price of a token that is kept for an hour, in those of the input, where writing has a price of its own
+/// (platform.claude.com/docs/en/build-with-claude/prompt-caching, "Pricing").
+const HOUR_WRITE: f64 = 2.0;
+
 impl Price {
     /// The price of the same tokens times `factor`.
     #[must_use]
@@ -49,7 +53,8 @@ impl Price {
         let million = 1e-6;
         (plain as f64 * self.input
             + usage.cache_read as f64 * self.cache_read.unwrap_or(self.input)
-            + usage.cache_write as f64 * self.cache_write.unwrap_or(self.input)
+            + usage.cache_write.saturating_sub(usage.cache_write_hour) as f64 * self.cache_write.unwrap_or(self.input)
+            + usage.cache_write_hour as f64 * self.cache_write.map_or(self.input, |_| self.input * HOUR_WRITE)
             + usage.output as f64 * self.output)
             * million
     }
@@ -258,6 +263,11 @@ mod tests {
         let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
         let usage = Usage { input: 1_000_000, output: 100_000, cache_read: 400_000, ..Usage::default() };
         assert!((price.of(&usage) - (0.6 * 3.0 + 0.4 * 0.3 + 1.5)).abs() < 1e-12);
+        let usage = Usage { input: 500_000, cache_write: 300_000, cache_write_hour: 100_000, ..Usage::default() };
+        assert!(
+            (price.of(&usage) - (0.2 * 3.0 + 0.2 * 3.75 + 0.1 * 6.0)).abs() < 1e-12,
+            "an hour costs twice the input"
+        );
     }
 
     #[test]

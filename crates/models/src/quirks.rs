@@ -41,6 +41,11 @@ pub fn takes_cache_points(model: &str) -> bool {
     any("takes.cache_points", |part| model.contains(part))
 }
 
+/// Whether a model of Bedrock keeps what is marked for an hour where it is asked to.
+pub fn keeps_for_an_hour(model: &str) -> bool {
+    any("takes.hour_points", |part| model.contains(part))
+}
+
 /// A model's own name, without what a gateway writes before it.
 fn own_name(model: &str) -> &str {
     model.rsplit('/').next().unwrap_or(model)

@@ -10,7 +10,7 @@ use loopwright_base::{
         Block, Extra, Form, Media, MediaSource, Message, ProviderBlock, Role, StopReason, Thinking, ToolFailure,
         ToolResult, ToolUse, Usage, Wire,
     },
-    request::{Delta, Effort, FunctionTool, OutputSchema, Request, Response, Tool, ToolChoice, WebSearch},
+    request::{Caching, Delta, Effort, FunctionTool, OutputSchema, Request, Response, Tool, ToolChoice, WebSearch},
 };
 use loopwright_wire::{
     decode_request, decode_response, encode_message, encode_request, encode_response, encode_stream, stream::Stream,
@@ -134,7 +134,7 @@ fn every_parameter_has_its_place() {
         strict: None,
         description: None,
     });
-    request.cache = true;
+    request.cache = Caching::Usual;
     request.stream = Some(true);
     request.tool_choice = Some(ToolChoice::Tool("add".into()));
     request.parallel_tool_calls = Some(false);
@@ -151,7 +151,7 @@ fn every_parameter_has_its_place() {
         })
     );
     let back = decode_request(WIRE, &written.to_string()).unwrap();
-    assert_eq!((back.effort, back.cache, back.stream), (Some(Effort::High), true, Some(true)));
+    assert_eq!((back.effort, back.cache, back.stream), (Some(Effort::High), Caching::Usual, Some(true)));
     assert_eq!((back.tool_choice, back.parallel_tool_calls), (request.tool_choice.clone(), Some(false)));
     assert_eq!(back.output.unwrap().schema, request.output.as_ref().unwrap().schema);
 
@@ -517,7 +517,15 @@ fn an_answer_of_our_own_needs_no_extra() {
             ],
         ),
         stop: StopReason::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 4, cache_write: 3, reasoning: 2, provider_tool_uses: 1 },
+        usage: Usage {
+            input: 10,
+            output: 5,
+            cache_read: 4,
+            cache_write: 3,
+            cache_write_hour: 0,
+            reasoning: 2,
+            provider_tool_uses: 1,
+        },
         extra: None,
         adapted: Vec::new(),
     };

@@ -37,7 +37,7 @@ def carry_out(driver: Driver, commands: Iterable[_core.Command]) -> None:
             told.mark()
             event = from_notice(command.notice)  # type: ignore[arg-type]
             if type(event) is ToolFinished and event.is_error:
-                event.__dict__["_exception"] = driver.raised.get((event.path, event.round, event.id))
+                event.__dict__["_exception"] = driver.raised.get((event.path, event.round, event.call_id))
             told.items.append(event)
         elif kind == "abort":
             if not told.unwanted(command.id):  # type: ignore[arg-type]

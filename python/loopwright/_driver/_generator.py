@@ -388,7 +388,7 @@ class Driver:
 
     def executed(self, command_id: int, call: _core.Call, outcome: Outcome) -> _core.Event:
         """The event for what a tool gave. What it raised is kept here: a journal holds words."""
-        failure, call_id = outcome.failure, call.id
+        failure, call_id = outcome.failure, call.call_id
         if failure is not None:
             if outcome.error is not None:
                 self.raised[self.who(command_id)[1], call.round, call_id] = outcome.error

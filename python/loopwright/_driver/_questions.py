@@ -191,7 +191,7 @@ def _doubt(driver: Driver, command: _core.Command) -> Approval:
         call.arguments,
         risk,
         _DOUBT,
-        call.id,
+        call.call_id,
         _DOUBT_SECONDS,
         around=driver.plan.around,
         agent=agent,
@@ -213,5 +213,5 @@ def _decided(command: _core.Command, answer: object) -> _core.Event:
 
 def unknown(command: _core.Command) -> _core.Event:
     """The event for a call that may have taken effect and does not run again."""
-    call_id, hint = command.calls[0].id, "find out whether it took effect before you call it again"
+    call_id, hint = command.calls[0].call_id, "find out whether it took effect before you call it again"
     return _core.Event.tool_failed(command.id, call_id, "unknown", _UNKNOWN, hint)  # type: ignore[arg-type]

@@ -52,7 +52,7 @@ class Told:
         items = self.items
         with self.lock:
             last = items[-1] if len(items) > _FAR_BEHIND else None
-            if type(last) is type(event) is ToolProgress and last.id == event.id:
+            if type(last) is type(event) is ToolProgress and last.call_id == event.call_id:
                 object.__setattr__(last, "text", event.text)
                 return
             self.mark()

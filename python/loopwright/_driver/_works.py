@@ -50,10 +50,10 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
     """What a tool may know about its call."""
     emit = None
     if driver.watch:
-        call_id, name = call.id, call.name
+        call_id, name = call.call_id, call.name
         agent, path = driver.who(command_id)
         emit = lambda text: driver.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
-    return Context(driver.deps, run_id=driver.run_id, call_id=call.id, round=call.round, emit=emit, cancel=flag)
+    return Context(driver.deps, run_id=driver.run_id, call_id=call.call_id, round=call.round, emit=emit, cancel=flag)
 
 
 def recall(driver: Driver, command: _core.Command) -> None:

@@ -79,7 +79,10 @@ def _tell_round(found: RoundTrace, screen: Screen) -> None:
     for call in found.calls:
         how = "text " if call.written else ""
         ended = {None: "no result", True: "failed", False: "gave"}[call.is_error]
-        row(f"{how}call", f"{call.name} {json.dumps(call.input, ensure_ascii=False)} [{call.verdict or 'not judged'}]")
+        row(
+            f"{how}call",
+            f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)} [{call.verdict or 'not judged'}]",
+        )
         row("", f"{ended} {plural(call.length, 'character')} in {seconds(call.duration)}: {call.excerpt}")
     for line in (*found.hooks, *found.notes):
         row("note", line)

@@ -152,8 +152,8 @@ class Watcher:
         self._said.clear()
 
     def _tool_started(self, event: events.ToolStarted) -> None:
-        sentence = doing(event.name, event.input)
-        self._running[event.id] = sentence
+        sentence = doing(event.name, event.arguments)
+        self._running[event.call_id] = sentence
         self._told.append(sentence)
         self._screen.drop_draft()
         if self._screen.plain():
@@ -161,7 +161,7 @@ class Watcher:
         self._status(sentence)
 
     def _tool_finished(self, event: events.ToolFinished) -> None:
-        sentence = self._running.pop(event.id, None) or doing(event.name, None)
+        sentence = self._running.pop(event.call_id, None) or doing(event.name, None)
         ended = "failed" if event.is_error else "done"
         name = one_line(event.name)
         columns = self._screen.columns
@@ -181,14 +181,14 @@ class Watcher:
         self._status(f"Waiting for {one_line(event.child)}")
 
     def _child_finished(self, event: events.ChildFinished) -> None:
-        ended = f"gave up ({one_line(event.stop)})" if event.is_error else "is back"
+        ended = f"gave up ({one_line(event.stop_reason)})" if event.is_error else "is back"
         used = f"{plural(event.requests, 'request')}, {seconds(event.duration)}"
         self._note(f"{one_line(event.child)} {ended} ({used})")
 
     def _of_child(self, event: Any) -> None:
         who = one_line(event.path)
         if isinstance(event, events.ToolStarted):
-            sentence = doing(event.name, event.input)
+            sentence = doing(event.name, event.arguments)
             if self._screen.plain():
                 self._note(f"  {who}: {sentence}")
             self._status(f"{who}: {sentence}")
@@ -219,7 +219,7 @@ class Watcher:
 
     def _searches(self, event: events.SearchStarted) -> None:
         # A tool of ours that searches was told already.
-        if event.id not in self._running:
+        if event.call_id not in self._running:
             self._status(f"Searching{_for(event.query)}")
 
     def _searched(self, event: events.SearchCompleted) -> None:

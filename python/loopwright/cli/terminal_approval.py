@@ -56,7 +56,7 @@ class TerminalApproval:
     def __call__(self, question: Approval) -> bool | str | Edit:
         """`True`, `"once"`, a reason why not, `"abort"`, or the changed call."""
         if not self._can_ask():
-            what, how = one_line(question.tool), arguments_of(question.arguments)
+            what, how = one_line(question.name), arguments_of(question.arguments)
             self._screen.note(f"The model wants to use {what}" + (f" with {how}" if how else ""))
             return "there is no terminal to ask a person on"
         with self._screen.hold(), _interruptible():
@@ -103,7 +103,7 @@ class TerminalApproval:
         say = self._screen.say
         risk = one_line(question.risk)
         say("")
-        say(f"The model wants to use {one_line(question.tool)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
+        say(f"The model wants to use {one_line(question.name)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
         for line in _told(question.arguments, lines, characters):
             say(f"  │ {line}", style=Style.YELLOW, whole=True)
         if question.part:
@@ -121,9 +121,9 @@ class TerminalApproval:
             say(f"  No answer within {seconds(question.expires_in)} is a no.", style=Style.DIM)
 
     def _explain(self, question: Approval) -> None:
-        tool = self._tools.get(question.tool)
+        tool = self._tools.get(question.name)
         if tool is not None:
-            self._screen.say(f"What {one_line(question.tool)} does: {one_line(tool.description)}")
+            self._screen.say(f"What {one_line(question.name)} does: {one_line(tool.description)}")
         if question.rules:
             self._screen.say(f"What decided that you are asked: {one_line(', '.join(question.rules))}")
         for touched in question.touches:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
 from loopwright._approval import Edit, Remembered
+from loopwright._renamed import renamed, under_new_names
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
@@ -31,12 +32,13 @@ _SLACK = 0.05
 """Seconds by which two clocks that watch one deadline may differ."""
 
 
+@renamed(tool="name", input="arguments")
 @dataclass(frozen=True)
 class Request:
     """A call that waits for a person, or has waited in vain."""
 
     id: int
-    tool: str
+    name: str
     arguments: Any
     risk: str
     why: str
@@ -137,7 +139,7 @@ class Approvals:
         # Whoever sees the request can decide about it: somebody waits for the answer by then.
         with self._lock:
             request, words = self._desk.ask(
-                question.tool,
+                question.name,
                 question.arguments,
                 risk=question.risk,
                 why=question.why,
@@ -257,9 +259,7 @@ class Approvals:
     def _requests(self, standing: str) -> tuple[Request, ...]:
         found = json.loads(self._desk.requests(self._clock()))
         return tuple(
-            Request(**{("arguments" if name == "input" else name): value for name, value in request.items()})
-            for request in found
-            if request["standing"] == standing
+            Request(**under_new_names(Request, request)) for request in found if request["standing"] == standing
         )
 
 

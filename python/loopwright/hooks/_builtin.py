@@ -140,15 +140,15 @@ def _told_response(subject: ResponseSubject) -> dict[str, Any]:
         "text": _short(subject.text),
         "calls": subject.calls,
         "stop": subject.stop,
-        "usage": {"input": usage.input_tokens, "output": usage.output_tokens},
+        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
     }
 
 
 def _told_result(subject: ResultSubject) -> dict[str, Any]:
     text = subject.text
     return {
-        "id": subject.id,
-        "tool": subject.name,
+        "call_id": subject.call_id,
+        "name": subject.name,
         "is_error": subject.is_error,
         "characters": len(text),
         "text": _short(text),
@@ -166,7 +166,7 @@ _TELL: dict[type, Callable[[Any], dict[str, Any]]] = {
     DecisionSubject: lambda subject: {"decision": subject.decision, "rule": subject.rule, "calls": subject.calls},
     RequestSubject: lambda subject: {"model": subject.model, "messages": len(subject.messages)},
     ResponseSubject: _told_response,
-    CallSubject: lambda subject: {"id": subject.id, "tool": subject.name, "arguments": subject.arguments},
+    CallSubject: lambda subject: {"call_id": subject.call_id, "name": subject.name, "arguments": subject.arguments},
     ResultSubject: _told_result,
     AnswerSubject: lambda subject: {"text": _short(subject.text), "stop_reason": subject.stop_reason},
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loopwright._json import read_shown
+from loopwright._renamed import read_under, renamed, under_new_names
 from loopwright.messages import Message
 
 if TYPE_CHECKING:
@@ -172,7 +173,6 @@ class ResponseSubject:
     @property
     def usage(self) -> Usage:
         """The tokens of this answer."""
-        from loopwright._renamed import under_new_names
         from loopwright.result import Usage
 
         return Usage(**under_new_names(Usage, self._response["usage"]))
@@ -186,11 +186,12 @@ class ResponseSubject:
         return f"<ResponseSubject {self.stop}: {len(self.text)} characters>"
 
 
+@renamed(id="call_id")
 @dataclass(frozen=True)
 class CallSubject:
     """`pre_tool`: a call that is to run."""
 
-    id: str
+    call_id: str
     name: str
     arguments: dict[str, Any]
 
@@ -200,7 +201,7 @@ class ResultSubject:
 
     def __init__(self, call: dict[str, Any], result: dict[str, Any]) -> None:
         self._result = result
-        self.id: str = call["id"]
+        self.call_id: str = call["id"]
         self.name: str = call["name"]
         self.arguments: dict[str, Any] = call["input"]
 
@@ -221,6 +222,9 @@ class ResultSubject:
 
     def __repr__(self) -> str:
         return f"<ResultSubject {self.name}: {len(self.text)} characters>"
+
+
+read_under(ResultSubject, id="call_id")
 
 
 def _prose(content: list[dict[str, Any]]) -> str:
@@ -295,7 +299,6 @@ class HookContext:
     @cached_property
     def spent(self) -> Spent:
         """What the run had used when the hooks of the stage were asked, all its sub-agents included."""
-        from loopwright._renamed import under_new_names
         from loopwright.result import Usage
 
         spent = dict((self._command.spent if self._command is not None else None) or {})

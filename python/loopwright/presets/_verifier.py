@@ -562,7 +562,7 @@ def _asked_of(messages: list[Message]) -> dict[str, int]:
         number += 1
         for block in message.content:
             if isinstance(block, ToolUse) and block.name.startswith("web_search"):
-                query = block.input.get("query") if isinstance(block.input, dict) else None
+                query = block.arguments.get("query") if isinstance(block.arguments, dict) else None
                 if isinstance(query, str):
                     asked.setdefault(" ".join(query.encode("utf-8", "replace").decode().split())[:2_000], number)
     return asked

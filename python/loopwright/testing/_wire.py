@@ -84,7 +84,10 @@ def calls(*wanted: Call, text: str = "") -> Reply:
     """A reply that asks for tool calls, after some text or none. Arguments that are text are sent as they are."""
     if any(isinstance(each.arguments, str) for each in wanted):
         return response(Response(text, wanted))
-    shown = [{"name": each.name, "input": each.arguments, **({"id": each.id} if each.id else {})} for each in wanted]
+    shown = [
+        {"name": each.name, "input": each.arguments, **({"id": each.call_id} if each.call_id else {})}
+        for each in wanted
+    ]
     return Reply({"tool_uses": {"text": text, "calls": shown}})
 
 

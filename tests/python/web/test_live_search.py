@@ -247,9 +247,9 @@ def test_a11_a15_a17_a_search_is_told_as_its_block_ends_with_its_own_time(wire: 
         # Heard before the next group was sent, not with the end of the answer; the event says the same of itself.
         assert pause * PAUSE - 0.2 <= when - began < (pause + 1) * PAUSE
         assert abs((event.at - own[0][0].at) - (when - began)) < 0.1
-    starts = [event.id for event, _ in own if isinstance(event, SearchStarted)]
+    starts = [event.call_id for event, _ in own if isinstance(event, SearchStarted)]
     ends = [event for event, _ in own if isinstance(event, SearchCompleted)]
-    assert starts == [event.id for event in ends]
+    assert starts == [event.call_id for event in ends]
     assert [event.count for event in ends] == list(range(1, len(ends) + 1))
     assert result.searches == len(ends)
     finished = next(at for at, event in enumerate(events) if isinstance(event, RoundFinished))

@@ -172,7 +172,7 @@ fn vertex(asked: &Asked, token: &str) -> Given {
 }
 
 fn says(model: &str, stream: bool) -> Request {
-    Request { model: model.into(), cache: true, ..request(stream) }
+    Request { model: model.into(), cache: Caching::Usual, ..request(stream) }
 }
 
 fn place(url: &str) -> [(&str, &str); 3] {
@@ -219,7 +219,7 @@ async fn what_is_cached_at_vertex_is_marked_block_by_block() {
     assert_eq!(body["messages"][2]["content"], value!([{"type": "text", "text": "Go.", "cache_control": mark}]));
     // So is the end of the request before.
     assert_eq!(body["messages"][0]["content"], value!([{"type": "text", "text": "hello", "cache_control": mark}]));
-    request.cache = false;
+    request.cache = Caching::Off;
     asks(&endpoint, &request).await.0.unwrap();
     assert!(!double.asked.lock().unwrap()[1].body.contains("cache_control"));
 }

@@ -140,7 +140,7 @@ impl ResearchMachine {
         }
         let (round, count) = (self.state.cycles + 1, self.outcome.searches);
         let (id, results) = (String::new(), None);
-        emit(out, Notice::SearchCompleted { id, round, query, count, error: failed, results, at: None });
+        emit(out, Notice::SearchCompleted { call_id: id, round, query, count, error: failed, results, at: None });
         if let Some(slot) = self.hits.get_mut(at) {
             *slot = Some(hits);
         }

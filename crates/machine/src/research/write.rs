@@ -260,7 +260,7 @@ impl ResearchMachine {
         let (round, count) = (self.state.cycles, self.outcome.searches);
         let error = hits.as_ref().err().map(|error| error.code.to_string());
         let (id, told, results) = (String::new(), query.clone(), None);
-        emit(out, Notice::SearchCompleted { id, round, query: told, count, error, results, at: None });
+        emit(out, Notice::SearchCompleted { call_id: id, round, query: told, count, error, results, at: None });
         match hits {
             Ok(hits) => {
                 for hit in hits.into_iter().take(self.config.limits.review_hits) {

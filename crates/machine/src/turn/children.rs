@@ -334,10 +334,10 @@ impl TurnMachine {
         let result = report(&call, &tool, &name, &outcome);
         let taken = round.executed(id, result, now, held);
         let notice = Notice::ChildFinished {
-            id: call.clone(),
+            call_id: call.clone(),
             child: path.clone(),
             name: name.clone(),
-            stop: outcome.stop.name().to_owned(),
+            stop_reason: outcome.stop.name().to_owned(),
             is_error: !outcome.stop.is_success(),
             usage: outcome.spent.usage,
             cost: outcome.spent.whole_cost(),
@@ -473,11 +473,14 @@ impl Round {
             }
             let call = &pending.call;
             let (call_id, input) = (call.id.clone(), call.input.value());
-            emit(out, Notice::ToolStarted { id: call_id.clone(), name: call.name.clone(), input, round });
+            emit(
+                out,
+                Notice::ToolStarted { call_id: call_id.clone(), name: call.name.clone(), arguments: input, round },
+            );
             let task = clip(&one.task, TOLD);
             emit(
                 out,
-                Notice::ChildStarted { id: call_id, child: path, name: agent, task, model: config.model.clone() },
+                Notice::ChildStarted { call_id: call_id, child: path, name: agent, task, model: config.model.clone() },
             );
             let said = if one.context.trim().is_empty() {
                 one.task

@@ -13,7 +13,7 @@ use loopwright_base::{
     error::{Error, Result},
     json::Raw,
     message::Message,
-    request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
+    request::{Caching, Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
     text::clip,
 };
 use loopwright_extract::known_dialect;
@@ -77,8 +77,8 @@ pub struct TurnConfig {
     pub effort: Option<Effort>,
     /// The schema of the answer.
     pub output: Option<OutputSchema>,
-    /// Whether the provider may cache the prompt's prefix.
-    pub cache: bool,
+    /// The time for which the provider may cache the prompt's prefix.
+    pub cache: Caching,
     /// Whether answers are streamed.
     pub stream: bool,
     /// What the run may use.
@@ -161,7 +161,7 @@ impl Default for TurnConfig {
             stop: Vec::new(),
             effort: None,
             output: None,
-            cache: true,
+            cache: Caching::Usual,
             stream: false,
             budget: Budget::default(),
             context: ContextConfig::default(),

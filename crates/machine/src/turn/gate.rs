@@ -60,7 +60,7 @@ pub(super) fn quoted(judged: &mut Judgement) {
 
 /// What a watcher is told of a judgement.
 pub(super) fn judged_notice(call: &ToolUse, judged: &Judgement) -> Notice {
-    Notice::CallJudged { id: call.id.clone(), name: call.name.clone(), judged: judged.clone() }
+    Notice::CallJudged { call_id: call.id.clone(), name: call.name.clone(), judged: judged.clone() }
 }
 
 /// The result of a call that the policy forbids.

@@ -45,7 +45,7 @@ impl TurnMachine {
         // It keeps a breaker of its own, which knows better.
         let is_open = outage && error.as_deref() == Some(FailureKind::BreakerOpen.name());
         let finished = Notice::ToolFinished {
-            id: id.clone(),
+            call_id: id.clone(),
             name: name.clone(),
             round: self.round(),
             is_error: pending.result.as_ref().is_some_and(|result| result.is_error),

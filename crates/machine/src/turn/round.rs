@@ -190,9 +190,15 @@ impl Round {
         {
             let Some(result) = result else { continue };
             let (id, name) = (call.id.clone(), call.name.clone());
-            emit(out, Notice::ToolStarted { id: id.clone(), name: name.clone(), input: call.input.value(), round });
+            emit(
+                out,
+                Notice::ToolStarted { call_id: id.clone(), name: name.clone(), arguments: call.input.value(), round },
+            );
             let excerpt = clip(&result.prose(), 200);
-            emit(out, Notice::ToolFinished { id, name, round, is_error: result.is_error, excerpt, duration: 0.0 });
+            emit(
+                out,
+                Notice::ToolFinished { call_id: id, name, round, is_error: result.is_error, excerpt, duration: 0.0 },
+            );
         }
     }
 
@@ -357,7 +363,12 @@ impl Round {
             let call = &pending.call;
             emit(
                 out,
-                Notice::ToolStarted { id: call.id.clone(), name: call.name.clone(), input: call.input.value(), round },
+                Notice::ToolStarted {
+                    call_id: call.id.clone(),
+                    name: call.name.clone(),
+                    arguments: call.input.value(),
+                    round,
+                },
             );
             if is_search(&call.name) {
                 turn.search_began(call.id.clone(), query_of(&call.input), out);
@@ -385,7 +396,7 @@ impl Round {
         let call = pending.call.clone();
         let why = pending.judged.why.clone();
         let judged = turn.config.guard.is_some().then(|| Box::new(pending.judged.clone()));
-        emit(out, Notice::ApprovalAsked { id: call.id.clone(), name: call.name.clone(), risk, expires });
+        emit(out, Notice::ApprovalAsked { call_id: call.id.clone(), name: call.name.clone(), risk, expires });
         out.push(Command::Timer { id: timer, at: expires });
         out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires, judged });
         self.question = Some(Question { id, timer, call: at, hash, expires, risk });
@@ -462,7 +473,7 @@ impl Round {
         let Some(pending) = self.calls.get_mut(at) else { return };
         pending.edited = true;
         let reason = "the person has changed the arguments".to_owned();
-        emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed: false, reason });
+        emit(out, Notice::ApprovalDecided { call_id: pending.call.id.clone(), allowed: false, reason });
         emit(out, judged_notice(&pending.call, &pending.judged));
         if pending.is_forbidden() {
             let failure = forbidden(&pending.judged);
@@ -481,7 +492,7 @@ impl Round {
     fn settle(&mut self, at: usize, refused: Option<String>, remembered: Option<String>, out: &mut Vec<Command>) {
         let Some(pending) = self.calls.get_mut(at) else { return };
         let (allowed, reason) = (refused.is_none(), refused.clone().or(remembered).unwrap_or_default());
-        emit(out, Notice::ApprovalDecided { id: pending.call.id.clone(), allowed, reason });
+        emit(out, Notice::ApprovalDecided { call_id: pending.call.id.clone(), allowed, reason });
         match refused {
             None => pending.allowed = true,
             Some(reason) => self.fail(at, denied(&reason)),

@@ -66,7 +66,7 @@ pub fn search_is_down(error: &str) -> bool {
 impl TurnMachine {
     pub(super) fn search_began(&self, id: String, query: String, out: &mut Vec<Command>) {
         let (round, at) = (self.round(), self.now.since(self.started));
-        emit(out, Notice::SearchStarted { id, round, query, at });
+        emit(out, Notice::SearchStarted { call_id: id, round, query, at });
     }
 
     pub(super) fn search_ended(
@@ -79,7 +79,7 @@ impl TurnMachine {
     ) {
         self.outcome.searches += 1;
         let (round, count, at) = (self.round(), self.outcome.searches, Some(self.now.since(self.started)));
-        emit(out, Notice::SearchCompleted { id, round, query, count, error, results, at });
+        emit(out, Notice::SearchCompleted { call_id: id, round, query, count, error, results, at });
     }
 
     /// What the provider says of a search. What was told is not told again.

@@ -198,7 +198,7 @@ impl TurnMachine {
         question.is_put(timer, expires, out);
         if let Some(pending) = calls.get(question.call).filter(|_| tell) {
             let (id, name) = (pending.call.id.clone(), pending.call.name.clone());
-            let notice = Notice::ApprovalAsked { id, name, risk: question.risk, expires: question.expires };
+            let notice = Notice::ApprovalAsked { call_id: id, name, risk: question.risk, expires: question.expires };
             emit(out, notice);
         }
     }

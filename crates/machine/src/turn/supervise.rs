@@ -230,7 +230,7 @@ impl TurnMachine {
             key,
         });
         self.outcome.roles.trim();
-        emit(out, Notice::Supervised { id, name, level, by, allowed, confidence, reason });
+        emit(out, Notice::Supervised { call_id: id, name, level, by, allowed, confidence, reason });
     }
 
     /// Before results go into the history: what nobody has released is taken out.
@@ -320,7 +320,7 @@ impl TurnMachine {
             touches: Vec::new(),
             secret: true,
         };
-        emit(out, Notice::ApprovalAsked { id: call.id.clone(), name: call.name.clone(), risk, expires });
+        emit(out, Notice::ApprovalAsked { call_id: call.id.clone(), name: call.name.clone(), risk, expires });
         out.push(Command::Timer { id: timer, at: expires });
         let judged = Some(Box::new(judged));
         out.push(Command::Approve { id, call, hash: hash.clone(), risk, why, expires, judged });
@@ -368,7 +368,7 @@ impl TurnMachine {
             let reason = refused.unwrap_or_else(|| "a person has released it".to_owned());
             if let Some(pending) = supervising.round.calls.get(call) {
                 let (id, reason) = (pending.call.id.clone(), reason.clone());
-                emit(out, Notice::ApprovalDecided { id, allowed, reason });
+                emit(out, Notice::ApprovalDecided { call_id: id, allowed, reason });
             }
             turn.settle(&mut supervising.round, call, allowed, "person", 1.0, &reason, out);
             if ends {

@@ -43,8 +43,15 @@ pub(crate) fn config() -> TurnConfig {
     }
 }
 
-pub(crate) const USAGE: Usage =
-    Usage { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0, provider_tool_uses: 0 };
+pub(crate) const USAGE: Usage = Usage {
+    input: 10,
+    output: 5,
+    cache_read: 0,
+    cache_write: 0,
+    cache_write_hour: 0,
+    reasoning: 0,
+    provider_tool_uses: 0,
+};
 
 pub(crate) fn response(blocks: Vec<Block>, stop: StopReason) -> Response {
     Response {

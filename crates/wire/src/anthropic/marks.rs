@@ -17,9 +17,14 @@ use super::own;
 const MOST: usize = 4;
 pub(super) const MARK: &str = "cache_control";
 
+/// A mark, as it is written: for an hour, or for the usual five minutes.
+pub(super) const fn mark(hour: bool) -> &'static str {
+    if hour { r#"{"type":"ephemeral","ttl":"1h"}"# } else { r#"{"type":"ephemeral"}"# }
+}
+
 /// The request without the marks that are too many; `None` if there are none.
 pub(crate) fn limited(request: &Request) -> Option<Request> {
-    let automatic = request.cache || mark_of_end(request).is_some();
+    let automatic = !request.cache.is_off() || mark_of_end(request).is_some();
     let history: Vec<usize> = request.messages.iter().map(|message| marks_in(message).count()).collect();
     let system = request.system.as_deref().map_or(0, |message| marks_in(message).count());
     let tools = request.tools.iter().filter_map(mark_of_tool).count();
@@ -153,7 +158,10 @@ fn unmark_raw(raw: &mut Raw) {
 
 #[cfg(test)]
 mod tests {
-    use loopwright_base::{message::Role, request::FunctionTool};
+    use loopwright_base::{
+        message::Role,
+        request::{Caching, FunctionTool},
+    };
 
     use super::*;
 
@@ -172,7 +180,7 @@ mod tests {
     }
 
     /// A request of `turns` marked turns behind marked instructions and a marked tool.
-    fn request(turns: usize, cache: bool) -> Request {
+    fn request(turns: usize, cache: Caching) -> Request {
         let tool = FunctionTool {
             name: "f".into(),
             description: None,
@@ -193,7 +201,9 @@ mod tests {
 
     #[test]
     fn w22_a_request_has_four_marks_of_the_cache_at_most() {
-        for (turns, cache, kept) in [(2, false, vec![0, 1]), (6, false, vec![4, 5]), (6, true, vec![5])] {
+        for (turns, cache, kept) in
+            [(2, Caching::Off, vec![0, 1]), (6, Caching::Off, vec![4, 5]), (6, Caching::Usual, vec![5])]
+        {
             let body = sent(&request(turns, cache));
             assert_eq!(body.matches(MARK).count(), 4, "{body}");
             let body: serde_json::Value = serde_json::from_str(&body).unwrap();
@@ -210,12 +220,12 @@ mod tests {
             (result.content, result.extra) = (vec![text("one", true)], marked());
             Block::ToolResult(result)
         };
-        let mut own = request(0, false);
+        let mut own = request(0, Caching::Off);
         own.messages.push(Message::new(Role::User, (0..3).map(result).collect()));
         let body: serde_json::Value = serde_json::from_str(&sent(&own)).unwrap();
         assert_eq!(body.to_string().matches(MARK).count(), 4, "{body}");
         assert!(body["messages"][0]["content"][2].get(MARK).is_some(), "the last ones stay: {body}");
-        let mut tools = request(0, true);
+        let mut tools = request(0, Caching::Usual);
         tools.tools = tools.tools.iter().cycle().take(6).cloned().collect();
         assert_eq!(sent(&tools).matches(MARK).count(), 4);
     }

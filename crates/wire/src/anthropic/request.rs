@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::{
     NOTE,
     block::{content, decode_message, encode_in_request, ended_with_space, is_foreign_system, take_content},
+    marks::{MARK, mark},
     note, own, wire_key,
 };
 use crate::{
@@ -18,7 +19,7 @@ use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
     message::{Extra, Message, Role, Wire},
-    request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
+    request::{Caching, Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
 use loopwright_models::profile::BodyRules;
 
@@ -28,7 +29,6 @@ const MAX_TOKENS: u64 = 16_000;
 /// The member that says which version a body is of, where no header does.
 const VERSION: &str = "anthropic_version";
 const WEB_SEARCH: &str = "web_search_20250305";
-const CACHE: &str = r#"{"type":"ephemeral"}"#;
 
 /// The body of a request to `/v1/messages`.
 ///
@@ -86,8 +86,8 @@ pub fn encode_request(rules: &BodyRules, request: &Request) -> Result<String> {
     if let Some(config) = output_config(request, extra("output_config")) {
         body.raw("output_config", &config);
     }
-    if request.cache && extra("cache_control").is_none_or(|raw| !raw.is_object()) {
-        body.raw("cache_control", CACHE);
+    if !request.cache.is_off() && extra(MARK).is_none_or(|raw| !raw.is_object()) {
+        body.raw(MARK, mark(request.cache == Caching::Hour));
     }
     if let Some(stream) = request.stream {
         body.raw("stream", if stream { "true" } else { "false" });
@@ -132,7 +132,12 @@ pub fn decode_request(body: &str) -> Result<Request> {
         fields.take("stop_sequences");
     }
     let (effort, output) = take_output_config(&mut fields);
-    let cache = fields.take_if("cache_control", &serde_json::json!({"type": "ephemeral"}));
+    let mut marked = |hour: bool| serde_json::from_str(mark(hour)).is_ok_and(|mark| fields.take_if(MARK, &mark));
+    let cache = match (marked(false), marked(true)) {
+        (true, _) => Caching::Usual,
+        (_, true) => Caching::Hour,
+        _ => Caching::Off,
+    };
     let stream = fields.take_as("stream");
     if !written.is_empty() {
         fields.set(NOTE, written.to_raw());

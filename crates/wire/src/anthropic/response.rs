@@ -199,6 +199,9 @@ fn object(fields: &Fields, key: &str) -> Fields {
     fields.get(key).and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default()
 }
 
+/// The member of `cache_creation` that counts what is kept for an hour.
+const HOUR: &str = "ephemeral_1h_input_tokens";
+
 /// The wire counts cached tokens apart; our `input` holds them all.
 fn read_usage(counts: &Fields) -> Usage {
     let cache_read = count(counts, "cache_read_input_tokens");
@@ -209,6 +212,7 @@ fn read_usage(counts: &Fields) -> Usage {
         output: count(counts, "output_tokens"),
         cache_read,
         cache_write,
+        cache_write_hour: count(&object(counts, "cache_creation"), HOUR).min(cache_write),
         reasoning: count(&object(counts, "output_tokens_details"), "thinking_tokens"),
         provider_tool_uses: runs.iter().filter_map(|(_, runs)| runs.to::<u64>().ok()).fold(0, u64::saturating_add),
     }
@@ -220,6 +224,11 @@ fn write_usage(usage: &Usage) -> Raw {
     counts.put("cache_creation_input_tokens", &usage.cache_write);
     counts.put("cache_read_input_tokens", &usage.cache_read);
     counts.put("output_tokens", &usage.output);
+    if usage.cache_write_hour > 0 {
+        let minutes = usage.cache_write.saturating_sub(usage.cache_write_hour);
+        let kept = serde_json::json!({ "ephemeral_5m_input_tokens": minutes, HOUR: usage.cache_write_hour });
+        counts.put("cache_creation", &kept);
+    }
     if usage.provider_tool_uses > 0 {
         counts.put("server_tool_use", &serde_json::json!({ "web_search_requests": usage.provider_tool_uses }));
     }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Form, Message, Role, Wire},
-    request::{Request, Tool},
+    request::{Caching, Request, Tool},
 };
 
-use super::marks::{MARK, extra_of, mark_of_end, mark_of_tool, marks_in};
+use super::marks::{MARK, extra_of, mark, mark_of_end, mark_of_tool, marks_in};
 
 /// Places of marks, in the order in which a prompt is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ enum MarkPlace {
 
 /// The request with marks of its own, `most` with the user's; `None` where no caching is asked for, or none may be set.
 pub fn with_marks(most: usize, request: &Request) -> Option<Request> {
-    if !request.cache || most == 0 {
+    if request.cache.is_off() || most == 0 {
         return None;
     }
     let own = own_marks(request);
@@ -35,16 +35,19 @@ pub fn with_marks(most: usize, request: &Request) -> Option<Request> {
     let end = (!own.iter().any(|(place, _)| *place == MarkPlace::End)).then_some(MarkPlace::Message(last));
     let wanted = [end, before, Some(MarkPlace::Instructions), Some(MarkPlace::Tools)];
     // What is kept for an hour has to stand before what is kept for minutes.
-    let hour = own.iter().filter(|(_, hour)| *hour).map(|(place, _)| *place).max();
+    let hour = |place: MarkPlace| match request.cache {
+        Caching::Hour => own.iter().all(|(at, hour)| *hour || place < *at),
+        Caching::Usual | Caching::Off => own.iter().any(|(at, hour)| *hour && place < *at),
+    };
 
     let messages = request.messages.in_dialect("texts in parts", in_parts);
-    let mut marked = Request { cache: false, messages, ..request.clone() };
+    let mut marked = Request { cache: Caching::Off, messages, ..request.clone() };
     let mut left = room;
     for place in wanted.into_iter().flatten() {
         if left == 0 {
             break;
         }
-        if own.iter().all(|(taken, _)| *taken != place) && set(&mut marked, place, hour.is_some_and(|at| place < at)) {
+        if own.iter().all(|(taken, _)| *taken != place) && set(&mut marked, place, hour(place)) {
             left -= 1;
         }
     }
@@ -118,8 +121,7 @@ fn with_mark(message: &Message, hour: bool) -> Option<Message> {
 fn marked(extra: Option<Box<Extra>>, hour: bool) -> Extra {
     let own = extra.filter(|extra| extra.wire == Wire::Anthropic);
     let mut extra = own.map_or_else(|| Extra { wire: Wire::Anthropic, fields: Fields::new() }, |own| *own);
-    let mark = if hour { r#"{"type":"ephemeral","ttl":"1h"}"# } else { r#"{"type":"ephemeral"}"# };
-    if let Ok(mark) = Fields::parse(mark) {
+    if let Ok(mark) = Fields::parse(mark(hour)) {
         extra.fields.set(MARK, mark.to_raw());
     }
     extra
@@ -187,9 +189,9 @@ mod tests {
         assert_eq!(places(&request, 4), all);
         assert_eq!(places(&request, 2), all[..2]);
         assert_eq!(places(&request, 1), all[1..2]);
-        let silent = Request { cache: false, ..request };
+        let silent = Request { cache: Caching::Off, ..request };
         assert!(with_marks(4, &silent).is_none());
-        assert!(with_marks(0, &Request { cache: true, ..silent }).is_none());
+        assert!(with_marks(0, &Request { cache: Caching::Usual, ..silent }).is_none());
     }
 
     #[test]
@@ -198,6 +200,23 @@ mod tests {
         request.pass(Fields::parse(r#"{"cache_control":{"type":"ephemeral"}}"#).unwrap());
         assert_eq!(places(&request, 4), ["/messages/4/content/14", "/system/0", "/tools/1"]);
         assert_eq!(places(&request, 2), ["/messages/4/content/14"]);
+    }
+
+    #[test]
+    fn marks_for_an_hour_stand_before_those_that_last_for_minutes() {
+        let mut request = Request { cache: Caching::Hour, ..request() };
+        let all = ["/messages/4/content/141h", "/messages/6/content/141h", "/system/01h", "/tools/11h"];
+        assert_eq!(places(&request, 4), all);
+        request.system = decode_request(
+            r#"{"model": "m", "messages": [{"role": "user", "content": "Go."}],
+                "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]}"#,
+        )
+        .unwrap()
+        .system;
+        let mixed = ["/messages/4/content/14", "/messages/6/content/14", "/system/0", "/tools/11h"];
+        assert_eq!(places(&request, 4), mixed, "the user's own mark lasts for minutes");
+        let body = encode_request(&BodyRules::default(), &request).unwrap();
+        assert_eq!(decode_request(&body).unwrap().cache, Caching::Hour);
     }
 
     #[test]

@@ -30,6 +30,8 @@ use loopwright_base::{
 const WIRE: Wire = Wire::Bedrock;
 /// The end of what a model remembers of a prompt.
 const CACHE_POINT: &str = r#"{"cachePoint":{"type":"default"}}"#;
+/// Such an end that is remembered for an hour.
+const HOUR_POINT: &str = r#"{"cachePoint":{"type":"default","ttl":"1h"}}"#;
 
 /// The extra fields that belong to this wire.
 fn own(extra: Option<&Extra>) -> Option<&Fields> {

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::{
-    CACHE_POINT, WIRE, members_of,
+    CACHE_POINT, HOUR_POINT, WIRE, members_of,
     message::{TURNS, decode, decode_system, is_system, system_blocks},
     own, parsed,
     tools::{NO_TOOLS, encode_config, push_cache_point, take_config},
@@ -20,9 +20,9 @@ use loopwright_base::{
     error::{Error, Result},
     json::{Fields, Raw},
     message::{Extra, Message},
-    request::{Effort, OutputSchema, Request},
+    request::{Caching, Effort, OutputSchema, Request},
 };
-use loopwright_models::quirks::takes_cache_points;
+use loopwright_models::quirks::{keeps_for_an_hour, takes_cache_points};
 
 const INFERENCE: &str = "inferenceConfig";
 const OUTPUT: &str = "outputConfig";
@@ -44,17 +44,19 @@ pub fn encode_request(request: &Request) -> Result<String> {
         request.system.as_deref().into_iter().chain(leading.iter().map(|entry| &**entry.message())).collect();
     let mut system = system_blocks(&system);
     let config = encode_config(request, fields, &written)?;
-    if request.cache
+    if !request.cache.is_off()
         && takes_cache_points(&request.model)
         && !has_marks(system.as_deref(), &messages, config.as_deref())
     {
-        system.iter_mut().for_each(push_cache_point);
+        let hour = request.cache == Caching::Hour && keeps_for_an_hour(&request.model);
+        let point = if hour { HOUR_POINT } else { CACHE_POINT };
+        system.iter_mut().for_each(|list| push_cache_point(list, point));
         // At the end, and at that of the request before: from a mark back, only some blocks are searched for what was
         // kept, and a round of many calls is longer. Turns alternate, so the answer stands between the two.
         for turn in messages.iter_mut().rev().step_by(2).take(2).filter(|turn| turn.ends_with("]}")) {
             let text = turn.to_mut();
             text.pop();
-            push_cache_point(text);
+            push_cache_point(text, point);
             text.push('}');
         }
     }

@@ -171,9 +171,21 @@ fn read_usage(counts: &Fields) -> Usage {
         output: count("outputTokens"),
         cache_read,
         cache_write,
+        cache_write_hour: written_for_an_hour(counts).min(cache_write),
         ..Usage::default()
     }
 }
+
+/// The tokens of `cacheDetails` that are kept for an hour.
+fn written_for_an_hour(counts: &Fields) -> u64 {
+    let details: Vec<Raw> = counts.get(DETAILS).and_then(|raw| raw.to().ok()).unwrap_or_default();
+    let details = details.iter().filter_map(|detail| Fields::parse(detail.text()).ok());
+    let hours = details.filter(|detail| detail.get_str("ttl").as_deref() == Some("1h"));
+    hours.filter_map(|detail| detail.get("inputTokens")?.to::<u64>().ok()).fold(0, u64::saturating_add)
+}
+
+/// The member of the counts that lists what was written to the cache by the time for which it is kept.
+const DETAILS: &str = "cacheDetails";
 
 fn write_usage(usage: &Usage) -> Raw {
     let mut counts = Fields::new();
@@ -184,6 +196,9 @@ fn write_usage(usage: &Usage) -> Raw {
         if count > 0 {
             counts.put(key, &count);
         }
+    }
+    if usage.cache_write_hour > 0 {
+        counts.put(DETAILS, &serde_json::json!([{ "ttl": "1h", "inputTokens": usage.cache_write_hour }]));
     }
     counts.to_raw()
 }

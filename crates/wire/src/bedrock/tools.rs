@@ -139,12 +139,12 @@ fn decode_choice(raw: &Raw) -> Option<ToolChoice> {
 }
 
 /// Puts a mark of the cache at the end of a list that is JSON already.
-pub(super) fn push_cache_point(list: &mut String) {
+pub(super) fn push_cache_point(list: &mut String, point: &str) {
     if list.pop() == Some(']') {
         if !list.ends_with('[') {
             list.push(',');
         }
-        list.push_str(CACHE_POINT);
+        list.push_str(point);
     }
     list.push(']');
 }

@@ -288,6 +288,7 @@ fn read_usage(counts: &Fields) -> Usage {
         output: count("candidatesTokenCount").saturating_add(thoughts),
         cache_read: count("cachedContentTokenCount"),
         cache_write: 0,
+        cache_write_hour: 0,
         reasoning: thoughts,
         provider_tool_uses: 0,
     }

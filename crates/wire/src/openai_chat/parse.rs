@@ -302,6 +302,7 @@ pub(super) fn usage(raw: &str) -> Usage {
         output: count(&counts, "completion_tokens").unwrap_or(0),
         cache_read: count(&prompt, "cached_tokens").or_else(beside).unwrap_or(0),
         cache_write: count(&prompt, "cache_write_tokens").unwrap_or(0),
+        cache_write_hour: 0,
         reasoning: count(&completion, "reasoning_tokens").unwrap_or(0),
         // Of `OpenRouter`.
         provider_tool_uses: count(&inner("server_tool_use"), "web_search_requests").unwrap_or(0),

@@ -102,6 +102,7 @@ fn usage(fields: &Fields, blocks: &[Block]) -> Usage {
         output: count(&usage, "output_tokens"),
         cache_read: count(&input, "cached_tokens"),
         cache_write: count(&input, "cache_write_tokens"),
+        cache_write_hour: 0,
         reasoning: count(&output, "reasoning_tokens"),
         provider_tool_uses: blocks.iter().filter(|block| is_provider_run(block)).count() as u64,
     }

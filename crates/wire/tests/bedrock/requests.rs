@@ -5,7 +5,7 @@ use loopwright_base::{
     message::{
         Block, Media, MediaSource, Message, ProviderBlock, Role, Thinking, ToolFailure, ToolResult, ToolUse, Wire,
     },
-    request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
+    request::{Caching, Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
 use loopwright_wire as wire;
 use serde_json::{Value, json};
@@ -208,7 +208,7 @@ fn marks_of_the_cache_are_set_where_the_model_takes_them_and_nobody_has_set_any(
     let point = json!({"cachePoint": {"type": "default"}});
     let mut request = asks(vec![Message::user("a"), Message::assistant("b"), Message::user("c")]);
     request.model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0".into();
-    request.cache = true;
+    request.cache = Caching::Usual;
     request.system = Some(Message::text(Role::System, "s").into());
     let body = encode(&request);
     assert_eq!(body["system"], json!([{"text": "s"}, point]));
@@ -218,6 +218,11 @@ fn marks_of_the_cache_are_set_where_the_model_takes_them_and_nobody_has_set_any(
     request.messages.push(Message::user("e"));
     let marked: Vec<bool> = (0..5).map(|at| encode(&request)["messages"][at].to_string().contains("Point")).collect();
     assert_eq!(marked, [false, false, true, false, true]);
+    let hour = |model: &str| {
+        let asked = Request { model: model.into(), cache: Caching::Hour, ..request.clone() };
+        encode(&asked).to_string().matches(r#"{"cachePoint":{"ttl":"1h","type":"default"}}"#).count()
+    };
+    assert_eq!((hour("eu.anthropic.claude-haiku-4-5-20251001-v1:0"), hour("anthropic.claude-3-7-sonnet")), (3, 0));
     let other = Request { model: "meta.llama3".into(), ..request.clone() };
     assert!(!encode(&other).to_string().contains("cachePoint"));
     let own = Block::Provider(ProviderBlock {

@@ -54,7 +54,15 @@ fn rich() -> Value {
 fn a_whole_answer_is_read_and_written_without_loss() {
     let response = round_trip(&rich());
     assert_eq!((&*response.id, &*response.model, &response.stop), ("r1", "gemini-2.5-flash", &StopReason::ToolUse));
-    let usage = Usage { input: 11, output: 5, cache_read: 4, cache_write: 0, reasoning: 2, provider_tool_uses: 0 };
+    let usage = Usage {
+        input: 11,
+        output: 5,
+        cache_read: 4,
+        cache_write: 0,
+        cache_write_hour: 0,
+        reasoning: 2,
+        provider_tool_uses: 0,
+    };
     assert_eq!(response.usage, usage);
     let calls: Vec<_> = response.message.tool_uses().collect();
     assert_eq!(calls.iter().map(|call| &call.id).collect::<std::collections::HashSet<_>>().len(), 4);

@@ -3,7 +3,7 @@
 use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Media, MediaSource, Message, Role, Thinking, ToolFailure, ToolResult, ToolUse, Wire},
-    request::{Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
+    request::{Caching, Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice, WebSearch},
 };
 use loopwright_wire::{self as wire};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn a_request_is_what_the_api_documents() {
         effort: Some(Effort::Low),
         output: Some(output),
         stream: Some(true),
-        cache: true,
+        cache: Caching::Usual,
         extra: extra(&json!({"safetySettings": [], "generationConfig": {"seed": 3, "topP": 0.1}})),
         ..request([Message::user("hi")])
     };

@@ -9,7 +9,7 @@ use loopwright_base::{
         Block, Media, MediaSource, Message, Role, StopReason, Text, Thinking, ToolFailure, ToolResult, ToolUse, Usage,
         Wire,
     },
-    request::{Effort, FunctionTool, OutputSchema, Request, Response, Tool, ToolChoice, WebSearch},
+    request::{Caching, Effort, FunctionTool, OutputSchema, Request, Response, Tool, ToolChoice, WebSearch},
 };
 use loopwright_wire as wire;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn our_own_request_has_what_the_api_needs() {
             strict: Some(true),
             description: None,
         }),
-        cache: true,
+        cache: Caching::Usual,
         stream: Some(true),
         extra: extra(&json!({"reasoning": {"summary": "auto"}, "metadata": {"k": "v"}})),
         ..Request::default()
@@ -297,7 +297,15 @@ fn answers_of_other_origin_are_written_whole() {
         Block::Text(Text { text: "Grüße aus \u{1f680}".into(), extra: None }),
         Block::ToolUse(ToolUse::from_text("c1", "add", "{\"a\":1}".into())),
     ];
-    let usage = Usage { input: 5, output: 6, cache_read: 2, cache_write: 1, reasoning: 3, provider_tool_uses: 0 };
+    let usage = Usage {
+        input: 5,
+        output: 6,
+        cache_read: 2,
+        cache_write: 1,
+        cache_write_hour: 0,
+        reasoning: 3,
+        provider_tool_uses: 0,
+    };
     let response = Response {
         id: "resp_7".into(),
         model: "m".into(),

@@ -56,7 +56,15 @@ fn a16_a_stream_gives_the_whole_answer_and_shows_all_of_it() {
     let (response, deltas, _) = stream(&events);
     let whole = decode(&body);
     assert_eq!(response.unwrap(), whole);
-    let usage = Usage { input: 10, output: 7, cache_read: 4, cache_write: 0, reasoning: 5, provider_tool_uses: 1 };
+    let usage = Usage {
+        input: 10,
+        output: 7,
+        cache_read: 4,
+        cache_write: 0,
+        cache_write_hour: 0,
+        reasoning: 5,
+        provider_tool_uses: 1,
+    };
     assert_eq!(whole.usage, usage);
     let text = |text: &str| text.to_owned();
     let searched = |end| Delta::Search(ProviderSearch { id: text("ws_1"), query: Some(String::new()), end });
