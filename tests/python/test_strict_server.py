@@ -78,6 +78,9 @@ REFUSED = [
         USED, USED]}, {"role": "user", "content": [RESULT, RESULT]}]}, "must be unique"),
     ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
         {**USED, "name": "f" * 201}]}, {"role": "user", "content": [RESULT]}]}, "at most 200 characters"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "thinking": {"type": "enabled", "budget_tokens": 1024}, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]},
+        "Expected `thinking`"),
     ("anthropic", "/v1/messages", {**CLAUDE, "messages": [{"role": "tool", "content": "x"}]}, "role"),
     ("anthropic", "/v1/messages", {**CLAUDE, "tools": [{"name": "f", "input_schema": {}}] * 2}, "must be unique"),
     ("vertex", f"{VERTEX}/anthropic/models/c:rawPredict", CLAUDE, "model: Extra inputs"),

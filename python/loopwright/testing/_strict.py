@@ -352,7 +352,7 @@ def gemini(body: dict[str, Any]) -> None:
     """What `generateContent` refuses: other roles, no parts, names, and calls whose results do not follow them."""
     tools = body.get("tools", ())
     for each in [tools] if isinstance(tools, dict) else tools:
-        for declared in each.get("functionDeclarations", each.get("function_declarations", ())):
+        for declared in each.get("functionDeclarations") or each.get("function_declarations") or ():
             refuse(
                 not FUNCTION.match(declared["name"]),
                 f"tools[0].function_declarations.name: Invalid function name {declared['name']}",

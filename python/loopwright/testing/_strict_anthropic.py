@@ -73,6 +73,7 @@ def anthropic(body: dict[str, Any]) -> None:
     _anthropic_media(body["messages"])
     _anthropic_server_tools(body["messages"])
     _anthropic_thinking(body["messages"])
+    _anthropic_thought(body)
 
 
 def _blocks(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -126,6 +127,20 @@ def _anthropic_thinking(messages: list[dict[str, Any]]) -> None:
             message["role"] == "assistant" and last.get("type") in ("thinking", "redacted_thinking"),
             f"messages.{at}: The final block in an assistant message cannot be `thinking`.",
         )
+
+
+@documented("n8n-io/n8n#22550, langchain-ai/langchain-aws#844; CopilotKit/aimock: src/messages.ts")
+def _anthropic_thought(body: dict[str, Any]) -> None:
+    """With a budget for thinking, the turn whose calls were answered last begins with its thinking."""
+    turns = _turns(body["messages"])
+    if (body.get("thinking") or {}).get("type") != "enabled" or len(turns) < 2:
+        return
+    (at, _, said), (_, _, results) = turns[-2:]
+    found = said[0]["type"]
+    refuse(
+        any(block["type"] == "tool_result" for block in results) and found not in ("thinking", "redacted_thinking"),
+        f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`.",
+    )
 
 
 def _turns(messages: list[dict[str, Any]]) -> list[tuple[int, str, list[dict[str, Any]]]]:
