@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from typing import Any
@@ -16,6 +17,12 @@ CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi."}]}
 CLAUDE = {**CHAT, "max_tokens": 9}
 GEMINI = {"contents": [{"role": "user", "parts": [{"text": "Hi."}]}]}
 VERTEX = "/v1/projects/p/locations/global/publishers"
+USED = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "1"}
+FUNCTION = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+FUNCTION_RESULT = {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+SOURCE = r"^([\w-]+\.)+\w+/\S+|^[\w-]+/[\w.-]+(#\d+|: \S+/\S+|: openapi.yaml)"
 CALLED = {"id": "c" * 9, "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
@@ -52,8 +59,13 @@ REFUSED = [
         {"type": "function", "function": {"name": "f", "parameters": {}}}]}, "json mode cannot"),
     ("deepseek", "/chat/completions", {**CHAT, "messages": [{"role": "developer", "content": "x"}]}, "unknown variant"),
     ("gemini", "/v1beta/models/m:generateContent", {"contents": [
-        *GEMINI["contents"], *GEMINI["contents"]]}, "roles must alternate"),
-    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": " "}]}]}, "blank"),
+        {"role": "assistant", "parts": [{"text": "Hi."}]}]}, "valid role"),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [{"role": "user", "parts": []}]}, "must not be empty"),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": []}, "contents is not specified"),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [FUNCTION, *GEMINI["contents"]]}, "immediately after"),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [
+        *GEMINI["contents"], FUNCTION, *GEMINI["contents"]]}, "number of function response parts"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": ""}]}]}, "blank"),
     ("any", "/v1/messages", {"max_tokens": 9}, "documented shape"),
     ("anthropic", "/v1/messages", {**CLAUDE, "messages": [{"role": "user", "content": [{"type": "image", "source": {
         "type": "base64", "media_type": "image/tiff", "data": "AAAA"}}]}]}, "source.media_type"),
@@ -61,7 +73,15 @@ REFUSED = [
         {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]}]}, "corresponding `server_tool_use`"),
     ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
         {"type": "thinking", "thinking": "x", "signature": "s"}]}]}, "final block"),
-    ("anthropic", "/v1/messages", {**CLAUDE, "tool_choice": {"type": "auto"}}, "while providing `tools`"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "tool_choice": {"type": "any"}}, "while providing tools"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
+        USED, USED]}, {"role": "user", "content": [RESULT, RESULT]}]}, "must be unique"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "assistant", "content": [
+        {**USED, "name": "f" * 201}]}, {"role": "user", "content": [RESULT]}]}, "at most 200 characters"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "thinking": {"type": "enabled", "budget_tokens": 1024}, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]},
+        "Expected `thinking`"),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [{"role": "tool", "content": "x"}]}, "role"),
     ("anthropic", "/v1/messages", {**CLAUDE, "tools": [{"name": "f", "input_schema": {}}] * 2}, "must be unique"),
     ("vertex", f"{VERTEX}/anthropic/models/c:rawPredict", CLAUDE, "model: Extra inputs"),
     ("vertex", f"{VERTEX}/anthropic/models/c:rawPredict", {"messages": CHAT["messages"], "max_tokens": 9},
@@ -90,8 +110,20 @@ REFUSED = [
         {"text": "x"}, {"document": {"format": "pdf", "name": "a.b", "source": {"bytes": "AAAA"}}}]}]}, "document.name"),
     ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [
         {"text": "x"}, *[{"cachePoint": {"type": "default"}}] * 5]}]}, "cachePoint"),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "x"}]}] * 2}, "alternate"),
     ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "x"}]}, {
-        "role": "assistant", "content": [{"reasoningContent": {"redactedContent": "AAAA"}}]}]}, "final block"),
+        "role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": {}}}]}]}, "toolConfig"),
+    ("mistral", "/v1/chat/completions", {**CHAT, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": "", "tool_calls": [{**CALLED, "id": "call_0"}]},
+        {"role": "tool", "tool_call_id": "call_0", "content": "1"}]}, "Tool call id was call_0"),
+    ("mistral", "/v1/chat/completions", {**CHAT, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": ""}, *CHAT["messages"]]}, "content or tool_calls"),
+    ("deepseek", "/v1/responses", {"model": "m", "input": [CALL, {"role": "assistant", "content": "x"}, {
+        "type": "function_call_output", "call_id": "c", "output": "1"}]}, "No tool output found"),
+    ("deepseek", "/anthropic/v1/messages", {**CLAUDE, "messages": [
+        *CHAT["messages"], {"role": "system", "content": "x"}]}, "expected `user` or `assistant`"),
+    ("openai", "/v1/responses", {"model": "m", "input": [
+        {"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "assistant", "content": "Hi."}]}, "following item"),
 ]  # fmt: skip
 
 
@@ -104,7 +136,7 @@ def test_a_request_that_the_provider_refuses_is_refused_with_its_own_error(
         assert (status, server.pending) == (404 if provider == "azure" else 400, 1)
         assert words in json.dumps(shown)
         (refused,) = server.refusals
-        assert "." in refused.source
+        assert re.search(SOURCE, refused.source), "it names a page, a file of a repository or a thread"
         assert {"type", "__type"} & shown.keys() or "message" in shown.get("error", shown)
 
 
@@ -120,6 +152,47 @@ ACCEPTED = {
     "vertex": (f"{VERTEX}/google/models/m:generateContent", GEMINI),
     "any": ("/v1/messages", CLAUDE),
 }
+
+
+RECORDED = [
+    # What a recording of another project shows to be taken, however a page reads.
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [{"role": "assistant", "content": "Hi."}, *CHAT["messages"]]}),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "system", "content": "Be good."}]}),
+    ("anthropic", "/v1/messages", {**CLAUDE, "tool_choice": {"type": "auto"}}),
+    ("anthropic", "/v1/messages", {**CLAUDE, "tools": [{"name": "f" * 128, "input_schema": {"type": "object"}}]}),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]},
+        {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]}),
+    ("anthropic", "/v1/messages", {**CLAUDE, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": [USED]}, {"role": "assistant", "content": [
+            {**USED, "id": "u"}]}, {"role": "user", "content": [RESULT, {**RESULT, "tool_use_id": "u"}]}]}),
+    ("openai", "/v1/responses", {"model": "m", "input": [{"role": "user", "content": ""}], "instructions": "Hi."}),
+    ("openai", "/v1/responses", {"model": "m", "conversation": "conv_1", "input": [
+        {"type": "function_call_output", "call_id": "c", "output": "1"}]}),
+    ("openai", "/v1/responses", {"model": "m", "tool_choice": "auto", "input": [
+        {"role": "user", "content": "Hi."}, {"type": "additional_tools", "role": "developer", "tools": []}]}),
+    ("mistral", "/v1/chat/completions", {**CHAT, "messages": [
+        *CHAT["messages"], {"role": "assistant", "content": [{"type": "thinking", "thinking": []}], "tool_calls": []},
+        *CHAT["messages"]]}),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [*GEMINI["contents"], *GEMINI["contents"]]}),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [{"role": "user", "parts": [{"text": ""}]}]}),
+    ("gemini", "/v1beta/models/m:generateContent", {"contents": [
+        *GEMINI["contents"], FUNCTION, FUNCTION, {"role": "user", "parts": FUNCTION_RESULT["parts"] * 2}]}),
+    ("gemini", "/v1beta/models/m:generateContent", {**GEMINI, "generationConfig": {"responseJsonSchema": {
+        "type": "object", "properties": {"a": {"type": "string", "default": "x", "pattern": "^x$"}}}}}),
+    ("bedrock", "/model/m/converse", {"messages": [
+        {"role": "assistant", "content": [{"text": "Hi."}]}, {"role": "user", "content": [{"text": "\n"}]}]}),
+    ("bedrock", "/model/m/converse", {"messages": [{"role": "user", "content": [{"text": "x"}]}], "outputConfig": {
+        "textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"schema": json.dumps({
+            "type": "object", "additionalProperties": False, "properties": {"a": {"type": "string", "minLength": 1}},
+            "required": ["a"]})}}}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "path", "body"), RECORDED)
+def test_a_request_that_was_recorded_as_taken_is_taken(provider: str, path: str, body: Any):
+    with WireServer([text("Fine.")], strict=provider) as server:
+        assert (post(server.url, path, body)[0], server.refusals) == (200, [])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

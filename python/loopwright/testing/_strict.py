@@ -8,361 +8,91 @@ nowhere is not refused.
 
 from __future__ import annotations
 
-import functools
+import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from ._strict_anthropic import LONG_NAME, anthropic, vertex_claude
+from ._strict_schemas import Refused, anthropic_schema, documented, openai_schema, refuse
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 __all__ = ["PROVIDERS", "RULES", "Refused", "refusal"]
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
+CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
+
+# Where rules stand that several providers share.
+OPENAI_SPEC = "openai/openai-openapi: openapi.yaml"
+CONVERSE = "boto/botocore: botocore/data/bedrock-runtime/2023-09-30/service-2.json"
+GOOGLE_TYPES = "googleapis/python-genai: google/genai/types.py"
+RECORDED = "pydantic/pydantic-ai: tests/models/cassettes"
 
 
-class Refused(Exception):
-    """What a provider says against a request, and the page that says it will."""
-
-    def __init__(self, words: str, source: str = "", *, param: str | None = None, code: str | None = None) -> None:
-        super().__init__(words)
-        self.source = source
-        self.param = param
-        self.code = code
+# ---- OpenAI Chat Completions and Responses ----
 
 
-def refuse(wrong: object, words: str, **fields: Any) -> None:
-    if wrong:
-        raise Refused(words, **fields)
-
-
-def documented(source: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Names the page on which what a rule refuses is documented."""
-
-    def of_rule(rule: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(rule)
-        def checked(*given: Any) -> None:
-            try:
-                rule(*given)
-            except Refused as refused:
-                refused.source = refused.source or source
-                raise
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-                words = f"the request is not of the documented shape: {type(error).__name__}: {error}"
-                raise Refused(words, source) from error
-
-        return checked
-
-    return of_rule
-
-
-# ---- schemas ----
-
-
-def _walk(schema: dict[str, Any], defs: dict[str, Any], where: str) -> Iterator[tuple[dict[str, Any], str]]:
-    refuse(not isinstance(schema, dict), f"{where}: a schema must be an object, not {schema!r}")
-    yield schema, where
-    for name, inner in schema.get("properties", {}).items():
-        yield from _walk(inner, defs, f"{where}.{name}")
-    for key in ("anyOf", "allOf"):
-        for at, inner in enumerate(schema.get(key, [])):
-            yield from _walk(inner, defs, f"{where}.{key}[{at}]")
-    if "items" in schema:
-        yield from _walk(schema["items"], defs, f"{where}[]")
-    for key in ("$defs", "definitions"):
-        for name, inner in schema.get(key, {}).items():
-            yield from _walk(inner, defs, f"{where}.{key}.{name}")
-
-
-def _definitions(schema: dict[str, Any]) -> dict[str, Any]:
-    return {f"#/{key}/{name}": each for key in ("$defs", "definitions") for name, each in schema.get(key, {}).items()}
-
-
-def _circles(schema: dict[str, Any], defs: dict[str, Any]) -> bool:
-    def spoken(one: dict[str, Any]) -> set[str]:
-        bare = {key: value for key, value in one.items() if key not in ("$defs", "definitions")}
-        return {part["$ref"] for part, _ in _walk(bare, defs, "") if "$ref" in part}
-
-    def visit(name: str, above: tuple[str, ...]) -> bool:
-        return name in above or any(visit(next_, (*above, name)) for next_ in spoken(defs[name]))
-
-    return "#" in spoken(schema) or any(visit(name, ()) for name in spoken(schema))
-
-
-STRUCTURE = {"type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "title", "description"}
-
-
-@documented("platform.claude.com/docs/en/build-with-claude/structured-outputs")
-def anthropic_schema(schema: dict[str, Any], where: str) -> None:
-    """The limitations that Anthropic documents for structured outputs and strict tools."""
-    defs = _definitions(schema)
-    optional = unions = 0
-    for part, at in _walk(schema, defs, where):
-        if "$ref" in part:
-            refuse(part["$ref"] not in defs, f"{at}: external $ref is not supported")
-            refuse(len(part) > 1, f"{at}: nothing may stand beside $ref")
-            continue
-        kind = part.get("type")
-        refuse(not {"type", "enum", "const", "anyOf", "allOf"} & part.keys(), f"{at}: a schema must have a type")
-        refuse(
-            kind is not None
-            and kind not in ("object", "array", "string", "integer", "number", "boolean", "null")
-            and not isinstance(kind, list),
-            f"{at}: unknown type {kind}",
-        )
-        allowed = STRUCTURE | {"allOf", "default"}
-        if kind == "object":
-            allowed |= {"properties", "required", "additionalProperties"}
-            refuse(
-                part.get("additionalProperties") is not False,
-                f"{at}: For 'object' type, 'additionalProperties' must be explicitly set to false",
-            )
-            missing = set(part.get("required", ())) - set(part.get("properties", ()))
-            refuse(missing, f"{at}: required names unknown properties {missing}")
-            optional += len(set(part.get("properties", ())) - set(part.get("required", ())))
-        elif kind == "array":
-            allowed |= {"items", "minItems"}
-            refuse(
-                part.get("minItems", 0) not in (0, 1),
-                f"{at}: For 'array' type, 'minItems' values other than 0 or 1 are not supported",
-            )
-        elif kind == "string" or (isinstance(kind, list) and "string" in kind):
-            allowed |= {"format", "pattern"}
-            refuse("format" in part and part["format"] not in FORMATS, f"{at}: format {part.get('format')}")
-            refuse(re.search(r"\(\?|\\[bB1-9]", part.get("pattern", "")), f"{at}: pattern {part.get('pattern')}")
-        for key in part:
-            refuse(key not in allowed, f"{at}: For '{kind}' type, property '{key}' is not supported")
-        plain = [*part.get("enum", ()), *([part["const"]] if "const" in part else [])]
-        refuse(any(isinstance(value, (dict, list)) for value in plain), f"{at}: complex values in enum")
-        unions += "anyOf" in part or isinstance(kind, list)
-        refuse("allOf" in part and any("$ref" in one for one in part["allOf"]), f"{at}: allOf with $ref")
-    refuse(_circles(schema, defs), f"{where}: recursive schemas are not supported")
-    refuse(optional > 24, f"{where}: too many optional parameters ({optional})")
-    refuse(unions > 16, f"{where}: too many union types ({unions})")
-
-
-@documented("developers.openai.com/api/docs/guides/structured-outputs")
-def openai_schema(schema: dict[str, Any], where: str) -> None:
-    """The subset that OpenAI documents for strict schemas."""
-    defs = _definitions(schema)
-    refuse(schema.get("type") != "object", f"Invalid schema for {where}: schema must be of type object")
-    properties = values = 0
-    for part, at in _walk(schema, defs, where):
-        if "$ref" in part:
-            refuse(part["$ref"] not in defs and part["$ref"] != "#", f"{at}: reference can't be resolved")
-            refuse(len(part) > 1, f"{at}: $ref cannot have keywords {sorted(part)}")
-            continue
-        kind = part.get("type")
-        allowed = set(STRUCTURE)
-        refuse(not {"type", "enum", "const", "anyOf"} & part.keys(), f"{at}: schema must have a 'type' key")
-        if kind == "object":
-            allowed |= {"properties", "required", "additionalProperties"}
-            refuse(
-                part.get("additionalProperties") is not False,
-                f"{at}: 'additionalProperties' is required to be supplied and to be false",
-            )
-            refuse(
-                sorted(part.get("required", ())) != sorted(part.get("properties", ())),
-                f"{at}: 'required' is required to be supplied and to be an array including every key in properties",
-            )
-            properties += len(part.get("properties", ()))
-        elif kind == "array":
-            allowed |= {"items", "minItems", "maxItems"}
-            refuse("items" not in part, f"{at}: array schema missing items")
-        elif kind == "string":
-            allowed |= {"format", "pattern"}
-            refuse("format" in part and part["format"] not in FORMATS - {"uri"}, f"{at}: format")
-            refuse("(?" in part.get("pattern", ""), f"{at}: lookaround is not supported")
-        elif kind in ("integer", "number"):
-            allowed |= {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
-        for key in part:
-            refuse(key not in allowed, f"{at}: '{key}' is not permitted")
-        values += len(part.get("enum", ()))
-    refuse(properties > 5000 or values > 1000, f"{where}: too large")
-
-
-# ---- requests ----
-
-ANTHROPIC_FIELDS = {
-    "model", "messages", "max_tokens", "system", "tools", "tool_choice", "temperature", "top_p", "top_k",
-    "stop_sequences", "stream", "metadata", "thinking", "output_config", "cache_control", "service_tier", "container",
-    "context_management", "mcp_servers", "inference_geo",
-}  # fmt: skip
-
-
-def _marks(value: Any) -> int:
-    """How many cache breakpoints stand in a part of a body; what a schema is called is none."""
-    if isinstance(value, list):
-        return sum(_marks(each) for each in value)
-    if not isinstance(value, dict):
-        return 0
-    return ("cache_control" in value and value["cache_control"] is not None) + _marks(value.get("content"))
-
-
-@documented("platform.claude.com/docs/en/api/messages")
-def anthropic(body: dict[str, Any]) -> None:
-    """What `/v1/messages` documents: schemas, the pairing of uses and results, ids, names, text that says something."""
-    output = body.get("output_config", {}).get("format")
-    if output is not None:
-        refuse(output.keys() - {"type", "schema"}, f"output_config.format: extra inputs {sorted(output)}")
-        anthropic_schema(output["schema"], "output_config.format.schema")
-    for at, tool in enumerate(body.get("tools", ())):
-        refuse(not NAME.match(tool["name"]), f"tools.{at}.name: String should match pattern")
-        if tool.get("strict"):
-            anthropic_schema(tool["input_schema"], f"tools.{at}.input_schema")
-    for at, block in enumerate(body["system"] if isinstance(body.get("system"), list) else ()):
-        refuse(not block["text"].strip(), f"system.{at}: text content blocks must contain non-whitespace text")
-    refuse("max_tokens" not in body, "max_tokens: Field required")
-    refuse(not 0 <= (body.get("temperature") or 0) <= 1, "temperature: range: 0..1")
-    marks = sum(_marks(body.get(key)) for key in ("tools", "system", "messages")) + bool(body.get("cache_control"))
-    refuse(marks > 4, f"A maximum of 4 blocks with cache_control may be provided. Found {marks}.")
-    for key in sorted(body.keys() - ANTHROPIC_FIELDS):
-        refuse(True, f"{key}: Extra inputs are not permitted")
-    names = [tool["name"] for tool in body.get("tools", ())]
-    refuse(len(set(names)) < len(names), "tools: Tool names must be unique.")
-    refuse("tool_choice" in body and not names, "tool_choice: may only be specified while providing `tools`")
-    _anthropic_messages(body["messages"])
-    _anthropic_media(body["messages"])
-    _anthropic_server_tools(body["messages"])
-    _anthropic_thinking(body["messages"])
-
-
-def _blocks(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The blocks of messages, those of results after the result that holds them, each with its place."""
-    for at, message in enumerate(messages):
-        for place, block in enumerate(message["content"] if isinstance(message["content"], list) else ()):
-            yield f"messages.{at}.content.{place}", block
-            inner = block.get("content") if block["type"] == "tool_result" else None
-            for part in inner if isinstance(inner, list) else ():
-                yield f"messages.{at}.content.{place}.tool_result.content", part
-
-
-@documented("platform.claude.com/docs/en/build-with-claude/vision and /pdf-support")
-def _anthropic_media(messages: list[dict[str, Any]]) -> None:
-    types = {
-        "image": {"image/jpeg", "image/png", "image/gif", "image/webp"},
-        "document": {"application/pdf", "text/plain"},
-    }
-    for where, block in _blocks(messages):
-        if block["type"] not in types or block["source"]["type"] not in ("base64", "text"):
-            continue
-        source = block["source"]
-        refuse(source["media_type"] not in types[block["type"]], f"{where}.source.media_type: {source['media_type']}")
-        refuse(not source["data"], f"{where}.source.data: must not be empty")
-
-
-@documented("github.com/anthropics/claude-code/issues/64383")
-def _anthropic_server_tools(messages: list[dict[str, Any]]) -> None:
-    for at, message in enumerate(messages):
-        used: set[str] = set()
-        for block in message["content"] if isinstance(message["content"], list) else ():
-            kind = block["type"]
-            if kind == "server_tool_use":
-                used.add(block["id"])
-            refuse(
-                kind.endswith("_tool_result") and kind != "mcp_tool_result" and block["tool_use_id"] not in used,
-                f"messages.{at}: unexpected `tool_use_id` found in `{kind}` blocks. Each `{kind}` block must have a "
-                "corresponding `server_tool_use` block before it.",
-            )
-
-
-@documented("github.com/tailcallhq/forgecode/issues/2107")
-def _anthropic_thinking(messages: list[dict[str, Any]]) -> None:
-    for at, message in enumerate(messages):
-        last = message["content"][-1] if isinstance(message["content"], list) else {}
-        refuse(
-            message["role"] == "assistant" and last.get("type") in ("thinking", "redacted_thinking"),
-            f"messages.{at}: The final block in an assistant message cannot be `thinking`.",
-        )
-
-
-def _anthropic_messages(messages: list[dict[str, Any]]) -> None:
-    refuse(not messages or messages[0]["role"] != "user", 'messages: first message must use the "user" role')
-    open_: list[str] = []
-    seen: set[str] = set()
-    for at, message in enumerate(messages):
-        refuse(message["role"] not in ("user", "assistant"), f"messages.{at}: role {message['role']}")
-        content = message["content"]
-        refuse(not content, f"messages.{at}: must have non-empty content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-        first = [block["type"] for block in blocks][: len(results)]
-        refuse(set(first) - {"tool_result"}, f"messages.{at}: tool_result blocks must come first")
-        refuse(
-            sorted(results) != sorted(open_),
-            f"messages.{at}: tool_use ids {open_} were found without tool_result blocks immediately after",
-        )
-        open_ = []
-        for block in blocks:
-            refuse(
-                block["type"] == "thinking" and not block.get("signature"),
-                f"messages.{at}.thinking.signature: Field required",
-            )
-            if block["type"] == "text":
-                refuse(
-                    not block["text"].strip(), f"messages.{at}: text content blocks must contain non-whitespace text"
-                )
-            if block["type"] == "tool_use":
-                refuse(
-                    not NAME.match(block["name"]), f"messages.{at}.tool_use.name: String should match pattern {NAME}"
-                )
-                refuse(not re.match(r"[a-zA-Z0-9_-]+\Z", block["id"]), f"messages.{at}.tool_use.id: pattern")
-                refuse(block["id"] in seen, f"messages.{at}: tool_use ids must be unique")
-                seen.add(block["id"])
-                open_.append(block["id"])
-    refuse(open_, "messages: tool_use without tool_result")
-    last = messages[-1]
-    if last["role"] == "assistant":
-        text = last["content"] if isinstance(last["content"], str) else last["content"][-1].get("text", "")
-        refuse(text != text.rstrip(), "messages: final assistant content cannot end with trailing whitespace")
-
-
-@documented("docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude")
-def vertex_claude(body: dict[str, Any]) -> None:
-    """What Vertex documents of Claude: the address names the model, the body the version of the wire."""
-    refuse("model" in body, "model: Extra inputs are not permitted")
-    refuse(body.get("anthropic_version") != "vertex-2023-10-16", "anthropic_version: Field required")
-    # langchain-google#1612, claude-code#37746.
-    for key in ("cache_control", "output_config"):
-        refuse(key in body, f"{key}: Extra inputs are not permitted")
-    anthropic({key: value for key, value in body.items() if key != "anthropic_version"})
-
-
-@documented("developers.openai.com/api/reference/resources/chat")
-def openai_chat(body: dict[str, Any]) -> None:
-    """What Chat Completions documents: a tool's message answers a call before it, and all are answered."""
+@documented(f"{OPENAI_SPEC} (FunctionObject, ResponseFormatJsonSchema)")
+def _chat_names(body: dict[str, Any]) -> None:
+    """Names of 64 letters, digits, `_` and `-`, of schemas and of tools."""
     output = body.get("response_format", {}).get("json_schema")
-    if output is not None:
-        refuse(not NAME.match(output["name"]), "response_format.json_schema.name: pattern")
-        if output.get("strict"):
-            openai_schema(output["schema"], "response_format")
+    refuse(output is not None and not NAME.match(output["name"]), "response_format.json_schema.name: pattern")
     for at, tool in enumerate(body.get("tools", ())):
-        kind = tool["type"]
+        kind = tool.get("type", "function")
         refuse(not NAME.match(tool[kind]["name"]), f"tools[{at}].{kind}.name: pattern")
-        if kind == "function" and tool["function"].get("strict"):
-            openai_schema(tool["function"]["parameters"], f"tools[{at}]")
-    for key in ("tool_choice", "parallel_tool_calls"):
-        refuse(key in body and not body.get("tools"), f"'{key}' is only allowed when 'tools' are specified.", param=key)
-    refuse(body.get("tools", ...) == [], "[] is too short - 'tools'", param="tools")
-    _chat_parts(body["messages"])
+
+
+@documented("evalstate/fast-agent#314, aliasrobotics/cai#111, BerriAI/litellm#10083")
+def _chat_pairs(messages: list[dict[str, Any]]) -> None:
+    """A tool's message answers a call of the message before it, and all calls are answered before anything else."""
     open_: list[str] = []
-    for at, message in enumerate(body["messages"]):
+    for at, message in enumerate(messages):
         if message["role"] == "tool":
-            refuse(message["tool_call_id"] not in open_, f"messages[{at}]: 'tool' must follow its 'tool_calls'")
-            refuse(not isinstance(message.get("content"), (str, list)), f"messages[{at}]: content")
+            refuse(
+                message["tool_call_id"] not in open_,
+                f"messages[{at}]: 'tool' must follow its 'tool_calls'",
+                source="prism-php/prism#175, simonw/llm#937",
+            )
             open_.remove(message["tool_call_id"])
             continue
         refuse(open_, f"messages[{at}]: tool_call_ids {open_} did not have response messages")
-        calls = message.get("tool_calls", ())
-        refuse(not message.get("content") and not calls, f"messages[{at}]: content is empty")
-        for call in calls:
-            refuse(not NAME.match(call["function"]["name"]), f"messages[{at}].tool_calls.function.name: pattern")
-            refuse(not 0 < len(call["id"]) <= 40, f"messages[{at}].tool_calls.id: string too long")
-            json.loads(call["function"]["arguments"])
-            open_.append(call["id"])
-        refuse(len(set(open_)) < len(open_), f"messages[{at}]: an id stands twice")
+        open_ = [call["id"] for call in message.get("tool_calls") or ()]
     refuse(open_, "messages: tool_calls without answers")
+
+
+@documented(OPENAI_SPEC)
+def openai_chat(body: dict[str, Any]) -> None:
+    """What Chat Completions refuses: schemas, names and ids, options without tools, and calls without answers."""
+    output = body.get("response_format", {}).get("json_schema")
+    if output is not None and output.get("strict"):
+        openai_schema(output["schema"], "response_format")
+    for at, tool in enumerate(body.get("tools", ())):
+        if tool["type"] == "function" and tool["function"].get("strict"):
+            openai_schema(tool["function"]["parameters"], f"tools[{at}]")
+    _chat_names(body)
+    for key in ("tool_choice", "parallel_tool_calls"):
+        refuse(
+            key in body and not body.get("tools"),
+            f"'{key}' is only allowed when 'tools' are specified.",
+            param=key,
+            source="openai/swarm#30, writer/writer-framework#1013",
+        )
+    empty = "cssxsh/mirai-openai-plugin#43, JetBrains/koog#786"
+    refuse(body.get("tools", ...) == [], "[] is too short - 'tools'", param="tools", source=empty)
+    _chat_parts(body["messages"])
+    for at, message in enumerate(body["messages"]):
+        calls, content = message.get("tool_calls") or (), message.get("content")
+        bare = f"{OPENAI_SPEC} (ChatCompletionRequestAssistantMessage: required unless there are tool_calls; minItems)"
+        refuse(content == [] or (content is None and not calls), f"messages[{at}]: content is missing", source=bare)
+        for call in calls:
+            refuse(
+                not 0 < len(call["id"]) <= 40,
+                f"messages[{at}].tool_calls.id: string too long. Expected a string with maximum length 40",
+                source="vercel/ai#5171, microsoft/autogen#6377",
+            )
+    _chat_pairs(body["messages"])
 
 
 CHAT_PARTS = {
@@ -374,7 +104,7 @@ CHAT_PARTS = {
 }
 
 
-@documented("developers.openai.com/api/reference/resources/chat")
+@documented(f"{OPENAI_SPEC} (ChatCompletionRequest…MessageContentPart)")
 def _chat_parts(messages: list[dict[str, Any]]) -> None:
     """The kinds of parts that a message of each role may hold, and pictures at an address or as data."""
     for at, message in enumerate(messages):
@@ -386,44 +116,52 @@ def _chat_parts(messages: list[dict[str, Any]]) -> None:
             refuse(not url.startswith(("http://", "https://", "data:image/")), f"{where}.image_url.url: no address")
 
 
-@documented("developers.openai.com/api/reference/resources/responses")
+@documented("continuedev/continue#10092, bytedance/trae-agent#245")
+def _response_pairs(body: dict[str, Any]) -> None:
+    """Each call has its output; what goes on from an answer that is kept there answers its calls."""
+    kept = body.get("previous_response_id") is not None or body.get("conversation") is not None
+    called: set[str] = set()
+    wanted: set[str] = set()
+    for at, item in enumerate(body["input"]):
+        kind, call_id = item.get("type", "message"), item.get("call_id")
+        if kind.endswith("_call") and call_id:
+            called.add(call_id)
+            wanted |= {call_id} if kind == "function_call" else set()
+        elif kind == "function_call_output":
+            refuse(call_id not in called and not kept, f"input[{at}]: No tool call found for function call output")
+            wanted.discard(call_id)
+    refuse(wanted, f"No tool output found for function call {wanted}")
+
+
+@documented(f"{OPENAI_SPEC} (FunctionToolParam, FunctionCallOutputItemParam)")
 def openai_responses(body: dict[str, Any]) -> None:
-    """What Responses documents: each call has its output, names and ids of a pattern and length."""
+    """What Responses refuses: schemas, names and ids of another form, calls without output, reasoning on its own."""
     output = body.get("text", {}).get("format")
     if output is not None and output.get("strict"):
         openai_schema(output["schema"], "text.format")
     for at, tool in enumerate(body.get("tools", ())):
-        if tool.get("strict"):
-            openai_schema(tool["parameters"], f"tools[{at}]")
-    called: set[str] = set()
-    answered: set[str] = set()
-    given = body["input"]
-    for at, item in enumerate([{"role": "user", "content": given}] if isinstance(given, str) else given):
-        kind = item.get("type", "message")
-        if kind == "function_call":
-            refuse(not NAME.match(item["name"]), f"input[{at}].name: expected a string that matches the pattern")
-            refuse(not 0 < len(item["call_id"]) <= 64, f"input[{at}].call_id: string too long")
-            refuse(item["call_id"] in called, f"input[{at}]: call_id stands twice")
-            called.add(item["call_id"])
-        elif kind == "function_call_output":
-            # What goes on from an answer that is kept there answers its calls.
-            kept = body.get("previous_response_id") is not None
+        if tool["type"] == "function":
+            refuse(not LONG_NAME.match(tool["name"]), f"tools[{at}].name: expected a string that matches the pattern")
+            if tool.get("strict"):
+                openai_schema(tool["parameters"], f"tools[{at}]")
+    if isinstance(body["input"], str):
+        return
+    for at, item in enumerate(body["input"]):
+        if item.get("type") == "function_call":
+            named = LONG_NAME.match(item["name"])
+            refuse(not named, f"input[{at}].name: expected a string that matches the pattern")
             refuse(
-                item["call_id"] not in called and not kept, f"input[{at}]: No tool call found for function call output"
+                not 0 < len(item["call_id"]) <= 64,
+                f"input[{at}].call_id: string too long. Expected a string with maximum length 64",
+                source="AnswerDotAI/fastllm#45, HKUDS/nanobot#1623",
             )
-            answered.add(item["call_id"])
-        elif kind == "message":
-            refuse(item["content"] in ("", []), f"input[{at}].content is empty")
-    for key in ("tool_choice", "parallel_tool_calls"):
-        refuse(key in body and not body.get("tools"), f"'{key}' is only allowed when 'tools' are specified.", param=key)
-    if not isinstance(given, str):
-        _response_parts(given)
-        _response_ids(given)
-        _response_reasoning(given)
-    refuse(called - answered, f"No tool output found for function call {called - answered}")
+    _response_parts(body["input"])
+    _response_ids(body["input"])
+    _response_reasoning(body["input"])
+    _response_pairs(body)
 
 
-@documented("github.com/jeremychone/rust-genai/pull/119")
+@documented(f"{OPENAI_SPEC} (InputContent, OutputMessageContent); jeremychone/rust-genai#119")
 def _response_parts(items: list[dict[str, Any]]) -> None:
     for at, item in enumerate(items):
         kind, content = item.get("type", "message"), item.get("content", item.get("output"))
@@ -439,7 +177,7 @@ def _response_parts(items: list[dict[str, Any]]) -> None:
             )
 
 
-@documented("github.com/nodetool-ai/nodetool/pull/4252")
+@documented("nodetool-ai/nodetool#4252, openai/codex#33176, jlcodes99/cockpit-tools#2090")
 def _response_ids(items: list[dict[str, Any]]) -> None:
     begins = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
     for at, item in enumerate(items):
@@ -451,27 +189,36 @@ def _response_ids(items: list[dict[str, Any]]) -> None:
         )
 
 
-@documented("github.com/openai/openai-node/issues/1567 and newo-ether/Agora/issues/141")
+@documented(f"{RECORDED}/test_openai_responses/test_openai_responses_thinking_with_modified_history.yaml")
 def _response_reasoning(items: list[dict[str, Any]]) -> None:
-    """Reasoning has a summary, if an empty one, and something of the model's behind it."""
+    """Reasoning has a summary, if an empty one, and something of the model's behind it, which has its id too."""
     for at, item in enumerate(items):
         if item.get("type") != "reasoning":
             continue
         refuse(
-            "summary" not in item, f"Missing required parameter: 'input[{at}].summary'.", param=f"input[{at}].summary"
+            "summary" not in item,
+            f"Missing required parameter: 'input[{at}].summary'.",
+            param=f"input[{at}].summary",
+            source=f"{OPENAI_SPEC} (ReasoningItem)",
         )
         after = items[at + 1] if at + 1 < len(items) else {"type": "function_call_output"}
-        others = after.get("type", "message") == "message" and after["role"] != "assistant"
+        said = after.get("type", "message") == "message"
         refuse(
-            others or after.get("type") == "function_call_output",
+            (said and (after["role"] != "assistant" or (item.get("id") and not after.get("id"))))
+            or after.get("type") == "function_call_output",
             f"Item '{item.get('id')}' of type 'reasoning' was provided without its required following item.",
             param="input",
         )
 
 
-@documented("github.com/mistralai/mistral-common: protocol/instruct/validator.py")
+# ---- hosts that speak Chat Completions ----
+
+VALIDATOR = "mistralai/mistral-common: src/mistral_common/protocol/instruct/validator.py"
+
+
+@documented(VALIDATOR)
 def mistral(body: dict[str, Any]) -> None:
-    """The order of roles that Mistral's validation documents, with its rules for names."""
+    """What Mistral's validation refuses: names, ids of nine letters, an order of roles, calls without answers."""
     follows = {
         None: {"system", "user", "assistant"},
         "system": {"system", "user", "assistant"},
@@ -479,67 +226,185 @@ def mistral(body: dict[str, Any]) -> None:
         "assistant": {"assistant", "user", "tool"},
         "tool": {"assistant", "tool"},
     }
-    openai_chat(body)
+    _chat_names(body)
     before = None
-    for message in body["messages"]:
-        role = message["role"]
-        refuse(role not in follows[before], f"Unexpected role '{role}' after role '{before}'")
+    for at, message in enumerate(body["messages"]):
+        role, calls = message["role"], message.get("tool_calls") or ()
+        refuse(
+            role not in follows[before],
+            f"Unexpected role '{role}' after role '{before}'",
+            source=f"{VALIDATOR}; datapizza-labs/datapizza-ai#98, BerriAI/litellm#17761",
+        )
         before = role
+        refuse(
+            role == "assistant" and not message.get("content") and not calls,
+            f"messages[{at}]: Assistant message must have either content or tool_calls",
+            source=f"{VALIDATOR}; pydantic/pydantic-ai: pydantic_ai_slim/pydantic_ai/models/mistral.py",
+        )
+        for call in calls:
+            name, call_id = call["function"]["name"], call["id"]
+            refuse(not NAME.match(name), f"messages[{at}]: Function name was {name}")
+            refuse(not re.match(r"[a-zA-Z0-9]{9}\Z", call_id), f"messages[{at}]: Tool call id was {call_id}")
+        ids = [call["id"] for call in calls]
+        refuse(len(set(ids)) < len(ids), f"messages[{at}]: Duplicate tool call id in assistant message")
     refuse(before not in ("user", "tool"), f"Expected last role User or Tool for serving but got {before}")
+    _mistral_pairs(body["messages"])
 
+
+@documented(VALIDATOR)
+def _mistral_pairs(messages: list[dict[str, Any]]) -> None:
+    wanted: set[str] = set()
+    for at, message in enumerate(messages):
+        if message["role"] == "tool":
+            refuse(
+                message["tool_call_id"] not in wanted,
+                f"messages[{at}]: Unexpected tool call id {message['tool_call_id']} in tool results",
+            )
+            wanted.discard(message["tool_call_id"])
+        elif message["role"] == "assistant":
+            refuse(wanted, "Not the same number of function calls and responses")
+            wanted = {call["id"] for call in message.get("tool_calls") or ()}
+    refuse(wanted, "Not the same number of function calls and responses")
+
+
+@documented("console.groq.com/docs/openai")
+def groq(body: dict[str, Any]) -> None:
+    """What Groq says that it does not support of Chat Completions, and that JSON mode takes no tools."""
+    for at, tool in enumerate(body.get("tools", ())):
+        named = tool["type"] != "function" or NAME.match(tool["function"]["name"])
+        types = "groq/groq-python: src/groq/types/shared_params/function_definition.py"
+        refuse(not named, f"'tools.{at}.function.name' : pattern", source=types)
+    for key in ("logprobs", "logit_bias", "top_logprobs"):
+        refuse(body.get(key), f"property '{key}' is unsupported", param=key)
+    refuse(body.get("n", 1) != 1, "'n' : number must be at most 1", param="n")
+    for at, message in enumerate(body["messages"]):
+        refuse("name" in message, f"'messages.{at}' : property 'name' is unsupported")
+    kind = body.get("response_format", {}).get("type")
+    refuse(
+        kind in ("json_object", "json_schema") and body.get("tools"),
+        "json mode cannot be combined with tool/function calling",
+        param="response_format",
+        source="agno-agi/agno#1065, vercel/ai#16540",
+    )
+
+
+@documented("api-docs.deepseek.com/api/create-chat-completion; earendil-works/pi#1048, EKKOLearnAI/hermes-studio#1926")
+def deepseek(body: dict[str, Any]) -> None:
+    """What DeepSeek refuses: other roles, answers by a schema, and calls without answers."""
+    roles = {"system", "user", "assistant", "tool", "latest_reminder"}
+    for at, message in enumerate(body["messages"]):
+        refuse(
+            message["role"] not in roles,
+            f"messages[{at}].role: unknown variant `{message['role']}`, expected one of `system`, `user`, `assistant`, "
+            "`tool`, `latest_reminder`",
+        )
+    refuse(
+        body.get("response_format", {}).get("type", "text") not in ("text", "json_object"),
+        "This response_format type is unavailable now",
+        param="response_format",
+        source="ItzCrazyKns/Vane#969",
+    )
+    _deepseek_pairs(body["messages"])
+
+
+@documented("langgenius/dify#32222, smallmain/vscode-unify-chat-provider#248")
+def _deepseek_pairs(messages: list[dict[str, Any]]) -> None:
+    _chat_pairs(messages)
+
+
+@documented(f"{RECORDED}/test_deepseek_responses/test_deepseek_responses_rejects_interleaved_function_calls.yaml")
+def deepseek_responses(body: dict[str, Any]) -> None:
+    """What DeepSeek refuses over Responses: something of the model's between a call and the outputs of its turn."""
+    open_: list[str] = []
+    for item in body["input"] if isinstance(body["input"], list) else ():
+        kind = item.get("type", "message")
+        if kind == "function_call":
+            open_.append(item["call_id"])
+        elif kind == "function_call_output":
+            open_ = [call_id for call_id in open_ if call_id != item["call_id"]]
+        else:
+            refuse(open_, f"No tool output found for tool call {open_[:1]}.")
+    refuse(open_, f"No tool output found for tool call {open_[:1]}.")
+
+
+@documented("vm0-ai/vm0#15388")
+def deepseek_claude(body: dict[str, Any]) -> None:
+    """What DeepSeek refuses over the wire of Anthropic: other roles than two."""
+    for at, message in enumerate(body["messages"]):
+        refuse(
+            message["role"] not in ("user", "assistant"),
+            f"messages[{at}].role: unknown variant `{message['role']}`, expected `user` or `assistant`",
+        )
+
+
+# ---- Gemini ----
 
 FUNCTION = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}\Z")
 
 
-@documented("ai.google.dev/gemini-api/docs/structured-output")
-def gemini_schema(schema: dict[str, Any], where: str) -> None:
-    """The subset that the Gemini API documents for `responseJsonSchema`."""
-    defs = _definitions(schema)
-    allowed = STRUCTURE | {"format", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "oneOf"}
-    allowed |= {"properties", "required", "additionalProperties"}
-    for part, at in _walk(schema, defs, where):
-        refuse("$ref" in part and part["$ref"] not in defs, f"{at}: reference can't be resolved")
-        refuse(part.keys() - allowed, f"{at}: unknown names {sorted(part.keys() - allowed)}")
-        refuse(part.get("format", "date") not in ("date-time", "date", "time"), f"{at}: format")
+def _parts(content: dict[str, Any], *names: str) -> list[Any]:
+    """What the parts of a content hold under one of these names: the API takes both ways to write them."""
+    return [part[name] for part in content["parts"] for name in names if name in part]
 
 
-@documented("ai.google.dev/api/generate-content")
+@documented(f"{GOOGLE_TYPES} (Content, FunctionCall, FunctionResponse)")
 def gemini(body: dict[str, Any]) -> None:
-    """What `generateContent` documents: turns that alternate and begin with the user's, results behind their calls."""
-    output = body.get("generationConfig", {}).get("responseJsonSchema")
-    if output is not None:
-        gemini_schema(output, "generation_config.response_json_schema")
-    for at, declared in enumerate(
-        one for each in body.get("tools", ()) for one in each.get("functionDeclarations", ())
-    ):
-        refuse(
-            not FUNCTION.match(declared["name"]), f"tools[0].function_declarations[{at}].name: Invalid function name"
-        )
+    """What `generateContent` refuses: other roles, no parts, names, and calls whose results do not follow them."""
+    tools = body.get("tools", ())
+    for each in [tools] if isinstance(tools, dict) else tools:
+        for declared in each.get("functionDeclarations") or each.get("function_declarations") or ():
+            refuse(
+                not FUNCTION.match(declared["name"]),
+                f"tools[0].function_declarations.name: Invalid function name {declared['name']}",
+                source="kaitranntt/ccs#25, google-gemini/gemini-cli#7869",
+            )
     contents = body["contents"]
-    refuse(not contents or contents[0]["role"] != "user", "the first content must be of the user")
-    called: list[tuple[Any, Any]] = []
-    before = None
+    refuse(not contents, "contents is not specified", source="NousResearch/hermes-agent#57942")
+    orphan = "google-gemini/gemini-cli#26956 and #27170"
+    refuse(
+        contents[0].get("role") == "model" and _parts(contents[0], "functionCall", "function_call"),
+        "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+        source=orphan,
+    )
     for at, content in enumerate(contents):
-        refuse(content["role"] not in ("user", "model"), "Please use a valid role: user, model.")
-        refuse(content["role"] == before, f"contents[{at}]: roles must alternate")
-        before, parts = content["role"], content["parts"]
-        refuse(not parts, f"contents[{at}].parts must not be empty.")
-        refuse(any(part.get("text") == "" for part in parts), f"contents[{at}].parts must have text")
-        given = [part["functionResponse"] for part in parts if "functionResponse" in part]
-        refuse(any("functionResponse" not in part for part in parts[: len(given)]), f"contents[{at}]: results first")
-        refuse(any(not isinstance(one["response"], dict) for one in given), f"contents[{at}]: response is no Struct")
         refuse(
-            [(one.get("id"), one["name"]) for one in given] != called,
-            f"contents[{at}]: the number of function response parts is not equal to that of the function call parts",
+            content.get("role", "user") not in ("user", "model"),
+            "Please use a valid role: user, model.",
+            source="the-open-agent/openagent#1666, genkit-ai/genkit#5782",
         )
-        calls = [part["functionCall"] for part in parts if "functionCall" in part]
-        refuse(any(not FUNCTION.match(one["name"]) for one in calls), f"contents[{at}]: Invalid function name")
-        refuse(any(not isinstance(one["args"], dict) for one in calls), f"contents[{at}]: args is no Struct")
-        called = [(one.get("id"), one["name"]) for one in calls]
-    refuse(called, "function calls without function responses")
+        refuse(
+            not content["parts"],
+            f"contents[{at}].parts: contents.parts must not be empty.",
+            source="vercel/ai#3775, egoist/chatwise-releases#250",
+        )
+        given = _parts(content, "functionResponse", "function_response")
+        refuse(any(not isinstance(one["response"], dict) for one in given), f"contents[{at}]: response is no Struct")
+        calls = _parts(content, "functionCall", "function_call")
+        refuse(any(not isinstance(one.get("args", {}), dict) for one in calls), f"contents[{at}]: args is no Struct")
+    _gemini_pairs(contents)
 
 
-@documented("ai.google.dev/gemini-api/docs/thought-signatures")
+@documented("google-gemini/gemini-cli#5443 and #16984")
+def _gemini_pairs(contents: list[dict[str, Any]]) -> None:
+    """The results of a turn are as many as the calls of the turn before, by name; contents of one role are one turn."""
+    words = (
+        "Please ensure that the number of function response parts is equal to the number of function call parts of the "
+        "function call turn."
+    )
+    called: list[str] = []
+    for role, turn in itertools.groupby(contents, key=lambda content: content.get("role", "user")):
+        parts = {"parts": [part for content in turn for part in content["parts"]]}
+        if role == "user":
+            given = [one["name"] for one in _parts(parts, "functionResponse", "function_response")]
+            refuse(sorted(given) != sorted(called), words)
+        called = [one["name"] for one in _parts(parts, "functionCall", "function_call")]
+    refuse(called, words)
+
+
+@documented(
+    "ai.google.dev/gemini-api/docs/thought-signatures; microsoft/copilot-intellij-feedback#1381; "
+    "pydantic/pydantic-ai: pydantic_ai_slim/pydantic_ai/models/google.py"
+)
 def gemini_signatures(contents: list[dict[str, Any]]) -> None:
     """What the models from Gemini 3 on check in the turn that is under way: each step's first call is signed."""
     step = 0
@@ -554,93 +419,87 @@ def gemini_signatures(contents: list[dict[str, Any]]) -> None:
         )
 
 
-@documented("console.groq.com/docs/openai")
-def groq(body: dict[str, Any]) -> None:
-    """What Groq says that it does not support of Chat Completions, and that JSON mode takes no tools."""
-    openai_chat(body)
-    for key in ("logprobs", "logit_bias", "top_logprobs"):
-        refuse(body.get(key), f"property '{key}' is unsupported", param=key)
-    refuse(body.get("n", 1) != 1, "'n' : number must be at most 1", param="n")
-    for at, message in enumerate(body["messages"]):
-        refuse("name" in message, f"'messages.{at}' : property 'name' is unsupported")
-    kind = body.get("response_format", {}).get("type")
+# ---- Bedrock Converse ----
+
+
+def _bedrock_text(block: dict[str, Any], where: str) -> None:
     refuse(
-        kind in ("json_object", "json_schema") and body.get("tools"),
-        "json mode cannot be combined with tool/function calling",
-        param="response_format",
+        block.get("text") == "",
+        f"The text field in the ContentBlock object at {where} is blank. Add text to the text field, and try again.",
+        source="OpenHands/OpenHands#5339, boto/botocore#3525",
     )
 
 
-@documented("api-docs.deepseek.com/api/create-chat-completion")
-def deepseek(body: dict[str, Any]) -> None:
-    """What DeepSeek documents: four roles, and answers as text or as any object of JSON."""
-    openai_chat(body)
-    roles = {"system", "user", "assistant", "tool"}
-    for at, message in enumerate(body["messages"]):
-        refuse(
-            message["role"] not in roles,
-            f"messages[{at}].role: unknown variant `{message['role']}`, expected one of `system`, `user`, `assistant`, "
-            "`tool`",
-        )
-    kind = body.get("response_format", {}).get("type", "text")
-    refuse(kind not in ("text", "json_object"), "This response_format type is unavailable now", param="response_format")
-
-
-CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
-
-
-@documented("docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html")
+@documented(CONVERSE)
 def bedrock(body: dict[str, Any]) -> None:
-    """What `Converse` documents, and its service model: turns that alternate, results behind calls, no blank text."""
+    """What `Converse` refuses, by its service model and its own errors: turns that alternate, results behind calls."""
     refuse(body.keys() & {"model", "modelId", "stream"}, "the model and the stream belong to the address")
     schema = body.get("outputConfig", {}).get("textFormat")
     if schema is not None:
-        anthropic_schema(json.loads(schema["structure"]["jsonSchema"]["schema"]), "outputConfig.textFormat")
+        _bedrock_schema(json.loads(schema["structure"]["jsonSchema"]["schema"]))
     tools = [each["toolSpec"] for each in body.get("toolConfig", {"tools": []})["tools"] if "toolSpec" in each]
-    refuse("toolConfig" in body and not tools, "toolConfig.tools: expected minimum item count: 1")
+    refuse("toolConfig" in body and not body["toolConfig"]["tools"], "toolConfig.tools: minimum item count: 1")
     refuse(any(not NAME.match(each["name"]) for each in tools), "toolConfig.tools: name failed the pattern")
     refuse(any(each.get("description") == "" for each in tools), "toolConfig.tools: description must not be empty")
-    blank = any(each.get("text", "x").strip() == "" for each in body.get("system", ()))
+    blank = any(each.get("text") == "" for each in body.get("system", ()))
     refuse(blank, "The text field in the system block is blank")
-    messages = body["messages"]
-    refuse(not messages or messages[0]["role"] != "user", "A conversation must start with a user message.")
+    _bedrock_messages(body["messages"], tools=bool(tools))
+    _bedrock_media(body["messages"])
+    points = [each for message in body["messages"] for each in message["content"] if "cachePoint" in each]
+    points += [
+        each for each in [*body.get("system", ()), *body.get("toolConfig", {}).get("tools", ())] if "cachePoint" in each
+    ]
+    refuse(
+        len(points) > 4,
+        f"There are {len(points)} cachePoint blocks; at most 4 may be given",
+        source="docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html (checkpoints of a request)",
+    )
+
+
+@documented("docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html")
+def _bedrock_schema(schema: dict[str, Any]) -> None:
+    anthropic_schema(schema, "outputConfig.textFormat", {"minLength"})
+
+
+@documented(CONVERSE)
+def _bedrock_messages(messages: list[dict[str, Any]], *, tools: bool) -> None:
+    alternate = "langchain-ai/langchain-aws#130 and #192, microsoft/semantic-kernel#10281"
+    empty, counts = "earendil-works/pi#3443", "pydantic/pydantic-ai#2327, langgenius/dify-official-plugins#765"
     called: list[str] = []
     before = None
     for at, message in enumerate(messages):
-        refuse(message["role"] == before, "A conversation must alternate between user and assistant roles.")
-        before, content = message["role"], message["content"]
-        refuse(not content, f"The content field in the Message object at messages.{at} is empty.")
-        refuse(any(each.get("text", "x").strip() == "" for each in content), f"messages.{at}: the text field is blank")
+        content = message["content"]
+        refuse(
+            message["role"] == before,
+            "A conversation must alternate between user and assistant roles.",
+            source=alternate,
+        )
+        before = message["role"]
+        refuse(not content, f"The content field in the Message object at messages.{at} is empty.", source=empty)
         refuse(any(len(each) != 1 for each in content), f"messages.{at}: a content block is a union")
         # What has a type is of a tool that the provider runs.
         results = [each["toolResult"] for each in content if "type" not in each.get("toolResult", {"type": None})]
         refuse(
             sorted(each["toolUseId"] for each in results) != sorted(called),
             f"messages.{at}: toolResult blocks and toolUse blocks of previous turn do not match.",
+            source=counts,
         )
-        refuse(any("toolResult" not in each for each in content[: len(results)]), f"messages.{at}: results first")
-        inner = [part for each in results for part in each["content"]]
-        refuse(any(not each["content"] for each in results), f"messages.{at}: a result is empty")
-        refuse(any(part.get("text", "x").strip() == "" for part in inner), f"messages.{at}: a result is blank")
+        for part in [*content, *(part for each in results for part in each["content"])]:
+            _bedrock_text(part, f"messages.{at}.content")
         calls = [each["toolUse"] for each in content if "type" not in each.get("toolUse", {"type": None})]
         refuse(any(not CALL_ID.match(each["toolUseId"]) for each in calls), f"messages.{at}: toolUseId")
         refuse(any(not NAME.match(each["name"]) for each in calls), f"messages.{at}: name failed the pattern")
         refuse(any(not isinstance(each["input"], dict) for each in calls), f"messages.{at}: input is no document")
-        # What Anthropic refuses is refused of its models here too: github.com/tailcallhq/forgecode/issues/2107.
-        thinks = message["role"] == "assistant" and "reasoningContent" in content[-1]
-        refuse(thinks, f"messages.{at}: The final block in an assistant message cannot be `thinking`.")
-        refuse(calls and not tools, "The toolConfig field must be defined when using toolUse and toolResult blocks.")
+        refuse(
+            calls and not tools,
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+            source="langgenius/dify#17545, vxcontrol/pentagi#196",
+        )
         called = [each["toolUseId"] for each in calls]
-    refuse(called, "Expected toolResult blocks for the toolUse blocks of the last turn")
-    _bedrock_media(messages)
-    points = [each for message in messages for each in message["content"] if "cachePoint" in each]
-    points += [
-        each for each in [*body.get("system", ()), *body.get("toolConfig", {}).get("tools", ())] if "cachePoint" in each
-    ]
-    refuse(len(points) > 4, f"There are {len(points)} cachePoint blocks; at most 4 may be given")
+    refuse(called, "Expected toolResult blocks for the toolUse blocks of the last turn", source=counts)
 
 
-@documented("docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html and _Message.html")
+@documented(f"{CONVERSE} (ImageBlock, DocumentBlock, Message)")
 def _bedrock_media(messages: list[dict[str, Any]]) -> None:
     formats = {
         "image": {"png", "jpeg", "gif", "webp"},
@@ -687,7 +546,7 @@ PROVIDERS: dict[str, dict[str, Callable[..., None]]] = {
     "azure": {"chat": openai_chat, "responses": openai_responses},
     "mistral": {"chat": mistral},
     "groq": {"chat": groq},
-    "deepseek": {"chat": deepseek},
+    "deepseek": {"chat": deepseek, "responses": deepseek_responses, "anthropic": deepseek_claude},
     "gemini": {"gemini": gemini},
     "bedrock": {"bedrock": bedrock},
     "vertex": {"gemini": gemini, "vertex_claude": vertex_claude},
