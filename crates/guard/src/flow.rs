@@ -206,17 +206,34 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
                 || first == "secretsmanager" && second == "get-secret-value"
         }
         "vault" => matches!((first, second), ("kv", "get") | ("read", _)),
-        "kubectl" => {
+        _ if names::has("programs.clusters", program) => {
+            let kind = |kind: &str| matches!(kind.split(['/', '.']).next(), Some("secret" | "secrets"));
             has("get")
-                && words.iter().any(|word| matches!(word.text.split('/').next(), Some("secret" | "secrets")))
+                && words.iter().any(|word| word.text.split(',').any(kind))
                 && words.iter().any(|word| word.text.starts_with("-o") || word.text.starts_with("--output"))
         }
         "op" => matches!((first, second), ("read", _) | ("item", "get")),
         "terraform" | "tofu" => has("output") && (has("-raw") || has("-json")),
-        _ => false,
+        _ => tells_settings(program, words),
     };
     let settings = matches!(program, "printenv" | "export" | "declare" | "set" | "env");
     told.then_some(if settings { Weight::Settings } else { Weight::Keys })
+}
+
+/// Whether a program tells its settings in full, with what a file of secrets puts in (`docker compose config`), or one
+/// that opens something (`git config github.token`).
+fn tells_settings(program: &str, words: &[Word]) -> bool {
+    let only_names =
+        |word: &Word| names::has("programs.composing_names", word.text.split('=').next().unwrap_or_default());
+    let composes = |word: &Word| names::has("programs.composing", &format!("{program} {}", word.text));
+    let opening = names::list("files.opening");
+    let opens = |word: &Word| opening.iter().any(|part| word.text.to_ascii_lowercase().contains(part));
+    words.iter().any(|word| word.text == "config")
+        && if names::has("programs.composing", program) || words.iter().any(composes) {
+            !words.iter().any(only_names)
+        } else {
+            program == "git" && words.iter().any(opens)
+        }
 }
 
 /// What secret the command prints: files that it names, what it keeps for others. `whole` takes the environment, too.

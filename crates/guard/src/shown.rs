@@ -129,7 +129,11 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         return words.iter().chain(fed).filter_map(|word| named_in_code(word, command)).collect();
     }
     let mut found: Vec<Found> = listed_in(name, words).filter_map(|word| weighed(&word, command)).collect();
-    if NOT_SHOWING.contains(&name) || command.hands_on || !(SHOWING.contains(&name) || reads(name)) {
+    if NOT_SHOWING.contains(&name)
+        || names::has("programs.not_showing", name)
+        || command.hands_on
+        || !(SHOWING.contains(&name) || reads(name))
+    {
         return found;
     }
     let mut files: Vec<&Word> = operands(name, words);
@@ -200,7 +204,14 @@ fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
             let shows = |(at, word): &(usize, &Word)| {
                 word.text.contains('e') && word.text.bytes().all(|byte| byte.is_ascii_alphabetic()) && !valued(*at)
             };
-            words.iter().enumerate().find(shows).map(|(_, word)| word)
+            // Where `ps` is that of a BSD, a letter behind a dash does it.
+            let letter = |word: &&Word| {
+                let letters = word.text.strip_prefix('-').unwrap_or_default();
+                letters.contains('E') && letters.bytes().all(|byte| byte.is_ascii_alphabetic() && byte != b'o')
+            };
+            let mut found = words.iter().enumerate().find(shows).map(|(_, word)| word);
+            found = found.or_else(|| words.iter().find(letter));
+            found
         }
         "jq" => {
             words.iter().find(|word| names(word, "$ENV", &[], &[]) || names(word, "env", &['.', '"', '$'], &['"', ':']))

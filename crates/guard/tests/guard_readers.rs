@@ -519,3 +519,119 @@ fn g6_what_a_search_of_all_files_finds_may_be_keys() {
         ],
     );
 }
+
+#[test]
+fn g2_what_a_subcommand_writes_or_tells_beside_its_sisters_is_asked_about() {
+    held(
+        &[
+            "terraform providers lock",
+            "tofu providers mirror vendored",
+            "dmesg -n 1",
+            "docker compose config",
+            "docker-compose -f prod.yml config",
+            "kubectl get pods,secrets -o json",
+            "oc get all,secret -A -o yaml",
+            "k get secret/db -o json",
+            "ps -E",
+            "ps -axE",
+            "git config --get-all http.https://github.com/.extraheader",
+            "git branch --merged main -D old",
+            "git tag --contains v1 -d v1",
+            "xz -l -d a.xz",
+            "gzip a.txt",
+            "bunzip2 -t -f a.bz2 -d",
+            "ulimit -c 0",
+            "ifconfig eth0 down",
+            "nvidia-smi -pm 1",
+            "nm --plugin ./e.so a",
+            "objdump @f",
+            "helm list --kubeconfig=./e",
+            "gem list --config-file e",
+            "conda list -n a > a.txt",
+            "history -c",
+            "alias ls=rm",
+            "iconv -f latin1 -o b a",
+        ],
+        &[
+            "terraform providers",
+            "docker compose config --quiet",
+            "docker compose config --services",
+            "kubectl get pods,svc -o json",
+            "ps -eo pid,comm",
+            "git branch --merged main",
+            "git branch -r --contains abc123",
+            "git tag --points-at HEAD",
+            "lsof -nP -iTCP -sTCP:LISTEN",
+            "xz -l a.xz",
+            "gunzip -c a.gz | head",
+            "gzip -dc a.gz | wc -l",
+            "ulimit -a",
+            "ulimit -n",
+            "ifconfig",
+            "nvidia-smi",
+            "nm -D a | grep main",
+            "readelf -h a",
+            "kubectl rollout status deploy/web",
+            "helm list -A",
+            "helm history web",
+            "brew list --versions",
+            "conda env list",
+            "gem list",
+            "pnpm list --depth=0",
+            "uv pip list",
+            "rustup toolchain list",
+            "iconv -f latin1 -t utf8 a",
+            "sw_vers",
+        ],
+    );
+}
+
+#[test]
+fn g6_histories_keys_of_services_and_raw_disks_are_asked_about() {
+    held(
+        &[
+            "cat ~/.python_history",
+            "tail -5 ~/.psql_history",
+            "cat ~/.local/share/fish/fish_history",
+            "cat wp-config.php",
+            "grep DB_ wp-config.php",
+            "cat ~/.claude.json",
+            "jq .oauth ~/.gemini/oauth_creds.json",
+            "cat ~/.config/github-copilot/hosts.json",
+            "cat ~/.databrickscfg",
+            "cat backup_id_rsa",
+            "cat id_rsa_work",
+            "cat id_rsa.bak",
+            "head -c 512 /dev/sda",
+            "xxd /dev/nvme0n1",
+            "cat /dev/input/event0",
+            "cat ~/.gradle/gradle.properties",
+            "cat client_secret_12.apps.googleusercontent.com.json",
+            "cat AuthKey_AB.p8",
+            "cat /tmp/krb5cc_1000",
+        ],
+        &[
+            "cat id_rsa_work.pub",
+            "df /dev/sda1",
+            "lsblk /dev/sda",
+            "cat gradle.properties",
+            "cat src/api_key.rs",
+            "cat tests/password_test.py",
+            "cat src/history.rs",
+            "ls ~/.python_history",
+        ],
+    );
+}
+
+#[test]
+fn g5_what_is_read_from_a_file_is_asked_about_where_a_shell_evaluates_it() {
+    held(
+        &[
+            "read x < f; echo \"${x@P}\"",
+            "read -r a b < f; echo $((a + b))",
+            "mapfile -t l < f; (( l[0] > 1 ))",
+            "read < f; [[ $REPLY -eq 1 ]]",
+        ],
+        &["read -r x < f; echo \"$x\"", "while read -r l; do echo \"${l##*/}\"; done < f", "x=5; echo $((x + 1))"],
+    );
+}

@@ -40,6 +40,8 @@ struct Gap {
     before: Vec<u8>,
     /// Whether a line begins there.
     lined: bool,
+    /// The sort of the lines that begin there: as they stand, or escaped how often.
+    line: u8,
 }
 
 impl Texts {
@@ -128,7 +130,7 @@ impl Texts {
             let listed = matches!(behind, [_, b',', _]) || behind.contains(&b'{');
             let framed = quote(behind.first()) && quote(behind.last()) && listed;
             let before = behind.to_vec();
-            let gap = Gap { behind: Some(Vec::new()), before, lined: false };
+            let gap = Gap { behind: Some(Vec::new()), before, lined: false, line: LINE };
             let joined = gap.before.is_empty();
             let fits = known.is_none_or(|known| known.before == gap.before || joined && known.before == b"^");
             return (fits && (framed || joined)).then_some(gap);
@@ -149,7 +151,9 @@ impl Texts {
                 return None;
             }
         }
-        Some(Gap { behind: (!paged).then(|| behind.to_vec()), before, lined: true })
+        let lines = LINES.into_iter().filter(|sort| (from..=to).any(|at| self.plain.has(at, *sort & line)));
+        let line = lines.fold(0, |lines, sort| lines | sort);
+        Some(Gap { behind: (!paged).then(|| behind.to_vec()), before, lined: true, line })
     }
 
     /// Whether the line on which a form begins at `at` begins as the others do.
@@ -170,9 +174,11 @@ impl Texts {
     fn ends_so(&self, at: usize, gap: &Gap) -> bool {
         let Some(token) = gap.behind.as_ref().and_then(|behind| behind.first()) else { return true };
         let most = self.end(at).min(at + LONGEST_GAP);
-        let end = (at..most).find(|end| self.plain.has(*end, LINE)).unwrap_or(most);
+        // An escaped line within a value is none of those that were shown.
+        let end = (at..most).find(|end| self.plain.has(*end, gap.line)).unwrap_or(most);
         self.look(end - at);
-        self.sort(at, end, LINE).contains(token)
+        // What parts lines may lack behind the last of them.
+        end == at || self.sort(at, end, gap.line).contains(token)
     }
 
     /// The sort of what stands between two places, and where such lines begin: words are alike, and so are `:` and `-`.
@@ -299,6 +305,29 @@ mod tests {
             };
             let (some, more) = (looked(60), looked(240));
             assert!(some > 0 && more < 5 * some, "{piece}: {some}, {more}");
+        }
+    }
+
+    #[test]
+    fn g7_a_call_in_a_table_or_in_lines_of_markup_is_shown_whatever_its_values_escape() {
+        let form = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"1\\n2 \\\"b\\\"\"}}\n</tool_call>";
+        let table: Vec<_> = form.lines().map(|line| format!("| {line} |")).collect();
+        let shown = [
+            table.join("\n"),
+            format!("{:?}", table.join("\n")),
+            format!("* {} ;", form.replace('\n', " ;\n* ")),
+            form.replace('\n', "<br>\n"),
+            form.replace('\n', "<BR />"),
+            form.replace('<', "&lt;").replace('>', "&gt;").replace('\n', "<br/>") + "</p>",
+            form.replace('\n', " ;\n"),
+        ];
+        for shown in shown {
+            // What is seen of the call while it is written, as well.
+            for end in [form.len(), form.find("\\n2").unwrap(), form.find("\"argu").unwrap()] {
+                let form = Plain::of(&form.as_bytes()[..end]);
+                assert!(texts(&shown).holds(&form, |_| true), "{end} of {shown}");
+            }
+            assert!(!texts(&shown.replace('f', "g")).holds(&Plain::of(form.as_bytes()), |_| true), "{shown}");
         }
     }
 

@@ -61,6 +61,14 @@ pub(super) const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
+/// How long the element is that a text begins with, if it breaks a line in markup: `<br>`, `<br />`.
+fn line_break(text: &str) -> usize {
+    let Some(rest) = text.get(..3).filter(|name| name.eq_ignore_ascii_case("<br")).and(text.get(3..)) else { return 0 };
+    let end = rest.trim_start_matches(' ');
+    let end = end.strip_prefix('/').unwrap_or(end);
+    end.strip_prefix('>').map_or(0, |end| text.len() - end.len())
+}
+
 struct Reader<'a> {
     rest: &'a str,
     plain: &'a mut Plain,
@@ -81,6 +89,10 @@ impl Reader<'_> {
             let taken = match c {
                 '\\' => self.unescaped(),
                 '&' => self.entity(),
+                '<' if line_break(self.rest) > 0 => {
+                    self.push('\n');
+                    line_break(self.rest)
+                }
                 '\u{1b}' => 1 + terminal_sequence(self.rest.get(1..).unwrap_or_default()),
                 c => {
                     self.push(c);

@@ -18,7 +18,7 @@ use crate::{
     paths::place_of,
     shell::{self, SimpleCommand, Word},
     shown::is_home,
-    table::reads::LINES,
+    table::reads::all,
 };
 
 /// What stands behind an option.
@@ -111,14 +111,14 @@ fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
     static INDEX: OnceLock<BTreeMap<&'static str, Vec<Line>>> = OnceLock::new();
     INDEX.get_or_init(|| {
         let mut index: BTreeMap<&'static str, Vec<Line>> = BTreeMap::new();
-        for (command, options) in LINES {
+        for (command, options) in all() {
             let mut words = command.split(' ').map(|word| word.split('|').collect::<Vec<_>>());
             for program in words.next().unwrap_or_default() {
                 let mut line = Line { words: words.clone().collect(), ..Line::default() };
                 for token in options.split_whitespace() {
                     match token.strip_prefix('%') {
                         Some(set) => {
-                            let found = LINES.iter().find(|(name, _)| *name == set).map_or("", |(_, options)| options);
+                            let found = all().find(|(name, _)| *name == set).map_or("", |(_, options)| options);
                             found.split_whitespace().filter(|token| token.starts_with('-')).for_each(|t| line.add(t));
                             if found.split_whitespace().any(|token| token == "-#") {
                                 line.signs.push("-#");

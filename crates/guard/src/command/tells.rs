@@ -6,7 +6,7 @@ use super::known::{READERS, TAME};
 use crate::{
     files, rules,
     shell::{self, Input, RedirectKind, SimpleCommand, Word},
-    table::reads::LINES,
+    table::reads::all,
 };
 
 /// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of
@@ -69,9 +69,7 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
         || READERS.contains(&name)
         || TAME.contains(&name)
         || rules::known(name)
-        || LINES
-            .iter()
-            .any(|(line, _)| line.split(' ').next().is_some_and(|names| names.split('|').any(|n| n == name)));
+        || all().any(|(line, _)| line.split(' ').next().is_some_and(|names| names.split('|').any(|n| n == name)));
     let groups = SUBCOMMANDS.iter().find(|(programs, _)| programs.split(' ').any(|program| program == name));
     if before.is_empty() {
         let letter = || {

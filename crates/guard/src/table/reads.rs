@@ -10,10 +10,25 @@
 //! operand, `^-a|--b` an option of which one must be given, `~` a first word of letters without a dash, `%name` the
 //! options of another line.
 
+use std::sync::LazyLock;
+
+use crate::names;
+
 pub(crate) type Line = (&'static str, &'static str);
 
+/// All lines: those of this table, and those that stand with the names of `guard.toml`, where a `=` parts the sides.
+pub(crate) fn all() -> impl Iterator<Item = Line> {
+    static NAMED: LazyLock<Vec<Line>> = LazyLock::new(|| {
+        let mut lines: Vec<Line> =
+            names::list("programs.read").iter().filter_map(|line| line.split_once(" = ")).collect();
+        lines.sort_unstable();
+        lines
+    });
+    LINES.iter().copied().chain(NAMED.iter().copied())
+}
+
 #[rustfmt::skip] // a table
-pub(in crate) const LINES: &[Line] = &[
+const LINES: &[Line] = &[
     // Of the shell, and what only prints its words.
     ("echo|printf|true|false|:|test|[|[[|expr|basename|dirname|sleep|seq|cd|pushd|popd|dirs|jobs|break|\
         continue|return", "*"),
@@ -183,7 +198,7 @@ pub(in crate) const LINES: &[Line] = &[
     ("vmstat|iostat|mpstat", "-adfimnswthxzkcpNtS: -# --active --stats --slabs --wide --timestamp --unit="),
     ("pgrep|pidof", "-aAcd:fg:G:iln:oP:qs:t:u:U:vwxr: --list-name --list-full --count --full --newest --oldest \
         --exact --ignore-case --parent= --user= --euid= --uid="),
-    ("lsof", "-abhlnNoOPRtUVX+c:d:F?g?i?p:u:"),
+    ("lsof", "-abhlnNoOPRtUVX+c:d:F?g?i?p:s?u:"),
     ("lsblk|lscpu|findmnt|lsmod|lsusb|lspci|blkid|lvs|vgs|pvs", "-abcdDeE:fhiIJklLmMnNo:OpPQqrRsStTuUvVwx:yzA \
         --all --bytes --json --list --output= --output-all --fs --paths --pairs --raw --noheadings --nodeps \
         --perms --tree? --extended? --parse?"),
@@ -192,7 +207,7 @@ pub(in crate) const LINES: &[Line] = &[
         --memory --info --no-header"),
     ("ping|ping6", "-46AaBbc:dDi:I:Lnl:OqQ:rRs:S:t:T:UvVw:W: -#"),
     ("dig|nslookup|host|whois|traceroute", "-46aAbcdilnqrstTvVwx:p:t:c:h:N:R:W:m: -# -query -type"),
-    ("dmesg", "-dehHJkLPprStTuwWxf:l:n: --color? --ctime --decode --facility= --follow --follow-new --human \
+    ("dmesg", "-dehHJkLPprStTuwWxf:l: --color? --ctime --decode --facility= --follow --follow-new --human \
         --json --kernel --level= --nopager --notime --raw --since= --until= --time-format= --userspace --reltime \
         --show-delta"),
     ("getent", "-is: --no-idn --service="),
@@ -398,7 +413,7 @@ pub(in crate) const LINES: &[Line] = &[
       --milestone= --name-only --patch --repo= --required --search= --state= --status= --template= --user= \
       --verbose --workflow= --attempt= --color= --all"),
     ("terraform|tofu", "@ / + -chdir="),
-    ("terraform|tofu validate|show|graph|providers|version|output|plan", "@ -json -no-color -raw -input= -var= \
+    ("terraform|tofu validate|show|graph|version|output|plan", "@ -json -no-color -raw -input= -var= \
         -var-file= -target= -compact-warnings -lock= -lock-timeout= -parallelism= -refresh= -refresh-only \
         -detailed-exitcode -destroy"),
     ("terraform|tofu state list|show", "@ -id= -state= -no-color"),

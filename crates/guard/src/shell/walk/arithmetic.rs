@@ -10,7 +10,10 @@ use std::{
 use tree_sitter::Node;
 
 use super::{
-    super::{super::command::lasts, Word, word},
+    super::{
+        super::{command::lasts, names},
+        Word, word,
+    },
     Place, Walk,
     reader::{MAX_DEPTH, Reader},
 };
@@ -126,6 +129,7 @@ impl Reader<'_, '_> {
             "command" => {
                 let parts = Self::children(node);
                 let texts: Vec<&str> = parts.iter().map(|part| self.source(*part)).collect();
+                self.taken(&texts);
                 match texts[..] {
                     ["printf", "-v", name, ..] => {
                         self.named(parts[2], place);
@@ -139,6 +143,17 @@ impl Reader<'_, '_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// `read X`, `mapfile X`: variables that hold what stands in a file or a pipe.
+    fn taken(&mut self, texts: &[&str]) {
+        if let [command, rest @ ..] = texts
+            && names::has("programs.taking", command)
+        {
+            let given = rest.iter().filter(|text| !text.starts_with('-')).map(|name| (*name).to_owned());
+            let taken = given.chain(names::list("programs.taken").iter().cloned());
+            self.walk.flows.into.entry(UNTOLD.to_owned()).or_default().extend(taken);
         }
     }
 
