@@ -57,6 +57,8 @@ pub(super) struct Strays {
     mended: bool,
     /// A value of a call so far lacks its closer, or its marks don't balance: a call that follows may stand in it.
     pub(super) unclosed: bool,
+    /// The last call was damaged, its values escape what they hold, and nothing but blanks stands behind it so far.
+    pub(super) damaged: bool,
     /// The calls so far that were told complete.
     complete: Vec<usize>,
 }
@@ -84,6 +86,13 @@ impl Strays {
     /// Whether prose is looked at: a call was told complete, and one of elements was told of.
     fn looks(&self) -> bool {
         !self.complete.is_empty() && !self.marks.is_empty()
+    }
+
+    /// Whether prose goes on in the line in which a damaged call ended: what closed it stood in a string then.
+    fn goes_on(&mut self, text: &[u8]) -> bool {
+        let next = text.iter().find(|byte| !matches!(byte, b' ' | b'\t')).filter(|_| self.damaged);
+        self.damaged &= next.is_none();
+        next.is_some_and(|byte| !matches!(byte, b'\n' | b'\r'))
     }
 
     /// Where, in prose that follows on what came before, a value is closed that isn't open, or behind words a call.
@@ -195,6 +204,9 @@ impl Parser {
         let voice = self.voice();
         if self.calls.strays.looks() {
             self.touched += text.len() as u64;
+        }
+        if self.calls.strays.goes_on(text) {
+            self.calls.unsound = usize::MAX;
         }
         let end = self.calls.strays.find(text);
         let (head, rest) = text.split_at_checked(end.unwrap_or_default()).unwrap_or((text, &[]));

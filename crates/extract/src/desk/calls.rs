@@ -120,7 +120,9 @@ impl Calls {
             }
             self.strays.called(call.dialect, call.index, call.complete, call.repaired);
             self.strays.unclosed |= unclosed || uneven;
-            let broken = !call.complete && malformed && dialect_named(call.dialect).is_some_and(Dialect::is_raw);
+            let damaged = !call.complete && malformed;
+            let broken = damaged && dialect_named(call.dialect).is_some_and(Dialect::is_raw);
+            self.strays.damaged = damaged && !broken;
             writer.finished(call, Span { start: self.mark, end }, out);
             self.mark = end;
             if broken {

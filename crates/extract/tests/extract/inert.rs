@@ -74,6 +74,22 @@ fn d22_a_call_in_a_string_of_a_damaged_call_runs_nothing() {
 }
 
 #[test]
+fn e5_behind_a_damaged_call_whose_line_goes_on_in_words_nothing_is_complete() {
+    each(json_dialects(), |dialect| {
+        let call = |name: &str| render_call(name, &Raw::of(&json!({"a": 7531, "b": 1})), None, dialect).unwrap();
+        let (first, evil) = (call("ff"), call("evil").replace('\n', " "));
+        for (between, calls) in [(" then ", 2), (" and\tlater ", 3)] {
+            let inside = vec![evil.as_str(); calls].join(between);
+            let text = first.replace("7531", &format!("\"see {inside} there\""));
+            for setup in [Setup::auto(), Setup::names(&["ff", "evil"])] {
+                let calls = read_twice(text.as_bytes(), &setup).calls;
+                assert!(calls.iter().all(|call| !call.complete), "{}: {text}\n  {calls:?}", dialect.name);
+            }
+        }
+    });
+}
+
+#[test]
 fn d08_a_string_without_its_end_costs_no_other_call_of_objects() {
     for (text, prose) in [
         (r#"<TOOLCALL>[{"name":"f","arguments":{"a":"x}}, {"name":"g","arguments":{"b":2}}]</TOOLCALL> t"#, " t"),
