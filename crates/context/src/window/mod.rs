@@ -239,10 +239,10 @@ impl ContextWindow {
         self.tokens
     }
 
-    /// Tokens of the view as it would be without the last compaction.
+    /// What a request of the view would take of the window without the last compaction.
     pub fn uncompacted(&self) -> usize {
         let left = self.report.as_ref().map_or(0, Made::saved);
-        self.tokens.saturating_add(left)
+        self.expected().saturating_add(left)
     }
 
     /// The budget.

@@ -96,9 +96,12 @@ impl TurnMachine {
 
     /// What gives reason to look.
     fn due(&mut self, results: &Message) -> Vec<Trigger> {
+        if self.config.roles.sanity.is_none() {
+            return Vec::new();
+        }
+        let (pace, share) = (self.pace(), self.context_share(results));
         let Some(config) = &self.config.roles.sanity else { return Vec::new() };
         let round = self.spent.iterations;
-        let (pace, share) = (self.pace(), self.context_share(results));
         let watch = &self.desk.sanity;
         let since = round.saturating_sub(watch.checked);
         let mut due = Vec::new();

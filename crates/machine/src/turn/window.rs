@@ -435,7 +435,10 @@ impl TurnMachine {
         let Some(live) = &mut self.window.live else { return };
         live.make_view(&self.history);
         self.window.marks = Some(live.window.marks().clone());
-        emit(out, told_of(round, reason, before, &live.window));
+        // Where nothing could be left out, nothing is told.
+        if live.window.expected() < before {
+            emit(out, told_of(round, reason, before, &live.window));
+        }
         // From now on the tool is on offer.
         if live.window.compactions() == 1 {
             self.template = None;
@@ -444,9 +447,13 @@ impl TurnMachine {
     }
 
     /// The share of the context's budget that the next request takes, about; `results` are still to be added.
-    pub(super) fn context_share(&self, results: &Message) -> f64 {
+    pub(super) fn context_share(&mut self, results: &Message) -> f64 {
         if !self.config.context.on {
             return 0.0;
+        }
+        // A machine that was loaded has no window yet, and must come to the same share as the one that was saved.
+        if self.window.marks.is_some() {
+            self.enliven();
         }
         let (budget, _) = self.budget_of_context();
         let more: usize = results.tool_results().map(|result| result.prose().len()).sum();
