@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "events.md"
-NOTICES = ROOT / "crates" / "machine" / "src" / "command.rs"
+NOTICES = ROOT / "crates" / "machine" / "src" / "notice.rs"
 STUB = ROOT / "python" / "loopwright" / "_core.pyi"
 CLASSES = ROOT / "python" / "loopwright" / "events.py"
 

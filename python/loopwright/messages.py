@@ -313,10 +313,8 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolFailure:
-    """Why a tool gave no result.
-
-    `kind` is `invalid_arguments`, `unknown_tool`, `denied`, `timeout`, `cancelled`, `exception`, `unavailable`,
-    `not_serialisable` or `not_run`.
+    """Why a tool gave no result. `kind` is `invalid_arguments`, `unknown_tool`, `denied`, `timeout`, `cancelled`,
+    `exception`, `unavailable`, `not_serialisable` or `not_run`.
     """
 
     kind: str
@@ -355,8 +353,8 @@ class ToolResult:
     @classmethod
     def failed(cls, call_id: str, name: str, failure: ToolFailure) -> ToolResult:
         """A failure; the model reads it as `{"error": {"kind", "message", "hint"}}`."""
-        shown = f'{{"error":{_failure_json(failure)}}}'
-        return cls(call_id, name, (Text(shown),), is_error=True, failure=failure)
+        shown = Text(f'{{"error":{_failure_json(failure)}}}')
+        return cls(call_id, name, (shown,), is_error=True, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,14 +566,13 @@ def _block(text: str) -> Block:
 
 
 def _tool_result(members: dict[str, str]) -> ToolResult:
-    failure = json.loads(members["failure"]) if "failure" in members else None
     return ToolResult(
         json.loads(members["id"]),
         _member(members, "name", ""),
         tuple(_block(element) for element in _core.json_elements(members["content"])),
         _member(members, "form", "auto"),
         "is_error" in members,
-        None if failure is None else ToolFailure(**failure),
+        ToolFailure(**json.loads(members["failure"])) if "failure" in members else None,
         _extra(members),
     )
 

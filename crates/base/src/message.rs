@@ -677,7 +677,7 @@ pub struct Usage {
     #[serde(default)]
     pub cache_write: u64,
     /// Tokens of `cache_write` that are kept for an hour.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::json::is_default")]
     pub cache_write_hour: u64,
     /// Tokens of `output` that are reasoning.
     #[serde(default)]
@@ -685,10 +685,6 @@ pub struct Usage {
     /// Searches and other tools that the provider ran.
     #[serde(default)]
     pub provider_tool_uses: u64,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Usage {

@@ -9,9 +9,9 @@
 //!
 //! Instructions and tools go along each time. OpenAI's specification says of `instructions` that those of the answer
 //! before are not carried over (openai/openai-openapi: openapi.yaml, `CreateResponse`; the same words stand in
-//! openai/openai-python: src/openai/types/responses/response_create_params.py). Of tools no page says either; clients
+//! openai/openai-python: `src/openai/types/responses/response_create_params.py`). Of tools no page says either; clients
 //! that go on by a name send them again (langchain-ai/langchain#31734, and pydantic/pydantic-ai's recording
-//! test_openai_previous_response_id_seed_auto_chains_through_retries.yaml).
+//! `test_openai_previous_response_id_seed_auto_chains_through_retries.yaml`).
 
 use std::sync::Arc;
 

@@ -487,16 +487,15 @@ fn unusual_answers_are_lossless() {
             assert_eq!(decoder.finish().unwrap(), response, "pieces of {piece}");
         }
         // Where there is white space between the tokens, the answer is still the same.
-        let spaced = serde_json::to_string_pretty(answer).unwrap();
-        let response = decode_response(WIRE, &spaced).unwrap();
+        let response = decode_response(WIRE, &serde_json::to_string_pretty(answer).unwrap()).unwrap();
         assert_eq!(&serde_json::from_str::<Value>(&encode_response(WIRE, &response)).unwrap(), answer);
         let mut decoder = stream_decoder(WIRE);
         for (name, data) in encode_stream(WIRE, &response, 5) {
             assert!(!data.contains('\n'));
             decoder.event(&name, &data, &mut Vec::new()).unwrap();
         }
-        let again = encode_response(WIRE, &decoder.finish().unwrap());
-        assert_eq!(&serde_json::from_str::<Value>(&again).unwrap(), answer);
+        let again: Value = serde_json::from_str(&encode_response(WIRE, &decoder.finish().unwrap())).unwrap();
+        assert_eq!(&again, answer);
     }
 }
 
@@ -504,6 +503,7 @@ fn unusual_answers_are_lossless() {
 fn an_answer_of_our_own_needs_no_extra() {
     let mut invalid = ToolUse::from_text("t2", "f", " {\"a\" ".into());
     invalid.extra = Extra::of(WIRE, Fields::parse(r#"{"caller":1}"#).unwrap());
+    let cached = Usage { cache_read: 4, cache_write: 3, cache_write_hour: 1, ..Usage::default() };
     let response = Response {
         id: "msg_x".into(),
         model: "m".into(),
@@ -517,15 +517,7 @@ fn an_answer_of_our_own_needs_no_extra() {
             ],
         ),
         stop: StopReason::ToolUse,
-        usage: Usage {
-            input: 10,
-            output: 5,
-            cache_read: 4,
-            cache_write: 3,
-            cache_write_hour: 0,
-            reasoning: 2,
-            provider_tool_uses: 1,
-        },
+        usage: Usage { input: 10, output: 5, reasoning: 2, provider_tool_uses: 1, ..cached },
         extra: None,
         adapted: Vec::new(),
     };

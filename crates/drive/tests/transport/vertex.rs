@@ -7,6 +7,7 @@ use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
+use loopwright_base::request::Caching;
 use ring::signature;
 use serde_json::{Value, json as value};
 

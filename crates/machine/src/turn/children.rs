@@ -478,10 +478,7 @@ impl Round {
                 Notice::ToolStarted { call_id: call_id.clone(), name: call.name.clone(), arguments: input, round },
             );
             let task = clip(&one.task, TOLD);
-            emit(
-                out,
-                Notice::ChildStarted { call_id: call_id, child: path, name: agent, task, model: config.model.clone() },
-            );
+            emit(out, Notice::ChildStarted { call_id, child: path, name: agent, task, model: config.model.clone() });
             let said = if one.context.trim().is_empty() {
                 one.task
             } else {

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{TurnConfig, TurnMachine, emit};
-use crate::{Command, Notice, command::Tally, tree::LONG};
+use crate::{Command, Notice, Tally, tree::LONG};
 use loopwright_base::{
     error::{Error, Failure, Result},
     json::{Fields, Raw},

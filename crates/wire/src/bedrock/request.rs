@@ -50,7 +50,9 @@ pub fn encode_request(request: &Request) -> Result<String> {
     {
         let hour = request.cache == Caching::Hour && keeps_for_an_hour(&request.model);
         let point = if hour { HOUR_POINT } else { CACHE_POINT };
-        system.iter_mut().for_each(|list| push_cache_point(list, point));
+        if let Some(system) = &mut system {
+            push_cache_point(system, point);
+        }
         // At the end, and at that of the request before: from a mark back, only some blocks are searched for what was
         // kept, and a round of many calls is longer. Turns alternate, so the answer stands between the two.
         for turn in messages.iter_mut().rev().step_by(2).take(2).filter(|turn| turn.ends_with("]}")) {
