@@ -73,7 +73,7 @@ def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
         ({"retry": {"attempts": -1}}, "retry.attempts can't be -1", "give a whole number from 0 up, and below 2**32"),
         ({"retry": {"after_output": "yes"}}, 'retry.after_output can\'t be "yes"', "give True or False"),
         ({"retry": 3}, "retry can't be 3", "give a dict"),
-        ({"cache": [1]}, "cache can't be a list", "give True or False"),
+        ({"cache": [1]}, "cache can't be [1]", "give True, False or '1h'"),
         ({"temperature": -1}, "temperature is -1", "give a finite number from 0 to 1e12"),
         ({"check_in": 0}, "check_in is 0", "give at least 1, or None for never"),
     ],
