@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, ProviderError, Role, UsageError, tool
-from loopwright.testing import calls, recorded, text
+from loopwright import Agent, Call, Model, ProviderError, Role, UsageError, tool
+from loopwright.testing import WireServer, calls, fault, recorded, response, text
 from loopwright.testing._strict import Refused, mistral, refuse
 from pydantic import BaseModel
 from strict import Strict
@@ -258,3 +258,32 @@ def test_w28_calls_written_as_text_are_no_text_of_a_model_of_ones_own() -> None:
     shown = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert "tool_call" not in shown
     assert "I look." in shown
+
+
+@pytest.mark.parametrize("thought", [False, True])
+def test_w3_a_budget_for_thinking_waits_until_the_calls_before_were_thought_about(thought: bool) -> None:
+    budget: Any = {"max_tokens": 4000, "extra_body": {"thinking": {"type": "enabled", "budget_tokens": 1024}}}
+    asked = calls(Call("weather", {}, call_id="a"))
+    thinking = {"type": "thinking", "text": "Rome first.", "signature": "c2lnbmVk"}
+    use = {"type": "tool_use", "id": "b", "name": "weather", "input": {"city": "Rome"}}
+    content = [thinking, use] if thought else [use]
+    again = response(
+        {
+            "message": {"role": "assistant", "content": content},
+            "stop": "tool_use",
+            "model": "m",
+            "usage": {"input": 1, "output": 1},
+        }
+    )
+    with (
+        WireServer([asked, fault.status(500)]) as first,
+        WireServer([again, text("Done.")], strict="anthropic") as server,
+    ):
+        other = Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key=KEY, settings=budget)
+        model = Model("openai-chat:gpt-4o", base_url=first.url, api_key=KEY, fallback=[other], retry={"attempts": 1})
+        result = Agent(model, tools=[weather]).run_sync("go")
+        sent = [request["body"].get("thinking") is not None for request in server.requests]
+        refusals = server.refusals
+    assert (result.final, refusals) == ("Done.", [])
+    assert sent == [False, thought], "the calls before the first request were made by another host"
+    assert len(told(result, "adapted")) == 1, result.warnings

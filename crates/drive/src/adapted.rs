@@ -9,12 +9,15 @@ use super::{
 };
 use loopwright_base::{
     json::{Fields, Raw},
-    message::Wire,
+    message::{Block, Role, Thinking, Wire},
     parameter::{Parameter, SEED},
     request::{Request, Tool},
 };
 use loopwright_models::profile::{AnswerForm, Profile};
 use loopwright_wire::{anthropic::with_marks, schema::in_words};
+
+/// The member of an Anthropic body that asks for thinking.
+const THINKING: &str = "thinking";
 
 /// A request as an endpoint takes it.
 pub(super) struct Adapted<'r> {
@@ -66,6 +69,12 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
     if let Some(own) = adapt_provenance(endpoint, profile, &adapted.request) {
         adapted.request = Cow::Owned(own);
     }
+    if endpoint.wire == Wire::Anthropic
+        && let Some(own) = without_budget(&adapted.request)
+    {
+        adapted.request = Cow::Owned(own);
+        adapted.notes.push(format!("{} takes no thinking behind calls without any: it was left out", named()));
+    }
     for adapt in [adapt_effort, adapt_history] {
         if let Some(own) = adapt(profile, endpoint.wire, &adapted.request) {
             adapted.request = Cow::Owned(own);
@@ -77,6 +86,23 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         adapted.request = Cow::Owned(own);
     }
     adapted
+}
+
+/// The request without a budget for thinking that the caller passes on, where the last calls were made without thinking,
+/// as by another host: with such a budget the provider wants thinking before them.
+fn without_budget(request: &Request) -> Option<Request> {
+    let thinking = request.passed()?.get(THINKING).and_then(|raw| Fields::parse(raw.text()).ok())?;
+    let last = request.messages.iter().rev().find(|message| message.role == Role::Assistant)?;
+    let calls = last.content.iter().any(|block| matches!(block, Block::ToolUse(_)));
+    let shown =
+        |thinking: &Thinking| thinking.signature.is_some() || thinking.redacted.is_some() || thinking.extra.is_some();
+    let thought = matches!(last.content.first(), Some(Block::Thinking(thinking)) if shown(thinking));
+    (thinking.get_str("type").as_deref() == Some("enabled") && calls && !thought).then_some(())?;
+    let mut own = request.clone();
+    let mut passed = request.passed()?.clone();
+    passed.take(THINKING);
+    own.pass(passed);
+    Some(own)
 }
 
 /// The wire of a provider's own tool, if that is another than `wire`: a fallback of another provider has no such tool.
