@@ -88,8 +88,8 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
     adapted
 }
 
-/// The request without a budget for thinking that the caller passes on, where the last calls were made without thinking,
-/// as by another host: with such a budget the provider wants thinking before them.
+/// The request without a budget for thinking that the caller passes on, where the last calls were made without any, as
+/// by another host: with such a budget the provider wants thinking before them.
 fn without_budget(request: &Request) -> Option<Request> {
     let thinking = request.passed()?.get(THINKING).and_then(|raw| Fields::parse(raw.text()).ok())?;
     let last = request.messages.iter().rev().find(|message| message.role == Role::Assistant)?;
