@@ -416,10 +416,12 @@ impl TurnMachine {
         let max_tokens = self.config.max_tokens;
         let words = self.words_so_far();
         let Some(live) = &mut self.window.live else { return false };
-        let (before, tokens) = (live.window.expected(), live.window.tokens());
+        let tokens = live.window.tokens();
         let said = told(&failure.message)
             .map(|(counted, limit)| (counted, limit - answer_room(limit, max_tokens).min(limit / 4)));
         live.window.refused(said, &mut live.counter);
+        // By what the provider counts, as what is left afterwards.
+        let before = live.window.expected();
         let said = self.window.words.clone();
         let compacted = live.with_words(words, said, &mut self.window.words, |window, counter| window.compact(counter));
         let smaller = matches!(compacted, Ok(true)) && live.window.tokens() < tokens;
