@@ -7,7 +7,18 @@ import dataclasses
 import json
 
 import pytest
-from loopwright import Agent, Budget, Result, ToolCall, Usage, tool
+from loopwright import Agent, Approval, Budget, Call, Result, ToolCall, Usage, tool
+from loopwright.events import (
+    ApprovalDecided,
+    ChildFinished,
+    ToolStarted,
+    ToolUseDelta,
+    from_dict,
+    from_notice,
+    to_dict,
+)
+from loopwright.hooks import CallSubject
+from loopwright.messages import ToolResult, ToolUse
 from loopwright.testing import ScriptedModel, call
 
 
@@ -63,3 +74,37 @@ def test_results_that_were_saved_under_the_old_names_are_read() -> None:
     read = Result.from_dict(plain)
     assert read.usage == Usage(input_tokens=3, output_tokens=4)
     assert read.tool_calls == [ToolCall(made["call_id"], "double", {"n": 4}, 1, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("one", "names"),
+    [
+        (ToolStarted("c1", "double", {"n": 4}, 1), {"id": "call_id", "input": "arguments"}),
+        (ApprovalDecided("c1", True, "so"), {"id": "call_id"}),
+        (ToolUseDelta("c1", "double"), {"id": "call_id"}),
+        (Call("double", {"n": 4}, "c1"), {"id": "call_id"}),
+        (ToolUse("c1", "double", '{"n":4}'), {"id": "call_id", "input": "arguments", "input_json": "arguments_json"}),
+        (ToolResult("c1", "double"), {"id": "call_id"}),
+        (Approval("rm", {}, "confirm", "so", "c1", 5.0), {"tool": "name"}),
+        (CallSubject("c1", "double", {"n": 4}), {"id": "call_id"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_call_has_the_same_names_everywhere_and_is_read_under_those_before(
+    one: object, names: dict[str, str]
+) -> None:
+    for old, new in names.items():
+        with pytest.warns(DeprecationWarning, match=rf"\.{old} is now {type(one).__name__}\.{new}"):
+            assert getattr(one, old) == getattr(one, new)
+
+
+def test_events_that_were_saved_under_the_old_names_are_read() -> None:
+    event = ToolStarted("c1", "double", {"n": 4}, 1)
+    assert to_dict(event) == {"type": "tool_started", "event_id": 0, "call_id": "c1", "name": "double",
+                              "arguments": {"n": 4}, "round": 1}  # fmt: skip
+    before = {"type": "tool_started", "event_id": 0, "id": "c1", "name": "double", "input": {"n": 4}, "round": 1}
+    assert from_dict(before) == event == from_notice(before)
+    saved = {"type": "child_finished", "id": "c1", "child": "a", "name": "a", "stop": "natural", "is_error": False}
+    more = {"usage": {}, "cost": None, "requests": 1, "duration": 0.1, "excerpt": ""}
+    finished = from_dict({**saved, **more})
+    assert isinstance(finished, ChildFinished) and finished.stop_reason == "natural"
