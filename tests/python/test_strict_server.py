@@ -155,7 +155,7 @@ ACCEPTED = {
 
 
 RECORDED = [
-    # What a recording of another project shows to be taken, however a page reads.
+    # Taken by the provider in a recording of another project, however a page reads.
     ("anthropic", "/v1/messages", {**CLAUDE, "messages": [{"role": "assistant", "content": "Hi."}, *CHAT["messages"]]}),
     ("anthropic", "/v1/messages", {**CLAUDE, "messages": [*CHAT["messages"], {"role": "system", "content": "Be good."}]}),
     ("anthropic", "/v1/messages", {**CLAUDE, "tool_choice": {"type": "auto"}}),

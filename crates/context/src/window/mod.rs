@@ -239,7 +239,7 @@ impl ContextWindow {
         self.tokens
     }
 
-    /// What a request of the view would take of the window without the last compaction.
+    /// Tokens that a request of the view would take of the window without the last compaction.
     pub fn uncompacted(&self) -> usize {
         let left = self.report.as_ref().map_or(0, Made::saved);
         self.expected().saturating_add(left)
