@@ -88,7 +88,7 @@ impl Strays {
         !self.complete.is_empty() && !self.marks.is_empty()
     }
 
-    /// Whether prose goes on in the line in which a damaged call ended: what closed it stood in a string then.
+    /// Prose that goes on in the line of a damaged call's closer shows that the closer stood in a string.
     fn goes_on(&mut self, text: &[u8]) -> bool {
         let next = text.iter().find(|byte| !matches!(byte, b' ' | b'\t')).filter(|_| self.damaged);
         self.damaged &= next.is_none();

@@ -220,8 +220,8 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     told.then_some(if settings { Weight::Settings } else { Weight::Keys })
 }
 
-/// Whether a program tells its settings in full, with what a file of secrets puts in (`docker compose config`), or one
-/// that opens something (`git config github.token`).
+/// Programs that print their settings in full, with what a file of secrets puts in (`docker compose config`), or one
+/// setting that opens something (`git config github.token`).
 fn tells_settings(program: &str, words: &[Word]) -> bool {
     let only_names =
         |word: &Word| names::has("programs.composing_names", word.text.split('=').next().unwrap_or_default());

@@ -41,7 +41,7 @@ pub fn takes_cache_points(model: &str) -> bool {
     any("takes.cache_points", |part| model.contains(part))
 }
 
-/// Whether a model of Bedrock keeps what is marked for an hour where it is asked to.
+/// Models of Bedrock that take marks of the cache which last an hour.
 pub fn keeps_for_an_hour(model: &str) -> bool {
     any("takes.hour_points", |part| model.contains(part))
 }
