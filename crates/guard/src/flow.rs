@@ -7,9 +7,8 @@ use super::{
     RiskLevel,
     command::{Verdict, without_asking},
     files::keep,
-    names,
+    handed, names,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
-    shown::{handed_on, lists},
 };
 
 /// How bad it is that a secret leaves the machine.
@@ -36,7 +35,7 @@ const MOST: usize = 64;
 /// Looks through a script for both.
 pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
     let commands = &script.commands;
-    let mut worst = None;
+    let mut worst = handed::judge(script);
     // Who prints a secret, as a part of a pipeline and as a substitution; few scripts have any.
     let mut piped: Vec<(usize, usize, Weight)> = Vec::new();
     let mut put_in: Vec<(&Range<usize>, Option<&str>, Weight)> = Vec::new();
@@ -54,8 +53,6 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             put_in.push((&command.span, assigned_to(text, &command.span), weight));
         }
     }
-    let listed = commands.iter().filter(|command| command.via == Via::Substitution && lists(command));
-    let listed: Vec<_> = listed.take(MOST).map(|command| (command, assigned_to(text, &command.span))).collect();
     let before = |at: usize, command: &SimpleCommand| {
         piped
             .iter()
@@ -70,21 +67,6 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             && let Some(weight) = secret_printed(command, true).max(before(at, command))
         {
             keep(&mut worst, leak(weight, out.span.clone()));
-        }
-        // `cat $(find ~ -name id_rsa)`, and `f=$(find …); cat $f`.
-        for (listing, variable) in &listed {
-            let inside = command.span.start <= listing.span.start
-                && listing.span.end <= command.span.end
-                && listing.span != command.span;
-            if (inside || variable.is_some_and(|name| mentions(command, name)))
-                && let Some(verdict) = handed_on(listing, command)
-            {
-                keep(&mut worst, verdict);
-            }
-        }
-        if command.via == Via::Xargs {
-            let near = commands[..at].iter().rev().take_while(|before| before.pipeline == command.pipeline);
-            near.filter_map(|before| handed_on(before, command)).for_each(|verdict| keep(&mut worst, verdict));
         }
         fetches_any |= matches!(command.program(), Some("curl" | "wget"));
         let asked = without_asking(command);
@@ -232,8 +214,25 @@ fn tells_settings(program: &str, words: &[Word]) -> bool {
         && if names::has("programs.composing", program) || words.iter().any(composes) {
             !words.iter().any(only_names)
         } else {
-            program == "git" && words.iter().any(opens)
+            program == "git" && (words.iter().any(opens) || tells_all(words))
         }
+}
+
+/// Whether `git config` is asked for settings whose names nobody gave, with what they are: a token may stand in the
+/// address of a remote, a password in a header. A pattern that begins with a section of another kind finds neither.
+fn tells_all(words: &[Word]) -> bool {
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
+    let pattern = |word: &Word| {
+        let text = word.text.trim_start_matches('^').to_ascii_lowercase();
+        let section = &text[..text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len())];
+        !names::has("files.harmless_sections", section)
+    };
+    let behind = words.iter().skip_while(|word| !word.text.ends_with("regexp")).skip(1);
+    let mut behind = behind.filter(|word| !word.text.starts_with('-'));
+    !has(&["--name-only"])
+        && (has(&["--list", "-l", "list"])
+            || has(&["--get-regexp", "--regexp"]) && behind.next().is_none_or(pattern)
+            || has(&["--get-urlmatch"]))
 }
 
 /// What secret the command prints: files that it names, what it keeps for others. `whole` takes the environment, too.

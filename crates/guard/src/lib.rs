@@ -23,6 +23,7 @@ mod command;
 mod files;
 mod flow;
 mod gate;
+mod handed;
 mod level;
 mod lines;
 mod names;

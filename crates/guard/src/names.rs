@@ -52,7 +52,9 @@ mod tests {
     #[test]
     fn every_list_that_is_asked_for_is_there() {
         for name in [
+            "files.harmless_sections",
             "programs.folders",
+            "programs.listing",
             "programs.no_act",
             "programs.searches",
             "programs.searches_folders",

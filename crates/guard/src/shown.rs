@@ -7,6 +7,7 @@ use super::{
     RiskLevel,
     command::{Verdict, operands, reads, searches_all},
     flow::{Weight, prints_secret, secret_file},
+    handed::named_to,
     lines::goes_out,
     names,
     policy::hosts_in,
@@ -52,6 +53,13 @@ const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", 
 /// The last word of these is where it goes to.
 const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-item"];
 
+/// Whether a program shows or copies what is in the files that it is given.
+pub(super) fn shows(name: &str) -> bool {
+    !NOT_SHOWING.contains(&name)
+        && !names::has("programs.not_showing", name)
+        && (SHOWING.contains(&name) || reads(name))
+}
+
 /// What is secret and read by a command, or handed out by an address that it names.
 pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     let words = command.words.get(1..).unwrap_or_default();
@@ -90,7 +98,7 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     found.into_iter().max_by_key(|(weight, _)| *weight).map(verdict)
 }
 
-fn verdict((weight, span): Found) -> Verdict {
+pub(super) fn verdict((weight, span): Found) -> Verdict {
     let (level, why) = match weight {
         Weight::Settings => (RiskLevel::Cautious, "reads what may be secret"),
         Weight::Keys => (RiskLevel::Confirm, "reads what opens doors"),
@@ -98,7 +106,7 @@ fn verdict((weight, span): Found) -> Verdict {
     Verdict { level, rule: "secret.read", why: why.to_owned(), span }
 }
 
-type Found = (Weight, std::ops::Range<usize>);
+pub(super) type Found = (Weight, std::ops::Range<usize>);
 
 fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     let mut words = words;
@@ -129,11 +137,7 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         return words.iter().chain(fed).filter_map(|word| named_in_code(word, command)).collect();
     }
     let mut found: Vec<Found> = listed_in(name, words).filter_map(|word| weighed(&word, command)).collect();
-    if NOT_SHOWING.contains(&name)
-        || names::has("programs.not_showing", name)
-        || command.hands_on
-        || !(SHOWING.contains(&name) || reads(name))
-    {
+    if command.hands_on || !shows(name) {
         return found;
     }
     let mut files: Vec<&Word> = operands(name, words);
@@ -162,7 +166,7 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
 fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + use<'w> {
     let (letter, long) = match name {
         "xargs" | "gxargs" | "parallel" => ('a', "--arg-file"),
-        "du" | "gdu" => ('\0', "--files0-from"),
+        "du" | "gdu" | "wc" | "sort" => ('\0', "--files0-from"),
         "find" | "gfind" => ('\0', "-files0-from"),
         _ => ('f', "--file"),
     };
@@ -221,22 +225,6 @@ fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
     }
 }
 
-/// What a command that lists files is told to list: `find . -name '.e*'` takes patterns in quotes. All that lies in a
-/// home folder holds keys.
-fn named_to(command: &SimpleCommand) -> impl Iterator<Item = Found> {
-    let words = command.words.get(1..).unwrap_or_default();
-    let sorted = words.iter().any(|word| {
-        matches!(
-            word.text.as_str(),
-            "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-e" | "--extension"
-        )
-    });
-    let whole = words.iter().filter(move |word| !sorted && is_home(&word.text));
-    let whole = whole.map(|word| (Weight::Settings, word.span.clone()));
-    let named = words.iter().map(|word| Word { pattern: true, ..word.clone() });
-    whole.chain(named.filter_map(move |word| weighed(&word, command)))
-}
-
 /// Whether a path is a whole home folder, or one that all homes lie in.
 pub(super) fn is_home(path: &str) -> bool {
     let root = path.starts_with('/');
@@ -246,32 +234,6 @@ pub(super) fn is_home(path: &str) -> bool {
     matches!(path, "~" | "$HOME" | "${HOME}" | "/root" | "/home" | "/Users" | "/etc" | "~/.config")
         || root && path.is_empty()
         || of_user(path)
-}
-
-/// Whether a command searches folders.
-fn is_search(command: &SimpleCommand) -> bool {
-    command.program().is_some_and(|name| names::has("programs.searches", name))
-}
-
-/// Whether a command lists files, or may name those in which it finds something.
-pub(super) fn lists(command: &SimpleCommand) -> bool {
-    const LISTS: &[&str] = &["find", "gfind", "fd", "fdfind", "ls", "locate", "plocate"];
-    is_search(command) || command.program().is_some_and(|name| LISTS.contains(&name))
-}
-
-/// `find . -name .env | xargs cat`: what one command of a pipeline lists, and another one of it is handed to show.
-pub(super) fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
-    let name = command.program()?;
-    let shows = !NOT_SHOWING.contains(&name) && (SHOWING.contains(&name) || reads(name));
-    if !shows {
-        return None;
-    }
-    if !is_search(before) {
-        return named_to(before).filter(|_| lists(before)).max_by_key(|(weight, _)| *weight).map(verdict);
-    }
-    // The names of files in which a search found something.
-    let roots = operands(before.program()?, before.words.get(1..).unwrap_or_default());
-    roots.iter().any(|word| is_home(&word.text)).then(|| verdict((Weight::Settings, before.span.clone())))
 }
 
 /// `$AWS_SECRET_ACCESS_KEY`: a variable that by its name holds what is secret, or one whose name is not known.
@@ -299,7 +261,7 @@ fn named_in_code(word: &Word, command: &SimpleCommand) -> Option<Found> {
 }
 
 /// How secret a file is that a command names, from the folder that it runs in.
-fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
+pub(super) fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
     let text = word.text.strip_prefix("if=").unwrap_or(&word.text);
     let text = text.strip_prefix("file://").unwrap_or(text).trim_start_matches('@');
     // `git show HEAD:.env`
@@ -322,7 +284,7 @@ fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
         let letters = name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
         let means = letters > 1 || name.starts_with('.') || path.starts_with(['/', '~', '$']);
         let pattern = word.pattern && name.contains(['*', '?', '[']) && means;
-        let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes()));
+        let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes(), false));
         kept.filter_map(|kept| secret_file(&format!("{folder}{kept}"))).max()
     })?;
     Some((weight, word.span.clone()))
@@ -331,9 +293,10 @@ fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
 /// Names that a pattern is held against.
 const KEPT: &[&str] = &[".env", "id_rsa", "id_ed25519", "shadow", ".netrc", ".pgpass", ".git-credentials", "environ"];
 
-/// Whether a pattern of a shell stands for a name. What begins with a dot is meant by what begins with one.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') || pattern.len() > 64 {
+/// Whether a pattern of a shell stands for a name. What begins with a dot is meant by what begins with one, except
+/// where `dots` says that any sign stands for a dot, as `find` has it.
+pub(super) fn fits(pattern: &[u8], name: &[u8], dots: bool) -> bool {
+    if !dots && name.first() == Some(&b'.') && pattern.first() != Some(&b'.') || pattern.len() > 64 {
         return false;
     }
     // Rows of a table instead of going back: time is bounded by both lengths.

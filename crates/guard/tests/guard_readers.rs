@@ -635,3 +635,52 @@ fn g5_what_is_read_from_a_file_is_asked_about_where_a_shell_evaluates_it() {
         &["read -r x < f; echo \"$x\"", "while read -r l; do echo \"${l##*/}\"; done < f", "x=5; echo $((x + 1))"],
     );
 }
+
+#[test]
+fn g6_a_listing_of_hidden_files_is_not_shown_unasked() {
+    held(
+        &[
+            "cat $(ls -a)",
+            "head -3 `ls -A`",
+            "ls -la | xargs -I{} head {}",
+            "find . -type f -exec cat {} +",
+            "find conf -type f -print0 | xargs -0 tail -n 3",
+            "find . -type f | while read f; do cat \"$f\"; done",
+            "while read -r f; do base64 \"$f\"; done < <(find . -newer a)",
+            "for f in $(find . -name .env); do cat $f; done",
+            "for f in .[a-z]*; do head \"$f\"; done",
+            "fd -H -t f | xargs cat",
+            "find . -name '*env' -exec cat {} +",
+            "find . -name '*.py' -o -type f -exec cat {} +",
+            "find . ! -name '*.pyc' -type f -exec cat {} +",
+            "find . -regex '.*e.*' | xargs cat",
+            "rg --files --hidden | xargs cat",
+            "grep -rl SECRET . | xargs cat",
+            "cat $(git ls-files --others)",
+            "shopt -s dotglob; cat *",
+            "find . -type f -exec sh -c 'cat \"$1\"' _ {} \\;",
+            "git config --list",
+            "git config --global -l",
+            "git config --get-regexp '.*'",
+            "git config --get-regexp ^http",
+        ],
+        &[
+            "ls -la | grep env",
+            "find . -type f -exec ls -l {} +",
+            "find . -type f | xargs wc -l",
+            "find . -type f -exec grep -n TODO {} +",
+            "find . -type f | while read f; do echo \"$f\"; done",
+            "find . -type f -not -name '.*' -not -path '*/.*' -exec cat {} +",
+            "find . -type f \\( -name '*.c' -o -name '*.h' \\) -exec cat {} +",
+            "find . -iregex '.*\\.\\(c\\|h\\)' | xargs cat",
+            "for f in $(ls -a); do echo \"$f\"; done",
+            "for f in *.md; do head -1 \"$f\"; done",
+            "cat $(ls)",
+            "rg --files | xargs cat",
+            "fd -H conf | xargs head",
+            "git config --get-regexp '^alias\\.'",
+            "git config --list --name-only",
+            "wc -l .env",
+        ],
+    );
+}

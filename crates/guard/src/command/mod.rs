@@ -34,7 +34,7 @@ use super::{
 pub(super) use environment::lasts;
 pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
-pub(super) use reads::{operands, reads, searches_all};
+pub(super) use reads::{finds_secrets, operands, reads, searches_all};
 pub(super) use tells::without_asking;
 
 /// What was found of a command.

@@ -385,6 +385,14 @@ fn searches_folders(name: &str) -> bool {
 
 /// Whether a search goes through a whole folder, hidden files with it, and prints lines such as `API_KEY=…`.
 pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
+    // Names and counts show nothing.
+    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    let Some((line, rest, _)) = line_of(name, words) else { return false };
+    !Given::read(line, rest).has(&silent) && finds_secrets(name, words)
+}
+
+/// Whether a search goes through a whole folder, hidden files with it, and finds lines such as `API_KEY=…`.
+pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
     let folders = searches_folders(name);
     let hidden: &[&str] = match name {
@@ -397,10 +405,9 @@ pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     let Some((line, rest, _)) = line_of(name, words) else { return false };
     let given = Given::read(line, rest);
     let unrestricted = given.options.iter().filter(|option| matches!(**option, "u" | "--unrestricted")).count() > 1;
-    // Names and counts show nothing; files of one sort are not those with settings.
-    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    // Files of one sort are not those with settings.
     let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
-    if given.has(&silent) || given.acts.iter().any(sort) {
+    if given.acts.iter().any(sort) {
         return false;
     }
     let named = given.has(&["-e", "-f", "--regexp", "--file"]);

@@ -33,6 +33,8 @@ pub struct Script {
     pub unparsed: Option<Range<usize>>,
     /// A function that starts itself over and over until the machine stands still.
     pub fork_bomb: Option<Range<usize>>,
+    /// The words of `for` that stand for files whose names are not known: `for f in .e*`.
+    pub looped: Vec<Word>,
 }
 
 /// One program, builtin or function with its arguments.

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     super::{
-        Input, Redirect, Via, Word,
+        Input, MAX_COMMANDS, Redirect, Via, Word,
         word::{self, Value},
     },
     Place, Walk,
@@ -156,6 +156,8 @@ impl<'t> Reader<'_, 't> {
                 if let Some(name) = node.child_by_field_name("variable") {
                     let first = values.first().map_or_else(String::new, |word| word.text.clone());
                     self.set_for_all(self.source(name), &first, &Self::span(name, place), place);
+                    let room = MAX_COMMANDS.saturating_sub(self.walk.script.looped.len());
+                    self.walk.script.looped.extend(values.iter().filter(|word| word.pattern).take(room).cloned());
                     let known = values.iter().all(|word| word.exact) && !values.is_empty();
                     let value = if known {
                         Value::Many(values.into_iter().map(|word| word.text).collect())

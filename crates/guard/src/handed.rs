@@ -1,0 +1,190 @@
+//! Files that one command lists and another one is handed to show: `find . -name .env | xargs cat`, `cat $(ls -a)`,
+//! `for f in .e*; do cat "$f"; done`. A listing that may hold a file of secrets counts like one that names it.
+
+use regex::RegexBuilder;
+
+use super::{
+    command::{Verdict, finds_secrets, operands},
+    files::keep,
+    flow::Weight,
+    names,
+    shell::{Script, SimpleCommand, Via, Word},
+    shown::{Found, fits, is_home, shows, verdict, weighed},
+};
+
+/// So many listings, and commands that take what is listed, are held against each other.
+const MOST: usize = 64;
+
+/// A file that any listing of all files may hold.
+const ANY: &str = ".env";
+
+/// Looks through a script for what is listed and shown.
+pub(super) fn judge(script: &Script) -> Option<Verdict> {
+    let commands = &script.commands;
+    let listings: Vec<_> = commands.iter().enumerate().filter(|(_, command)| lists(command)).take(MOST).collect();
+    let mut worst = None;
+    if listings.is_empty() && script.looped.is_empty() {
+        return worst;
+    }
+    for (at, command) in commands.iter().enumerate().filter(|(_, command)| takes(command)).take(MOST) {
+        for (before, listing) in listings.iter().filter(|(before, _)| *before != at) {
+            let given = match command.via {
+                Via::Xargs => *before < at && listing.pipeline == command.pipeline,
+                Via::FindExec => *before < at && listing.hands_on,
+                _ => is_setting(listing) || operand(command, |word| word.text.contains(['$', '`'])),
+            };
+            if given && let Some(verdict) = handed_on(listing, command) {
+                keep(&mut worst, verdict);
+            }
+        }
+        if command.program().is_some_and(shows) {
+            // A pattern in quotes stands for itself, but not where it is what a loop goes through.
+            let looped = script.looped.iter().filter_map(|word| weighed(word, command));
+            looped.for_each(|found| keep(&mut worst, verdict(found)));
+        }
+    }
+    worst
+}
+
+/// Whether what a command is given may come from a listing: it stands for names that are not known.
+fn takes(command: &SimpleCommand) -> bool {
+    matches!(command.via, Via::Xargs | Via::FindExec)
+        || operand(command, |word| word.pattern || word.text.contains(['$', '`', '*', '?', '[']))
+}
+
+fn operand(command: &SimpleCommand, is: impl Fn(&Word) -> bool) -> bool {
+    command.words.iter().skip(1).any(is)
+}
+
+/// What a command that lists files is told to list: `find . -name '.e*'` takes patterns in quotes. All that lies in a
+/// home folder holds keys.
+pub(super) fn named_to(command: &SimpleCommand) -> impl Iterator<Item = Found> {
+    let words = command.words.get(1..).unwrap_or_default();
+    let sorted = words.iter().any(|word| {
+        matches!(
+            word.text.as_str(),
+            "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-e" | "--extension"
+        )
+    });
+    let whole = words.iter().filter(move |word| !sorted && is_home(&word.text));
+    let whole = whole.map(|word| (Weight::Settings, word.span.clone()));
+    // `! -name '.*'` is left out, not listed.
+    let negates = |at: usize| at.checked_sub(2).is_some_and(|at| matches!(words[at].text.as_str(), "!" | "-not"));
+    let named = words.iter().enumerate().filter(move |(at, _)| !negates(*at));
+    let named = named.map(|(_, word)| Word { pattern: true, ..word.clone() });
+    whole.chain(named.filter_map(move |word| weighed(&word, command)))
+}
+
+/// Whether a command searches folders.
+fn is_search(command: &SimpleCommand) -> bool {
+    command.program().is_some_and(|name| names::has("programs.searches", name))
+}
+
+/// Whether a command makes patterns of the shell stand for hidden files.
+fn is_setting(command: &SimpleCommand) -> bool {
+    matches!(command.program(), Some("shopt" | "setopt"))
+}
+
+/// Whether a command lists files, or may name those in which it finds something.
+fn lists(command: &SimpleCommand) -> bool {
+    is_search(command) || command.program().is_some_and(|name| names::has("programs.listing", name))
+}
+
+/// What a command lists, and another one is handed to show.
+fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
+    if !command.program().is_some_and(shows) {
+        return None;
+    }
+    // A search shows the lines that it is made for, from whatever it is given.
+    let all = !is_search(command) && lists_hidden(before);
+    let all = all.then(|| verdict((Weight::Settings, before.span.clone())));
+    if !is_search(before) {
+        return named_to(before).max_by_key(|(weight, _)| *weight).map(verdict).or(all);
+    }
+    // The names of files in which a search found something.
+    let roots = operands(before.program()?, before.words.get(1..).unwrap_or_default());
+    roots.iter().any(|word| is_home(&word.text)).then(|| verdict((Weight::Settings, before.span.clone()))).or(all)
+}
+
+/// Whether hidden files of any name, or of those that settings with secrets have, are among what a command lists.
+fn lists_hidden(command: &SimpleCommand) -> bool {
+    let words = command.words.get(1..).unwrap_or_default();
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
+    let letter = |letters: &[char]| {
+        words.iter().any(|word| {
+            word.text.strip_prefix('-').is_some_and(|text| !text.starts_with('-') && text.contains(letters))
+        })
+    };
+    let name = command.program().unwrap_or_default();
+    match name {
+        "ls" | "dir" | "vdir" => {
+            let folders = |word: &&Word| !word.text.starts_with('-') && !word.pattern;
+            let any = words.iter().all(|word| word.text.starts_with('-')) || words.iter().any(|word| folders(&word));
+            any && (has(&["--all", "--almost-all"]) || letter(&['a', 'A', 'f']))
+        }
+        "find" | "gfind" => finds_hidden(words),
+        "fd" | "fdfind" => {
+            let sorted = has(&["-e", "--extension", "-g", "--glob"]);
+            let sought = operands(name, words).first().map_or("", |word| word.text.as_str());
+            (has(&["--hidden", "--unrestricted"]) || letter(&['H', 'u'])) && !sorted && may_match(sought, ANY)
+        }
+        "git" => has(&["ls-files"]) && (has(&["--others"]) || letter(&['o'])),
+        "shopt" | "setopt" => words.iter().any(|word| word.text.to_ascii_lowercase().replace('_', "").contains("dot")),
+        "rg" if has(&["--files"]) => {
+            let sorted = has(&["-g", "--glob", "-t", "--type"]);
+            let twice = words.iter().filter(|word| matches!(word.text.as_str(), "-u" | "--unrestricted")).count() > 1;
+            !sorted && (twice || has(&["-.", "--hidden", "-uu", "-uuu"]))
+        }
+        _ => finds_secrets(name, words),
+    }
+}
+
+/// Whether `find` finds a file of settings: in one of the branches that `-o` parts each test of a name lets it through.
+fn finds_hidden(words: &[Word]) -> bool {
+    let mut texts = words.iter().map(|word| word.text.as_str()).peekable();
+    let (mut passes, mut negated) = (true, false);
+    while let Some(text) = texts.next() {
+        let within = format!("./{ANY}");
+        let test = match text {
+            "!" | "-not" => {
+                // What a group leaves out is not looked at: it may let anything through.
+                negated = texts.peek() != Some(&"(");
+                continue;
+            }
+            "-o" | "-or" | "," => {
+                if passes {
+                    return true;
+                }
+                (passes, negated) = (true, false);
+                continue;
+            }
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                texts.by_ref().find(|text| matches!(*text, ";" | "+"));
+                continue;
+            }
+            "-type" => texts.next().is_none_or(|kind| kind.contains('f')),
+            "-name" | "-iname" => texts.next().is_none_or(|pattern| fits(pattern.as_bytes(), ANY.as_bytes(), true)),
+            "-path" | "-ipath" | "-wholename" | "-iwholename" => {
+                let pattern = texts.next().unwrap_or("*");
+                let last = if negated { pattern } else { pattern.rsplit('/').next().unwrap_or(pattern) };
+                let name = if negated { within.as_str() } else { ANY };
+                fits(last.as_bytes(), name.as_bytes(), true)
+            }
+            "-regex" | "-iregex" => {
+                let pattern = texts.next().unwrap_or_default();
+                let plain = ["(", ")", "|"]
+                    .iter()
+                    .fold(pattern.to_owned(), |text, sign| text.replace(&format!("\\{sign}"), sign));
+                may_match(&format!("^(?:{plain})$"), &within)
+            }
+            _ => continue,
+        };
+        passes &= test != negated;
+        negated = false;
+    }
+    passes
+}
+
+fn may_match(pattern: &str, name: &str) -> bool {
+    RegexBuilder::new(pattern).size_limit(1 << 20).build().map_or(true, |pattern| pattern.is_match(name))
+}
