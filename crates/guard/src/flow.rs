@@ -160,7 +160,8 @@ pub(super) fn secret_file(path: &str) -> Option<Weight> {
 /// What secret a program prints that keeps it for others.
 pub(super) fn prints_secret(command: &SimpleCommand) -> Option<Weight> {
     // The environment is looked at by those who set it.
-    told(command, command.via != Via::Substitution).filter(|weight| *weight == Weight::Keys)
+    let own = command.program().is_some_and(tells_environment);
+    told(command, command.via != Via::Substitution).filter(|_| !own)
 }
 
 fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
@@ -170,9 +171,7 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     let has = |name: &str| words.iter().any(|word| word.text == name);
     let program = command.program().unwrap_or_default();
     let told = match program {
-        "printenv" | "export" | "declare" | "set" | "env" => {
-            whole && words.iter().all(|word| word.text.starts_with('-'))
-        }
+        name if tells_environment(name) => whole && words.iter().all(|word| word.text.starts_with('-')),
         // As a substitution a token is put into a header, most of the time: that is what it is for.
         _ if !whole => false,
         "gpg" | "gpg2" => words.iter().any(|word| word.text.starts_with("--export-secret")),
@@ -198,8 +197,34 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
         "terraform" | "tofu" => has("output") && (has("-raw") || has("-json")),
         _ => tells_settings(program, words),
     };
-    let settings = matches!(program, "printenv" | "export" | "declare" | "set" | "env");
-    told.then_some(if settings { Weight::Settings } else { Weight::Keys })
+    let line = |line: &String| {
+        let mut parts = line.split(' ');
+        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program)) && parts.all(|part| has(part))
+    };
+    let kept = whole && names::list("programs.telling").iter().any(line);
+    let inspected = names::list("programs.inspecting").iter().any(line) && !is_narrow(words);
+    if !told && (kept || whole && inspected) {
+        return Some(Weight::Settings);
+    }
+    told.then_some(if tells_environment(program) { Weight::Settings } else { Weight::Keys })
+}
+
+fn tells_environment(program: &str) -> bool {
+    matches!(program, "printenv" | "export" | "declare" | "set" | "env")
+}
+
+/// Whether a format says what is to be shown, and that is neither everything nor an environment.
+fn is_narrow(words: &[Word]) -> bool {
+    let behind = |at: usize| words.get(at + 1).map(|word| word.text.as_str());
+    let mut formats = words.iter().enumerate().filter_map(|(at, word)| match word.text.as_str() {
+        "-f" | "--format" | "-p" | "--property" => behind(at),
+        text => ["--format=", "--property=", "-f", "-p"].iter().find_map(|option| text.strip_prefix(option)),
+    });
+    let kind = words.windows(2).any(|near| near[0].text == "--type" && near[1].text != "container");
+    kind || formats.next().is_some_and(|format| {
+        let format = format.to_ascii_lowercase().replace(' ', "");
+        !format.contains("env") && !format.contains(".}}") && !format.contains(".config}}")
+    })
 }
 
 /// Programs that print their settings in full, with what a file of secrets puts in (`docker compose config`), or one

@@ -53,11 +53,15 @@ mod tests {
     fn every_list_that_is_asked_for_is_there() {
         for name in [
             "files.harmless_sections",
+            "programs.cmdlet_verbs",
+            "programs.cmdlets",
             "programs.folders",
+            "programs.inspecting",
             "programs.listing",
             "programs.no_act",
             "programs.searches",
             "programs.searches_folders",
+            "programs.telling",
             "variables.harmless",
             "variables.public",
             "variables.secret",

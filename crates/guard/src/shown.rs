@@ -81,6 +81,15 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     // Whoever says the path of a key hands it on, to a loop or a variable.
     let said = words.iter().filter(|_| matches!(name, "echo" | "printf")).chain(texts.iter().copied());
     found.extend(said.filter_map(|word| weighed(word, command)).filter(|(weight, _)| *weight == Weight::Keys));
+    // The drive of PowerShell that holds the environment.
+    let on_drive = |text: &str| {
+        let drive = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("env:"));
+        let name = text.get(4..).unwrap_or_default().trim_start_matches(['/', '\\']);
+        drive && (name.is_empty() || name.contains(['*', '?', '[', '$']) || is_secret_name(name))
+    };
+    if let Some(word) = words.iter().find(|word| on_drive(&word.text)) {
+        found.push((Weight::Settings, word.span.clone()));
+    }
     let mut given = words.iter().chain(texts);
     if let Some(word) = given.find(|word| reads(name) && mentions_secret(&word.text)) {
         found.push((Weight::Settings, word.span.clone()));

@@ -684,3 +684,42 @@ fn g6_a_listing_of_hidden_files_is_not_shown_unasked() {
         ],
     );
 }
+
+#[test]
+fn g6_what_programs_keep_and_tell_of_others_is_asked_about() {
+    held(
+        &[
+            "Get-ChildItem Env:",
+            "dir env:\\",
+            "gci Env:* | sort Name",
+            "Get-Content Env:GITHUB_TOKEN",
+            "history | tail",
+            "fc -l -20",
+            "Get-History",
+            "Get-Clipboard",
+            "Get-Secret -Name db -AsPlainText",
+            "Get-AzKeyVaultSecret -VaultName v -Name n",
+            "Write-S3Object -BucketName b -File a.txt",
+            "docker inspect web",
+            "docker container inspect --format '{{json .Config}}' web",
+            "podman inspect -f '{{ range .Config.Env }}{{ . }}{{ end }}' pod",
+            "systemctl show app",
+            "systemctl show app -p Environment",
+            "git var -l",
+            "terraform show -json",
+            "tofu state show aws_db_instance.a",
+        ],
+        &[
+            "Get-ChildItem Env:PATH",
+            "dir .\\env",
+            "Get-Process | Sort-Object CPU -Descending | Select-Object -First 5",
+            "Test-Path C:\\temp",
+            "docker inspect --format '{{.State.Status}}' web",
+            "docker inspect --format='{{.NetworkSettings.IPAddress}}' web",
+            "docker network inspect bridge --format '{{.Driver}}'",
+            "systemctl show app -p ActiveState",
+            "systemctl show --property=MainPID app",
+            "terraform state list",
+        ],
+    );
+}

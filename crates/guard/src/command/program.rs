@@ -18,7 +18,7 @@ use super::{
 use crate::{
     RiskLevel,
     files::{self, keep},
-    rules,
+    names, rules,
     shell::{self, SimpleCommand, Via, Word},
     sql,
 };
@@ -138,7 +138,7 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     }
     let reads = match reading(name, command, words, ground) {
         Reading::Reads => !printed(name, words),
-        Reading::Unknown => cmdlet_that_reads(name) || sets_harmless(name, words),
+        Reading::Unknown => is_cmdlet_that_reads(name) || sets_harmless(name, words),
         Reading::Acts(verdict) => {
             keep(&mut worst, verdict);
             false
@@ -268,42 +268,21 @@ fn version_off(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The commands of PowerShell say by their first word what they do.
+/// The commands of PowerShell say by their first word what they do: among the words of one that reads, a verb says
+/// nothing.
 pub(super) fn cmdlet_that_reads(name: &str) -> bool {
-    const VERBS: &[&str] = &[
-        "get",
-        "select",
-        "where",
-        "sort",
-        "measure",
-        "compare",
-        "group",
-        "find",
-        "show",
-        "test",
-        "resolve",
-        "join",
-        "convertto",
-        "convertfrom",
-        "write",
-    ];
-    const NOUNS: &[&str] = &[
-        "format-table",
-        "format-list",
-        "format-wide",
-        "format-custom",
-        "format-hex",
-        "out-host",
-        "out-string",
-        "out-null",
-        "split-path",
-    ];
-    let Some((verb, noun)) = name.split_once('-') else { return false };
-    NOUNS.contains(&name)
-        || VERBS.contains(&verb)
-            && noun.starts_with(|c: char| c.is_ascii_alphabetic())
-            && !noun.contains('-')
-            && !matches!(name, "write-eventlog")
+    is_cmdlet_that_reads(name)
+        || name.split_once('-').is_some_and(|(verb, noun)| {
+            names::has("programs.cmdlet_verbs", verb)
+                && noun.starts_with(|c: char| c.is_ascii_alphabetic())
+                && !noun.contains('-')
+        })
+}
+
+/// Whether a command of PowerShell is known to read what is no secret. Modules bring commands of any name: what
+/// `Get-Secret` and `Write-S3Object` do nobody knows by their first word.
+fn is_cmdlet_that_reads(name: &str) -> bool {
+    names::has("programs.cmdlets", name)
 }
 
 /// What shells are told to `eval` at their start.
