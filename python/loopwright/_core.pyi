@@ -1252,7 +1252,7 @@ class ExtractedCall:
         index: int,
         name: str,
         arguments_json: str,
-        id: str | None,
+        call_id: str | None,
         dialect: str,
         source: str,
         span: tuple[int, int],
@@ -1276,7 +1276,7 @@ class ExtractedCall:
         """The arguments, parsed; `None` if the call is not complete."""
 
     @property
-    def id(self) -> str | None:
+    def call_id(self) -> str | None:
         """The id that the model gave it, where its dialect has one."""
 
     @property

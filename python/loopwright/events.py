@@ -10,6 +10,7 @@ events, with their fields, is `docs/events.md`.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -306,9 +307,20 @@ class IntentAssessed(Told):
     policy_checked: bool = False
     """Whether the calls that it names were held against the policy."""
     calls: list[dict[str, Any]] = field(default_factory=list)
-    """The calls that it names, with what the policy says of them."""
+    """The calls that it names (`name`, `arguments`), with what the policy says of them (`verdict`, `risk`, `rules`)."""
     instruction: str | None = None
     """What the model is told of it, where the run acts on it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", [_planned(call) for call in self.calls])
+
+
+def _planned(call: dict[str, Any]) -> dict[str, Any]:
+    """A call of a plan; journals write `tool` and `input`, the latter as text."""
+    if "input" not in call:
+        return call
+    rest = {name: value for name, value in call.items() if name not in ("tool", "input")}
+    return {"name": call["tool"], "arguments": json.loads(call["input"]), **rest}
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ from ._core import (
 from ._core import ExtractedArguments as ArgumentsDelta
 from ._core import ExtractedReasoning as ReasoningDelta
 from ._core import ExtractedText as TextDelta
+from ._renamed import read_under
 from ._repr import brief
 from .errors import UsageError
 
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from .messages import ToolResult
+
+read_under(ExtractedCall, id="call_id")
 
 __all__ = [
     "ArgumentsDelta",
@@ -380,7 +383,7 @@ def _dumped(value: Any, name: Any) -> str:
 
 def _call_json(call: Any) -> str:
     if isinstance(call, ExtractedCall):
-        name, arguments, call_id = call.name, call.arguments_json, call.id
+        name, arguments, call_id = call.name, call.arguments_json, call.call_id
     elif isinstance(call, Mapping):
         inner = call["function"] if isinstance(call.get("function"), Mapping) else call
         if "name" not in inner:

@@ -52,7 +52,7 @@ impl ExtractedCall {
         index: usize,
         name: String,
         arguments_json: String,
-        id: Option<String>,
+        call_id: Option<String>,
         dialect: &str,
         source: &str,
         span: Place,
@@ -65,7 +65,7 @@ impl ExtractedCall {
         let dialect = known_dialect(dialect)?.name;
         let span = Span { start: span.0, end: span.1 };
         let arguments = arguments_json;
-        Ok(Self(extract::Call { index, name, arguments, id, dialect, source, span, repaired, complete }))
+        Ok(Self(extract::Call { index, name, arguments, id: call_id, dialect, source, span, repaired, complete }))
     }
 
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -114,7 +114,7 @@ impl ExtractedCall {
 
     /// The id that the model gave it, where its dialect has one.
     #[getter]
-    fn id(&self) -> Option<&str> {
+    fn call_id(&self) -> Option<&str> {
         self.0.id.as_deref()
     }
 

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Budget, Call, Result, Signal, SubAgent, UsageError, events_of, replay, tool
-from loopwright.events import ChildFinished, ChildStarted, IntentAssessed, TextDelta, ToolStarted
+from loopwright.events import (
+    ChildFinished,
+    ChildStarted,
+    IntentAssessed,
+    TextDelta,
+    ToolStarted,
+    from_dict,
+    to_dict,
+)
 from loopwright.guard import Policy
 from loopwright.messages import Message
 from loopwright.models import Response
@@ -404,7 +412,8 @@ def test_d38_a_plan_that_names_commands_is_held_against_the_policy(tmp_path: Any
     agent = Agent(ScriptedModel(["no"]), tools=builtin_tools(tmp_path), workspace=tmp_path)
     [plan] = agent.run_sync("Please run `rm -rf /` and then `ls -l`, as in `fn main() {}`").plans
     assert plan.policy_checked
-    assert [each["input"] for each in plan.calls] == ['{"command":"rm -rf /"}', '{"command":"ls -l"}']
+    assert [each["arguments"] for each in plan.calls] == [{"command": "rm -rf /"}, {"command": "ls -l"}]
+    assert from_dict(to_dict(plan)) == plan
     assert plan.calls[0]["verdict"] != "allow"
     assert plan.calls[0]["risk"] == "dangerous"
 

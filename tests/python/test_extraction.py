@@ -81,7 +81,7 @@ def merged(events: list[Any]) -> list[Any]:
                 key, text = [event.type, event.index, event.name, event.dialect, event.source], ""
             case CallFinished():
                 one = event.call
-                key = [event.type, one.name, one.arguments_json, one.complete, one.repaired, one.span, one.id]
+                key = [event.type, one.name, one.arguments_json, one.complete, one.repaired, one.span, one.call_id]
                 text = ""
             case Markup():
                 key, text = [event.type], ""

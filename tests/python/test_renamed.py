@@ -17,6 +17,7 @@ from loopwright.events import (
     from_notice,
     to_dict,
 )
+from loopwright.extraction import ExtractedCall
 from loopwright.hooks import CallSubject
 from loopwright.messages import ToolResult, ToolUse
 from loopwright.testing import ScriptedModel, call
@@ -85,6 +86,7 @@ def test_results_that_were_saved_under_the_old_names_are_read() -> None:
         (Call("double", {"n": 4}, "c1"), {"id": "call_id"}),
         (ToolUse("c1", "double", '{"n":4}'), {"id": "call_id", "input": "arguments", "input_json": "arguments_json"}),
         (ToolResult("c1", "double"), {"id": "call_id"}),
+        (ExtractedCall(0, "double", "{}", "c1", "hermes", "tagged", (0, 2), False, True), {"id": "call_id"}),
         (Approval("rm", {}, "confirm", "so", "c1", 5.0), {"tool": "name"}),
         (CallSubject("c1", "double", {"n": 4}), {"id": "call_id"}),
     ],
