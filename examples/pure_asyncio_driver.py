@@ -66,7 +66,7 @@ async def main() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     machine = TurnMachine({"model": "any", "tools": [{"name": "population", "schema": schema, "read_only": True}]})
 
-    with WireServer([call("population", city="Oslo"), "717,710 people live in Oslo."]) as server:
+    with WireServer([call("population", city="Oslo"), "717,710 people live in Oslo."], strict="any") as server:
 
         def post(body: str) -> str:
             headers = {"content-type": "application/json"}

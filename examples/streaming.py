@@ -20,7 +20,7 @@ async def weather(city: str) -> str:
 
 async def main() -> None:
     script = [call("weather", city="Bergen"), text(STORY).but(fault.cut(after=4)), text(STORY)]
-    with WireServer(script) as server:
+    with WireServer(script, strict="any") as server:
         agent = Agent("openai-chat:scripted", base_url=f"{server.url}/v1", tools=[weather])
         async for event in agent.stream("What is it like in Bergen?"):
             match event:

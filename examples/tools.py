@@ -50,7 +50,7 @@ SCRIPT = [
 
 
 def main() -> None:
-    with WireServer(SCRIPT) as server:
+    with WireServer(SCRIPT, strict="any") as server:
         agent = Agent(
             "anthropic:scripted",
             base_url=server.url,

@@ -29,7 +29,7 @@ def searched(query: str, words: str, *, stop: str = "end_turn", found: Any = (FO
 
 
 async def verify(claim: str, *replies: Reply) -> None:
-    with WireServer(replies) as server:
+    with WireServer(replies, strict="any") as server:
         check = verifier("anthropic:scripted", base_url=server.url, api_key="none")
         async for event in check.stream(claim):
             match event:

@@ -103,7 +103,7 @@ def test_nothing_of_ours_brings_the_global_lock_back() -> None:
         def double(n: int) -> int:
             "Double."
             return 2 * n
-        with WireServer([call("double", n=4), "eight"]) as server:
+        with WireServer([call("double", n=4), "eight"], strict="any") as server:
             print(Agent("anthropic:any", base_url=server.url, tools=[double]).run_sync("go").final)
         print(sys._is_gil_enabled())
     """)
