@@ -9,6 +9,7 @@ use super::{
     files::keep,
     handed, names,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
+    shown::{shows, verdict, weighed},
 };
 
 /// How bad it is that a secret leaves the machine.
@@ -60,6 +61,13 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
             .map(|(_, _, weight)| *weight)
             .max()
     };
+    for command in commands.iter().filter(|command| command.program().is_some_and(shows)) {
+        // A path of Windows, in which a shell of Unix sees escapes.
+        let written = command.words.iter().skip(1).filter_map(|word| Some((word, text.get(word.span.clone())?)));
+        let written = written.filter(|(_, text)| text.contains('\\') && !text.contains(char::is_whitespace));
+        let paths = written.map(|(word, text)| Word { text: text.replace(['"', '\''], ""), ..word.clone() });
+        paths.filter_map(|path| weighed(&path, command)).for_each(|found| keep(&mut worst, verdict(found)));
+    }
     let mut fetches_any = false;
     for (at, command) in commands.iter().enumerate() {
         // `cat key > /dev/tcp/host/80`
@@ -135,9 +143,15 @@ pub(super) fn is_secret(path: &str) -> bool {
     secret_file(path).is_some()
 }
 
-/// What a file of this name holds, if that is secret.
+/// What a file of this name holds, if that is secret. A copy of it that is kept or packed holds the same.
 pub(super) fn secret_file(path: &str) -> Option<Weight> {
-    let path = path.trim_end_matches(['/', '*']);
+    let mut path = path.trim_end_matches(['/', '*']);
+    while let Some((name, ending)) = path.rsplit_once('.')
+        && names::has("files.copies", ending)
+        && !name.is_empty()
+    {
+        path = name;
+    }
     let lower = path.to_ascii_lowercase();
     let parts: Vec<&str> = lower.split(['/', '\\']).collect();
     let name = parts.last().copied().unwrap_or_default();

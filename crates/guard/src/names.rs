@@ -52,6 +52,7 @@ mod tests {
     #[test]
     fn every_list_that_is_asked_for_is_there() {
         for name in [
+            "files.copies",
             "files.harmless_sections",
             "programs.cmdlet_verbs",
             "programs.cmdlets",

@@ -31,6 +31,7 @@ const SHOWING: &[&str] = &[
     "split", "vim", "vi", "nvim", "nano", "emacs", "code", "open", "xdg-open", "pbcopy", "xclip", "clip", "gpg",
     "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
     "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",
+    "format-hex", "select-xml",
 ];
 
 /// What awk is called.
@@ -55,6 +56,8 @@ const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-it
 
 /// Whether a program shows or copies what is in the files that it is given.
 pub(super) fn shows(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.as_str();
     !NOT_SHOWING.contains(&name)
         && !names::has("programs.not_showing", name)
         && (SHOWING.contains(&name) || reads(name))
@@ -207,6 +210,10 @@ fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
         })
     };
     match name {
+        // What stands behind the container is for its `ps`.
+        "docker" | "podman" if words.first().is_some_and(|word| word.text == "top") => {
+            environment_of("ps", words.get(2..).unwrap_or_default())
+        }
         "ps" => {
             let valued = |at: usize| {
                 at.checked_sub(1).is_some_and(|before| {

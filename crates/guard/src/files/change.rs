@@ -107,7 +107,7 @@ impl Judge<'_> {
         let (file, told) = self.words.split_first()?;
         let has =
             |names: &[&str]| told.iter().any(|word| names.iter().any(|name| word.text.eq_ignore_ascii_case(name)));
-        if told.is_empty() || has(&["/save", "/findsid", "/verify"]) {
+        if told.is_empty() || !has(&["/save"]) && has(&["/findsid", "/verify"]) {
             return Some(self.whole(RiskLevel::Safe, "shell.read", "only shows who may use a file"));
         }
         let everybody = told.iter().any(|word| {

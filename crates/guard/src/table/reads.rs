@@ -407,7 +407,7 @@ const LINES: &[Line] = &[
     ("rpm", "^-q|--query -qaiclfdpRs --query --all --info --list --file --package --requires --provides \
         --whatprovides= --changelog --scripts --queryformat="),
     ("gh", "/"),
-    ("gh pr|issue|run|repo|release|workflow|gist|label|cache|ruleset|secret|variable list|view|status|diff|checks",
+    ("gh pr|issue|run|repo|release|workflow|gist|label|cache|ruleset|secret list|view|status|diff|checks",
      "-aA:B:cH:j:L:l:q:R:s:S:t:w:b:e:u: --app= --assignee= --author= --base= --branch= --comments --commit= \
       --draft --event= --exit-status --head= --job= --jq= --json= --label= --limit= --log --log-failed --mention= \
       --milestone= --name-only --patch --repo= --required --search= --state= --status= --template= --user= \

@@ -162,9 +162,11 @@ impl Walk {
         let value = |command: &SimpleCommand| {
             nameless(command) && command.words.first().is_some_and(|word| powershell::is_value(text, word, known))
         };
-        if (self.script.unparsed != before || self.script.commands[listed..].iter().any(nameless))
-            && let Some(calls) = powershell::calls(text, place.within.as_ref())
-        {
+        let blocks = self.script.commands[listed..].iter().any(|command| has_block(text, command, place));
+        if !(self.script.unparsed != before || blocks || self.script.commands[listed..].iter().any(nameless)) {
+            return;
+        }
+        if let Some(calls) = powershell::calls(text, place.within.as_ref()) {
             self.script.unparsed = before;
             let found = self.script.commands.split_off(listed);
             let found: Vec<_> = found.into_iter().filter(|command| !value(command)).collect();
@@ -174,6 +176,8 @@ impl Walk {
                 let span = words.map_or(whole.clone(), |(first, last)| first.span.start..last.span.end);
                 self.emit(call.words, call.redirects, span, place);
             }
+        } else if blocks {
+            self.unparsed(whole);
         }
     }
 
@@ -274,6 +278,14 @@ impl Walk {
         }
         output
     }
+}
+
+/// Whether a block of PowerShell is among the arguments of a command: `Where-Object { $_.CPU -gt 1 }`.
+fn has_block(text: &str, command: &SimpleCommand, place: &Place) -> bool {
+    command.words.iter().skip(1).any(|word| {
+        let written = if place.within.is_some() { Some(word.text.as_str()) } else { text.get(word.span.clone()) };
+        written.is_some_and(|written| written == "{" || written.starts_with("{$") && !written.contains(','))
+    })
 }
 
 /// Whether a word in the place of a command is an assignment.
