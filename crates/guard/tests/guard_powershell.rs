@@ -162,7 +162,6 @@ fn g6_blocks_are_read_and_paths_of_windows_are_seen() {
             "Get-Process | Where-Object { Invoke-Expression $x }",
             "type %USERPROFILE%\\.ssh\\id_rsa",
             "more C:\\Users\\me\\.aws\\credentials",
-            "Get-Content 'D:\\app\\.env'",
             "Format-Hex ~/.ssh/id_ed25519",
             "zcat /root/.bash_history.gz",
             "docker top web eww",
