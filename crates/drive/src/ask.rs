@@ -63,8 +63,7 @@ pub async fn ask(
     let sent = SentRequest { request: &own, body, stream, attempt };
     let answer = if let Some(calls) = written {
         let mut reader = TextCallWatcher { calls, watch };
-        // Apart, so that calls without it need not have the room.
-        let answer = Box::pin(send(client, endpoint, sent, timeouts, &mut reader)).await;
+        let answer = send(client, endpoint, sent, timeouts, &mut reader).await;
         let held = reader.calls.finish();
         reader.show(held);
         answer
@@ -113,8 +112,8 @@ async fn send(
     timeouts: &Timeouts,
     mut watch: impl Watch,
 ) -> Result<Response, CallFailure> {
+    // Each apart: what waits for them is moved several times, and these are large.
     match (&endpoint.batching, &endpoint.continuation) {
-        // Apart, so that calls by themselves need not have the room.
         (Some(batching), _) => {
             let line = String::from_utf8_lossy(&sent.body.bytes).into_owned();
             Box::pin(batch::ask(client, endpoint, batching, line, sent.stream, timeouts, watch)).await
@@ -122,7 +121,10 @@ async fn send(
         (None, Some(run)) if endpoint.wire == Wire::OpenaiResponses => {
             Box::pin(continued::ask(client, endpoint, run, sent, timeouts, &mut watch)).await
         }
-        (None, _) => client.call(endpoint, sent.body, sent.stream, sent.attempt, timeouts, watch).await,
+        (None, _) => {
+            let SentRequest { body, stream, attempt, .. } = sent;
+            Box::pin(client.call(endpoint, body, stream, attempt, timeouts, watch)).await
+        }
     }
 }
 

@@ -292,8 +292,8 @@ pub(super) fn parts(content: &RawValue) -> Option<Vec<Part>> {
 
 /// What `usage` says, in all the dialects; what can't be read counts as nothing, and takes nothing else with it.
 pub(super) fn usage(raw: &str) -> Usage {
-    let counts = Fields::parse(raw).unwrap_or_default();
-    let inner = |key: &str| counts.get(key).and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
+    let counts = Counts::read(raw);
+    let inner = |key: &str| counts.get(key).map_or_else(Counts::default, |raw| Counts::read(raw.get()));
     let (prompt, completion) = (inner("prompt_tokens_details"), inner("completion_tokens_details"));
     // The names of `DeepSeek` and of Moonshot.
     let beside = || count(&counts, "prompt_cache_hit_tokens").or_else(|| count(&counts, "cached_tokens"));
@@ -309,10 +309,32 @@ pub(super) fn usage(raw: &str) -> Usage {
     }
 }
 
+/// The members of an object of numbers.
+#[derive(Default)]
+struct Counts<'a>(Rest<'a>);
+
+impl<'de> Members<'de> for Counts<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, map: &mut A) -> Result<(), A::Error> {
+        self.0.push((key, map.next_value()?));
+        Ok(())
+    }
+}
+
+impl<'a> Counts<'a> {
+    fn read(raw: &'a str) -> Self {
+        serde_json::from_str(raw).map_or_else(|_| Self::default(), |Obj(counts)| counts)
+    }
+
+    /// The value under `key`; of several the last one counts.
+    fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+}
+
 /// A number of tokens; some servers write it with a full stop.
-fn count(fields: &Fields, key: &str) -> Option<u64> {
-    let raw = fields.get(key)?;
-    raw.to().ok().or_else(|| raw.to::<f64>().ok().filter(|number| *number >= 0.0).map(|number| number as u64))
+fn count(counts: &Counts<'_>, key: &str) -> Option<u64> {
+    let raw = counts.get(key)?.get();
+    raw.parse().ok().or_else(|| raw.parse::<f64>().ok().filter(|number| *number >= 0.0).map(|number| number as u64))
 }
 
 /// The usage that stands elsewhere than servers usually put it: inside the choice, or in a member of Groq's.
