@@ -220,7 +220,8 @@ impl Hub {
             let within = kept.and_then(|run| there.within(&run));
             let there = within.as_ref().unwrap_or(there);
             let answer = ask_until_repeated(&client, there, &endpoint.timeouts, request, *attempt, watch, repeats);
-            let answer = catch_panic(answer).await;
+            // Apart: each part of this task that waits for it would have the room for it.
+            let answer = catch_panic(Box::pin(answer)).await;
             let kind = match model_outcome(answer) {
                 Ok(response) => EventKind::Generated { id, response: Box::new(response) },
                 Err(CallFailure { failure, visible, partial }) => {

@@ -213,7 +213,7 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     };
     let line = |line: &String| {
         let mut parts = line.split(' ');
-        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program)) && parts.all(|part| has(part))
+        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program)) && parts.all(&has)
     };
     let kept = whole && names::list("programs.telling").iter().any(line);
     let inspected = names::list("programs.inspecting").iter().any(line) && !is_narrow(words);

@@ -117,13 +117,13 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
     };
     let name = command.program().unwrap_or_default();
     match name {
-        "ls" | "dir" | "vdir" => {
+        _ if names::has("programs.listing_folders", name) => {
             let folders = |word: &&Word| !word.text.starts_with('-') && !word.pattern;
             let any = words.iter().all(|word| word.text.starts_with('-')) || words.iter().any(|word| folders(&word));
             any && (has(&["--all", "--almost-all"]) || letter(&['a', 'A', 'f']))
         }
         "find" | "gfind" => finds_hidden(words),
-        "fd" | "fdfind" => {
+        _ if names::has("programs.listing_sought", name) => {
             let sorted = has(&["-e", "--extension", "-g", "--glob"]);
             let sought = operands(name, words).first().map_or("", |word| word.text.as_str());
             (has(&["--hidden", "--unrestricted"]) || letter(&['H', 'u'])) && !sorted && may_match(sought, ANY)

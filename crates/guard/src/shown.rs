@@ -31,7 +31,6 @@ const SHOWING: &[&str] = &[
     "split", "vim", "vi", "nvim", "nano", "emacs", "code", "open", "xdg-open", "pbcopy", "xclip", "clip", "gpg",
     "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
     "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",
-    "format-hex", "select-xml",
 ];
 
 /// What awk is called.
@@ -60,7 +59,7 @@ pub(super) fn shows(name: &str) -> bool {
     let name = name.as_str();
     !NOT_SHOWING.contains(&name)
         && !names::has("programs.not_showing", name)
-        && (SHOWING.contains(&name) || reads(name))
+        && (SHOWING.contains(&name) || names::has("programs.showing", name) || reads(name))
 }
 
 /// What is secret and read by a command, or handed out by an address that it names.
@@ -178,7 +177,7 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
 fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + use<'w> {
     let (letter, long) = match name {
         "xargs" | "gxargs" | "parallel" => ('a', "--arg-file"),
-        "du" | "gdu" | "wc" | "sort" => ('\0', "--files0-from"),
+        name if names::has("programs.taking_names", name) => ('\0', "--files0-from"),
         "find" | "gfind" => ('\0', "-files0-from"),
         _ => ('f', "--file"),
     };

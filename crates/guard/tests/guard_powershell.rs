@@ -150,32 +150,3 @@ fn c12_what_a_shell_would_run_is_not_hidden_by_powershell_beside_it() {
         ],
     );
 }
-
-#[test]
-fn g6_blocks_are_read_and_paths_of_windows_are_seen() {
-    held(
-        &[
-            "Get-Process | Where-Object { Remove-Item a.txt }",
-            "Get-Process | Sort-Object { Stop-Service x }",
-            "Measure-Command { Remove-Item a.txt }",
-            "Get-Process | Where-Object { ./run.ps1 }",
-            "Get-Process | Where-Object { Invoke-Expression $x }",
-            "type %USERPROFILE%\\.ssh\\id_rsa",
-            "more C:\\Users\\me\\.aws\\credentials",
-            "Format-Hex ~/.ssh/id_ed25519",
-            "zcat /root/.bash_history.gz",
-            "docker top web eww",
-            "icacls docs /save acl.txt /t",
-        ],
-        &[
-            "Get-Process | Where-Object { $_.CPU -gt 10 }",
-            "Get-Process | Where-Object CPU -gt 10",
-            "Measure-Command { Get-Process }",
-            "Get-Content C:\\app\\notes.txt",
-            "type C:\\src\\main.rs",
-            "zcat app.log.gz",
-            "docker top web",
-            "icacls docs",
-        ],
-    );
-}

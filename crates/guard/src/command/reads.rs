@@ -391,15 +391,18 @@ pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     !Given::read(line, rest).has(&silent) && finds_secrets(name, words)
 }
 
+/// The options with which a search that reads single files goes through folders.
+const RECURSIVE: &[&str] = &["-r", "-R", "--recursive", "--dereference-recursive"];
+
 /// Whether a search goes through a whole folder, hidden files with it, and finds lines such as `API_KEY=…`.
 pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
     let folders = searches_folders(name);
     let hidden: &[&str] = match name {
-        "grep" | "egrep" | "fgrep" | "ggrep" => &["-r", "-R", "--recursive", "--dereference-recursive"],
         "rg" => &["-.", "--hidden"],
         "ag" => &["-u", "--unrestricted", "--hidden"],
         _ if folders => &[],
+        _ if names::has("programs.searches", name) => RECURSIVE,
         _ => return false,
     };
     let Some((line, rest, _)) = line_of(name, words) else { return false };
