@@ -1102,7 +1102,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         ..config()
     };
     let one = |purpose: &str, models: usize| {
-        let sanity = SanityConfig { role: chain(models), interval: 1, wait: models == 1, ..SanityConfig::default() };
+        let sanity = SanityConfig { role: chain(models), interval: 1, wait: models != 2, ..SanityConfig::default() };
         let supervisor = SupervisorConfig { role: chain(models), tools: watched(), ..SupervisorConfig::default() };
         RolesConfig {
             fallback: chain(usize::from(purpose == "executor")).chain,
@@ -1120,6 +1120,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         (None, one("summarizer", 1), vec![SUMMED], (0, 0)),
         (None, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
         (None, one("sanity", 2), vec![SANE, abort], (0, 0)),
+        (None, one("sanity", 3), vec![SANE], (0, 0)),
         (None, one("supervisor", 1), vec![ALLOWED, DOUBT], (0, 1)),
         // A role speaks while the turn holds, and what it has held up goes on to hooks.
         (Some(HookStage::PreReason), one("sanity", 1), vec![SANE, "?"], (0, 0)),

@@ -80,6 +80,8 @@ pub const TRANSITIONS: &[(&str, &str, &str)] = &[
     ("deciding", "fired", "checking"),
     ("asking", "generated", "checking"),
     ("checking", "generated", "checking"),
+    // Where one model of the role fails, the next one is asked.
+    ("checking", "failed", "checking"),
     ("checking", "generated", "asking"),
     ("checking", "generated", "done"),
     ("checking", "failed", "asking"),
