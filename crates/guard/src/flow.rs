@@ -64,7 +64,7 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
     for command in commands.iter().filter(|command| command.program().is_some_and(shows)) {
         // A path of Windows, in which a shell of Unix sees escapes.
         let written = command.words.iter().skip(1).filter_map(|word| Some((word, text.get(word.span.clone())?)));
-        let written = written.filter(|(_, text)| text.contains('\\') && !text.contains(char::is_whitespace));
+        let written = written.filter(|(_, text)| is_windows_path(text));
         let paths = written.map(|(word, text)| Word { text: text.replace(['"', '\''], ""), ..word.clone() });
         paths.filter_map(|path| weighed(&path, command)).for_each(|found| keep(&mut worst, verdict(found)));
     }
@@ -104,6 +104,16 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
         keep(&mut worst, verdict);
     }
     worst
+}
+
+/// Whether a word is written as a path of Windows: it begins with a drive, a variable, a folder or a server.
+fn is_windows_path(text: &str) -> bool {
+    let path = text.trim_start_matches(['"', '\'']);
+    let root = path.split('\\').next().unwrap_or_default();
+    let drive = root.len() == 2 && root.ends_with(':');
+    let variable = root.len() > 1 && (root.starts_with('$') || root.starts_with('%') && root.ends_with('%'));
+    let folder = matches!(root, "." | ".." | "~") || path.starts_with("\\\\");
+    root.len() < path.len() && (drive || variable || folder) && !text.contains(char::is_whitespace)
 }
 
 fn leak(weight: Weight, span: Range<usize>) -> Verdict {
@@ -234,8 +244,10 @@ fn is_narrow(words: &[Word]) -> bool {
         "-f" | "--format" | "-p" | "--property" => behind(at),
         text => ["--format=", "--property=", "-f", "-p"].iter().find_map(|option| text.strip_prefix(option)),
     });
+    let mut before = words.iter().take_while(|word| word.text != "inspect").filter(|word| !word.text.starts_with('-'));
     let kind = words.windows(2).any(|near| near[0].text == "--type" && near[1].text != "container");
-    kind || formats.next().is_some_and(|format| {
+    let other = before.next().is_some_and(|word| names::has("programs.inspected", &word.text));
+    kind || other || formats.next().is_some_and(|format| {
         let format = format.to_ascii_lowercase().replace(' ', "");
         !format.contains("env") && !format.contains(".}}") && !format.contains(".config}}")
     })
@@ -268,7 +280,10 @@ fn tells_all(words: &[Word]) -> bool {
     };
     let behind = words.iter().skip_while(|word| !word.text.ends_with("regexp")).skip(1);
     let mut behind = behind.filter(|word| !word.text.starts_with('-'));
+    // A file of the project that everybody has.
+    let elsewhere = has(&["--file", "-f", "--blob"]) || words.iter().any(|word| word.text.starts_with("--file="));
     !has(&["--name-only"])
+        && !elsewhere
         && (has(&["--list", "-l", "list"])
             || has(&["--get-regexp", "--regexp"]) && behind.next().is_none_or(pattern)
             || has(&["--get-urlmatch"]))

@@ -26,19 +26,27 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
     if listings.is_empty() && script.looped.is_empty() {
         return worst;
     }
-    for (at, command) in commands.iter().enumerate().filter(|(_, command)| takes(command)).take(MOST) {
+    let read = commands.iter().any(|command| command.program().is_some_and(|name| names::has("programs.taking", name)));
+    // What a program counts or sums up, it shows nothing of.
+    let summed = |at: usize| {
+        let near = commands[at + 1..].iter().take_while(|next| next.pipeline == commands[at].pipeline);
+        let mut near = near.filter(|next| next.pipeline > 0).filter_map(SimpleCommand::program);
+        near.any(|name| names::has("programs.not_showing", name))
+    };
+    let takers = commands.iter().enumerate().filter(|(_, command)| takes(command, &script.looped));
+    for (at, command) in takers.take(MOST).filter(|(at, _)| !summed(*at)) {
         for (before, listing) in listings.iter().filter(|(before, _)| *before != at) {
             let given = match command.via {
                 Via::Xargs => *before < at && listing.pipeline == command.pipeline,
                 Via::FindExec => *before < at && listing.hands_on,
-                _ => is_setting(listing) || operand(command, |word| word.text.contains(['$', '`'])),
+                _ if is_setting(listing) => operand(command, |word| word.pattern),
+                _ => operand(command, is_unknown) && (hands(listing) || read && listing.pipeline > 0),
             };
             if given && let Some(verdict) = handed_on(listing, command) {
                 keep(&mut worst, verdict);
             }
         }
         if command.program().is_some_and(shows) {
-            // A pattern in quotes stands for itself, but not where it is what a loop goes through.
             let looped = script.looped.iter().filter_map(|word| weighed(word, command));
             looped.for_each(|found| keep(&mut worst, verdict(found)));
         }
@@ -46,10 +54,21 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
     worst
 }
 
+/// Whether what a command lists becomes a part of another one: in a substitution, or as the words of a shell's text.
+fn hands(listing: &SimpleCommand) -> bool {
+    listing.via == Via::Substitution || listing.hands_on
+}
+
 /// Whether what a command is given may come from a listing: it stands for names that are not known.
-fn takes(command: &SimpleCommand) -> bool {
+fn takes(command: &SimpleCommand, looped: &[Word]) -> bool {
     matches!(command.via, Via::Xargs | Via::FindExec)
-        || operand(command, |word| word.pattern || word.text.contains(['$', '`', '*', '?', '[']))
+        || operand(command, |word| word.pattern || is_unknown(word) || looped.iter().any(|one| one.text == word.text))
+}
+
+/// Whether the last part of a word is not known: a name of a file may stand there.
+fn is_unknown(word: &Word) -> bool {
+    let name = word.text.rsplit('/').next().unwrap_or_default();
+    !word.exact && (name.contains(['$', '`']) || word.text.ends_with(')'))
 }
 
 fn operand(command: &SimpleCommand, is: impl Fn(&Word) -> bool) -> bool {
@@ -129,7 +148,7 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
             (has(&["--hidden", "--unrestricted"]) || letter(&['H', 'u'])) && !sorted && may_match(sought, ANY)
         }
         "git" => has(&["ls-files"]) && (has(&["--others"]) || letter(&['o'])),
-        "shopt" | "setopt" => words.iter().any(|word| word.text.to_ascii_lowercase().replace('_', "").contains("dot")),
+        "shopt" | "setopt" if !letter(&['u']) => words.iter().any(|word| word.text.to_ascii_lowercase().replace('_', "").contains("dot")),
         "rg" if has(&["--files"]) => {
             let sorted = has(&["-g", "--glob", "-t", "--type"]);
             let twice = words.iter().filter(|word| matches!(word.text.as_str(), "-u" | "--unrestricted")).count() > 1;

@@ -57,6 +57,7 @@ mod tests {
             "programs.cmdlet_verbs",
             "programs.cmdlets",
             "programs.folders",
+            "programs.inspected",
             "programs.inspecting",
             "programs.listing",
             "programs.listing_folders",

@@ -297,7 +297,7 @@ pub(super) fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
         let folder = path.get(..path.len() - name.len()).unwrap_or_default();
         // `cat *` means what the folder is for; in that of somebody's own keys it means those.
         let letters = name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
-        let means = letters > 1 || name.starts_with('.') || path.starts_with(['/', '~', '$']);
+        let means = letters > 1 || name.starts_with('.') || is_home(folder);
         let pattern = word.pattern && name.contains(['*', '?', '[']) && means;
         let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes(), false));
         kept.filter_map(|kept| secret_file(&format!("{folder}{kept}"))).max()
