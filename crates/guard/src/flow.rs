@@ -63,10 +63,15 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
     };
     for command in commands.iter().filter(|command| command.program().is_some_and(shows)) {
         // A path of Windows, in which a shell of Unix sees escapes.
-        let written = command.words.iter().skip(1).filter_map(|word| Some((word, text.get(word.span.clone())?)));
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        let written =
+            command.words.iter().skip(1).chain(targets).filter_map(|word| Some((word, text.get(word.span.clone())?)));
         let written = written.filter(|(_, text)| is_windows_path(text));
-        let paths = written.map(|(word, text)| Word { text: text.replace(['"', '\''], ""), ..word.clone() });
-        paths.filter_map(|path| weighed(&path, command)).for_each(|found| keep(&mut worst, verdict(found)));
+        let plain = |text: &str| text.replace(['"', '\''], "").replace('\\', "/");
+        let paths = written.map(|(word, text)| Word { text: plain(text), pattern: true, ..word.clone() });
+        let found =
+            |path: Word| weighed(&path, command).or_else(|| Some((secret_file(&path.text)?, path.span.clone())));
+        paths.filter_map(found).for_each(|found| keep(&mut worst, verdict(found)));
     }
     let mut fetches_any = false;
     for (at, command) in commands.iter().enumerate() {
@@ -110,7 +115,7 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
 fn is_windows_path(text: &str) -> bool {
     let path = text.trim_start_matches(['"', '\'']);
     let root = path.split('\\').next().unwrap_or_default();
-    let drive = root.len() == 2 && root.ends_with(':');
+    let drive = root.len() > 1 && root.ends_with(':');
     let variable = root.len() > 1 && (root.starts_with('$') || root.starts_with('%') && root.ends_with('%'));
     let folder = matches!(root, "." | ".." | "~") || path.starts_with("\\\\");
     root.len() < path.len() && (drive || variable || folder) && !text.contains(char::is_whitespace)
@@ -155,18 +160,27 @@ pub(super) fn is_secret(path: &str) -> bool {
 
 /// What a file of this name holds, if that is secret. A copy of it that is kept or packed holds the same.
 pub(super) fn secret_file(path: &str) -> Option<Weight> {
-    let mut path = path.trim_end_matches(['/', '*']);
-    while let Some((name, ending)) = path.rsplit_once('.')
-        && names::has("files.copies", ending)
+    let lower = path.trim_end_matches(['/', '*', '~']).to_ascii_lowercase();
+    let mut lower = lower.as_str();
+    while let Some((name, ending)) = lower.rsplit_once('.')
+        && (names::has("files.copies", ending) || ending.bytes().all(|byte| byte.is_ascii_digit()))
         && !name.is_empty()
     {
-        path = name;
+        lower = name.trim_end_matches('~');
     }
-    let lower = path.to_ascii_lowercase();
     let parts: Vec<&str> = lower.split(['/', '\\']).collect();
     let name = parts.last().copied().unwrap_or_default();
     if names::ends_as("files.open", &parts) {
         return None;
+    }
+    // `id_rsa copy`, `.env-old`, `id_ed25519_2`
+    if let Some(at) =
+        name.char_indices().skip(4).find(|(_, c)| matches!(c, ' ' | '(' | '-' | '_' | '~')).map(|(at, _)| at)
+        && (name.starts_with('.') || name.starts_with("id_"))
+        && !is_example(name)
+        && let Some(weight) = secret_file(&lower[..lower.len() - name.len() + at])
+    {
+        return Some(weight);
     }
     let folder = |wanted: &String| {
         let wanted: Vec<&str> = wanted.split('/').collect();
@@ -175,10 +189,12 @@ pub(super) fn secret_file(path: &str) -> Option<Weight> {
     if names::list("files.key_folders").iter().any(folder) || names::ends_as("files.keys", &parts) {
         return Some(Weight::Keys);
     }
-    let example = ["example", "sample", "template", "dist", "test"]
-        .iter()
-        .any(|word| name.split(['.', '-', '_']).any(|p| p == *word));
-    (!example && names::ends_as("files.settings", &parts)).then_some(Weight::Settings)
+    (!is_example(name) && names::ends_as("files.settings", &parts)).then_some(Weight::Settings)
+}
+
+fn is_example(name: &str) -> bool {
+    let words = ["example", "sample", "template", "dist", "test"];
+    words.iter().any(|word| name.split(['.', '-', '_']).any(|part| part == *word))
 }
 
 /// What secret a program prints that keeps it for others.
@@ -223,7 +239,8 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     };
     let line = |line: &String| {
         let mut parts = line.split(' ');
-        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program)) && parts.all(&has)
+        let has = |part: &str| words.iter().any(|word| word.text.eq_ignore_ascii_case(part));
+        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program)) && parts.all(has)
     };
     let kept = whole && names::list("programs.telling").iter().any(line);
     let inspected = names::list("programs.inspecting").iter().any(line) && !is_narrow(words);
@@ -247,10 +264,15 @@ fn is_narrow(words: &[Word]) -> bool {
     let mut before = words.iter().take_while(|word| word.text != "inspect").filter(|word| !word.text.starts_with('-'));
     let kind = words.windows(2).any(|near| near[0].text == "--type" && near[1].text != "container");
     let other = before.next().is_some_and(|word| names::has("programs.inspected", &word.text));
-    kind || other || formats.next().is_some_and(|format| {
+    // `{{json .}}`, `json` and `{{.Config}}` are all of it.
+    let narrow = |format: &str| {
         let format = format.to_ascii_lowercase().replace(' ', "");
-        !format.contains("env") && !format.contains(".}}") && !format.contains(".config}}")
-    })
+        let all = ["env", ".}}", ".|", "json$", ".config}}", ".config|", "\"config\""];
+        let named = !format.contains("{{") || format.contains("{{.") || format.contains('.');
+        named && format != "json" && !all.iter().any(|part| format.contains(part))
+    };
+    let mut given = formats.by_ref().peekable();
+    kind || other || given.peek().is_some() && given.all(narrow)
 }
 
 /// Programs that print their settings in full, with what a file of secrets puts in (`docker compose config`), or one
@@ -275,8 +297,9 @@ fn tells_all(words: &[Word]) -> bool {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
     let pattern = |word: &Word| {
         let text = word.text.trim_start_matches('^').to_ascii_lowercase();
-        let section = &text[..text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len())];
-        !names::has("files.harmless_sections", section)
+        let (section, behind) = text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len()));
+        let whole = behind.is_empty() || behind.starts_with(['.', '\\', '$']);
+        !whole || text.contains('|') || !names::has("files.harmless_sections", section)
     };
     let behind = words.iter().skip_while(|word| !word.text.ends_with("regexp")).skip(1);
     let mut behind = behind.filter(|word| !word.text.starts_with('-'));
@@ -284,7 +307,10 @@ fn tells_all(words: &[Word]) -> bool {
     let elsewhere = has(&["--file", "-f", "--blob"]) || words.iter().any(|word| word.text.starts_with("--file="));
     !has(&["--name-only"])
         && !elsewhere
-        && (has(&["--list", "-l", "list"])
+        && (has(&["--list", "list"])
+            || words
+                .iter()
+                .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('l'))
             || has(&["--get-regexp", "--regexp"]) && behind.next().is_none_or(pattern)
             || has(&["--get-urlmatch"]))
 }

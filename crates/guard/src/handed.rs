@@ -4,11 +4,11 @@
 use regex::RegexBuilder;
 
 use super::{
-    command::{Verdict, finds_secrets, operands},
+    command::{Verdict, finds_secrets, operands, searches_all},
     files::keep,
     flow::Weight,
     names,
-    shell::{Script, SimpleCommand, Via, Word},
+    shell::{RedirectKind, Script, SimpleCommand, Via, Word},
     shown::{Found, fits, is_home, shows, verdict, weighed},
 };
 
@@ -40,7 +40,13 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
                 Via::Xargs => *before < at && listing.pipeline == command.pipeline,
                 Via::FindExec => *before < at && listing.hands_on,
                 _ if is_setting(listing) => operand(command, |word| word.pattern),
-                _ => operand(command, is_unknown) && (hands(listing) || read && listing.pipeline > 0),
+                _ if takes_objects(command) && *before < at && listing.pipeline > 0 => {
+                    listing.pipeline == command.pipeline
+                }
+                _ => {
+                    let unknown = operand(command, is_unknown) || opens_unknown(command, &[]);
+                    unknown && (hands(listing) || read && listing.pipeline > 0)
+                }
             };
             if given && let Some(verdict) = handed_on(listing, command) {
                 keep(&mut worst, verdict);
@@ -62,6 +68,8 @@ fn hands(listing: &SimpleCommand) -> bool {
 /// Whether what a command is given may come from a listing: it stands for names that are not known.
 fn takes(command: &SimpleCommand, looped: &[Word]) -> bool {
     matches!(command.via, Via::Xargs | Via::FindExec)
+        || opens_unknown(command, looped)
+        || takes_objects(command)
         || operand(command, |word| word.pattern || is_unknown(word) || looped.iter().any(|one| one.text == word.text))
 }
 
@@ -69,6 +77,17 @@ fn takes(command: &SimpleCommand, looped: &[Word]) -> bool {
 fn is_unknown(word: &Word) -> bool {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     !word.exact && (name.contains(['$', '`']) || word.text.ends_with(')'))
+}
+
+/// Whether a command reads from a file that is not known: `< "$f"`.
+fn opens_unknown(command: &SimpleCommand, looped: &[Word]) -> bool {
+    let is = |word: &Word| is_unknown(word) || looped.iter().any(|one| one.text == word.text);
+    command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read && is(&redirect.target))
+}
+
+/// Whether a command of PowerShell opens the files that a pipe hands it.
+fn takes_objects(command: &SimpleCommand) -> bool {
+    command.program().is_some_and(|name| names::has("programs.taking_objects", &name.to_ascii_lowercase()))
 }
 
 fn operand(command: &SimpleCommand, is: impl Fn(&Word) -> bool) -> bool {
@@ -106,16 +125,16 @@ fn is_setting(command: &SimpleCommand) -> bool {
 
 /// Whether a command lists files, or may name those in which it finds something.
 fn lists(command: &SimpleCommand) -> bool {
-    is_search(command) || command.program().is_some_and(|name| names::has("programs.listing", name))
+    let listed = |name: &str| names::has("programs.listing", name) || takes_force(name);
+    is_search(command) || command.program().is_some_and(listed)
 }
 
 /// What a command lists, and another one is handed to show.
 fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
-    if !command.program().is_some_and(shows) {
+    if !command.program().is_some_and(shows) && !opens_unknown(command, &[]) {
         return None;
     }
-    // A search shows the lines that it is made for, from whatever it is given.
-    let all = !is_search(command) && lists_hidden(before);
+    let all = lists_hidden(before) && (!is_search(command) || finds_in_all(command));
     let all = all.then(|| verdict((Weight::Settings, before.span.clone())));
     if !is_search(before) {
         return named_to(before).max_by_key(|(weight, _)| *weight).map(verdict).or(all);
@@ -123,6 +142,15 @@ fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict>
     // The names of files in which a search found something.
     let roots = operands(before.program()?, before.words.get(1..).unwrap_or_default());
     roots.iter().any(|word| is_home(&word.text)).then(|| verdict((Weight::Settings, before.span.clone()))).or(all)
+}
+
+/// Whether a search finds lines of settings in the files that it is handed.
+fn finds_in_all(command: &SimpleCommand) -> bool {
+    let name = command.program().unwrap_or_default();
+    let hidden = if names::has("programs.searches_folders", name) { "--hidden" } else { "-r" };
+    let handed = command.words.iter().skip(1).filter(|word| word.text != "{}" && !is_unknown(word)).cloned();
+    let words: Vec<_> = handed.chain([Word { text: hidden.to_owned(), exact: true, ..Word::default() }]).collect();
+    searches_all(name, &words)
 }
 
 /// Whether hidden files of any name, or of those that settings with secrets have, are among what a command lists.
@@ -141,14 +169,20 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
             let any = words.iter().all(|word| word.text.starts_with('-')) || words.iter().any(|word| folders(&word));
             any && (has(&["--all", "--almost-all"]) || letter(&['a', 'A', 'f']))
         }
-        "find" | "gfind" => finds_hidden(words),
+        _ if names::has("programs.listing_tests", name) => finds_hidden(words),
         _ if names::has("programs.listing_sought", name) => {
             let sorted = has(&["-e", "--extension", "-g", "--glob"]);
             let sought = operands(name, words).first().map_or("", |word| word.text.as_str());
             (has(&["--hidden", "--unrestricted"]) || letter(&['H', 'u'])) && !sorted && may_match(sought, ANY)
         }
-        "git" => has(&["ls-files"]) && (has(&["--others"]) || letter(&['o'])),
-        "shopt" | "setopt" if !letter(&['u']) => words.iter().any(|word| word.text.to_ascii_lowercase().replace('_', "").contains("dot")),
+        "git" => has(&["--ignored"]) || has(&["ls-files"]) && (has(&["--others"]) || letter(&['o'])) || has(&["clean"]),
+        _ if takes_force(name) => words.iter().any(|word| {
+            let text = word.text.to_ascii_lowercase();
+            text.starts_with("-fo") || text.starts_with("-h") || text.starts_with("-att")
+        }),
+        "shopt" | "setopt" if !letter(&['u']) => {
+            words.iter().any(|word| word.text.to_ascii_lowercase().replace('_', "").contains("dot"))
+        }
         "rg" if has(&["--files"]) => {
             let sorted = has(&["-g", "--glob", "-t", "--type"]);
             let twice = words.iter().filter(|word| matches!(word.text.as_str(), "-u" | "--unrestricted")).count() > 1;
@@ -156,6 +190,11 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
         }
         _ => finds_secrets(name, words),
     }
+}
+
+/// Whether a command lists files as PowerShell does, hidden ones with `-Force`.
+fn takes_force(name: &str) -> bool {
+    names::has("programs.listing_objects", &name.to_ascii_lowercase())
 }
 
 /// Whether `find` finds a file of settings: in one of the branches that `-o` parts each test of a name lets it through.
@@ -167,7 +206,10 @@ fn finds_hidden(words: &[Word]) -> bool {
         let test = match text {
             "!" | "-not" => {
                 // What a group leaves out is not looked at: it may let anything through.
-                negated = texts.peek() != Some(&"(");
+                if texts.peek() == Some(&"(") {
+                    return true;
+                }
+                negated = true;
                 continue;
             }
             "-o" | "-or" | "," => {
@@ -182,7 +224,10 @@ fn finds_hidden(words: &[Word]) -> bool {
                 continue;
             }
             "-type" => texts.next().is_none_or(|kind| kind.contains('f')),
-            "-name" | "-iname" => texts.next().is_none_or(|pattern| fits(pattern.as_bytes(), ANY.as_bytes(), true)),
+            "-name" | "-iname" => texts.next().is_none_or(|pattern| {
+                let pattern = pattern.to_ascii_lowercase();
+                fits(pattern.as_bytes(), ANY.as_bytes(), true) || !negated && names_secrets(&pattern)
+            }),
             "-path" | "-ipath" | "-wholename" | "-iwholename" => {
                 let pattern = texts.next().unwrap_or("*");
                 let last = if negated { pattern } else { pattern.rsplit('/').next().unwrap_or(pattern) };
@@ -204,6 +249,16 @@ fn finds_hidden(words: &[Word]) -> bool {
     passes
 }
 
+/// `*secret*`, `*token*`: a pattern that means nothing but secrets.
+fn names_secrets(pattern: &str) -> bool {
+    let word = pattern.trim_matches(['*', '?', '.', '_', '-']);
+    names::has("files.opening", word) || names::has("files.opening", word.trim_end_matches('s'))
+}
+
 fn may_match(pattern: &str, name: &str) -> bool {
-    RegexBuilder::new(pattern).size_limit(1 << 20).build().map_or(true, |pattern| pattern.is_match(name))
+    RegexBuilder::new(pattern)
+        .case_insensitive(true)
+        .size_limit(1 << 20)
+        .build()
+        .map_or(true, |pattern| pattern.is_match(name))
 }

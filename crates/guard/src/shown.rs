@@ -89,7 +89,23 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
         let name = text.get(4..).unwrap_or_default().trim_start_matches(['/', '\\']);
         drive && (name.is_empty() || name.contains(['*', '?', '[', '$']) || is_secret_name(name))
     };
-    if let Some(word) = words.iter().find(|word| on_drive(&word.text)) {
+    // `-Path:Env:`, `Env:,Function:`, `$env:TOKEN`, `%TOKEN%`.
+    let stored = |text: &str| {
+        let of_cmd = text.strip_prefix('%').and_then(|text| text.strip_suffix('%'));
+        of_cmd.is_some_and(is_secret_name)
+    };
+    let in_shell = |text: &str| {
+        let mut names = text.split(['$', '{']).filter_map(|part| part.strip_prefix("env:"));
+        names.any(|name| {
+            is_secret_name(&name[..name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len())])
+        })
+    };
+    let pieces = |word: &&Word| {
+        let text = word.text.trim_start_matches('-');
+        let value = text.split_once(':').filter(|_| text.len() < word.text.len()).map_or(text, |(_, value)| value);
+        value.split(',').any(|piece| on_drive(piece) || stored(piece)) || in_shell(&word.text)
+    };
+    if let Some(word) = command.words.iter().find(pieces) {
         found.push((Weight::Settings, word.span.clone()));
     }
     let mut given = words.iter().chain(texts);
@@ -210,8 +226,9 @@ fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
     };
     match name {
         // What stands behind the container is for its `ps`.
-        "docker" | "podman" if words.first().is_some_and(|word| word.text == "top") => {
-            environment_of("ps", words.get(2..).unwrap_or_default())
+        "docker" | "podman" if words.iter().any(|word| word.text == "top") => {
+            let at = words.iter().position(|word| word.text == "top").unwrap_or_default();
+            environment_of("ps", words.get(at + 2..).unwrap_or_default())
         }
         "ps" => {
             let valued = |at: usize| {

@@ -107,7 +107,9 @@ impl Judge<'_> {
         let (file, told) = self.words.split_first()?;
         let has =
             |names: &[&str]| told.iter().any(|word| names.iter().any(|name| word.text.eq_ignore_ascii_case(name)));
-        if told.is_empty() || !has(&["/save"]) && has(&["/findsid", "/verify"]) {
+        let changes = has(&["/save", "/restore", "/grant", "/deny", "/remove", "/reset", "/setowner", "/substitute"])
+            || told.iter().any(|word| word.text.contains(':') && word.text.starts_with('/'));
+        if told.is_empty() || has(&["/findsid", "/verify"]) && !changes {
             return Some(self.whole(RiskLevel::Safe, "shell.read", "only shows who may use a file"));
         }
         let everybody = told.iter().any(|word| {

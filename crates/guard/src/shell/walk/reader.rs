@@ -6,11 +6,14 @@ use tree_sitter::Node;
 
 use super::{
     super::{
-        Input, MAX_COMMANDS, Redirect, Via, Word,
+        Input, Redirect, Via, Word,
         word::{self, Value},
     },
     Place, Walk,
 };
+
+/// So many words of loops that stand for files are kept.
+const MAX_LOOPED: usize = 64;
 
 /// Deeper trees are not read further.
 pub(super) const MAX_DEPTH: usize = 120;
@@ -156,7 +159,7 @@ impl<'t> Reader<'_, 't> {
                 if let Some(name) = node.child_by_field_name("variable") {
                     let first = values.first().map_or_else(String::new, |word| word.text.clone());
                     self.set_for_all(self.source(name), &first, &Self::span(name, place), place);
-                    let room = MAX_COMMANDS.saturating_sub(self.walk.script.looped.len());
+                    let room = MAX_LOOPED.saturating_sub(self.walk.script.looped.len());
                     self.walk.script.looped.extend(values.iter().filter(|word| word.pattern).take(room).cloned());
                     let known = values.iter().all(|word| word.exact) && !values.is_empty();
                     let value = if known {
