@@ -113,6 +113,9 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
 
 /// Whether a word is written as a path of Windows: it begins with a drive, a variable, a folder or a server.
 fn is_windows_path(text: &str) -> bool {
+    if !text.contains('\\') {
+        return false;
+    }
     let path = text.trim_start_matches(['"', '\'']);
     let root = path.split('\\').next().unwrap_or_default();
     let drive = root.len() > 1 && root.ends_with(':');

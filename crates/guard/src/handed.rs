@@ -1,6 +1,8 @@
 //! Files that one command lists and another one is handed to show: `find . -name .env | xargs cat`, `cat $(ls -a)`,
 //! `for f in .e*; do cat "$f"; done`. A listing that may hold a file of secrets counts like one that names it.
 
+use std::collections::HashSet;
+
 use regex::RegexBuilder;
 
 use super::{
@@ -14,6 +16,9 @@ use super::{
 
 /// So many listings, and commands that take what is listed, are held against each other.
 const MOST: usize = 64;
+
+/// So many commands of loops are held against the files that the loops go through.
+const MOST_LOOPS: usize = 8;
 
 /// A file that any listing of all files may hold.
 const ANY: &str = ".env";
@@ -33,7 +38,9 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
         let mut near = near.filter(|next| next.pipeline > 0).filter_map(SimpleCommand::program);
         near.any(|name| names::has("programs.not_showing", name))
     };
-    let takers = commands.iter().enumerate().filter(|(_, command)| takes(command, &script.looped));
+    let looped: HashSet<&str> = script.looped.iter().map(|word| word.text.as_str()).collect();
+    let takers = commands.iter().enumerate().filter(|(_, command)| takes(command, &looped));
+    let mut loops = 0;
     for (at, command) in takers.take(MOST).filter(|(at, _)| !summed(*at)) {
         for (before, listing) in listings.iter().filter(|(before, _)| *before != at) {
             let given = match command.via {
@@ -44,7 +51,7 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
                     listing.pipeline == command.pipeline
                 }
                 _ => {
-                    let unknown = operand(command, is_unknown) || opens_unknown(command, &[]);
+                    let unknown = operand(command, is_unknown) || opens_unknown(command, &HashSet::new());
                     unknown && (hands(listing) || read && listing.pipeline > 0)
                 }
             };
@@ -52,7 +59,9 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
                 keep(&mut worst, verdict);
             }
         }
-        if command.program().is_some_and(shows) {
+        loops += usize::from(!looped.is_empty());
+        // Where they run is all that tells several of them apart.
+        if loops <= MOST_LOOPS && (command.program().is_some_and(shows) || opens_unknown(command, &looped)) {
             let looped = script.looped.iter().filter_map(|word| weighed(word, command));
             looped.for_each(|found| keep(&mut worst, verdict(found)));
         }
@@ -66,11 +75,11 @@ fn hands(listing: &SimpleCommand) -> bool {
 }
 
 /// Whether what a command is given may come from a listing: it stands for names that are not known.
-fn takes(command: &SimpleCommand, looped: &[Word]) -> bool {
+fn takes(command: &SimpleCommand, looped: &HashSet<&str>) -> bool {
     matches!(command.via, Via::Xargs | Via::FindExec)
         || opens_unknown(command, looped)
         || takes_objects(command)
-        || operand(command, |word| word.pattern || is_unknown(word) || looped.iter().any(|one| one.text == word.text))
+        || operand(command, |word| word.pattern || is_unknown(word) || looped.contains(word.text.as_str()))
 }
 
 /// Whether the last part of a word is not known: a name of a file may stand there.
@@ -80,8 +89,8 @@ fn is_unknown(word: &Word) -> bool {
 }
 
 /// Whether a command reads from a file that is not known: `< "$f"`.
-fn opens_unknown(command: &SimpleCommand, looped: &[Word]) -> bool {
-    let is = |word: &Word| is_unknown(word) || looped.iter().any(|one| one.text == word.text);
+fn opens_unknown(command: &SimpleCommand, looped: &HashSet<&str>) -> bool {
+    let is = |word: &Word| is_unknown(word) || looped.contains(word.text.as_str());
     command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read && is(&redirect.target))
 }
 
@@ -131,7 +140,7 @@ fn lists(command: &SimpleCommand) -> bool {
 
 /// What a command lists, and another one is handed to show.
 fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
-    if !command.program().is_some_and(shows) && !opens_unknown(command, &[]) {
+    if !command.program().is_some_and(shows) && !opens_unknown(command, &HashSet::new()) {
         return None;
     }
     let all = lists_hidden(before) && (!is_search(command) || finds_in_all(command));

@@ -105,7 +105,7 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
         let value = text.split_once(':').filter(|_| text.len() < word.text.len()).map_or(text, |(_, value)| value);
         value.split(',').any(|piece| on_drive(piece) || stored(piece)) || in_shell(&word.text)
     };
-    if let Some(word) = command.words.iter().find(pieces) {
+    if let Some(word) = command.words.iter().filter(|word| word.text.contains([':', '%'])).find(pieces) {
         found.push((Weight::Settings, word.span.clone()));
     }
     let mut given = words.iter().chain(texts);

@@ -751,3 +751,41 @@ fn g6_blocks_are_read_and_paths_of_windows_are_seen() {
         ],
     );
 }
+
+#[test]
+fn g6_a_listing_is_followed_through_redirections_and_pipes_of_objects() {
+    held(
+        &[
+            "ls -A | while read f; do echo \"$(<$f)\"; done",
+            "for f in .e*; do tr -d x < \"$f\"; done",
+            "find . -type f | xargs grep -i password",
+            "find . -name '*secret*' -exec cat {} +",
+            "eza -1a | xargs head",
+            "Get-ChildItem -Recurse -Force | Select-String password",
+            "Get-ChildItem .e* | Get-Content",
+            "Measure-Command {rm a.txt}",
+            "echo $env:GITHUB_TOKEN",
+            "Get-ChildItem -Path:Env:",
+            "Get-ItemProperty HKCU:\\Environment",
+            "cat .env_backup",
+            "cat 'id_rsa copy'",
+            "cat .netrc~",
+            "git config -lz",
+            "git config --get-regexp 'user|http'",
+            "docker inspect -f '{{. | json}}' web",
+            "systemctl show app -p ActiveState -p Environment",
+            "docker --context prod top web auxe",
+        ],
+        &[
+            "ls -la | awk '{print $9}'",
+            "ls -la; cat \"$HOME/project/README.md\"",
+            "find . -type f | sed 's/.*[.]//' | sort | uniq -c",
+            "find src -type f | xargs cat | wc -l",
+            "grep -rn 'process\\.env' src",
+            "rg '\\.key' src",
+            "for f in /var/log/*; do tail -1 \"$f\"; done",
+            "docker image inspect nginx",
+            "shopt -u dotglob; cat *.md",
+        ],
+    );
+}
