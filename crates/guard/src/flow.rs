@@ -30,6 +30,9 @@ impl Weight {
     }
 }
 
+/// Longer words are no paths.
+const LONGEST_PATH: usize = 1_024;
+
 /// So many secrets of one script are followed.
 const MOST: usize = 64;
 
@@ -113,7 +116,8 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
 
 /// Whether a word is written as a path of Windows: it begins with a drive, a variable, a folder or a server.
 fn is_windows_path(text: &str) -> bool {
-    if !text.contains('\\') {
+    // Words of a text within another one stand where the whole of it stands.
+    if text.len() > LONGEST_PATH || !text.contains('\\') {
         return false;
     }
     let path = text.trim_start_matches(['"', '\'']);

@@ -20,13 +20,17 @@ const MOST: usize = 64;
 /// So many commands of loops are held against the files that the loops go through.
 const MOST_LOOPS: usize = 8;
 
+/// Longer patterns, and more tests of a `find`, may let anything through.
+const LONGEST: usize = 128;
+
 /// A file that any listing of all files may hold.
 const ANY: &str = ".env";
 
 /// Looks through a script for what is listed and shown.
 pub(super) fn judge(script: &Script) -> Option<Verdict> {
     let commands = &script.commands;
-    let listings: Vec<_> = commands.iter().enumerate().filter(|(_, command)| lists(command)).take(MOST).collect();
+    let listings = commands.iter().enumerate().filter(|(_, command)| lists(command)).take(MOST);
+    let listings: Vec<_> = listings.map(|(at, command)| (at, command, Listed::of(command))).collect();
     let mut worst = None;
     if listings.is_empty() && script.looped.is_empty() {
         return worst;
@@ -42,7 +46,11 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
     let takers = commands.iter().enumerate().filter(|(_, command)| takes(command, &looped));
     let mut loops = 0;
     for (at, command) in takers.take(MOST).filter(|(at, _)| !summed(*at)) {
-        for (before, listing) in listings.iter().filter(|(before, _)| *before != at) {
+        let shown = command.program().is_some_and(shows) || opens_unknown(command, &HashSet::new());
+        // A search shows the lines that it is made for, from whatever it is handed.
+        let searches = is_search(command);
+        let all = !searches || listings.iter().any(|(.., listed)| listed.hidden.is_some()) && finds_in_all(command);
+        for (before, listing, listed) in listings.iter().filter(|(before, ..)| shown && *before != at) {
             let given = match command.via {
                 Via::Xargs => *before < at && listing.pipeline == command.pipeline,
                 Via::FindExec => *before < at && listing.hands_on,
@@ -55,8 +63,9 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
                     unknown && (hands(listing) || read && listing.pipeline > 0)
                 }
             };
-            if given && let Some(verdict) = handed_on(listing, command) {
-                keep(&mut worst, verdict);
+            let found = listed.named.as_ref().or(listed.hidden.as_ref().filter(|_| all)).filter(|_| given);
+            if let Some(found) = found {
+                keep(&mut worst, verdict(found.clone()));
             }
         }
         loops += usize::from(!looped.is_empty());
@@ -138,19 +147,26 @@ fn lists(command: &SimpleCommand) -> bool {
     is_search(command) || command.program().is_some_and(listed)
 }
 
-/// What a command lists, and another one is handed to show.
-fn handed_on(before: &SimpleCommand, command: &SimpleCommand) -> Option<Verdict> {
-    if !command.program().is_some_and(shows) && !opens_unknown(command, &HashSet::new()) {
-        return None;
+/// What is secret among the files that a command lists.
+struct Listed {
+    /// Files that it names, or that lie in a home folder.
+    named: Option<Found>,
+    /// Hidden files of any name.
+    hidden: Option<Found>,
+}
+
+impl Listed {
+    fn of(command: &SimpleCommand) -> Self {
+        let whole = || (Weight::Settings, command.span.clone());
+        let hidden = lists_hidden(command).then(whole);
+        if !is_search(command) {
+            return Self { named: named_to(command).max_by_key(|(weight, _)| *weight), hidden };
+        }
+        // The names of files in which a search found something.
+        let words = command.words.get(1..).unwrap_or_default();
+        let roots = command.program().map(|name| operands(name, words)).unwrap_or_default();
+        Self { named: roots.iter().any(|word| is_home(&word.text)).then(whole), hidden }
     }
-    let all = lists_hidden(before) && (!is_search(command) || finds_in_all(command));
-    let all = all.then(|| verdict((Weight::Settings, before.span.clone())));
-    if !is_search(before) {
-        return named_to(before).max_by_key(|(weight, _)| *weight).map(verdict).or(all);
-    }
-    // The names of files in which a search found something.
-    let roots = operands(before.program()?, before.words.get(1..).unwrap_or_default());
-    roots.iter().any(|word| is_home(&word.text)).then(|| verdict((Weight::Settings, before.span.clone()))).or(all)
 }
 
 /// Whether a search finds lines of settings in the files that it is handed.
@@ -210,6 +226,9 @@ fn takes_force(name: &str) -> bool {
 fn finds_hidden(words: &[Word]) -> bool {
     let mut texts = words.iter().map(|word| word.text.as_str()).peekable();
     let (mut passes, mut negated) = (true, false);
+    if words.len() > LONGEST {
+        return true;
+    }
     while let Some(text) = texts.next() {
         let within = format!("./{ANY}");
         let test = match text {
@@ -265,9 +284,7 @@ fn names_secrets(pattern: &str) -> bool {
 }
 
 fn may_match(pattern: &str, name: &str) -> bool {
-    RegexBuilder::new(pattern)
-        .case_insensitive(true)
-        .size_limit(1 << 20)
-        .build()
-        .map_or(true, |pattern| pattern.is_match(name))
+    let mut read = RegexBuilder::new(pattern);
+    let read = read.case_insensitive(true).size_limit(1 << 16);
+    pattern.len() > LONGEST || read.build().map_or(true, |read| read.is_match(name))
 }
