@@ -9,7 +9,7 @@ use super::{
     files::keep,
     handed, names,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
-    shown::{shows, verdict, weighed},
+    shown::{git_subcommand, shows, verdict, weighed},
 };
 
 /// How bad it is that a secret leaves the machine.
@@ -167,14 +167,19 @@ pub(super) fn is_secret(path: &str) -> bool {
 
 /// What a file of this name holds, if that is secret. A copy of it that is kept or packed holds the same.
 pub(super) fn secret_file(path: &str) -> Option<Weight> {
-    let lower = path.trim_end_matches(['/', '*', '~']).to_ascii_lowercase();
-    let mut lower = lower.as_str();
+    let given = path.trim_end_matches(['/', '*']).to_ascii_lowercase();
+    let mut lower = given.trim_end_matches('~');
     while let Some((name, ending)) = lower.rsplit_once('.')
         && (names::has("files.copies", ending) || ending.bytes().all(|byte| byte.is_ascii_digit()))
         && !name.is_empty()
     {
         lower = name.trim_end_matches('~');
     }
+    named_secret(&given).or_else(|| named_secret(lower).filter(|_| lower.len() < given.len()))
+}
+
+/// What a file of just this name holds, in lower case.
+fn named_secret(lower: &str) -> Option<Weight> {
     let parts: Vec<&str> = lower.split(['/', '\\']).collect();
     let name = parts.last().copied().unwrap_or_default();
     if names::ends_as("files.open", &parts) {
@@ -185,7 +190,7 @@ pub(super) fn secret_file(path: &str) -> Option<Weight> {
         name.char_indices().skip(4).find(|(_, c)| matches!(c, ' ' | '(' | '-' | '_' | '~')).map(|(at, _)| at)
         && (name.starts_with('.') || name.starts_with("id_"))
         && !is_example(name)
-        && let Some(weight) = secret_file(&lower[..lower.len() - name.len() + at])
+        && let Some(weight) = named_secret(&lower[..lower.len() - name.len() + at])
     {
         return Some(weight);
     }
@@ -244,17 +249,23 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
         "terraform" | "tofu" => has("output") && (has("-raw") || has("-json")),
         _ => tells_settings(program, words),
     };
-    let line = |line: &String| {
-        let mut parts = line.split(' ');
-        let has = |part: &str| words.iter().any(|word| word.text.eq_ignore_ascii_case(part));
-        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program)) && parts.all(has)
-    };
+    let line = |line: &String| is_line(line, program, words);
     let kept = whole && names::list("programs.telling").iter().any(line);
     let inspected = names::list("programs.inspecting").iter().any(line) && !is_narrow(words);
     if !told && (kept || whole && inspected) {
         return Some(Weight::Settings);
     }
     told.then_some(if tells_environment(program) { Weight::Settings } else { Weight::Keys })
+}
+
+/// Whether a command is what a line of a list says: its program, and all of the words; for Git the subcommand is first.
+fn is_line(line: &str, program: &str, words: &[Word]) -> bool {
+    let mut parts = line.split(' ');
+    let has = |part: &str| words.iter().any(|word| word.text.eq_ignore_ascii_case(part));
+    let begins = |part: &str| program != "git" || git_subcommand(words).is_some_and(|at| words[at].text == part);
+    parts.next().is_some_and(|name| name.eq_ignore_ascii_case(program))
+        && line.split(' ').nth(1).is_none_or(begins)
+        && parts.all(has)
 }
 
 fn tells_environment(program: &str) -> bool {
@@ -268,9 +279,15 @@ fn is_narrow(words: &[Word]) -> bool {
         "-f" | "--format" | "-p" | "--property" => behind(at),
         text => ["--format=", "--property=", "-f", "-p"].iter().find_map(|option| text.strip_prefix(option)),
     });
-    let mut before = words.iter().take_while(|word| word.text != "inspect").filter(|word| !word.text.starts_with('-'));
-    let kind = words.windows(2).any(|near| near[0].text == "--type" && near[1].text != "container");
-    let other = before.next().is_some_and(|word| names::has("programs.inspected", &word.text));
+    let inspected = |word: &str| names::has("programs.inspected", word);
+    let typed = words.windows(2).any(|near| near[0].text == "--type" && inspected(&near[1].text))
+        || words.iter().any(|word| word.text.strip_prefix("--type=").is_some_and(inspected));
+    let before = &words[..words.iter().position(|word| word.text == "inspect").unwrap_or_default()];
+    let other = match before {
+        [.., option, _] if option.text.starts_with('-') && !option.text.contains('=') => false,
+        [.., kind] => inspected(&kind.text),
+        [] => false,
+    };
     // `{{json .}}`, `json` and `{{.Config}}` are all of it.
     let narrow = |format: &str| {
         let format = format.to_ascii_lowercase().replace(' ', "");
@@ -279,7 +296,7 @@ fn is_narrow(words: &[Word]) -> bool {
         named && format != "json" && !all.iter().any(|part| format.contains(part))
     };
     let mut given = formats.by_ref().peekable();
-    kind || other || given.peek().is_some() && given.all(narrow)
+    typed || other || given.peek().is_some() && given.all(narrow)
 }
 
 /// Programs that print their settings in full, with what a file of secrets puts in (`docker compose config`), or one
@@ -290,11 +307,12 @@ fn tells_settings(program: &str, words: &[Word]) -> bool {
     let composes = |word: &Word| names::has("programs.composing", &format!("{program} {}", word.text));
     let opening = names::list("files.opening");
     let opens = |word: &Word| opening.iter().any(|part| word.text.to_ascii_lowercase().contains(part));
+    let of_git = || git_subcommand(words).is_some_and(|at| words[at].text == "config");
     words.iter().any(|word| word.text == "config")
         && if names::has("programs.composing", program) || words.iter().any(composes) {
             !words.iter().any(only_names)
         } else {
-            program == "git" && (words.iter().any(opens) || tells_all(words))
+            program == "git" && of_git() && (words.iter().any(opens) || tells_all(words))
         }
 }
 

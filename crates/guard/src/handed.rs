@@ -36,21 +36,36 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
         return worst;
     }
     let read = commands.iter().any(|command| command.program().is_some_and(|name| names::has("programs.taking", name)));
-    // What a program counts or sums up, it shows nothing of.
+    // What `wc` counts at the end of a pipeline is not seen.
     let summed = |at: usize| {
-        let near = commands[at + 1..].iter().take_while(|next| next.pipeline == commands[at].pipeline);
-        let mut near = near.filter(|next| next.pipeline > 0).filter_map(SimpleCommand::program);
-        near.any(|name| names::has("programs.not_showing", name))
+        let (command, next) = (&commands[at], commands.get(at + 1));
+        let within = |other: &SimpleCommand| other.pipeline > 0 && other.pipeline == command.pipeline;
+        let counted = next.is_some_and(|next| within(next) && next.via == Via::Direct && next.program() == Some("wc"));
+        counted && command.redirects.is_empty() && !commands.get(at + 2).is_some_and(within)
     };
     let looped: HashSet<&str> = script.looped.iter().map(|word| word.text.as_str()).collect();
     let takers = commands.iter().enumerate().filter(|(_, command)| takes(command, &looped));
-    let mut loops = 0;
-    for (at, command) in takers.take(MOST).filter(|(at, _)| !summed(*at)) {
-        let shown = command.program().is_some_and(shows) || opens_unknown(command, &HashSet::new());
+    let mut takers = takers.peekable();
+    // More of them than are held against each other may hold anything.
+    let many = commands.iter().filter(|command| lists(command)).nth(MOST).is_some();
+    if let (true, Some((_, command))) = (many, takers.peek()) {
+        keep(&mut worst, verdict((Weight::Settings, command.span.clone())));
+    }
+    let (mut loops, mut taken) = (0, 0);
+    for (at, command) in takers.filter(|(at, _)| !summed(*at)) {
+        let shown = command.program().is_some_and(shows) || opens_unknown(command, &looped);
+        if !shown {
+            continue;
+        }
+        taken += 1;
+        if taken > MOST {
+            keep(&mut worst, verdict((Weight::Settings, command.span.clone())));
+            break;
+        }
         // A search shows the lines that it is made for, from whatever it is handed.
         let searches = is_search(command);
         let all = !searches || listings.iter().any(|(.., listed)| listed.hidden.is_some()) && finds_in_all(command);
-        for (before, listing, listed) in listings.iter().filter(|(before, ..)| shown && *before != at) {
+        for (before, listing, listed) in listings.iter().filter(|(before, ..)| *before != at) {
             let given = match command.via {
                 Via::Xargs => *before < at && listing.pipeline == command.pipeline,
                 Via::FindExec => *before < at && listing.hands_on,
@@ -68,11 +83,15 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
                 keep(&mut worst, verdict(found.clone()));
             }
         }
-        loops += usize::from(!looped.is_empty());
-        // Where they run is all that tells several of them apart.
-        if loops <= MOST_LOOPS && (command.program().is_some_and(shows) || opens_unknown(command, &looped)) {
-            let looped = script.looped.iter().filter_map(|word| weighed(word, command));
-            looped.for_each(|found| keep(&mut worst, verdict(found)));
+        let goes_through = |word: &Word| is_unknown(word) || looped.contains(word.text.as_str());
+        if !looped.is_empty() && (operand(command, goes_through) || opens_unknown(command, &looped)) {
+            loops += 1;
+            // Where they run is all that tells several of them apart.
+            let place = if loops > MOST_LOOPS { SimpleCommand::nothing(0..0) } else { command.clone() };
+            if loops <= MOST_LOOPS + 1 {
+                let found = script.looped.iter().filter_map(|word| weighed(word, &place));
+                found.for_each(|found| keep(&mut worst, verdict(found)));
+            }
         }
     }
     worst

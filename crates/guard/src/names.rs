@@ -54,6 +54,7 @@ mod tests {
         for name in [
             "files.copies",
             "files.harmless_sections",
+            "programs.block_takers",
             "programs.cmdlet_verbs",
             "programs.cmdlets",
             "programs.folders",

@@ -143,9 +143,7 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     }
     if name == "git" {
         // Any subcommand may show what it is given, but those of which it is known that they show nothing.
-        let valued = |word: &Word| matches!(word.text.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree");
-        let at = (0..words.len())
-            .find(|at| !words[*at].text.starts_with('-') && !at.checked_sub(1).is_some_and(|at| valued(&words[at])));
+        let at = git_subcommand(words);
         let Some(at) = at.filter(|at| !GIT_NOT_SHOWING.contains(&words[*at].text.as_str())) else { return Vec::new() };
         let folder = words[..at].iter().position(|word| word.text == "-C").and_then(|at| words.get(at + 1));
         if let Some(found) = folder.and_then(|folder| weighed(folder, command)) {
@@ -186,6 +184,13 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         files.into_iter().filter(|word| !word.text.starts_with("--")).filter_map(|word| weighed(word, command)),
     );
     found
+}
+
+/// Where the subcommand of Git stands.
+pub(super) fn git_subcommand(words: &[Word]) -> Option<usize> {
+    let valued = |word: &Word| matches!(word.text.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree");
+    (0..words.len())
+        .find(|at| !words[*at].text.starts_with('-') && !at.checked_sub(1).is_some_and(|at| valued(&words[at])))
 }
 
 /// The files whose lines a program takes for patterns or names, and may show: `grep -f FILE`, `file -fFILE`,

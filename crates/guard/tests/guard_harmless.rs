@@ -561,3 +561,33 @@ fn g2_long_commands_are_read_in_bounded_time() {
     let marks = "\"\"\" ``` ' ~~~ \" ".repeat(20_000);
     assert_eq!(verdict(&marks, "mkdir x"), Verdict::Ask);
 }
+
+#[test]
+fn g6_many_parts_hide_nothing_and_braces_of_other_programs_are_words() {
+    let echoes = "echo \"$f\"; ".repeat(12);
+    let listings = "ls; ".repeat(80);
+    let readers = "cat \"$x\"; ".repeat(80);
+    asked(
+        &[
+            &format!("for f in .e*; do {echoes} cat \"$f\"; done"),
+            &format!("{listings} cat $(ls -A)"),
+            &format!("ls -A | while read x; do {readers} done"),
+            "find . -type f | xargs cat | tee /dev/stderr | wc -l",
+            "cat $(ls -A) >&2 | wc -l",
+            "Get-Process | Select-Object @{n='a';e={Restart-Computer}}",
+            "docker -c network inspect web",
+            "docker inspect --type service web",
+            "cat id_work.bak",
+        ],
+        &[
+            "docker ps --format {{.Names}}",
+            "docker inspect -f {{.Id}} web",
+            "grep -c { a.json",
+            "bash -c \"grep '{' a.c\"",
+            "git grep -l TODO config",
+            "git branch --list config",
+            "docker --context prod network inspect bridge",
+            "find src -type f | xargs cat | wc -l",
+        ],
+    );
+}

@@ -10,8 +10,8 @@ mod words;
 
 use std::ops::Range;
 
-pub(super) use self::value::is_value;
-use self::words::{AUTOMATIC, KEYWORDS, cmdlet, operator, reads, tame};
+use self::words::{AUTOMATIC, KEYWORDS, operator, reads, tame};
+pub(super) use self::{value::is_value, words::cmdlet};
 use super::{Redirect, RedirectKind, Word};
 
 /// A command with its words, and where what it prints goes.

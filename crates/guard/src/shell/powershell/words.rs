@@ -41,7 +41,7 @@ pub(super) fn reads(method: &str) -> bool {
 }
 
 /// `Get-ChildItem`: a verb and a noun, as the commands of PowerShell are written.
-pub(super) fn cmdlet(name: &str) -> bool {
+pub(in crate::shell) fn cmdlet(name: &str) -> bool {
     name.split_once('-').is_some_and(|(verb, noun)| {
         verb.len() > 1
             && verb.starts_with(|c: char| c.is_ascii_uppercase())

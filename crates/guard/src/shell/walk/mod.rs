@@ -280,26 +280,18 @@ impl Walk {
     }
 }
 
-/// `{`, `{Remove-Item`, `Name,{Stop-Process`, `{.\x.exe}`: braces that no shell of Unix closes in one word, or that
-/// stand around what is neither a list nor a range.
-fn opens_block(written: &str) -> bool {
-    let Some(at) = written.find('{') else { return false };
-    let before = written[..at].chars().next_back();
-    let (open, close) = (written.matches('{').count(), written.matches('}').count());
-    !matches!(before, Some('@' | '$' | '\\'))
-        && (open > close || at == 0 && written.len() > 2 && !written.contains(',') && !written.contains(".."))
-}
-
-/// Whether a block of PowerShell is among the arguments of a command: `Where-Object { $_.CPU -gt 1 }`.
+/// Whether a block of PowerShell is among the arguments of one of its commands: `Where-Object { $_.CPU -gt 1 }`,
+/// `Measure-Command {rm a}`, `@{n='a';e={…}}`. A shell of Unix sees words there.
 fn has_block(text: &str, command: &SimpleCommand, place: &Place) -> bool {
-    command.words.iter().skip(1).any(|word| {
-        if place.within.is_some() {
+    let name = command.program().unwrap_or_default();
+    let listed = |list: &str| crate::names::has(list, &name.to_ascii_lowercase());
+    let of_powershell = powershell::cmdlet(name) || listed("programs.cmdlets") || listed("programs.block_takers");
+    of_powershell
+        && command.words.iter().skip(1).any(|word| {
             // Of a text within another one it is not known what stood in quotes.
-            return word.text == "{";
-        }
-        let written = text.get(word.span.clone()).filter(|written| !written.contains(['"', '\'']));
-        written.is_some_and(opens_block)
-    })
+            let written = if place.within.is_some() { Some(word.text.as_str()) } else { text.get(word.span.clone()) };
+            written.is_some_and(|written| !written.starts_with(['"', '\'']) && written.contains('{'))
+        })
 }
 
 /// Whether a word in the place of a command is an assignment.

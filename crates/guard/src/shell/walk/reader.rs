@@ -160,7 +160,11 @@ impl<'t> Reader<'_, 't> {
                     let first = values.first().map_or_else(String::new, |word| word.text.clone());
                     self.set_for_all(self.source(name), &first, &Self::span(name, place), place);
                     let room = MAX_LOOPED.saturating_sub(self.walk.script.looped.len());
-                    self.walk.script.looped.extend(values.iter().filter(|word| word.pattern).take(room).cloned());
+                    let patterns = values.iter().filter(|word| word.pattern);
+                    if patterns.clone().nth(room).is_some() {
+                        self.walk.unparsed(span.clone());
+                    }
+                    self.walk.script.looped.extend(patterns.take(room).cloned());
                     let known = values.iter().all(|word| word.exact) && !values.is_empty();
                     let value = if known {
                         Value::Many(values.into_iter().map(|word| word.text).collect())
