@@ -320,7 +320,11 @@ def _planned(call: dict[str, Any]) -> dict[str, Any]:
     if "input" not in call:
         return call
     rest = {name: value for name, value in call.items() if name not in ("tool", "input")}
-    return {"name": call["tool"], "arguments": json.loads(call["input"]), **rest}
+    try:
+        arguments = json.loads(call["input"])
+    except ValueError:
+        arguments = call["input"]
+    return {"name": call["tool"], "arguments": arguments, **rest}
 
 
 @dataclass(frozen=True)
