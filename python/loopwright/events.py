@@ -307,7 +307,8 @@ class IntentAssessed(Told):
     policy_checked: bool = False
     """Whether the calls that it names were held against the policy."""
     calls: list[dict[str, Any]] = field(default_factory=list)
-    """The calls that it names (`name`, `arguments`), with what the policy says of them (`verdict`, `risk`, `rules`)."""
+    """The calls that it names (`name`, `arguments`; long ones are cut, and stay text), with what the policy says of them
+    (`verdict`, `risk`, `rules`)."""
     instruction: str | None = None
     """What the model is told of it, where the run acts on it."""
 
@@ -316,13 +317,14 @@ class IntentAssessed(Told):
 
 
 def _planned(call: dict[str, Any]) -> dict[str, Any]:
-    """A call of a plan; journals write `tool` and `input`, the latter as text."""
+    """A call of a plan under today's names; journals write `tool` and `input`, the latter as text."""
     if "input" not in call:
         return call
     rest = {name: value for name, value in call.items() if name not in ("tool", "input")}
     try:
         arguments = json.loads(call["input"])
     except ValueError:
+        # Long arguments were cut.
         arguments = call["input"]
     return {"name": call["tool"], "arguments": arguments, **rest}
 

@@ -114,7 +114,7 @@ pub(super) fn judge(script: &Script, text: &str) -> Option<Verdict> {
     worst
 }
 
-/// Whether a word is written as a path of Windows: it begins with a drive, a variable, a folder or a server.
+/// Paths as Windows writes them: they begin with a drive, a variable, a folder or a server, and a backslash follows.
 fn is_windows_path(text: &str) -> bool {
     // Words of a text within another one stand where the whole of it stands.
     if text.len() > LONGEST_PATH || !text.contains('\\') {
@@ -165,7 +165,8 @@ pub(super) fn is_secret(path: &str) -> bool {
     secret_file(path).is_some()
 }
 
-/// What a file of this name holds, if that is secret. A copy of it that is kept or packed holds the same.
+/// The weight of what a file holds, judged by its name, if that is secret. Copies of a file (`.bak`, `.gz`, `~`) hold
+/// what it holds.
 pub(super) fn secret_file(path: &str) -> Option<Weight> {
     let given = path.trim_end_matches(['/', '*']).to_ascii_lowercase();
     let mut lower = given.trim_end_matches('~');
@@ -178,7 +179,7 @@ pub(super) fn secret_file(path: &str) -> Option<Weight> {
     named_secret(&given).or_else(|| named_secret(lower).filter(|_| lower.len() < given.len()))
 }
 
-/// What a file of just this name holds, in lower case.
+/// The weight of what a file holds whose name, in lower case, is exactly this.
 fn named_secret(lower: &str) -> Option<Weight> {
     let parts: Vec<&str> = lower.split(['/', '\\']).collect();
     let name = parts.last().copied().unwrap_or_default();
@@ -204,6 +205,7 @@ fn named_secret(lower: &str) -> Option<Weight> {
     (!is_example(name) && names::ends_as("files.settings", &parts)).then_some(Weight::Settings)
 }
 
+/// Names of files that show how another one is written: `.env.example`.
 fn is_example(name: &str) -> bool {
     let words = ["example", "sample", "template", "dist", "test"];
     words.iter().any(|word| name.split(['.', '-', '_']).any(|part| part == *word))
@@ -258,7 +260,8 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     told.then_some(if tells_environment(program) { Weight::Settings } else { Weight::Keys })
 }
 
-/// Whether a command is what a line of a list says: its program, and all of the words; for Git the subcommand is first.
+/// Whether a line of a list, such as `git var -l`, describes a command: it has the program, and all words of the line.
+/// The subcommand of Git is the first of them.
 fn is_line(line: &str, program: &str, words: &[Word]) -> bool {
     let mut parts = line.split(' ');
     let has = |part: &str| words.iter().any(|word| word.text.eq_ignore_ascii_case(part));
@@ -268,6 +271,7 @@ fn is_line(line: &str, program: &str, words: &[Word]) -> bool {
         && parts.all(has)
 }
 
+/// Programs that print the variables of their own environment.
 fn tells_environment(program: &str) -> bool {
     matches!(program, "printenv" | "export" | "declare" | "set" | "env")
 }
@@ -279,7 +283,7 @@ fn is_narrow(words: &[Word]) -> bool {
         "-f" | "--format" | "-p" | "--property" => behind(at),
         text => ["--format=", "--property=", "-f", "-p"].iter().find_map(|option| text.strip_prefix(option)),
     });
-    let inspected = |word: &str| names::has("programs.inspected", word);
+    let inspected = |word: &str| names::has("programs.without_environment", word);
     let typed = words.windows(2).any(|near| near[0].text == "--type" && inspected(&near[1].text))
         || words.iter().any(|word| word.text.strip_prefix("--type=").is_some_and(inspected));
     let before = &words[..words.iter().position(|word| word.text == "inspect").unwrap_or_default()];

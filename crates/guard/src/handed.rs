@@ -53,8 +53,7 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
     }
     let (mut loops, mut taken) = (0, 0);
     for (at, command) in takers.filter(|(at, _)| !summed(*at)) {
-        let shown = command.program().is_some_and(shows) || opens_unknown(command, &looped);
-        if !shown {
+        if !command.program().is_some_and(shows) && !opens_unknown(command, &looped) {
             continue;
         }
         taken += 1;
@@ -63,14 +62,14 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
             break;
         }
         // A search shows the lines that it is made for, from whatever it is handed.
-        let searches = is_search(command);
-        let all = !searches || listings.iter().any(|(.., listed)| listed.hidden.is_some()) && finds_in_all(command);
+        let all =
+            !is_search(command) || listings.iter().any(|(.., listed)| listed.hidden.is_some()) && finds_in_all(command);
         for (before, listing, listed) in listings.iter().filter(|(before, ..)| *before != at) {
             let given = match command.via {
                 Via::Xargs => *before < at && listing.pipeline == command.pipeline,
                 Via::FindExec => *before < at && listing.hands_on,
                 _ if is_setting(listing) => operand(command, |word| word.pattern),
-                _ if takes_objects(command) && *before < at && listing.pipeline > 0 => {
+                _ if opens_objects(command) && *before < at && listing.pipeline > 0 => {
                     listing.pipeline == command.pipeline
                 }
                 _ => {
@@ -78,8 +77,8 @@ pub(super) fn judge(script: &Script) -> Option<Verdict> {
                     unknown && (hands(listing) || read && listing.pipeline > 0)
                 }
             };
-            let found = listed.named.as_ref().or(listed.hidden.as_ref().filter(|_| all)).filter(|_| given);
-            if let Some(found) = found {
+            let found = listed.named.as_ref().or(listed.hidden.as_ref().filter(|_| all));
+            if let Some(found) = found.filter(|_| given) {
                 keep(&mut worst, verdict(found.clone()));
             }
         }
@@ -106,7 +105,7 @@ fn hands(listing: &SimpleCommand) -> bool {
 fn takes(command: &SimpleCommand, looped: &HashSet<&str>) -> bool {
     matches!(command.via, Via::Xargs | Via::FindExec)
         || opens_unknown(command, looped)
-        || takes_objects(command)
+        || opens_objects(command)
         || operand(command, |word| word.pattern || is_unknown(word) || looped.contains(word.text.as_str()))
 }
 
@@ -123,16 +122,17 @@ fn opens_unknown(command: &SimpleCommand, looped: &HashSet<&str>) -> bool {
 }
 
 /// Whether a command of PowerShell opens the files that a pipe hands it.
-fn takes_objects(command: &SimpleCommand) -> bool {
-    command.program().is_some_and(|name| names::has("programs.taking_objects", &name.to_ascii_lowercase()))
+fn opens_objects(command: &SimpleCommand) -> bool {
+    command.program().is_some_and(|name| names::has("programs.opening_objects", &name.to_ascii_lowercase()))
 }
 
+/// Whether one of the words behind a program is so.
 fn operand(command: &SimpleCommand, is: impl Fn(&Word) -> bool) -> bool {
     command.words.iter().skip(1).any(is)
 }
 
 /// What a command that lists files is told to list: `find . -name '.e*'` takes patterns in quotes. All that lies in a
-/// home folder holds keys.
+/// home folder may be secret.
 pub(super) fn named_to(command: &SimpleCommand) -> impl Iterator<Item = Found> {
     let words = command.words.get(1..).unwrap_or_default();
     let sorted = words.iter().any(|word| {
@@ -162,7 +162,7 @@ fn is_setting(command: &SimpleCommand) -> bool {
 
 /// Whether a command lists files, or may name those in which it finds something.
 fn lists(command: &SimpleCommand) -> bool {
-    let listed = |name: &str| names::has("programs.listing", name) || takes_force(name);
+    let listed = |name: &str| names::has("programs.listing", name) || lists_objects(name);
     is_search(command) || command.program().is_some_and(listed)
 }
 
@@ -208,19 +208,19 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
     };
     let name = command.program().unwrap_or_default();
     match name {
-        _ if names::has("programs.listing_folders", name) => {
+        _ if names::has("programs.listing_by_all", name) => {
             let folders = |word: &&Word| !word.text.starts_with('-') && !word.pattern;
             let any = words.iter().all(|word| word.text.starts_with('-')) || words.iter().any(|word| folders(&word));
             any && (has(&["--all", "--almost-all"]) || letter(&['a', 'A', 'f']))
         }
-        _ if names::has("programs.listing_tests", name) => finds_hidden(words),
-        _ if names::has("programs.listing_sought", name) => {
+        _ if names::has("programs.listing_by_tests", name) => finds_hidden(words),
+        _ if names::has("programs.listing_by_pattern", name) => {
             let sorted = has(&["-e", "--extension", "-g", "--glob"]);
             let sought = operands(name, words).first().map_or("", |word| word.text.as_str());
             (has(&["--hidden", "--unrestricted"]) || letter(&['H', 'u'])) && !sorted && may_match(sought, ANY)
         }
         "git" => has(&["--ignored"]) || has(&["ls-files"]) && (has(&["--others"]) || letter(&['o'])) || has(&["clean"]),
-        _ if takes_force(name) => words.iter().any(|word| {
+        _ if lists_objects(name) => words.iter().any(|word| {
             let text = word.text.to_ascii_lowercase();
             text.starts_with("-fo") || text.starts_with("-h") || text.starts_with("-att")
         }),
@@ -237,7 +237,7 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
 }
 
 /// Whether a command lists files as PowerShell does, hidden ones with `-Force`.
-fn takes_force(name: &str) -> bool {
+fn lists_objects(name: &str) -> bool {
     names::has("programs.listing_objects", &name.to_ascii_lowercase())
 }
 

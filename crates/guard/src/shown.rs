@@ -15,24 +15,6 @@ use super::{
     shell::{Input, RedirectKind, SimpleCommand, Word},
 };
 
-/// Programs that use a file, or tell of it, and don't show what is in it.
-#[rustfmt::skip] // words, not code
-const NOT_SHOWING: &[&str] = &[
-    "ls", "dir", "stat", "test", "[", "[[", "du", "df", "file", "tree", "realpath", "readlink", "basename", "dirname",
-    "which", "echo", "printf", "find", "fd", "fdfind", "locate", "cd", "pushd", "exa", "eza", "md5sum", "sha1sum",
-    "sha256sum", "sha512sum", "shasum", "cksum", "b2sum", "lsof", "read", "export", "tee",
-];
-
-/// Programs that show, copy or load what they are given, besides those that only read.
-#[rustfmt::skip] // words, not code
-const SHOWING: &[&str] = &[
-    "cp", "gcp", "mv", "ln", "install", "tar", "bsdtar", "zip", "gzip", "bzip2", "xz", "zstd", "7z", "dd", "source",
-    ".",
-    "split", "vim", "vi", "nvim", "nano", "emacs", "code", "open", "xdg-open", "pbcopy", "xclip", "clip", "gpg",
-    "openssl", "get-content", "gc", "cat", "type", "select-string", "copy-item", "cpio", "rsync", "awk", "sed", "perl",
-    "curl", "pr", "ed", "ex", "view", "base64", "envsubst", "getent", "mapfile", "readarray", "socat",
-];
-
 /// What awk is called.
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk"];
 
@@ -57,9 +39,7 @@ const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-it
 pub(super) fn shows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let name = name.as_str();
-    !NOT_SHOWING.contains(&name)
-        && !names::has("programs.not_showing", name)
-        && (SHOWING.contains(&name) || names::has("programs.showing", name) || reads(name))
+    !names::has("programs.not_showing", name) && (names::has("programs.showing", name) || reads(name))
 }
 
 /// What is secret and read by a command, or handed out by an address that it names.
@@ -83,29 +63,7 @@ pub(super) fn shown(command: &SimpleCommand) -> Option<Verdict> {
     // Whoever says the path of a key hands it on, to a loop or a variable.
     let said = words.iter().filter(|_| matches!(name, "echo" | "printf")).chain(texts.iter().copied());
     found.extend(said.filter_map(|word| weighed(word, command)).filter(|(weight, _)| *weight == Weight::Keys));
-    // The drive of PowerShell that holds the environment.
-    let on_drive = |text: &str| {
-        let drive = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("env:"));
-        let name = text.get(4..).unwrap_or_default().trim_start_matches(['/', '\\']);
-        drive && (name.is_empty() || name.contains(['*', '?', '[', '$']) || is_secret_name(name))
-    };
-    // `-Path:Env:`, `Env:,Function:`, `$env:TOKEN`, `%TOKEN%`.
-    let stored = |text: &str| {
-        let of_cmd = text.strip_prefix('%').and_then(|text| text.strip_suffix('%'));
-        of_cmd.is_some_and(is_secret_name)
-    };
-    let in_shell = |text: &str| {
-        let mut names = text.split(['$', '{']).filter_map(|part| part.strip_prefix("env:"));
-        names.any(|name| {
-            is_secret_name(&name[..name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len())])
-        })
-    };
-    let pieces = |word: &&Word| {
-        let text = word.text.trim_start_matches('-');
-        let value = text.split_once(':').filter(|_| text.len() < word.text.len()).map_or(text, |(_, value)| value);
-        value.split(',').any(|piece| on_drive(piece) || stored(piece)) || in_shell(&word.text)
-    };
-    if let Some(word) = command.words.iter().filter(|word| word.text.contains([':', '%'])).find(pieces) {
+    if let Some(word) = command.words.iter().find(|word| names_variable(&word.text)) {
         found.push((Weight::Settings, word.span.clone()));
     }
     let mut given = words.iter().chain(texts);
@@ -186,6 +144,29 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     found
 }
 
+/// Whether a word of PowerShell or of `cmd` names a variable with a secret, or all of them: `$env:TOKEN`, `%TOKEN%`,
+/// and on the drive that holds them `Env:`, `-Path:Env:`, `Env:,Function:`.
+fn names_variable(text: &str) -> bool {
+    if !text.contains([':', '%']) {
+        return false;
+    }
+    let on_drive = |text: &str| {
+        let drive = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("env:"));
+        let name = text.get(4..).unwrap_or_default().trim_start_matches(['/', '\\']);
+        drive && (name.is_empty() || name.contains(['*', '?', '[', '$']) || is_secret_name(name))
+    };
+    let of_cmd =
+        |text: &str| text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_secret_name);
+    let in_text = || {
+        let names = text.split(['$', '{']).filter_map(|part| part.strip_prefix("env:"));
+        let end = |name: &str| name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
+        names.map(|name| &name[..end(name)]).any(is_secret_name)
+    };
+    let option = text.trim_start_matches('-');
+    let value = option.split_once(':').filter(|_| option.len() < text.len()).map_or(option, |(_, value)| value);
+    value.split(',').any(|piece| on_drive(piece) || of_cmd(piece)) || in_text()
+}
+
 /// Where the subcommand of Git stands.
 pub(super) fn git_subcommand(words: &[Word]) -> Option<usize> {
     let valued = |word: &Word| matches!(word.text.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree");
@@ -198,7 +179,7 @@ pub(super) fn git_subcommand(words: &[Word]) -> Option<usize> {
 fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + use<'w> {
     let (letter, long) = match name {
         "xargs" | "gxargs" | "parallel" => ('a', "--arg-file"),
-        name if names::has("programs.taking_names", name) => ('\0', "--files0-from"),
+        name if names::has("programs.reading_names_from", name) => ('\0', "--files0-from"),
         "find" | "gfind" => ('\0', "-files0-from"),
         _ => ('f', "--file"),
     };

@@ -457,9 +457,11 @@ impl Notice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCall {
     /// The tool.
-    pub tool: String,
+    #[serde(rename = "tool")]
+    pub name: String,
     /// The arguments, as JSON text.
-    pub input: String,
+    #[serde(rename = "input")]
+    pub arguments: String,
     /// The verdict of the policy.
     pub verdict: Verdict,
     /// The risk of the call.

@@ -138,7 +138,7 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     }
     let reads = match reading(name, command, words, ground) {
         Reading::Reads => !printed(name, words),
-        Reading::Unknown => is_cmdlet_that_reads(name) || sets_harmless(name, words),
+        Reading::Unknown => is_reading_cmdlet(name) || sets_harmless(name, words),
         Reading::Acts(verdict) => {
             keep(&mut worst, verdict);
             false
@@ -268,10 +268,9 @@ fn version_off(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The commands of PowerShell say by their first word what they do: among the words of one that reads, a verb says
-/// nothing.
-pub(super) fn cmdlet_that_reads(name: &str) -> bool {
-    is_cmdlet_that_reads(name)
+/// Commands of PowerShell among whose words a verb says nothing: their own first word says what they do.
+pub(super) fn is_mild_cmdlet(name: &str) -> bool {
+    is_reading_cmdlet(name)
         || name.split_once('-').is_some_and(|(verb, noun)| {
             names::has("programs.cmdlet_verbs", verb)
                 && noun.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -279,9 +278,9 @@ pub(super) fn cmdlet_that_reads(name: &str) -> bool {
         })
 }
 
-/// Whether a command of PowerShell is known to read what is no secret. Modules bring commands of any name: what
-/// `Get-Secret` and `Write-S3Object` do nobody knows by their first word.
-fn is_cmdlet_that_reads(name: &str) -> bool {
+/// Commands of PowerShell that are known to read, and nothing that is secret. Their first word alone shows neither:
+/// modules bring a `Get-Secret` and a `Write-S3Object`.
+fn is_reading_cmdlet(name: &str) -> bool {
     names::has("programs.cmdlets", name)
 }
 

@@ -383,7 +383,7 @@ fn searches_folders(name: &str) -> bool {
     names::has("programs.searches_folders", name)
 }
 
-/// Whether a search goes through a whole folder, hidden files with it, and prints lines such as `API_KEY=…`.
+/// Searches of a whole folder, hidden files with it, that print lines such as `API_KEY=…`.
 pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     // Names and counts show nothing.
     let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
@@ -394,7 +394,7 @@ pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
 /// The options with which a search that reads single files goes through folders.
 const RECURSIVE: &[&str] = &["-r", "-R", "--recursive", "--dereference-recursive"];
 
-/// Whether a search goes through a whole folder, hidden files with it, and finds lines such as `API_KEY=…`.
+/// Searches of a whole folder, hidden files with it, that find lines such as `API_KEY=…`, printed or not.
 pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
     let folders = searches_folders(name);

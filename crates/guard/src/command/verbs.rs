@@ -7,7 +7,7 @@ use super::{
     Verdict,
     flags::{SMALL, destroying},
     known::{READERS, TAME},
-    program::cmdlet_that_reads,
+    program::is_mild_cmdlet,
     tells::asks_about_a_verb,
     undo::{begins_anew, is_held, is_store, undoes},
 };
@@ -248,7 +248,7 @@ pub(super) fn dry(words: &[Word]) -> bool {
 
 /// A verb that destroys among the first words of a program without rules of its own, or as an option.
 pub(super) fn verbs(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
-    if READERS.contains(&name) || TAME.contains(&name) || cmdlet_that_reads(name) {
+    if READERS.contains(&name) || TAME.contains(&name) || is_mild_cmdlet(name) {
         return None;
     }
     if dry(words) || asks_about_a_verb(words) {

@@ -155,8 +155,8 @@ impl TurnMachine {
         let call = ToolUse::from_text("plan", tool, input.text().to_owned());
         let judged = self.judge(&call);
         PlannedCall {
-            tool: tool.to_owned(),
-            input: clip(input.text(), COMMAND + 100),
+            name: tool.to_owned(),
+            arguments: clip(input.text(), COMMAND + 100),
             verdict: judged.verdict,
             risk: judged.risk,
             rules: judged.rules,
