@@ -307,8 +307,8 @@ class IntentAssessed(Told):
     policy_checked: bool = False
     """Whether the calls that it names were held against the policy."""
     calls: list[dict[str, Any]] = field(default_factory=list)
-    """The calls that it names (`name`, `arguments`; long ones are cut, and stay text), with what the policy says of them
-    (`verdict`, `risk`, `rules`)."""
+    """The calls that it names (`name`, `arguments`; long ones are cut, and stay text), with what the policy says of
+    them (`verdict`, `risk`, `rules`)."""
     instruction: str | None = None
     """What the model is told of it, where the run acts on it."""
 
