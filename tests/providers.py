@@ -31,6 +31,9 @@ WIRES = {
 }
 FORMS = {"bytes": "inline", "address": "at an address", "file": "by file id"}
 OUTPUT = {"schema": "schema", "json": "JSON mode"}
+SEARCH = {
+    "free": "yes", "max_uses": "`max_uses`", "allowed_domains": "`allowed_domains`", "blocked_domains": "`blocked_domains`",
+}  # fmt: skip
 KINDS = {
     "text": "text", "texts": "list of texts", "flag": "true or false", "count": "whole number", "wire": "a wire",
     "fields": "table", "tables": "list of tables",
@@ -78,7 +81,14 @@ def forms(takes: dict[str, Any], kind: str) -> str:
 
 def takes(tables: dict[str, Any]) -> list[str]:
     lines = head(
-        "provider", "answer of a schema, by", "pictures", "documents", "left out", "asked for otherwise", "roles"
+        "provider",
+        "answer of a schema, by",
+        "pictures",
+        "documents",
+        "web search",
+        "left out",
+        "asked for otherwise",
+        "roles",
     )
     for name, provider in sorted(tables["provider"].items()):
         if provider["wire"] == "offline":
@@ -105,6 +115,7 @@ def takes(tables: dict[str, Any]) -> list[str]:
                 ", ".join(output),
                 forms(found, "picture"),
                 forms(found, "document"),
+                ", ".join(SEARCH[form] for form in found.get("search", [])) or "no",
                 code(refused) if refused else "",
                 "; ".join(other),
                 "strict" if strict else "any",

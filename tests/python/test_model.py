@@ -430,6 +430,44 @@ def test_every_setting_is_sent_or_told(serve: Any, wire: str, way: str) -> None:
     assert left_out == lacks.get(wire, set())
 
 
+LIMITED = [{"max_uses": 2}, {"allowed_domains": ["a.org"]}, {"blocked_domains": ["b.org"]}]
+SEARCHES = {
+    "anthropic": [True, *LIMITED],
+    "chat": [True],
+    "responses": [True, *LIMITED[:2]],
+    "gemini": [True],
+    "bedrock": [],
+}
+
+
+@pytest.mark.parametrize("asked", [True, *LIMITED], ids=str)
+def test_w20_a_search_that_a_host_has_not_is_told_and_never_made_wider(
+    serve: Any, wire: str, way: str, asked: Any
+) -> None:
+    server = serve("done")
+    result, _ = run(Agent(at(server, WIRES[wire]), web_search=asked), "go", way)
+    assert result.final == "done"
+    is_sent = "search" in json.dumps(bodies(server)[0]).lower()
+    assert is_sent is (asked in SEARCHES[wire])
+    assert len(told(result, "adapted")) == (0 if is_sent else 1), result.warnings
+
+
+def test_w20_a_search_of_the_first_host_does_not_end_a_chain(serve: Any, wire: str, way: str) -> None:
+    first, second = serve(fault.status(401)), serve("From the second.")
+    model = at(first, "anthropic:m", fallback=[at(second, WIRES[wire])])
+    result, _ = run(Agent(model, web_search={"max_uses": 3}, tools=[look]), "go", way)
+    assert result.final == "From the second."
+    assert "search" in json.dumps(bodies(first)[0])
+
+
+def test_w20_stop_sequences_are_sent_or_told(serve: Any, wire: str, way: str) -> None:
+    server = serve("done")
+    result, _ = run(Agent(at(server, WIRES[wire]), stop=["END"]), "go", way)
+    assert result.final == "done"
+    assert ("END" in json.dumps(bodies(server)[0])) is (wire != "responses")
+    assert bool(told(result, "adapted")) is (wire == "responses")
+
+
 def test_a_body_is_merged_deep_and_over_everything_else(serve: Any, way: str) -> None:
     server = serve("done")
     extra = {"temperature": 2, "generationConfig": {"topK": 5, "thinkingConfig": {"includeThoughts": False}}}

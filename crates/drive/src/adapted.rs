@@ -11,7 +11,7 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Role, Thinking, Wire},
     parameter::{Parameter, SEED},
-    request::{Request, Tool},
+    request::{Request, Tool, WebSearch},
 };
 use loopwright_models::profile::{AnswerForm, Profile};
 use loopwright_wire::{anthropic::with_marks, schema::in_words};
@@ -30,12 +30,22 @@ pub(super) struct Adapted<'r> {
 pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r Request) -> Adapted<'r> {
     let mut adapted = Adapted { request: Cow::Borrowed(request), notes: Vec::new() };
     let named = || format!("{} with {}", endpoint.name, request.model);
+    let searches = |tool: &Tool| !matches!(tool, Tool::WebSearch(asked) if !profile.can_search(asked));
     for foreign in request.tools.iter().filter_map(|tool| foreign_wire(endpoint.wire, tool)) {
         adapted.notes.push(format!("{} takes no tool in the form of {}: it was left out", named(), foreign.name()));
     }
+    if !request.tools.iter().all(searches) {
+        let how = if profile.can_search(&WebSearch::default()) { " within these limits" } else { "" };
+        adapted.notes.push(format!("{} has no web search of its own{how}: it was left out", named()));
+    }
     if !adapted.notes.is_empty() {
         let own = adapted.request.to_mut();
-        own.tools = own.tools.iter().filter(|tool| foreign_wire(endpoint.wire, tool).is_none()).cloned().collect();
+        let fits = |tool: &&Tool| foreign_wire(endpoint.wire, tool).is_none() && searches(tool);
+        own.tools = own.tools.iter().filter(fits).cloned().collect();
+        if own.tools.is_empty() {
+            // A choice among no tools is refused.
+            own.tool_choice = None;
+        }
     }
     if adapted.request.tools.is_empty() && request.parallel_tool_calls.is_some() {
         // It says nothing where there are no tools, and some hosts refuse it there.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use loopwright_base::parameter::Parameter;
+use loopwright_base::{parameter::Parameter, request::WebSearch};
 
 use super::{
     provider::begins_with_any,
@@ -30,6 +30,20 @@ pub enum MediaForm {
     Address,
     /// The id of a file that the provider has.
     File,
+}
+
+/// What a host's own web search takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchForm {
+    /// A search without limits.
+    Free,
+    /// A number of searches.
+    MaxUses,
+    /// Domains that alone are searched.
+    AllowedDomains,
+    /// Domains that are not searched.
+    BlockedDomains,
 }
 
 /// What goes back to a host of the reasoning that it gave.
@@ -116,6 +130,9 @@ pub struct Profile {
     /// The media types of pictures and of documents that are taken as bytes; none of a kind: all of it is.
     #[serde(default)]
     pub media_types: Vec<String>,
+    /// What the host's own web search takes; nothing: there is none.
+    #[serde(default)]
+    pub search: Vec<SearchForm>,
     /// What bodies of the Anthropic wire hold.
     #[serde(default)]
     pub body: BodyRules,
@@ -157,6 +174,17 @@ impl Profile {
             }
             other => self.refuses.push(other.name().to_owned()),
         }
+    }
+
+    /// Returns whether the host can search the web as it is asked: a limit that it can't keep would be a wider search.
+    pub fn can_search(&self, asked: &WebSearch) -> bool {
+        let limits = [
+            (SearchForm::MaxUses, asked.max_uses.is_some()),
+            (SearchForm::AllowedDomains, !asked.allowed_domains.is_empty()),
+            (SearchForm::BlockedDomains, !asked.blocked_domains.is_empty()),
+        ];
+        let takes = |form: SearchForm| self.search.contains(&form);
+        takes(SearchForm::Free) && limits.into_iter().all(|(form, is_asked)| !is_asked || takes(form))
     }
 
     /// Returns whether the host refuses a parameter: `has_effort` says whether the request asks for an effort of
