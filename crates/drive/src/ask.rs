@@ -59,7 +59,8 @@ pub async fn ask(
     if endpoint.limits.as_ref().is_some_and(|limits| limits.tokens_per_minute.is_some()) {
         body.tokens = tokens_of(&own).unwrap_or(body.tokens);
     }
-    let written = TextCallStream::new(&own).filter(|_| stream);
+    // Apart: the reader is large, and whoever waits for an answer is moved.
+    let written = TextCallStream::new(&own).filter(|_| stream).map(Box::new);
     let sent = SentRequest { request: &own, body, stream, attempt };
     let answer = if let Some(calls) = written {
         let mut reader = TextCallWatcher { calls, watch };
@@ -166,7 +167,7 @@ fn recovered(request: &Request, failed: &CallFailure) -> Option<Response> {
 
 /// Reads calls out of the text before anybody sees it.
 struct TextCallWatcher<'a, W> {
-    calls: TextCallStream<'a>,
+    calls: Box<TextCallStream<'a>>,
     watch: W,
 }
 

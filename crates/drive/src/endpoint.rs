@@ -134,7 +134,12 @@ pub struct Endpoint {
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// Headers that carry keys.
-pub(super) const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+pub(super) static KEY_HEADERS: [HeaderName; 4] = [
+    header::AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+];
 type Refused = (Arc<str>, Parameter, Option<AnswerForm>);
 
 /// Refusals that are remembered at most.
@@ -223,7 +228,7 @@ impl Endpoint {
         let own_auth = options
             .headers
             .iter()
-            .any(|(name, _)| KEY_HEADERS.iter().any(|known| name.trim().eq_ignore_ascii_case(known)));
+            .any(|(name, _)| KEY_HEADERS.iter().any(|known| name.trim().eq_ignore_ascii_case(known.as_str())));
         let set = |variables: &[String]| {
             variables.iter().find_map(|variable| env(variable).map(|key| (variable.clone(), key)))
         };

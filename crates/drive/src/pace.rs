@@ -253,6 +253,11 @@ impl Pace {
         (settled, due)
     }
 
+    /// Whether nobody waits.
+    pub(super) fn is_free(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// What a request that stands in line waits for.
     pub(super) fn hold(&self, id: u64, limits: Limits, now: f64) -> Option<Hold> {
         let place = self.queue.iter().position(|queued| queued.id == id)?;

@@ -15,7 +15,7 @@ use loopwright_base::{
     request::Request,
 };
 use loopwright_models::{
-    profile::{MediaForm, Profile},
+    profile::{MediaForm, MediaRules, Profile},
     quirks::wants_signatures,
 };
 
@@ -57,7 +57,8 @@ fn media_form(media: &Media) -> Cow<'static, str> {
 /// Whether one of `forms` is the form of `source`, with bytes of one of the types of pictures, or of documents; none
 /// are all.
 fn is_taken(forms: &[MediaForm], profile: &Profile, is_picture: bool, source: &MediaSource) -> bool {
-    let mut types = profile.media_types.iter().filter(|known| known.starts_with("image/") == is_picture).peekable();
+    let mut types =
+        profile.media.media_types.iter().filter(|known| known.starts_with("image/") == is_picture).peekable();
     match source {
         MediaSource::Base64 { media_type, .. } => {
             forms.contains(&MediaForm::Bytes) && (types.peek().is_none() || types.any(|known| known == media_type))
@@ -70,7 +71,7 @@ fn is_taken(forms: &[MediaForm], profile: &Profile, is_picture: bool, source: &M
 
 /// The hint for a picture that the endpoint does not take; `None` if it is taken.
 fn image(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
-    let Profile { pictures, media_types, .. } = profile;
+    let MediaRules { pictures, media_types, .. } = &profile.media;
     if is_taken(pictures, profile, true, source) {
         return None;
     }
@@ -88,7 +89,7 @@ fn image(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
 
 /// The hint for a document that the endpoint does not take; `None` if it is taken.
 fn document(profile: &Profile, source: &MediaSource) -> Option<&'static str> {
-    let Profile { documents, .. } = profile;
+    let documents = &profile.media.documents;
     if matches!(source, MediaSource::Text { .. }) || is_taken(documents, profile, false, source) {
         return None;
     }

@@ -33,7 +33,9 @@ const MOST_QUOTAS: usize = 8;
 pub(super) fn quotas(headers: &HeaderMap, now: f64) -> Vec<Quota> {
     let found = headers.iter().filter_map(|(name, value)| {
         let name = name.as_str();
-        if !name.contains("ratelimit") || !name.contains("remaining") {
+        // Most headers of an answer are too short for it, and are not searched.
+        let is_long = name.len() >= "ratelimit-remaining".len();
+        if !is_long || !name.contains("ratelimit") || !name.contains("remaining") {
             return None;
         }
         let beside = |word| headers.get(name.replace("remaining", word))?.to_str().ok();

@@ -38,7 +38,7 @@ pub async fn ask_until_repeated(
         return ask(client, endpoint, timeouts, request, attempt, watch).await;
     };
     let heard = Arc::new(PartialAnswer::default());
-    let listener = RepeatWatcher { watch, text: TextLoop::new(repeats), heard: heard.clone() };
+    let listener = RepeatWatcher { watch, text: Box::new(TextLoop::new(repeats)), heard: heard.clone() };
     tokio::select! {
         biased;
         () = heard.cut.notified() => {}
@@ -80,7 +80,7 @@ impl PartialAnswer {
 
 struct RepeatWatcher<W> {
     watch: W,
-    text: TextLoop,
+    text: Box<TextLoop>,
     heard: Arc<PartialAnswer>,
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 
 use super::{
@@ -81,7 +81,7 @@ impl Lines {
     }
 
     fn of(&self, endpoint: &Endpoint) -> Arc<Line> {
-        let keys = KEY_HEADERS.map(|name| endpoint.headers.get(name).map(reqwest::header::HeaderValue::as_bytes));
+        let keys = KEY_HEADERS.each_ref().map(|name| endpoint.headers.get(name).map(HeaderValue::as_bytes));
         let account = (endpoint.host.clone(), self.hasher.hash_one(keys));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_LINES && !known.contains_key(&account) {
@@ -160,6 +160,9 @@ impl Line {
 
     /// Tells all who wait no longer; gives what has become of `own`, which is told itself.
     fn settle(self: &Arc<Self>, state: &mut LineState, own: Option<u64>) -> Option<Verdict> {
+        if state.pace.is_free() {
+            return None;
+        }
         let (limits, now) = (state.limits(), self.now());
         let (settled, due) = state.pace.settle(limits, now);
         let mut found = None;

@@ -199,6 +199,10 @@ mod tests {
         for known in providers() {
             check("provider", &known.name, &members_of(&known.name)).unwrap();
             check("takes", &known.name, &known.takes).unwrap();
+            let families = known.address.families.iter().map(|family| &family.takes);
+            for takes in families.chain(known.over.values().filter_map(Value::as_object)) {
+                check("takes", &known.name, takes).unwrap();
+            }
         }
     }
 

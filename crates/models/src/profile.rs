@@ -76,6 +76,18 @@ pub struct ReasoningRules {
     pub models: Vec<String>,
 }
 
+/// The forms in which a host takes pictures and documents, beside text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MediaRules {
+    /// The forms in which pictures are taken.
+    pub pictures: Vec<MediaForm>,
+    /// The forms in which documents are taken.
+    pub documents: Vec<MediaForm>,
+    /// The media types of pictures and of documents that are taken as bytes; none of a kind: all of it is.
+    pub media_types: Vec<String>,
+}
+
 /// What bodies of the Anthropic wire hold at a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -88,9 +100,8 @@ pub struct BodyRules {
     pub cache_marks: usize,
 }
 
-/// What a host takes of requests to a model.
+/// What a host takes of requests to a model. Whoever reads one has held its fields against `profile_fields.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The name of the limit of an answer, on the wire of `OpenAI`'s chat.
     pub limit: String,
@@ -121,15 +132,9 @@ pub struct Profile {
     /// The place of the seed of sampling in a body, its names parted by full stops; empty where there is none.
     #[serde(default)]
     pub seed: String,
-    /// The forms in which pictures are taken.
-    #[serde(default)]
-    pub pictures: Vec<MediaForm>,
-    /// The forms in which documents are taken, beside text.
-    #[serde(default)]
-    pub documents: Vec<MediaForm>,
-    /// The media types of pictures and of documents that are taken as bytes; none of a kind: all of it is.
-    #[serde(default)]
-    pub media_types: Vec<String>,
+    /// The forms in which pictures and documents are taken.
+    #[serde(flatten)]
+    pub media: MediaRules,
     /// What the host's own web search takes; nothing: there is none.
     #[serde(default)]
     pub search: Vec<SearchForm>,

@@ -57,7 +57,7 @@ pub struct Provider {
     pub(super) takes: Map<String, Value>,
     /// The same for other wires that the provider's hosts speak, by their names.
     #[serde(default)]
-    over: Map<String, Value>,
+    pub(super) over: Map<String, Value>,
     /// How requests are authorised, beyond a bearer's key.
     #[serde(default)]
     pub auth: AuthRules,
@@ -109,7 +109,7 @@ pub struct AddressRules {
     settings: BTreeMap<String, Setting>,
     /// Models that are spoken to in another way.
     #[serde(default)]
-    families: Vec<Family>,
+    pub(super) families: Vec<Family>,
 }
 
 /// A value that is part of addresses.
@@ -135,14 +135,14 @@ struct OtherBase {
 /// Models that a provider serves over another wire.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Family {
+pub(super) struct Family {
     /// Beginnings of their names.
     models: Vec<String>,
     #[serde(deserialize_with = "wire_named")]
     wire: Wire,
     paths: Vec<String>,
     #[serde(default)]
-    takes: Map<String, Value>,
+    pub(super) takes: Map<String, Value>,
 }
 
 impl AddressRules {
@@ -433,7 +433,7 @@ mod tests {
         assert!(at("openai-chat", "api.openai.com").instructions_inside);
         assert!(at("openai-chat", "mine.openai.azure.com").instructions_inside);
         assert_eq!(at("deepseek", "api.deepseek.com").output, [AnswerForm::Json]);
-        assert_eq!(at("ollama", "localhost").pictures, [MediaForm::Bytes]);
+        assert_eq!(at("ollama", "localhost").media.pictures, [MediaForm::Bytes]);
         let wire = |name: &str, host: &str| provider(name).unwrap().wire_at(host, "m");
         assert_eq!(wire("openai", "api.openai.com"), Wire::OpenaiResponses);
         assert_eq!(wire("openai", "localhost"), Wire::OpenaiChat);

@@ -78,16 +78,19 @@ pub fn sampling(model: &str) -> Sampling {
     found.max_by_key(|(length, _)| *length).map_or(Sampling::Taken, |(_, sampling)| sampling)
 }
 
-/// The longest of `beginnings` with which a model's name begins, with or without what stands before it (`openai:`,
-/// `openrouter/anthropic/`, `us.anthropic.`, `ft:`).
+/// The longest of `beginnings` with which a model's name begins, with or without what stands before it.
 pub(super) fn longest_beginning<'b>(model: &str, beginnings: impl Iterator<Item = &'b str>) -> Option<&'b str> {
     let model = model.to_ascii_lowercase();
-    // Names begin behind these marks, too; a version's full stop is followed by a digit.
-    let starts: Vec<&str> = std::iter::once(0)
-        .chain(model.match_indices([':', '/', '.']).map(|(at, _)| at + 1))
-        .filter_map(|start| model.get(start..))
-        .collect();
+    let starts: Vec<&str> = starts(&model).collect();
     beginnings.filter(|beginning| starts.iter().any(|name| name.starts_with(beginning))).max_by_key(|found| found.len())
+}
+
+/// A model's name with and without what may stand before it (`openai:`, `openrouter/anthropic/`, `us.anthropic.`,
+/// `ft:`).
+pub(super) fn starts(model: &str) -> impl Iterator<Item = &str> {
+    // Names begin behind these marks, too; a version's full stop is followed by a digit.
+    let marks = model.bytes().enumerate().filter(|(_, byte)| matches!(byte, b':' | b'/' | b'.'));
+    std::iter::once(model).chain(marks.filter_map(|(at, _)| model.get(at + 1..)))
 }
 
 /// The provider that probably serves a model of this name.

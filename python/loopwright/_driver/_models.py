@@ -34,7 +34,7 @@ class Requests:
         # Calls of roles, which nobody watches and nothing is kept of.
         self.asides: dict[int, _core.ModelCall] = {}
         # Answers that the provider has kept, and the next requests of this run go on from.
-        self.kept = _core.Continuation()
+        self.kept: _core.Continuation | None = None
 
     def generate(self, driver: Driver, command: _core.Command) -> None:
         """Asks a model: one that is called, or a model of one's own."""
@@ -47,6 +47,8 @@ class Requests:
             repeats = driver.plan.config.repeats
             # A request of a run that broke off may be in a batch already.
             run, batch = (driver.run_id, self.run.batch_of(command_id)) if endpoint.batch else (None, None)
+            if endpoint.continued and self.kept is None:
+                self.kept = _core.Continuation()
             kept = self.kept if endpoint.continued else None
             call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats, run, batch, kept)
             self.keep(command, call, aside=aside)
@@ -102,12 +104,17 @@ class Requests:
         """Those that are on their way end by themselves, and are heard of nowhere."""
         self.calls.clear()
         self.asides.clear()
-        self.kept.close()
+        self._let_go()
 
     def close(self) -> None:
         """Stops all, and closes what is held open for the next requests."""
         self.abort_all()
-        self.kept.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Closes what is held open for the next requests; nothing goes on from it any more."""
+        if self.kept is not None:
+            self.kept.close()
 
     def _unheard(self, command_id: int, call: _core.ModelCall) -> bool:
         """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""

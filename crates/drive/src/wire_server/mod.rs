@@ -530,7 +530,7 @@ fn models(anthropic: bool, number: usize) -> Rendered {
 
 fn remember(shared: &Shared, raw: RawRequest) {
     let headers = raw.headers.into_iter().map(|(name, value)| {
-        let secret = KEY_HEADERS.iter().chain(&SECRET_HEADERS).any(|secret| *secret == name);
+        let secret = KEY_HEADERS.iter().any(|secret| *secret == *name) || SECRET_HEADERS.contains(&name.as_str());
         (name, if secret { "***".to_owned() } else { value })
     });
     let received = Received {

@@ -1,13 +1,16 @@
 //! Descriptions that say nothing: some providers refuse an empty one, and no model learns from it.
 
+use std::sync::LazyLock;
+
 use loopwright_base::{
     json::{Fields, Raw},
     request::{FunctionTool, OutputSchema, Request, Tool},
 };
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 const DESCRIPTION: &str = "description";
-const QUOTED: &str = "\"description\"";
+static QUOTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"description\""));
 /// Keywords whose members are named by the user, each of them a schema.
 const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 /// Keywords whose values are data.
@@ -54,12 +57,12 @@ fn tool(tool: &Tool) -> Option<Tool> {
 /// The schema without empty descriptions; `None` if it has none.
 fn schema(raw: &Raw) -> Option<Raw> {
     // Almost none has any, and to look is cheap.
-    let is_blank_behind = |(at, _): (usize, &str)| {
-        let rest = raw.text().get(at + QUOTED.len()..).unwrap_or_default().trim_start();
+    let is_blank_behind = |at: usize| {
+        let rest = raw.text().get(at + QUOTED.needle().len()..).unwrap_or_default().trim_start();
         let words = rest.strip_prefix(':').and_then(|rest| rest.trim_start().strip_prefix('"'));
         words.is_some_and(|words| words.trim_start().starts_with('"'))
     };
-    if !raw.text().match_indices(QUOTED).any(is_blank_behind) {
+    if !QUOTED.find_iter(raw.text().as_bytes()).any(is_blank_behind) {
         return None;
     }
     let changed = part(raw, false, DEEPEST);
