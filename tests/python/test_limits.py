@@ -256,6 +256,47 @@ def test_a_stream_that_is_left_gives_its_place_back(serve: Any, how: str) -> Non
     assert len(server.requests) == 2
 
 
+# ---- tokens ----
+
+
+def asked_at_once(agents: list[Agent], runs: int, events: list[Any]) -> list[Any]:
+    """The answers of many runs with prompts of any length."""
+
+    async def main() -> list[Any]:
+        each = (agents[at % len(agents)].run("Go on. " * (1 + at % 9), on_event=events.append) for at in range(runs))
+        return await asyncio.gather(*each)
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_runs_of_one_limit_never_take_too_many_tokens(wire: str) -> None:
+    """Each sets far more aside than it takes in the end: without that all would have been sent at once."""
+    with WireServer([call("look"), "Hello."], by_turn=True, tokens_per_minute=60_000) as server:
+        events: list[Any] = []
+        agent = Agent(at(server, WIRES[wire], tokens_per_minute=60_000), tools=[look], budget=Budget(wall_time=50))
+        results = asked_at_once([agent], 200, events)
+        assert {result.final for result in results} == {"Hello."}
+        assert (server.limited, len(server.requests)) == (0, 400)
+        assert "tokens_per_minute" in {event.reason for event in held(events)}
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_limit_of_tokens_is_learned_from_headers(wire: str, fixed: bool) -> None:
+    """With answers that are limited and such that are not, streamed all of them."""
+    options: dict[str, Any] = {"tokens_per_minute": 6_000, "minute": 0.5, "fixed_minutes": fixed}
+    with WireServer([call("look"), "Hello."], by_turn=True, **options) as server:
+        events: list[Any] = []
+        settings = [{}, {"max_tokens": 30}, {"max_tokens": 200}]
+        agents = [Agent(at(server, WIRES[wire], settings=each), tools=[look]) for each in settings]
+        assert agents[0].run_sync("go").final == "Hello."
+        results = asked_at_once(agents, 200, events)
+        assert {result.final for result in results} == {"Hello."}
+        assert (server.limited, len(server.requests)) == (0, 402)
+        assert {event.reason for event in held(events)} == {"provider"}
+
+
 # ---- the double ----
 
 
