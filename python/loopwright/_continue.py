@@ -65,6 +65,7 @@ def resuming(
         path = found.path or ""
         with naming(found):
             name, _, machine = _core.journal_head(found.head())
+            _check_model(plan, machine)
             _check_tools(plan, machine)
             try:
                 with writing(path, "be resumed", "give the path of a journal that can be written to"):
@@ -173,9 +174,25 @@ def forking(
     return begin
 
 
-def _check_tools(plan: Plan, machine: str) -> None:
+def _turn_of(machine: str) -> dict[str, Any]:
     config = json.loads(machine)
-    turn = config.get("turn") or next(iter(config.values()))["turn"]
+    turn: dict[str, Any] = config.get("turn") or next(iter(config.values()))["turn"]
+    return turn
+
+
+def _check_model(plan: Plan, machine: str) -> None:
+    """A run goes on with the model that it began with: another host would be asked for one that it does not have. A
+    model of one's own is asked whatever its name.
+    """
+    began = _turn_of(machine).get("model")
+    if plan.model is None and began != plan.asked_model:
+        message = f"the run began with the model {began!r}, and this agent has {plan.asked_model!r}"
+        hint = "make the agent with that model; or fork the run, or give an answer, to go on with this one"
+        raise UsageError(message, "other_model", hint)
+
+
+def _check_tools(plan: Plan, machine: str) -> None:
+    turn = _turn_of(machine)
     missing = [tool["name"] for tool in turn["tools"] if tool["name"] not in plan.tools]
     missing += _missing_of_agents(plan, turn, "")
     if missing:

@@ -12,12 +12,14 @@ import itertools
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopwright import Agent, Budget, Message, Messages, Role, ToolError, tool, wire
+from loopwright import Agent, Budget, Message, Messages, ProviderError, Role, ToolError, tool, wire
 from loopwright.messages import Document, Image
 from loopwright.testing import Reply, WireServer, fault, recorded
 from places import PLACES, PROJECT, Turn, Writer, reply
@@ -229,6 +231,90 @@ def test_w30_one_run_goes_over_any_two_wires_and_back(
         agent = talk.agent(Role(talk.model("here"), fallback=chain))
         result, _ = run(agent, Message.user(*prompt), way_of(streamed))
         assert result.final.endswith("Done.")
+        talk.check()
+
+
+CROSSINGS = st.tuples(st.sampled_from(["fork", "answer"]), st.integers(0, 4), st.booleans())
+
+
+def cut(journal: Path, back: int) -> int:
+    """Cuts a journal as a crash does, `back` events before the one that ended its run, but behind the last answer of a
+    model; the number of the event that is now the last.
+    """
+    # By bytes: texts hold other ends of lines.
+    lines = journal.read_bytes().splitlines(keepends=True)
+    kinds = [next(iter(json.loads(line)["event"]["kind"])) for line in lines[1:]]
+    answered = max(at for at, kind in enumerate(kinds, 1) if kind == "generated")
+    last = max(answered, len(kinds) - 1 - back)
+    journal.write_bytes(b"".join(lines[: last + 1]))
+    return last
+
+
+class Journals:
+    """A run that goes on in other agents: how, and in which journals."""
+
+    def __init__(self, folder: Path, prompt: Message, *, streamed: bool) -> None:
+        self._folder, self._prompt, self._known = folder, prompt, set[Path]()
+        self._options: dict[str, Any] = {"on_event": lambda _: None} if streamed else {}
+        self.latest: Path | None = None
+
+    def go_on(self, agent: Agent[Any], way: str, back: int) -> Any:
+        """The result of a run that has ended; nothing of one that its provider broke off."""
+        try:
+            return self._driven(agent, way, back)
+        except ProviderError:
+            return None
+        finally:
+            found = {*self._folder.glob("*.jsonl")}
+            (self.latest,) = found - self._known or {self.latest}
+            self._known = found
+
+    def _driven(self, agent: Agent[Any], way: str, back: int) -> Any:
+        if self.latest is None:
+            return agent.run_sync(self._prompt, **self._options)
+        if way == "answer":
+            return agent.resume_sync(self.latest, answer="And now?", **self._options)
+        last = cut(self.latest, back)
+        if way == "fork":
+            return agent.fork_sync(self.latest, last, **self._options)
+        return agent.resume_sync(self.latest, **self._options)
+
+
+@pytest.mark.parametrize(("here", "there"), PAIRS, ids=[f"{one}-{other}" for one, other in PAIRS])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    stages=st.tuples(STAGES, STAGES, STAGES),
+    prompt=PROMPTS,
+    crossings=st.tuples(CROSSINGS, CROSSINGS),
+    streamed=st.booleans(),
+    anew=st.booleans(),
+)
+def test_w30_a_run_goes_on_from_its_journal_over_any_two_wires_and_back(
+    here: str, there: str, stages: Any, prompt: Any, crossings: Any, *, streamed: bool, anew: bool
+) -> None:
+    """A run that broke off, between the results of calls that run at once too, is forked by an agent of another wire; one
+    that has ended is answered there. Either may break off once more, and is resumed where it is: a resumed run has the
+    model that it began with, and only what begins anew takes on the other agent's.
+    """
+    with ExitStack() as stack:
+        talk = Talk(stack, {"here": here, "there": there}, streamed=streamed, anew=anew)
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        journals = Journals(folder, Message.user(*prompt), streamed=streamed)
+        ways = [("run", 0, False), *crossings]
+        for at, side in enumerate(["here", "there", "here"]):
+            (turns, last), (way, back, again) = stages[at], ways[at]
+            failures = [fault.status(500)] * 2
+            if again:
+                talk.serve(side, talk.say(side, turns) + talk.gone(side, *failures))
+                assert journals.go_on(talk.agent(talk.model(side), journal=folder), way, back) is None
+                way = "resume"
+            breaks = at < len(crossings) and crossings[at][0] == "fork"
+            said = talk.say(side, turns if breaks else [*turns, last])
+            talk.serve(side, said + (talk.gone(side, *failures) if breaks else []))
+            result = journals.go_on(talk.agent(talk.model(side), journal=folder), way, back)
+            assert (result is None) == breaks
+        assert result.final.endswith("Done.")
+        assert [server.pending for server in talk.servers.values()] == [0, 0]
         talk.check()
 
 

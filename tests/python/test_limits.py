@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import urllib.error
+import urllib.request
 from typing import Any
 
 import pytest
@@ -75,8 +77,9 @@ def test_limits_stand_in_the_model_and_in_no_agent() -> None:
     assert "concurrency" not in repr(Model("openai:m", api_key=KEY, concurrency=None))
     with pytest.raises(TypeError):
         Agent("openai:m", api_key=KEY, concurrency=4)  # type: ignore[call-arg]
-    with pytest.raises(UsageError, match="requests_per_minute"):
-        WireServer(requests_per_minute=0)
+    for option in LIMITS:
+        with pytest.raises(UsageError, match=option):
+            WireServer(**{option: 0})
 
 
 def test_prices_carry_their_date() -> None:
@@ -253,6 +256,47 @@ def test_a_stream_that_is_left_gives_its_place_back(serve: Any, how: str) -> Non
     assert len(server.requests) == 2
 
 
+# ---- tokens ----
+
+
+def asked_at_once(agents: list[Agent], runs: int, events: list[Any]) -> list[Any]:
+    """The answers of many runs with prompts of any length."""
+
+    async def main() -> list[Any]:
+        each = (agents[at % len(agents)].run("Go on. " * (1 + at % 9), on_event=events.append) for at in range(runs))
+        return await asyncio.gather(*each)
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_runs_of_one_limit_never_take_too_many_tokens(wire: str) -> None:
+    """Each sets far more aside than it takes in the end: without that all would have been sent at once."""
+    with WireServer([call("look"), "Hello."], by_turn=True, tokens_per_minute=60_000) as server:
+        events: list[Any] = []
+        agent = Agent(at(server, WIRES[wire], tokens_per_minute=60_000), tools=[look], budget=Budget(wall_time=50))
+        results = asked_at_once([agent], 200, events)
+        assert {result.final for result in results} == {"Hello."}
+        assert (server.limited, len(server.requests)) == (0, 400)
+        assert "tokens_per_minute" in {event.reason for event in held(events)}
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_limit_of_tokens_is_learned_from_headers(wire: str, fixed: bool) -> None:
+    """With answers that are limited and such that are not, streamed all of them."""
+    options: dict[str, Any] = {"tokens_per_minute": 6_000, "minute": 0.5, "fixed_minutes": fixed}
+    with WireServer([call("look"), "Hello."], by_turn=True, **options) as server:
+        events: list[Any] = []
+        settings = [{}, {"max_tokens": 30}, {"max_tokens": 200}]
+        agents = [Agent(at(server, WIRES[wire], settings=each), tools=[look]) for each in settings]
+        assert agents[0].run_sync("go").final == "Hello."
+        results = asked_at_once(agents, 200, events)
+        assert {result.final for result in results} == {"Hello."}
+        assert (server.limited, len(server.requests)) == (0, 402)
+        assert {event.reason for event in held(events)} == {"provider"}
+
+
 # ---- the double ----
 
 
@@ -271,3 +315,76 @@ def test_the_double_refuses_what_is_over_its_limit_as_the_provider_does(wire: st
         errors = [each for each in ended if isinstance(each, ProviderError)]
         assert [(error.code, error.status) for error in errors] == [("rate_limited", 429)] * 2
         assert (len(ended), server.limited) == (5, 2)
+
+
+BODIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "anthropic": (
+        "/v1/messages",
+        {"model": "m", "max_tokens": 400, "messages": [{"role": "user", "content": "Say hello."}]},
+    ),
+    "chat": (
+        "/v1/chat/completions",
+        {"model": "m", "max_tokens": 400, "messages": [{"role": "user", "content": "Say hello."}]},
+    ),
+    "responses": (
+        "/v1/responses",
+        {"model": "m", "max_output_tokens": 400, "input": [{"role": "user", "content": "Say hello."}]},
+    ),
+    "gemini": (
+        "/v1beta/models/m:generateContent",
+        {
+            "contents": [{"role": "user", "parts": [{"text": "Say hello."}]}],
+            "generationConfig": {"maxOutputTokens": 400},
+        },
+    ),
+    "bedrock": (
+        "/model/m/converse",
+        {"messages": [{"role": "user", "content": [{"text": "Say hello."}]}], "inferenceConfig": {"maxTokens": 400}},
+    ),
+}
+NAMES = {
+    "anthropic": "anthropic-ratelimit-{unit}-{part}",
+    "chat": "x-ratelimit-{part}-{unit}",
+    "responses": "x-ratelimit-{part}-{unit}",
+}
+
+
+def post(server: WireServer, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any], dict[str, str]]:
+    asked = urllib.request.Request(server.url + path, json.dumps(body).encode())  # noqa: S310
+    try:
+        with urllib.request.urlopen(asked, timeout=20) as answer:  # noqa: S310
+            return answer.status, json.load(answer), dict(answer.headers)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error), dict(error.headers)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_double_counts_tokens_as_each_provider_documents_it(wire: str) -> None:
+    path, body = BODIES[wire]
+    with WireServer(["Hello. " * 40], repeat_last=True, tokens_per_minute=500) as server:
+        said = [post(server, path, body) for _ in range(9)]
+    statuses = [status for status, _, _ in said]
+    # The prompt takes some tokens, the answer 70, its limit 400.
+    taken = {"gemini": 9, "chat": 1, "responses": 1}.get(wire)
+    answered = statuses.count(200)
+    assert statuses == [200] * answered + [429] * (9 - answered)
+    assert answered == taken if taken else 1 <= answered <= 8
+    assert server.limited == 9 - answered
+    for unit in ["tokens", "input-tokens", "output-tokens"] if wire == "anthropic" else ["tokens"]:
+        name = NAMES.get(wire, "x-ratelimit-{part}-{unit}")
+        left = [int(headers[name.format(unit=unit, part="remaining")]) for _, _, headers in said]
+        assert left == sorted(left, reverse=True)
+        assert left[0] < 500
+        assert {headers[name.format(unit=unit, part="limit")] for _, _, headers in said} == {"500"}
+        assert all(name.format(unit=unit, part="reset") in headers for _, _, headers in said)
+    if wire == "gemini":
+        return
+    error, headers = said[-1][1], said[-1][2]
+    assert 0 < float(headers["retry-after"]) <= 60
+    if wire == "anthropic":
+        assert error["error"]["type"] == "rate_limit_error"
+    elif wire == "bedrock":
+        assert error["__type"].endswith("ThrottlingException")
+    else:
+        assert (error["error"]["type"], error["error"]["code"]) == ("tokens", "rate_limit_exceeded")

@@ -14,10 +14,11 @@ use super::{
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
-    message::{Message, StopReason, Usage, Wire},
+    message::{Block, MediaSource, Message, StopReason, Usage, Wire},
     request::{Delta, Request, Response, Tool},
 };
 use loopwright_extract as extract;
+use loopwright_models::profile::Profile;
 use loopwright_tokens::{Json, TokenCounter};
 use loopwright_wire as wire;
 
@@ -56,9 +57,7 @@ pub async fn ask(
         CallFailure::from(Failure { hint: error.hint, ..failure })
     })?;
     let mut body = SentBody::from(with_passed(body, &profile, &own));
-    if endpoint.limits.as_ref().is_some_and(|limits| limits.tokens_per_minute.is_some()) {
-        body.tokens = tokens_of(&own).unwrap_or(body.tokens);
-    }
+    count(&mut body, endpoint, &profile, &own);
     // Apart: the reader is large, and whoever waits for an answer is moved.
     let written = TextCallStream::new(&own).filter(|_| stream).map(Box::new);
     let sent = SentRequest { request: &own, body, stream, attempt };
@@ -129,11 +128,42 @@ async fn send(
     }
 }
 
-/// The tokens that a request takes, at most: of what is asked, and of an answer as long as it may be.
-fn tokens_of(request: &Request) -> Option<u64> {
+/// Counts the tokens of a request: at most where a limit is to be kept, and roughly elsewhere.
+fn count(body: &mut SentBody, endpoint: &Endpoint, profile: &Profile, request: &Request) {
+    let exactly = endpoint.limits.as_ref().is_some_and(|limits| limits.tokens_per_minute.is_some());
+    let counted = if exactly { prompt_tokens(request) } else { None };
+    let demand = &mut body.demand;
+    if let Some(prompt) = counted {
+        demand.tokens = prompt.saturating_add(request.max_tokens.unwrap_or(USUAL_ANSWER));
+    }
+    if profile.body.limit_counts {
+        let roughly = || (body.bytes.len().saturating_sub(media_bytes(request)) / 3) as u64;
+        demand.limit = request.max_tokens.unwrap_or_default();
+        demand.arrival = counted.unwrap_or_else(roughly).saturating_add(demand.limit);
+        demand.tokens = demand.tokens.max(demand.arrival);
+    }
+}
+
+/// The bytes of pictures and documents, of which providers count few tokens.
+fn media_bytes(request: &Request) -> usize {
+    fn bytes(block: &Block) -> usize {
+        match block {
+            Block::Image(media) | Block::Document(media) => match &media.source {
+                MediaSource::Base64 { data, .. } => data.len(),
+                _ => 0,
+            },
+            Block::ToolResult(result) => result.content.iter().map(bytes).sum(),
+            _ => 0,
+        }
+    }
+    request.messages.iter().flat_map(|message| &message.content).map(bytes).sum()
+}
+
+/// The tokens of what is asked, at most.
+fn prompt_tokens(request: &Request) -> Option<u64> {
     let written = serde_json::to_string(request).ok()?;
     let prompt = TokenCounter::for_model(&request.model).json_at_most(&Json::parse(&written).ok()?);
-    Some((prompt as u64).saturating_add(request.max_tokens.unwrap_or(USUAL_ANSWER)))
+    Some(prompt as u64)
 }
 
 /// The pieces of an answer to `request` that came whole from elsewhere, as who watches is shown them.

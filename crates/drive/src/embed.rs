@@ -126,7 +126,7 @@ impl Asking<'_> {
             Failure::new(FailureKind::Usage, message).hint("give the address above /chat/completions")
         })?;
         let body = SentBody::from(self.body(texts).to_string());
-        let out = Outgoing { tokens: body.tokens, ..Outgoing::post(url, body.bytes) };
+        let out = Outgoing { demand: body.demand, ..Outgoing::post(url, body.bytes) };
         let mut attempt = 1;
         loop {
             let answer = self.client.exchange::<MOST_BYTES>(self.endpoint, &out, attempt, self.timeouts).await;

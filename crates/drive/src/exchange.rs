@@ -14,6 +14,7 @@ use super::{
     endpoint::Endpoint,
     http::{ActiveCall, BrokenBody, Client, Timeouts},
     in_flight::Watch,
+    pace::{Demand, Spent},
     socket::SocketSlot,
     turns::Turn,
 };
@@ -30,19 +31,19 @@ pub(super) const MOST_BYTES: usize = 256 << 20;
 /// Characters of an answer that are quoted where it can't be read.
 const QUOTED_CHARS: usize = 200;
 
-/// The body of a request, and how many tokens it takes with its answer.
+/// The body of a request, and what it takes of the tokens of a minute.
 #[derive(Clone, Debug)]
 pub struct SentBody {
     /// The body.
     pub bytes: Bytes,
     /// The tokens; of a body of which nothing else is known a quarter of its bytes.
-    pub tokens: u64,
+    pub demand: Demand,
 }
 
 impl SentBody {
     /// Another text of the same request: a provider counts the same tokens.
     pub(super) fn with(&self, text: &str) -> Self {
-        Self { bytes: text.to_owned().into(), tokens: self.tokens }
+        Self { bytes: text.to_owned().into(), demand: self.demand }
     }
 }
 
@@ -50,7 +51,7 @@ impl<B: Into<Bytes>> From<B> for SentBody {
     fn from(body: B) -> Self {
         let bytes = body.into();
         let tokens = bytes.len() as u64 / 4;
-        Self { bytes, tokens }
+        Self { bytes, demand: Demand { tokens, ..Demand::default() } }
     }
 }
 
@@ -62,14 +63,14 @@ pub(super) struct Outgoing {
     pub(super) content_type: Option<HeaderValue>,
     pub(super) body: Bytes,
     /// The tokens that it takes with its answer.
-    pub(super) tokens: u64,
+    pub(super) demand: Demand,
     /// The place of the WebSocket that it goes over, where it goes over one.
     pub(super) slot: Option<Arc<SocketSlot>>,
 }
 
 impl Outgoing {
     pub(super) fn post(url: Url, body: impl Into<Bytes>) -> Self {
-        Self { method: Method::POST, url, content_type: None, body: body.into(), tokens: 0, slot: None }
+        Self { method: Method::POST, url, content_type: None, body: body.into(), demand: Demand::default(), slot: None }
     }
 
     /// The request with the headers of its endpoint.
@@ -94,8 +95,8 @@ pub(super) trait Exchange {
     type Answer;
 
     /// The tokens that an answer says it took; none where it doesn't say.
-    fn tokens(_: &Self::Answer) -> u64 {
-        0
+    fn tokens(_: &Self::Answer) -> Spent {
+        Spent::default()
     }
 
     async fn exchange<W: Watch>(
@@ -109,7 +110,7 @@ pub(super) trait Exchange {
 impl<R: ReadAnswer> Exchange for R {
     type Answer = R::Answer;
 
-    fn tokens(answer: &R::Answer) -> u64 {
+    fn tokens(answer: &R::Answer) -> Spent {
         R::tokens(answer)
     }
 
@@ -128,8 +129,8 @@ pub(super) trait ReadAnswer {
     type Answer;
 
     /// The tokens that an answer says it took; none where it doesn't say.
-    fn tokens(_: &Self::Answer) -> u64 {
-        0
+    fn tokens(_: &Self::Answer) -> Spent {
+        Spent::default()
     }
 
     async fn read<W: Watch>(

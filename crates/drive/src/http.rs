@@ -32,6 +32,7 @@ use super::{
     fetch::RobotsCache,
     in_flight::{Watch, whole_deltas},
     options::{Deadlines, limit},
+    pace::Spent,
     proxies::Proxies,
     stale_connection, tls,
     turns::{Lines, Turn},
@@ -219,8 +220,8 @@ impl Client {
             let message = "the offline model needs no network: answer its requests without a call";
             return Err(Failure::new(FailureKind::Usage, message).into());
         };
-        let SentBody { bytes, tokens } = body.into();
-        let out = Outgoing { tokens, ..Outgoing::post(url, bytes) };
+        let SentBody { bytes, demand } = body.into();
+        let out = Outgoing { demand, ..Outgoing::post(url, bytes) };
         self.attempt::<_, ModelAnswer>(call, &out, attempt).await
     }
 
@@ -235,7 +236,7 @@ impl Client {
         let (endpoint, limits) = (call.endpoint, call.deadlines.limits);
         let (mut renewed, mut patience) = (false, None);
         let (permit, outcome) = loop {
-            let mut turn = self.0.lines.turn(endpoint, out.tokens, |held| call.watch.held(held)).await?;
+            let mut turn = self.0.lines.turn(endpoint, out.demand, |held| call.watch.held(held)).await?;
             // It is never closed, so that there is room in the end.
             let _room = self.0.room.acquire().await;
             let patience = *patience.get_or_insert_with(|| Instant::now() + limit(limits.connect));
@@ -388,8 +389,8 @@ struct ModelAnswer;
 impl ReadAnswer for ModelAnswer {
     type Answer = Response;
 
-    fn tokens(answer: &Response) -> u64 {
-        answer.usage.total()
+    fn tokens(answer: &Response) -> Spent {
+        Spent::of(&answer.usage)
     }
 
     async fn read<W: Watch>(

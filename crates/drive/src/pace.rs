@@ -12,6 +12,7 @@ use std::{
 };
 
 use super::rate_headers::{Quota, Unit};
+use loopwright_base::message::Usage;
 
 /// The most that may be asked of a host with a key, by all runs of a process together; `None`: as much as one likes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,30 @@ pub struct Held {
     pub reason: &'static str,
     /// Seconds that it waits at least, where that is known.
     pub seconds: Option<f64>,
+}
+
+/// What a request takes of the tokens of a minute, before it is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// The tokens of its prompt and of its answer.
+    pub tokens: u64,
+    /// Those that the host counts when the request arrives, where it counts then: as many must be left.
+    pub arrival: u64,
+    /// The limit of its answer, where the host counts that: a short answer gives nothing back.
+    pub limit: u64,
+}
+
+/// What a request has taken in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spent {
+    pub(super) prompt: u64,
+    pub(super) answer: u64,
+}
+
+impl Spent {
+    pub(super) fn of(usage: &Usage) -> Self {
+        Self { prompt: usage.total().saturating_sub(usage.output), answer: usage.output }
+    }
 }
 
 /// The reason where the provider itself wants it.
@@ -123,7 +148,7 @@ impl Default for Learned {
 
 impl Learned {
     /// What keeps a request from being sent.
-    fn hold(&self, now: f64) -> Option<Hold> {
+    fn hold(&self, arrival: u64, now: f64) -> Option<Hold> {
         if now < self.until {
             return Some((PROVIDER, Some(self.until)));
         }
@@ -132,17 +157,19 @@ impl Learned {
         }
         // What is there again much later is no limit of a minute: the provider's refusal says more than a guess.
         self.quotas.iter().filter(|quota| quota.until - now <= PATIENCE).find_map(|quota| {
-            let sent = match quota.unit {
-                Unit::Requests => self.requests,
-                Unit::Tokens => self.tokens,
+            // What is larger than the whole limit goes alone.
+            let (sent, wanted) = match quota.unit {
+                Unit::Requests => (self.requests, 1),
+                Unit::Tokens => (self.tokens, arrival.min(quota.limit.unwrap_or(u64::MAX)).max(1)),
             };
             let said = now < quota.until;
             let left = if said { quota.left } else { quota.limit? };
             match (sent, said) {
-                (0, true) if left == 0 => Some((PROVIDER, Some(quota.until))),
-                (0, _) => None,
+                _ if sent.saturating_add(wanted) <= left => None,
+                (0, true) => Some((PROVIDER, Some(quota.until))),
+                (0, false) => None,
                 // Some of those that are not answered yet may have been counted already; their answers will say.
-                _ => (sent >= left).then_some((PROVIDER, None)),
+                _ => Some((PROVIDER, None)),
             }
         })
     }
@@ -168,7 +195,7 @@ struct UnderWay {
 struct Queued {
     id: u64,
     model: Arc<str>,
-    tokens: u64,
+    demand: Demand,
 }
 
 /// What has become of a request that waited.
@@ -212,10 +239,10 @@ impl Pace {
         }
     }
 
-    /// A request to `model` stands in line, of so many tokens with its answer; its number.
-    pub(super) fn ask(&mut self, model: &Arc<str>, tokens: u64) -> u64 {
+    /// A request to `model` stands in line; its number.
+    pub(super) fn ask(&mut self, model: &Arc<str>, demand: Demand) -> u64 {
         self.last += 1;
-        self.queue.push_back(Queued { id: self.last, model: model.clone(), tokens });
+        self.queue.push_back(Queued { id: self.last, model: model.clone(), demand });
         self.last
     }
 
@@ -225,16 +252,25 @@ impl Pace {
         self.requests.forget(self.span, now);
         self.tokens.forget(self.span, now);
         let (mut settled, mut due, mut place) = (Vec::new(), None::<f64>, 0);
+        // Models of which somebody is held: who is behind and asks less does not overtake.
+        let mut held = Vec::<Arc<str>>::new();
         while let Some(queued) = self.queue.get(place) {
             let verdict = match self.held_by_provider(queued, now) {
                 Some((_, Some(until))) if until - now > PATIENCE => Verdict::Refused(until - now),
                 // Those behind it that ask other models may go.
                 Some((_, until)) => {
                     due = due.into_iter().chain(until).reduce(f64::min);
+                    if !held.contains(&queued.model) {
+                        held.push(queued.model.clone());
+                    }
                     place += 1;
                     continue;
                 }
-                None => match self.held_by_limits(queued.tokens, 0, limits) {
+                None if held.contains(&queued.model) => {
+                    place += 1;
+                    continue;
+                }
+                None => match self.held_by_limits(queued.demand.tokens, 0, limits) {
                     Some((_, until)) => {
                         due = due.into_iter().chain(until).reduce(f64::min);
                         break;
@@ -242,7 +278,7 @@ impl Pace {
                     None => Verdict::Go,
                 },
             };
-            let Some(Queued { id, model, tokens }) = self.queue.remove(place) else { break };
+            let Some(Queued { id, model, demand: Demand { tokens, .. } }) = self.queue.remove(place) else { break };
             settled.push((id, verdict));
             if verdict == Verdict::Go {
                 self.learned.entry(model.clone()).or_default().sent(tokens);
@@ -261,12 +297,17 @@ impl Pace {
     /// What a request that stands in line waits for.
     pub(super) fn hold(&self, id: u64, limits: Limits, now: f64) -> Option<Hold> {
         let place = self.queue.iter().position(|queued| queued.id == id)?;
+        let held = |queued: &&Queued| self.held_by_provider(queued, now).is_some();
+        let same = |queued: &&Queued| queued.model == self.queue[place].model;
+        let in_front = || self.queue.iter().take(place).filter(same).any(|queued| held(&queued));
         let provider = self.held_by_provider(&self.queue[place], now);
+        let provider = provider.or_else(|| in_front().then_some((PROVIDER, None)));
         let before = self.queue.iter().take(place).filter(|queued| self.held_by_provider(queued, now).is_none());
         let ahead = before.clone().count() as u64;
-        let own = || self.held_by_limits(self.queue[place].tokens, ahead, limits);
+        let own = || self.held_by_limits(self.queue[place].demand.tokens, ahead, limits);
         // Those before it may be held by what would not hold this one.
-        let others = || self.held_by_limits(before.clone().next()?.tokens, 0, limits).map(|(why, _)| (why, None));
+        let others =
+            || self.held_by_limits(before.clone().next()?.demand.tokens, 0, limits).map(|(why, _)| (why, None));
         match (provider, own().or_else(others)) {
             (Some((_, Some(said))), Some((limit, Some(until)))) if until >= said => Some((limit, Some(until))),
             (provider, own) => provider.or(own),
@@ -274,7 +315,7 @@ impl Pace {
     }
 
     fn held_by_provider(&self, queued: &Queued, now: f64) -> Option<Hold> {
-        self.learned.get(&queued.model)?.hold(now)
+        self.learned.get(&queued.model)?.hold(queued.demand.arrival, now)
     }
 
     /// What keeps a request of so many tokens from being sent, with so many before it in line.
@@ -355,6 +396,10 @@ mod tests {
         name.into()
     }
 
+    fn takes(tokens: u64) -> Demand {
+        Demand { tokens, ..Demand::default() }
+    }
+
     fn went(settled: &(Vec<(u64, Verdict)>, Option<f64>)) -> Vec<u64> {
         settled
             .0
@@ -400,7 +445,7 @@ mod tests {
             let now = at as f64 / 1e6;
             match what {
                 Happens::Ask { rounds } => {
-                    left.insert(pace.ask(&name, tokens), rounds);
+                    left.insert(pace.ask(&name, takes(tokens)), rounds);
                 }
                 Happens::Arrive => arrived.push((now, tokens)),
                 Happens::Answer { id } => pace.answered(id, Vec::new(), None, now),
@@ -470,7 +515,7 @@ mod tests {
     fn whoever_came_first_goes_first_and_a_place_that_is_left_is_free() {
         let (mut pace, name) = (Pace::new(60.0), model("m"));
         let limits = Limits { concurrency: Some(2), ..NONE };
-        let ids: Vec<u64> = (0..6).map(|_| pace.ask(&name, 0)).collect();
+        let ids: Vec<u64> = (0..6).map(|_| pace.ask(&name, takes(0))).collect();
         assert_eq!(went(&pace.settle(limits, 0.0)), ids[..2]);
         assert_eq!(pace.hold(ids[5], limits, 0.0), Some(("concurrency", None)));
         // The third leaves while it waits; the first was never sent, the second breaks off.
@@ -494,7 +539,7 @@ mod tests {
     fn how_long_it_takes_is_said_where_it_is_known() {
         let (mut pace, name) = (Pace::new(60.0), model("m"));
         let limits = Limits { requests_per_minute: Some(2), ..NONE };
-        let ids: Vec<u64> = (0..7).map(|_| pace.ask(&name, 0)).collect();
+        let ids: Vec<u64> = (0..7).map(|_| pace.ask(&name, takes(0))).collect();
         assert_eq!(went(&pace.settle(limits, 0.0)), ids[..2]);
         assert_eq!(pace.hold(ids[2], limits, 0.0), Some(("requests_per_minute", None)), "they are not answered yet");
         pace.answered(ids[0], Vec::new(), None, 1.0);
@@ -507,7 +552,7 @@ mod tests {
         // What is used in the end stands in place of what was set aside.
         let limits = Limits { tokens_per_minute: Some(1_000), ..NONE };
         let mut pace = Pace::new(60.0);
-        let (one, two, three) = (pace.ask(&name, 800), pace.ask(&name, 800), pace.ask(&name, 100));
+        let (one, two, three) = (pace.ask(&name, takes(800)), pace.ask(&name, takes(800)), pace.ask(&name, takes(100)));
         assert_eq!(went(&pace.settle(limits, 0.0)), [one]);
         assert_eq!(pace.hold(two, limits, 0.0), Some(("tokens_per_minute", None)));
         assert_eq!(pace.hold(three, limits, 0.0), Some(("tokens_per_minute", None)), "it waits behind the other");
@@ -518,12 +563,12 @@ mod tests {
     #[test]
     fn a_refusal_holds_all_that_ask_the_model_and_lets_them_go_little_by_little() {
         let (mut pace, one, other) = (Pace::new(60.0), model("m at h"), model("n at h"));
-        let first = pace.ask(&one, 0);
+        let first = pace.ask(&one, takes(0));
         assert_eq!(went(&pace.settle(NONE, 0.0)), [first]);
         pace.answered(first, Vec::new(), Some(20.0), 1.0);
         pace.end(first, true, None, 1.0);
-        let ids: Vec<u64> = (0..4).map(|_| pace.ask(&one, 0)).collect();
-        let apart = pace.ask(&other, 0);
+        let ids: Vec<u64> = (0..4).map(|_| pace.ask(&one, takes(0))).collect();
+        let apart = pace.ask(&other, takes(0));
         assert_eq!(pace.settle(NONE, 1.0), (vec![(apart, Verdict::Go)], Some(21.0)));
         assert_eq!(pace.hold(ids[3], NONE, 1.0), Some(("provider", Some(21.0))));
         assert_eq!(went(&pace.settle(NONE, 21.0)), ids[..1]);
@@ -531,7 +576,7 @@ mod tests {
         assert_eq!(went(&pace.settle(NONE, 22.0)), ids[1..3]);
         pace.answered(ids[1], Vec::new(), Some(0.0), 23.0);
         pace.answered(ids[2], Vec::new(), Some(61.0), 23.0);
-        let far = pace.ask(&one, 0);
+        let far = pace.ask(&one, takes(0));
         let refused = |id| (id, Verdict::Refused(61.0));
         assert_eq!(pace.settle(NONE, 23.0), (vec![refused(ids[3]), refused(far)], None), "that is for a run to decide");
     }
@@ -539,16 +584,36 @@ mod tests {
     #[test]
     fn what_a_provider_says_is_left_is_not_asked_for_twice() {
         let (mut pace, name) = (Pace::new(60.0), model("m"));
-        let first = pace.ask(&name, 0);
+        let first = pace.ask(&name, takes(0));
         pace.settle(NONE, 0.0);
         pace.answered(first, vec![quota(Unit::Requests, 2, 3, 30.0), quota(Unit::Tokens, 0, 9, 86_400.0)], None, 1.0);
-        let ids: Vec<u64> = (0..9).map(|_| pace.ask(&name, 0)).collect();
+        let ids: Vec<u64> = (0..9).map(|_| pace.ask(&name, takes(0))).collect();
         assert_eq!(went(&pace.settle(NONE, 1.0)), ids[..2], "two are left, and what comes back tomorrow holds nobody");
         pace.answered(ids[0], vec![quota(Unit::Requests, 1, 3, 30.0)], None, 2.0);
         assert_eq!(pace.settle(NONE, 2.0), (vec![], None), "the other may be that one");
         pace.answered(ids[1], vec![quota(Unit::Requests, 0, 3, 30.0)], None, 3.0);
         assert_eq!(pace.settle(NONE, 3.0), (vec![], Some(30.0)));
         assert_eq!(went(&pace.settle(NONE, 30.0)), ids[2..5], "all of it is there again");
+    }
+
+    #[test]
+    fn what_is_left_must_hold_all_that_counts_on_arrival() {
+        let (mut pace, name) = (Pace::new(60.0), model("m"));
+        let counts = |tokens: u64| Demand { tokens, arrival: tokens, limit: 0 };
+        let first = pace.ask(&name, counts(100));
+        pace.settle(NONE, 0.0);
+        pace.answered(first, vec![quota(Unit::Tokens, 250, 1_000, 30.0)], None, 1.0);
+        let ids = [200, 100, 5_000, 400].map(|tokens| pace.ask(&name, counts(tokens)));
+        assert_eq!(went(&pace.settle(NONE, 1.0)), ids[..1], "the next one may not fit beside the first");
+        pace.answered(ids[0], vec![quota(Unit::Tokens, 50, 1_000, 30.0)], None, 2.0);
+        assert_eq!(pace.settle(NONE, 2.0), (vec![], Some(30.0)), "less is left than any takes");
+        assert_eq!(went(&pace.settle(NONE, 30.0)), ids[1..2], "what is larger than all of it goes alone");
+        assert_eq!(pace.hold(ids[3], NONE, 30.0), Some((PROVIDER, None)), "and nobody overtakes it");
+        pace.answered(ids[1], vec![quota(Unit::Tokens, 900, 1_000, 60.0)], None, 31.0);
+        assert_eq!(pace.settle(NONE, 31.0), (vec![], Some(60.0)));
+        assert_eq!(went(&pace.settle(NONE, 60.0)), ids[2..3]);
+        pace.answered(ids[2], vec![quota(Unit::Tokens, 500, 1_000, 90.0)], None, 61.0);
+        assert_eq!(went(&pace.settle(NONE, 61.0)), ids[3..]);
     }
 
     #[test]

@@ -44,6 +44,7 @@ use super::{
     exchange::{Exchange, Outgoing, ReadAnswer},
     http::{ActiveCall, BrokenBody, CallFailure, Client, MAX_BODY_BYTES, Timeouts},
     in_flight::Watch,
+    pace::Spent,
     turns::Turn,
 };
 use loopwright_base::{
@@ -365,8 +366,8 @@ struct SocketAnswer;
 impl Exchange for SocketAnswer {
     type Answer = Response;
 
-    fn tokens(answer: &Response) -> u64 {
-        answer.usage.total()
+    fn tokens(answer: &Response) -> Spent {
+        Spent::of(&answer.usage)
     }
 
     async fn exchange<W: Watch>(
@@ -502,8 +503,8 @@ impl Client {
         let Some(url) = endpoint.address(sent.stream) else {
             return Err(Failure::new(FailureKind::Usage, "a model without an address has no WebSocket").into());
         };
-        let (method, tokens) = (Method::GET, sent.body.tokens);
-        let out = Outgoing { method, tokens, slot: Some(slot), ..Outgoing::post(url, Bytes::new()) };
+        let (method, demand) = (Method::GET, sent.body.demand);
+        let out = Outgoing { method, demand, slot: Some(slot), ..Outgoing::post(url, Bytes::new()) };
         self.attempt::<_, SocketAnswer>(call, &out, sent.attempt).await
     }
 }

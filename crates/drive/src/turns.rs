@@ -16,7 +16,7 @@ use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use super::{
     answer,
     endpoint::{Endpoint, KEY_HEADERS},
-    pace::{Held, Limits, Pace, Verdict},
+    pace::{Demand, Held, Limits, Pace, Spent, Verdict},
     rate_headers,
 };
 use loopwright_base::error::{Failure, FailureKind};
@@ -42,16 +42,16 @@ impl Lines {
         Self { known: Mutex::default(), hasher: RandomState::new(), minute }
     }
 
-    /// Waits until a request to `endpoint` may be sent, which with its answer takes `tokens`; `tell` hears of it
+    /// Waits until a request to `endpoint` may be sent, which with its answer takes so many tokens; `tell` hears of it
     /// where it really waits.
     pub(super) async fn turn(
         &self,
         endpoint: &Endpoint,
-        tokens: u64,
+        demand: Demand,
         tell: impl FnOnce(Held) + Send,
     ) -> Result<Turn, Failure> {
         let line = self.of(endpoint);
-        let (mut turn, waits) = line.enter(endpoint, tokens);
+        let (mut turn, waits) = line.enter(endpoint, demand);
         let verdict = match waits {
             Ok(verdict) => verdict,
             Err((held, answer)) => {
@@ -138,15 +138,15 @@ impl Line {
         self.lock().pace.is_idle(now)
     }
 
-    fn enter(self: &Arc<Self>, endpoint: &Endpoint, tokens: u64) -> (Turn, Result<Verdict, Waits>) {
+    fn enter(self: &Arc<Self>, endpoint: &Endpoint, demand: Demand) -> (Turn, Result<Verdict, Waits>) {
         let mut state = self.lock();
         if let Some(said) = &endpoint.limits
             && !state.said.iter().any(|known| known.as_ptr() == Arc::as_ptr(said))
         {
             state.said.push(Arc::downgrade(said));
         }
-        let id = state.pace.ask(&endpoint.breaker, tokens);
-        let turn = Turn { line: self.clone(), id, sent: false, used: None, left: false };
+        let id = state.pace.ask(&endpoint.breaker, demand);
+        let turn = Turn { line: self.clone(), id, limit: demand.limit, sent: false, used: None, left: false };
         if let Some(verdict) = self.settle(&mut state, Some(id)) {
             return (turn, Ok(verdict));
         }
@@ -200,6 +200,8 @@ impl Line {
 pub(super) struct Turn {
     line: Arc<Line>,
     id: u64,
+    /// The limit of the answer, where that counts.
+    limit: u64,
     sent: bool,
     used: Option<u64>,
     /// The line has let go of it already.
@@ -222,11 +224,13 @@ impl Turn {
         self.line.settle(&mut state, None);
     }
 
-    /// The request has ended: with the tokens of its answer, or with a failure.
-    pub(super) fn end(mut self, outcome: Result<u64, &Failure>) {
+    /// The request has ended: with the tokens of its prompt and of its answer, or with a failure.
+    pub(super) fn end(mut self, outcome: Result<Spent, &Failure>) {
         use FailureKind as Kind;
         match outcome {
-            Ok(tokens) => self.used = Some(tokens).filter(|used| *used > 0),
+            Ok(Spent { prompt, answer }) => {
+                self.used = (prompt + answer > 0).then(|| prompt.saturating_add(answer.max(self.limit)));
+            }
             Err(failure) => {
                 // The provider has heard nothing of it.
                 let unsent = matches!(failure.kind, Kind::Connect | Kind::Tls | Kind::TooManyOpenFiles);

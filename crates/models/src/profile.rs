@@ -88,7 +88,7 @@ pub struct MediaRules {
     pub media_types: Vec<String>,
 }
 
-/// What bodies of the Anthropic wire hold at a host.
+/// What bodies hold at a host, those of the Anthropic wire above all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BodyRules {
@@ -98,6 +98,8 @@ pub struct BodyRules {
     pub fixed: Map<String, Value>,
     /// How many places of a prompt may be marked to be kept.
     pub cache_marks: usize,
+    /// Of the tokens of a minute the limit of an answer counts, however short the answer is.
+    pub limit_counts: bool,
 }
 
 /// What a host takes of requests to a model. Whoever reads one has held its fields against `profile_fields.toml`.

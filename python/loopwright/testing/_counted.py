@@ -27,7 +27,8 @@ def counted(path: str, body: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _tokens(body: dict[str, Any], *keys: str) -> int:
-    return sum(_core.count_tokens(json.dumps(body[key], ensure_ascii=False)) for key in keys if body.get(key))
+    written = (json.dumps(body[key], ensure_ascii=False, separators=(",", ":")) for key in keys if body.get(key))
+    return sum(_core.count_tokens(each) for each in written)
 
 
 def embedded(path: str, body: dict[str, Any]) -> dict[str, Any] | None:

@@ -188,6 +188,9 @@ class WireServer:
         batches: How it treats batches (`Batches`); the script answers their requests.
         concurrency: Requests that may be under way at once; those beyond are refused with 429.
         requests_per_minute: Requests of a minute, likewise. The headers of the provider say how many are left.
+        tokens_per_minute: Tokens of a minute, likewise. The prompt is counted as for `/messages/count_tokens`, the
+            answer as the provider of each wire documents it: OpenAI and Azure by its limit (`max_tokens`) where one is
+            given, Bedrock by that until it is known, Anthropic as it is, Gemini not at all.
         minute: Seconds of that minute: a test may have none to spare.
         fixed_minutes: Minutes follow each other; else the last one counts, whenever it is looked at.
         stored: Answers over the Responses API are kept by their ids unless a request says `store: false`. One that
@@ -214,13 +217,14 @@ class WireServer:
         batches: Batches = Batches(),  # noqa: B008 - it never changes
         concurrency: int | None = None,
         requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
         minute: float = 60.0,
         fixed_minutes: bool = False,
         stored: bool = False,
         refuse_sockets: int | None = None,
         socket_answers: int | None = None,
     ) -> None:
-        check(concurrency=concurrency, requests_per_minute=requests_per_minute)
+        check(concurrency=concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
         if strict is not None and strict not in PROVIDERS:
             message = f"nothing is known of what {strict!r} refuses"
             raise UsageError(message, "unknown_provider", f"give one of {', '.join(PROVIDERS)}")
@@ -236,6 +240,7 @@ class WireServer:
             "rates": {
                 "concurrency": concurrency,
                 "requests_per_minute": requests_per_minute,
+                "tokens_per_minute": tokens_per_minute,
                 "minute": float(minute),
                 "fixed": bool(fixed_minutes),
             },

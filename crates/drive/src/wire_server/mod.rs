@@ -33,7 +33,7 @@ use tokio::{
 
 pub use self::script::{Answer, Call, Fault, Rates, Reply, Script};
 use self::{
-    rates::{Arrival, Counter},
+    rates::{Arrival, Counter, TooManyTokens},
     render::{Ending, Rendered, ReplyRequest},
     request::{Connection, RawRequest, Unreadable},
     stored::{LastAnswer, StoredAnswers},
@@ -441,7 +441,7 @@ fn answer(
     if let Some(rendered) = wrong_key(shared, raw, wire, number) {
         return at_once(rendered);
     }
-    let limits = arrival.map(|arrival| arrival.headers(wire)).unwrap_or_default();
+    let mut limits = arrival.map(|arrival| arrival.headers(wire)).unwrap_or_default();
     if arrival.is_some_and(|arrival| !arrival.accepted) {
         return at_once(render::error(wire, 429, "there were too many requests", number, &[]).with_headers(&limits));
     }
@@ -455,6 +455,14 @@ fn answer(
         None
     };
     let text = resumed.as_ref().map_or(text, |resumed| &resumed.body);
+    let whole = resumed.as_ref().and_then(|resumed| Fields::parse(&resumed.body).ok());
+    let taken = match arrival.map(|arrival| arrival.take(wire, whole.as_ref().unwrap_or(&fields))) {
+        Some(Err(TooManyTokens { words, headers })) => {
+            limits.extend(headers);
+            return at_once(render::too_many_tokens(wire, &words, number).with_headers(&limits));
+        }
+        taken => taken.and_then(Result::ok).flatten(),
+    };
     if state.script.strict {
         drop(state);
         // A request that goes on from an answer is as legal as the whole of it.
@@ -479,6 +487,11 @@ fn answer(
         let words = format!("the script is used up: request number {number} found no reply number {}", place + 1);
         return at_once(render::error(wire, 500, &words, number, &[]));
     };
+    if let Some((arrival, taken)) = arrival.zip(taken) {
+        let told;
+        (reply, told) = arrival.settle(taken, reply);
+        limits.extend(told);
+    }
     let (model, stream) = addressed.map_or_else(
         || {
             let stream = fields.get("stream").is_some_and(|value| value.text() == "true");

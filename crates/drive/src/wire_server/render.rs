@@ -86,6 +86,17 @@ pub(super) fn error(wire: Wire, status: u16, message: &str, number: usize, heade
     whole(status, "application/json", number, headers, &error_body(wire, status, message, number))
 }
 
+/// The refusal of a request that takes too many tokens of a minute.
+pub(super) fn too_many_tokens(wire: Wire, message: &str, number: usize) -> Rendered {
+    match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Offline => {
+            let error = json!({"message": message, "type": "tokens", "param": null, "code": "rate_limit_exceeded"});
+            whole(429, "application/json", number, &[], &json!({ "error": error }).to_string())
+        }
+        Wire::Anthropic | Wire::Gemini | Wire::Bedrock => error(wire, 429, message, number, &[]),
+    }
+}
+
 fn error_body(wire: Wire, status: u16, message: &str, number: usize) -> String {
     let anthropic = match status {
         401 => "authentication_error",

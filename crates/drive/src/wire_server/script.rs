@@ -41,6 +41,9 @@ pub struct Rates {
     pub concurrency: Option<usize>,
     /// Requests of a minute.
     pub requests_per_minute: Option<usize>,
+    /// Tokens of a minute, counted as the provider of each wire documents it. Short answers say in their usage what was
+    /// counted of the prompt; a whole response that says another one counts as it says.
+    pub tokens_per_minute: Option<u64>,
     /// Seconds of that minute.
     pub minute: f64,
     /// The minutes follow each other; else the last one counts, whenever it is looked at.
@@ -51,7 +54,14 @@ pub struct Rates {
 
 impl Default for Rates {
     fn default() -> Self {
-        Self { concurrency: None, requests_per_minute: None, minute: 60.0, fixed: false, silent: false }
+        Self {
+            concurrency: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            minute: 60.0,
+            fixed: false,
+            silent: false,
+        }
     }
 }
 

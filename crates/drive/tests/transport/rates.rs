@@ -10,9 +10,13 @@ use loopwright_drive::{
 use loopwright_machine::{MachineConfig, Notice, journal, turn::TurnConfig};
 
 fn limited(server: &WireServer, key: &str, limits: Limits) -> Endpoint {
+    limited_at(server, "openai-chat:m", key, limits)
+}
+
+fn limited_at(server: &WireServer, model: &str, key: &str, limits: Limits) -> Endpoint {
     let (base_url, api_key) = (Some(server.url()), Some(key.to_owned()));
     let options = EndpointOptions { base_url, api_key, limits, ..EndpointOptions::default() };
-    Endpoint::resolve("openai-chat:m", &options, |_| None).unwrap().0
+    Endpoint::resolve(model, &options, |_| None).unwrap().0
 }
 
 fn serve(replies: impl IntoIterator<Item = Reply>, rates: Rates) -> WireServer {
@@ -177,6 +181,52 @@ async fn tokens_are_set_aside_before_and_corrected_behind() {
     assert_eq!(waits.reasons(), vec!["tokens_per_minute"; 3]);
     // What is larger than the limit goes all the same.
     assert!(ask(50_000).await.is_ok());
+}
+
+/// Asks `number` times at once, of prompts and answers of any length, with a limit of the answer or none.
+async fn asks_of_any_length(client: &Client, endpoint: &Endpoint, number: usize) -> Vec<Result<Response, CallFailure>> {
+    let ask = |at: usize| async move {
+        let stream = at.is_multiple_of(2);
+        let request = Request {
+            messages: [Message::user("Say it again. ".repeat(1 + at % 7))].into_iter().collect(),
+            max_tokens: (!at.is_multiple_of(3)).then_some(40),
+            ..request(stream)
+        };
+        loopwright_drive::ask::ask(client, endpoint, &Timeouts::default(), &request, 1, Waits::default()).await
+    };
+    futures_util::future::join_all((0..number).map(ask)).await
+}
+
+#[tokio::test]
+async fn no_minute_holds_more_tokens_than_the_limit_whatever_a_provider_counts() {
+    let (minute, most) = (0.25, 12_000);
+    for model in MODELS {
+        for fixed in [false, true] {
+            let rates = Rates { tokens_per_minute: Some(most), minute, fixed, silent: true, ..Rates::default() };
+            let server = serve([Reply::text("It is so. ".repeat(3))], rates);
+            let limits = Limits { tokens_per_minute: Some(most), ..Limits::default() };
+            let client = Client::new(ClientOptions { minute, ..ClientOptions::default() });
+            let answers = asks_of_any_length(&client, &limited_at(&server, model, KEY, limits), 300).await;
+            assert_eq!(answers.iter().filter(|answer| answer.is_err()).count(), 0, "{model}, fixed: {fixed}");
+            assert_eq!((server.limited(), server.asked()), (0, 300), "{model}, fixed: {fixed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_the_headers_say_are_left_are_not_asked_for_twice() {
+    // They count a request when it arrives, by the limit of its answer.
+    for model in ["openai-chat:m", "openai-responses:m"] {
+        for fixed in [false, true] {
+            let rates = Rates { tokens_per_minute: Some(1_500), minute: 0.25, fixed, ..Rates::default() };
+            let server = serve([Reply::text("It is so. ".repeat(3))], rates);
+            let (client, endpoint) = (Client::default(), endpoint(&server, model));
+            call(&client, &endpoint, false, Timeouts::default()).await.unwrap();
+            let answers = asks_of_any_length(&client, &endpoint, 250).await;
+            assert_eq!(answers.iter().filter(|answer| answer.is_err()).count(), 0, "{model}, fixed: {fixed}");
+            assert_eq!((server.limited(), server.asked()), (0, 251), "{model}, fixed: {fixed}");
+        }
+    }
 }
 
 #[tokio::test]
