@@ -165,6 +165,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(senses_intent::assess_intent, module)?)?;
     module.add_class::<memory::MemoryStore>()?;
     module.add_class::<prices::PriceTable>()?;
+    module.add_function(wrap_pyfunction!(prices::cost, module)?)?;
     module.add_function(wrap_pyfunction!(prices::judge_complexity, module)?)?;
     module.add_function(wrap_pyfunction!(prices::judge_claim, module)?)?;
     module.add_function(wrap_pyfunction!(prices::complexities, module)?)?;

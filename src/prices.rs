@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 
 use super::errors;
+use loopwright_base::message::Usage;
 use loopwright_machine::Complexity;
-use loopwright_models::price::Prices;
+use loopwright_models::price::{Price, Prices};
 use loopwright_monitor::{claim::read_claim, intent::assess_intent};
 
 /// Input, output, read from the cache, written to the cache: for a million tokens.
@@ -48,6 +49,16 @@ impl PriceTable {
     fn names(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).names()
     }
+}
+
+/// What so many tokens cost: those of the prompt, of the answer, read from the cache, written to it, and of these the
+/// ones that are kept for an hour.
+#[pyfunction]
+pub(super) fn cost(price: Row, counts: (u64, u64, u64, u64, u64)) -> f64 {
+    let (input, output, cache_read, cache_write) = price;
+    let price = Price { input, output, cache_read, cache_write };
+    let (input, output, cache_read, cache_write, cache_write_hour) = counts;
+    price.of(&Usage { input, output, cache_read, cache_write, cache_write_hour, ..Usage::default() })
 }
 
 /// How hard a task is, by its words: `simple`, `moderate`, `complex` or `breaking`.

@@ -101,6 +101,7 @@ __all__ = [
     "complexities",
     "compress_context",
     "continuation",
+    "cost",
     "count_context",
     "count_tokens",
     "count_tools",
@@ -2163,6 +2164,7 @@ def check_options(options: str) -> None:
     can't be.
     """
 
+def cost(price: tuple[float, float, float | None, float | None], counts: tuple[int, int, int, int, int]) -> float: ...
 def judge_claim(claim: str) -> Complexity:
     """How many requests checking a claim deserves, by its words; the names are those of `judge_complexity`."""
 

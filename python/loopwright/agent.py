@@ -481,9 +481,9 @@ class Agent(Running[Output]):
         one holds behind that event are not made again.
 
         Raises `run_finished` if there is nothing to go on with, `run_not_ended` if it waits for no answer,
-        `journal_in_use` while another process runs it, `missing_tool` if the agent lacks a tool of the run, `other_model`
-        if it has another model. Where the journal is damaged, what stands before the damage counts, the file stays as it is, and the run goes on in a new
-        one beside it (`result.journal`).
+        `journal_in_use` while another process runs it, `missing_tool` if the agent lacks a tool of the run,
+        `other_model` if it has another model. Where the journal is damaged, what stands before the damage counts, the
+        file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
         return await self._followed(resuming(journal, run, on_divergence, answer), deps, on_event, signal)
 

@@ -33,16 +33,26 @@ class Price(NamedTuple):
     cache_read: float | None = None
     cache_write: float | None = None
 
-    def cost(self, *, input: int = 0, output: int = 0, cache_read: int = 0, cache_write: int = 0) -> float:  # noqa: A002
-        """What so many tokens cost. `input` holds cached tokens, too.
+    def cost(
+        self,
+        *,
+        input: int = 0,  # noqa: A002 - as the field is
+        output: int = 0,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        cache_write_hour: int = 0,
+    ) -> float:
+        """What so many tokens cost. `input` holds cached ones, too, and `cache_write` those that are kept for an hour.
+
+        Raises a `UsageError` (`invalid_option`) for a number below 0.
 
         >>> Price(3.0, 15.0, 0.3).cost(input=1_000_000, output=100_000, cache_read=500_000)
         3.15
         """
-        plain = max(0, input - cache_read - cache_write)
-        read = self.input if self.cache_read is None else self.cache_read
-        write = self.input if self.cache_write is None else self.cache_write
-        return (plain * self.input + cache_read * read + cache_write * write + output * self.output) / 1e6
+        counts = (input, output, cache_read, cache_write, cache_write_hour)
+        if any(count < 0 for count in counts):
+            raise UsageError(f"there are no {min(counts)} tokens", "invalid_option", "give numbers from 0 up")
+        return _core.cost((self.input, self.output, self.cache_read, self.cache_write), counts)
 
 
 _table: _core.PriceTable | None = None

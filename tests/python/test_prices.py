@@ -108,3 +108,13 @@ def test_a14_x01_iterations_by_the_words_of_the_task() -> None:
     assert '"iterations":3' in str(run.journal)
     run = agent.run_sync("Fix the bug in parser.rs", journal=True)
     assert '"iterations":5' in str(run.journal)
+
+
+def test_what_is_kept_for_an_hour_costs_twice_the_input() -> None:
+    price = prices.Price(3.0, 15.0, 0.3, 3.75)
+    counts = {"input": 1_000_000, "cache_write": 400_000}
+    assert price.cost(**counts) == pytest.approx(0.6 * 3 + 0.4 * 3.75)
+    assert price.cost(**counts, cache_write_hour=400_000) == pytest.approx(0.6 * 3 + 0.4 * 6)
+    assert price.cost(**counts, cache_write_hour=100_000) == pytest.approx(0.6 * 3 + 0.3 * 3.75 + 0.1 * 6)
+    with pytest.raises(UsageError, match="-1"):
+        price.cost(input=-1)

@@ -239,3 +239,21 @@ def killed_again_and_again(folder: Path, seed: int, name: str) -> int:
 @pytest.mark.parametrize("name", ["run.jsonl", "project.db"])
 def test_c28_d46_killed_at_200_moments_runs_go_on_and_do_nothing_twice(tmp_path: Path, name: str) -> None:
     killed_at_moments("test_resume", tmp_path, name, kills=200, timeout=100)
+
+
+@pytest.mark.parametrize("way", ["run_sync", "run"])
+def test_a_run_is_not_resumed_with_another_model(tmp_path: Path, serve: Any, way: str) -> None:
+    """The host would be asked for a model of somebody else's."""
+    server = serve(call("put", n=1), "done", by_turn=True)
+    agent = Agent("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", tools=[put])
+    whole = tmp_path / "whole.jsonl"
+    agent.run_sync("go", journal=whole)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(whole.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
+    asked = len(server.requests)
+    other = Agent("gemini:gemini-2.5-flash", base_url=server.url, api_key="k", tools=[put])
+    with pytest.raises(UsageError, match="gemini-2.5-flash") as caught:
+        resumed(way, other, cut)
+    assert (caught.value.code, "fork" in str(caught.value.hint)) == ("other_model", True)
+    assert len(server.requests) == asked
+    assert resumed(way, agent, cut).final == "done"
