@@ -205,8 +205,8 @@ def _checked_budget(budget: object) -> Budget:
 
 def _guard_of(
     tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
-) -> tuple[dict[str, Any], tuple[str | None, str | None]]:
-    """What judges the calls, and where they run."""
+) -> tuple[dict[str, Any], tuple[str | None, str | None], tuple[str, bool] | None]:
+    """What judges the calls, where they run, and what the policy says of the fence around them."""
     import os
     from pathlib import Path
 
@@ -226,7 +226,7 @@ def _guard_of(
         "cautious": cautious,
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
-    return guard, around
+    return guard, around, rules.sandbox
 
 
 def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | None) -> Callable[[Any], Any] | None:
