@@ -87,7 +87,9 @@ class Fencing:
         said = f"the fence seems to have refused: {what}"
         if context is not None:
             context.emit(said)
-        wanted = [str(path) if path is not None else _NETWORK for kind, path in found if kind in _ASKABLE]
+        asked = (str(path) if path is not None else _NETWORK for kind, path in found if kind in _ASKABLE)
+        # Below /proc each process finds another: there is nothing there to let one of them through to.
+        wanted = [each for each in asked if not each.startswith("/proc/")]
         if not wanted:
             return f"[{said}]"
         import json
@@ -141,7 +143,7 @@ def _there(path: str, asked: str) -> str:
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     while not os.path.exists(path):  # noqa: PTH110
         path = os.path.dirname(path)  # noqa: PTH120
-    if path == "/" or f"{home}/".startswith(f"{path}/"):
+    if path in ("/", "/proc") or path.startswith("/proc/") or f"{home}/".startswith(f"{path}/"):
         message = f"{asked!r} can't be let through the fence alone: that would be all of {path}"
         raise ToolError(message, code="too_wide", hint="work in the workspace, or name a folder that is there")
     return path

@@ -171,7 +171,7 @@ def test_a_path_is_let_through_for_the_session(box: Any, home: Path) -> None:
     assert (home / "notes" / "new").exists() and "key of the user" not in text
     assert "key of the user" in box.ok("shell", command="bash step.sh", beyond_fence=[str(home / ".ssh")])
     assert "key of the user" in box.ok("shell", command="bash step.sh")
-    for wide in ("/", "~", "~/absent", str(home.parent)):
+    for wide in ("/", "~", "~/absent", str(home.parent), "/proc/self/mem", "../../../.."):
         assert box.fails("shell", command="true", beyond_fence=[wide])["kind"] == "too_wide"
 
 
