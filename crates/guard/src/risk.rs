@@ -172,7 +172,8 @@ pub fn assess_arguments(name: &str, arguments: &Value, tool: Option<DeclaredRisk
     }
 }
 
-/// The risk of a call that asks to be let through the fence, whatever it is let through for: a person is asked.
+/// The risk of a call that asks to be let through the fence: a person is asked each time, whoever allowed the line, and
+/// no yes to it is kept under the kind of its paths.
 fn beyond_fence(arguments: &Value) -> Option<Risk> {
     const ARGUMENT: &str = "beyond_fence";
     let asked = arguments.get(ARGUMENT)?;
@@ -185,7 +186,7 @@ fn beyond_fence(arguments: &Value) -> Option<Risk> {
         other => other.to_string(),
     };
     Some(Risk {
-        level: RiskLevel::Confirm,
+        level: RiskLevel::Dangerous,
         rule: "fence.beyond",
         part: Some(Part { argument: ARGUMENT.to_owned(), span: 0..text.len(), text: text.clone() }),
         why: format!("It asks to be let through the fence, for all of this session: {}.", clip(&text, 200)),

@@ -201,11 +201,41 @@ def test_processes_outside_are_left_alone(box: Any, home: Path, monkeypatch: pyt
 def test_to_be_let_through_is_asked_about() -> None:
     shell = {"command": "ls", "beyond_fence": ["network"]}
     risk = assess_risk(("shell", shell), "safe")
-    assert (risk.level, risk.rule, risk.part.text) == ("confirm", "fence.beyond", "network")
+    assert (risk.level, risk.rule, risk.part.text) == ("dangerous", "fence.beyond", "network")
     decision = Policy().decide("shell", shell, risk="confirm", by_arguments=True)
     assert decision.verdict == "ask" and "let through the fence" in decision.why
+    rule = '[[rule]]\nid = "ls"\nverdict = "allow"\nshell = ["ls"]\nexamples.match = ["ls"]\nexamples.no_match = ["rm"]'
+    allowing = Policy.from_toml(rule, tier="admin")
+    assert allowing.decide("shell", {"command": "ls"}, risk="confirm").verdict == "allow"
+    assert allowing.decide("shell", shell, risk="confirm").verdict == "ask", "an allowed line opens no fence"
     for nothing in ([], None, ""):
         assert assess_risk(("shell", {"command": "ls", "beyond_fence": nothing}), "safe").level == "safe"
+
+
+@fenced
+def test_a_person_lets_it_through_and_sees_for_what(box: Any, home: Path) -> None:
+    (box.root / "step.sh").write_text("echo x > ~/notes/new && echo wrote")
+    asked: list[Any] = []
+    for yes in (False, True):
+        model = ScriptedModel(
+            [
+                call("shell", command="bash step.sh"),
+                call("shell", command="bash step.sh", beyond_fence=["~/notes"]),
+                call("shell", command="bash step.sh"),
+                "done",
+            ]
+        )
+
+        def approve(approval: Any, yes: bool = yes) -> bool:
+            asked.append(approval)
+            return "beyond_fence" not in approval.arguments or yes
+
+        agent = Agent(model, tools=builtin_tools(box.root), guard=Guard(approve=approve, workspace=box.root))
+        agent.run_sync("run step.sh with bash")
+        told = [str(request.messages[-1].to_dict()) for request in model.requests[1:]]
+        assert [("wrote" in each) for each in told] == [False, yes, yes], told
+        assert f"writing {home}/notes/new" in told[0]
+    assert any("let through the fence" in each.why and "~/notes" in each.why for each in asked)
 
 
 # ---- off, and absent ----
