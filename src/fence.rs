@@ -39,7 +39,8 @@ impl Fence {
 impl Fence {
     /// A fence around a workspace and a temporary folder, for a command with these variables.
     #[new]
-    #[pyo3(signature = (workspace, temporary, *, home, env, read, write, network))]
+    #[pyo3(signature = (workspace, temporary, *, home, env, read, write, network, sockets))]
+    #[allow(clippy::too_many_arguments)] // as Python gives them
     fn new(
         workspace: PathBuf,
         temporary: PathBuf,
@@ -48,12 +49,13 @@ impl Fence {
         read: Vec<PathBuf>,
         write: Vec<PathBuf>,
         network: bool,
+        sockets: bool,
     ) -> Self {
         let text =
             |(name, value): (&OsString, &OsString)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()));
         let environment = Environment { home, variables: env.iter().filter_map(text).collect() };
         let names = Vec::new();
-        let fence = loopwright_fence::Fence { workspace, temporary, environment, read, write, names, network };
+        let fence = loopwright_fence::Fence { workspace, temporary, environment, read, write, names, network, sockets };
         Self { fence: Mutex::new(fence), variables: env }
     }
 
@@ -101,11 +103,5 @@ impl Fence {
     fn refusals(&self, output: &str) -> Vec<(&'static str, Option<PathBuf>)> {
         let found = self.with(|fence| fence.refusals(output));
         found.into_iter().map(|refusal| (refusal.kind.name(), refusal.path)).collect()
-    }
-
-    /// Whether it may use the network.
-    #[getter]
-    fn network(&self) -> bool {
-        self.with(|fence| fence.network)
     }
 }

@@ -1737,6 +1737,7 @@ class Fence:
         read: Sequence[str],
         write: Sequence[str],
         network: bool,
+        sockets: bool,
     ) -> Self: ...
     def grant(self, line: str) -> tuple[list[Path], bool]:
         """Grants what a line needs that may run. Gives the caches that it wants there, and whether it runs unfenced."""
@@ -1746,10 +1747,6 @@ class Fence:
 
     def refusals(self, output: str) -> list[tuple[str, Path | None]]:
         """What the fence seems to have refused, from what a command wrote."""
-
-    @property
-    def network(self) -> bool:
-        """Whether it may use the network."""
 
 @final
 class Policy:

@@ -30,6 +30,8 @@ pub struct Step {
 pub struct Grants {
     /// The network.
     pub network: bool,
+    /// Sockets of other programs of this machine.
+    pub sockets: bool,
     /// A program in it can't do its work behind a fence, and somebody was asked about it.
     pub unfenced: bool,
     /// What it may read although it is private.
@@ -71,6 +73,7 @@ impl Grants {
         }
         let place = |written: &String| fence.environment.path(written, Some(program));
         self.network |= tool.network;
+        self.sockets |= tool.sockets;
         self.read.extend(tool.read.iter().filter_map(place));
         self.write.extend(tool.write.iter().chain(&tool.caches).filter_map(place));
         self.caches.extend(tool.caches.iter().filter_map(place));
@@ -108,6 +111,7 @@ impl Grants {
     /// The fence with what is granted.
     pub fn widen(self, fence: &mut Fence) {
         fence.network |= self.network;
+        fence.sockets |= self.sockets;
         fence.read.extend(self.read);
         fence.write.extend(self.write);
         fence.names.extend(self.names);

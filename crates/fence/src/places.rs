@@ -94,6 +94,30 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     }
 }
 
+/// Whether this process itself may read there.
+#[cfg(target_os = "linux")]
+pub(crate) fn may_read(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok()
+}
+
+/// Whether this process itself may write there.
+#[cfg(target_os = "linux")]
+pub(crate) fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Without a fence none refuses anything.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn may_read(_: &Path) -> bool {
+    false
+}
+
+/// Without a fence none refuses anything.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn may_write(_: &Path) -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

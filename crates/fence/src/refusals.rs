@@ -5,7 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Fence, places::real, table::table};
+use crate::{
+    Fence,
+    places::{may_read, may_write, real},
+    table::table,
+};
 
 /// Lines of output that are looked at, and refusals that are told.
 const MOST_LINES: usize = 4_000;
@@ -20,8 +24,10 @@ pub enum RefusalKind {
     Read,
     /// To write outside of the workspace.
     Write,
-    /// The network, or the socket of another program.
+    /// The network.
     Network,
+    /// The socket of another program.
+    Sockets,
     /// A signal to a process outside.
     Signal,
     /// The rights of another user.
@@ -44,6 +50,7 @@ impl RefusalKind {
             Self::Read => "read",
             Self::Write => "write",
             Self::Network => "network",
+            Self::Sockets => "sockets",
             Self::Signal => "signal",
             Self::Privileges => "privileges",
         }
@@ -71,6 +78,8 @@ impl Fence {
             let denied = has(&signs.denied);
             if !self.network && has(&signs.network) {
                 tell(RefusalKind::Network, None);
+            } else if !self.sockets && denied && has(&signs.sockets) {
+                tell(RefusalKind::Sockets, None);
             } else if denied && has(&signs.signal) {
                 tell(RefusalKind::Signal, None);
             } else if denied {
@@ -81,9 +90,14 @@ impl Fence {
                         tell(kind, Some(self.resolved(path)));
                     }
                 }
-                let mut before = lines.iter().take(at + 1).skip((at + 1).saturating_sub(LINES_BEFORE));
-                let of_network = |text: &str| signs.network_before.iter().any(|sign| text.contains(sign.as_str()));
-                if !named && !self.network && before.any(|(_, text)| of_network(text)) {
+                let first = (at + 1).saturating_sub(LINES_BEFORE);
+                let before = |signs: &[String]| {
+                    let mut near = lines.iter().take(at + 1).skip(first);
+                    near.any(|(_, text)| signs.iter().any(|sign| text.contains(sign.as_str())))
+                };
+                if !named && !self.sockets && before(&signs.sockets) {
+                    tell(RefusalKind::Sockets, None);
+                } else if !named && !self.network && before(&signs.network_before) {
                     tell(RefusalKind::Network, None);
                 }
             }
@@ -94,34 +108,12 @@ impl Fence {
     /// What the fence refuses of a path that this process itself could use.
     fn refused(&self, path: &Path) -> Option<RefusalKind> {
         if !self.reads(path) {
-            return may(path, Access::Read).then_some(RefusalKind::Read);
+            return may_read(path).then_some(RefusalKind::Read);
         }
         let there = real(path);
         let changed = there.ancestors().find(|place| place.exists())?;
-        (!self.writes(path) && may(changed, Access::Write)).then_some(RefusalKind::Write)
+        (!self.writes(path) && may_write(changed)).then_some(RefusalKind::Write)
     }
-}
-
-#[derive(Clone, Copy)]
-enum Access {
-    Read,
-    Write,
-}
-
-/// Whether this process itself may.
-#[cfg(target_os = "linux")]
-fn may(path: &Path, access: Access) -> bool {
-    let wanted = match access {
-        Access::Read => rustix::fs::Access::READ_OK,
-        Access::Write => rustix::fs::Access::WRITE_OK,
-    };
-    rustix::fs::access(path, wanted).is_ok()
-}
-
-/// Without a fence nothing was refused by one.
-#[cfg(not(target_os = "linux"))]
-fn may(_: &Path, _: Access) -> bool {
-    false
 }
 
 /// The words of a line that look like paths: what stands in quotes first, since it may hold blanks.

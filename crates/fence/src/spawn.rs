@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    places::{Environment, normal, real},
+    places::{Environment, may_read, normal, real},
     support::support,
     table::table,
 };
@@ -29,6 +29,8 @@ pub struct Fence {
     pub names: Vec<PathBuf>,
     /// Whether it may use the network.
     pub network: bool,
+    /// Whether it may speak to other programs of this machine by their sockets.
+    pub sockets: bool,
 }
 
 impl Fence {
@@ -47,7 +49,7 @@ impl Fence {
             crate::rights::give_up()?;
             crate::files::restrict(&self)?;
             if support().seccomp {
-                crate::system_calls::restrict(self.network)?;
+                crate::system_calls::restrict(self.network, self.sockets)?;
             }
             command.spawn()
         };
@@ -63,10 +65,10 @@ impl Fence {
         Err(io::Error::new(io::ErrorKind::Unsupported, support().missing.clone().unwrap_or_default()))
     }
 
-    /// What is private and there, as it really stands.
+    /// What is private and there, as it really stands; what this process can't read is hidden without a fence.
     pub fn private(&self) -> Vec<PathBuf> {
         let named = table().files.private.iter().filter_map(|written| self.environment.path(written, None));
-        named.filter_map(|path| path.canonicalize().ok()).collect()
+        named.filter_map(|path| path.canonicalize().ok()).filter(|path| may_read(path)).collect()
     }
 
     /// What it may write, as it was said.

@@ -49,7 +49,7 @@ pub fn support() -> &'static Support {
 fn probe() -> Support {
     let probed = std::thread::Builder::new()
         .name("fence-probe".to_owned())
-        .spawn(|| (crate::files::probe(), crate::system_calls::restrict(false).is_ok()))
+        .spawn(|| (crate::files::probe(), crate::system_calls::restrict(false, false).is_ok()))
         .and_then(|thread| thread.join().map_err(|_| std::io::Error::other("the probe ended early")));
     match probed {
         Ok((Ok(abi), seccomp)) => Support { landlock: Some(abi), seccomp, missing: None },

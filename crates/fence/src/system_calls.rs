@@ -1,8 +1,8 @@
 //! What seccomp keeps of the fence: the network that Landlock does not know, and two ways around it.
 //!
 //! Closed are sockets of every family but those between processes of this machine, and to connect one of these: whoever
-//! speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. Pairs of sockets are
-//! free. `io_uring` would do the same past the filter, so programs are told that there is none, and the second
+//! speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. With the network open none
+//! of these can be made, since a filter does not see what is connected. Pairs of sockets are free. `io_uring` would do the same past the filter, so programs are told that there is none, and the second
 //! numbering of system calls on x86-64 is closed whole.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
@@ -18,10 +18,10 @@ const KIND: u64 = 0xf;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Restricts this thread and all it starts.
-pub(crate) fn restrict(network: bool) -> io::Result<()> {
+pub(crate) fn restrict(network: bool, sockets: bool) -> io::Result<()> {
     let arch = TargetArch::try_from(ARCH).map_err(io::Error::other)?;
-    if !network {
-        apply(&sockets().map_err(io::Error::other)?, libc::EACCES, arch)?;
+    if !(network && sockets) {
+        apply(&closed(network, sockets).map_err(io::Error::other)?, libc::EACCES, arch)?;
         apply(&BTreeMap::from([(libc::SYS_io_uring_setup, Vec::new())]), libc::ENOSYS, arch)?;
     }
     apply(&terminals().map_err(io::Error::other)?, libc::EPERM, arch)
@@ -53,21 +53,29 @@ fn is(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompConditi
     SeccompCondition::new(argument, Dword, operator, value as u64)
 }
 
-fn sockets() -> Result<Rules, seccompiler::BackendError> {
+fn closed(network: bool, sockets: bool) -> Result<Rules, seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     let (unix, netlink) = (libc::AF_UNIX, libc::AF_NETLINK);
     // Packets go to any address without a connection.
     let packets = |kind| SeccompRule::new(vec![is(0, Eq, unix)?, is(1, MaskedEq(KIND), kind)?]);
-    let (datagram, raw) = (packets(libc::SOCK_DGRAM)?, packets(libc::SOCK_RAW)?);
-    let pairs = vec![datagram.clone(), raw.clone()];
-    let other = SeccompRule::new(vec![is(0, Ne, unix)?, is(0, Ne, netlink)?])?;
-    // Of the kernel's own messages, those that tell which networks there are: name lookups ask for them.
-    let kernel = SeccompRule::new(vec![is(0, Eq, netlink)?, is(2, Ne, libc::NETLINK_ROUTE)?])?;
-    Ok(BTreeMap::from([
-        (libc::SYS_socket, vec![other, kernel, datagram, raw]),
-        (libc::SYS_socketpair, pairs),
-        (libc::SYS_connect, Vec::new()),
-    ]))
+    let packets = [packets(libc::SOCK_DGRAM)?, packets(libc::SOCK_RAW)?];
+    let (mut made, mut rules) = (Vec::new(), Rules::new());
+    if network {
+        made.push(SeccompRule::new(vec![is(0, Eq, unix)?])?);
+    } else {
+        made.push(SeccompRule::new(vec![is(0, Ne, unix)?, is(0, Ne, netlink)?])?);
+        // Of the kernel's own messages, those that tell which networks there are: name lookups ask for them.
+        made.push(SeccompRule::new(vec![is(0, Eq, netlink)?, is(2, Ne, libc::NETLINK_ROUTE)?])?);
+        if !sockets {
+            made.extend(packets.clone());
+            rules.insert(libc::SYS_connect, Vec::new());
+        }
+    }
+    rules.insert(libc::SYS_socket, made);
+    if !sockets {
+        rules.insert(libc::SYS_socketpair, packets.to_vec());
+    }
+    Ok(rules)
 }
 
 /// What would put keystrokes into the terminal of whoever started us.

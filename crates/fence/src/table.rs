@@ -42,6 +42,7 @@ pub(crate) struct Signs {
     pub(crate) denied: Vec<String>,
     pub(crate) network: Vec<String>,
     pub(crate) network_before: Vec<String>,
+    pub(crate) sockets: Vec<String>,
     pub(crate) signal: Vec<String>,
     pub(crate) privileges: Vec<String>,
 }
@@ -53,6 +54,7 @@ pub(crate) struct ToolGrant {
     pub(crate) lines: Vec<String>,
     pub(crate) takes: Vec<String>,
     pub(crate) network: bool,
+    pub(crate) sockets: bool,
     pub(crate) unfenced: bool,
     pub(crate) read: Vec<String>,
     pub(crate) write: Vec<String>,

@@ -174,13 +174,15 @@ fn fence_closes_the_network_and_the_sockets_of_others() {
         code(format!("s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b\"x\", (\"127.0.0.1\", {port}))")),
         code(format!("s.socket(s.AF_UNIX).connect(\"{}\")", socket.display())),
     ];
-    let mut open = ground.fence.clone();
-    open.network = true;
-    for line in &reach {
-        let (done, output) = ground.run(line);
-        assert!(!done && output.contains("PermissionError"), "{line}: {output}");
-        let (done, output) = ground.run_in(&open, line);
-        assert!(done, "{line}: {output}");
+    let of = |network, sockets| Fence { network, sockets, ..ground.fence.clone() };
+    for (at, line) in reach.iter().enumerate() {
+        let to_program = at == 3;
+        for (network, sockets) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (done, output) = ground.run_in(&of(network, sockets), line);
+            let open = if to_program { sockets } else { network };
+            assert_eq!(done, open, "{line} {network} {sockets}: {output}");
+            assert!(done || output.contains("PermissionError"), "{line}: {output}");
+        }
     }
     let raw =
         [code("s.socket(s.AF_UNIX, s.SOCK_DGRAM)".to_owned()), code("s.socket(s.AF_PACKET, s.SOCK_RAW)".to_owned())];
@@ -253,4 +255,6 @@ fn refusals_are_told_by_path_and_kind() {
     }
     let open = Fence { network: true, ..ground.fence.clone() };
     assert_eq!(open.refusals(lookup), []);
+    let agent = "PermissionError: connect to /run/user/1/agent.sock: Permission denied";
+    assert!(open.refusals(agent).iter().any(|told| told.kind == RefusalKind::Sockets));
 }

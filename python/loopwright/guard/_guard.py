@@ -36,6 +36,8 @@ class Sandbox:
     """Folders and files outside of the workspace that they may write."""
     network: bool = False
     """Whether every command may use the network."""
+    sockets: bool = False
+    """Whether they may speak to other programs of this machine by their sockets: servers, agents for keys, Docker."""
 
     def __post_init__(self) -> None:
         for name in ("read", "write"):
@@ -46,9 +48,10 @@ class Sandbox:
             # A copy: whoever keeps the list changes no fence.
             paths = tuple(os.path.abspath(os.path.expanduser(os.fspath(each))) for each in given)  # noqa: PTH100, PTH111
             object.__setattr__(self, name, paths)
-        if not isinstance(self.network, bool):
-            message = f"Sandbox.network can't be {self.network!r:.100}"
-            raise UsageError(message, "invalid_option", "give True or False")
+        for name in ("network", "sockets"):
+            if not isinstance(getattr(self, name), bool):
+                message = f"Sandbox.{name} can't be {getattr(self, name)!r:.100}"
+                raise UsageError(message, "invalid_option", "give True or False")
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Fencing"]
 
-_NETWORK = "network"
+_OPENED = ("network", "sockets")
+"""What is let through the fence by a word, not by a path."""
 _WORDS = {
     "read": "reading {path} (private)",
     "write": "writing {path} (outside the workspace)",
-    "network": "the network, or a socket of another program",
+    "network": "the network",
+    "sockets": "a socket of another program",
     "signal": "a signal to a process that the command did not start",
     "privileges": "the rights of another user",
 }
@@ -41,7 +43,7 @@ class Fencing:
         self._sandbox = sandbox
         self._read: list[str] = []
         self._write: list[str] = []
-        self._network = False
+        self._opened: set[str] = set()
         self._temporary: str | None = None
         self._told = False
 
@@ -70,7 +72,8 @@ class Fencing:
             env=env,
             read=[*self._read, *(beyond.read if beyond else ())],
             write=[*self._write, *(beyond.write if beyond else ())],
-            network=self._network or bool(beyond and beyond.network),
+            network="network" in self._opened or bool(beyond and beyond.network),
+            sockets="sockets" in self._opened or bool(beyond and beyond.sockets),
         )
         caches, unfenced = fence.grant(command)
         for folder in caches:
@@ -87,7 +90,7 @@ class Fencing:
         said = f"the fence seems to have refused: {what}"
         if context is not None:
             context.emit(said)
-        asked = (str(path) if path is not None else _NETWORK for kind, path in found if kind in _ASKABLE)
+        asked = (str(path) if path is not None else kind for kind, path in found if kind in _ASKABLE)
         # Below /proc each process finds another: there is nothing there to let one of them through to.
         wanted = [each for each in asked if not each.startswith("/proc/")]
         if not wanted:
@@ -104,8 +107,8 @@ class Fencing:
             message = f"beyond_fence names {len(asked)} things"
             raise ToolError(message, code="invalid_arguments", hint=f"at most {_MOST_ASKED}")
         for each in asked:
-            if each == _NETWORK:
-                self._network = True
+            if each in _OPENED:
+                self._opened.add(each)
                 continue
             path = os.path.join(self._workspace.root, os.path.expanduser(each))  # noqa: PTH111, PTH118
             self._write.append(_there(os.path.realpath(path), each))
@@ -129,7 +132,7 @@ class Fencing:
             context.emit(f"commands run without a fence: {missing}")
 
 
-_ASKABLE = ("read", "write", "network")
+_ASKABLE = ("read", "write", *_OPENED)
 
 
 @cache

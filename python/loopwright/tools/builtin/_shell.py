@@ -50,7 +50,7 @@ class Shell:
         command: Annotated[str, "the command line, for bash or sh"],
         timeout_seconds: Annotated[float, "after this time it is ended with all that it started; at most 600"] = 120,
         beyond_fence: Annotated[
-            list[str], 'what the fence refused before and this needs: paths, or "network"; a person is asked'
+            list[str], 'what the fence refused before and this needs: paths, "network", "sockets"; a person is asked'
         ] = [],  # noqa: B006 - never changed
         context: Context[Any] | None = None,
     ) -> str:
