@@ -37,7 +37,7 @@ BELOW = {
     "machine": CORE - {"machine"},
     "drive": CORE,
     "store": CORE,
-    "fence": set(),
+    "fence": {"base"},
     "testing": set(),
 }
 ALLOWS = re.compile(r"#!\[allow\([^)]*clippy::disallowed_methods")

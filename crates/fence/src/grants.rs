@@ -10,6 +10,9 @@ use crate::{
     table::{ToolGrant, table},
 };
 
+/// Paths of a line that are looked up; what it names beyond is granted nothing.
+const MOST_PATHS: usize = 256;
+
 /// A command of a line, as the guard read it.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
@@ -48,11 +51,14 @@ impl Grants {
     /// What these commands are granted behind that fence.
     pub fn of(steps: &[Step], fence: &Fence) -> Self {
         let mut found = Self::default();
+        let private = fence.private();
+        let mut left = MOST_PATHS;
         for step in steps {
             found.network |= step.hosts && step.changes;
-            for path in &step.paths {
-                found.take_path(&fence.workspace.join(path), step, fence);
+            for path in step.paths.iter().take(left) {
+                found.take_path(&fence.workspace.join(path), step, fence, &private);
             }
+            left = left.saturating_sub(step.paths.len());
             for tool in &table().tools {
                 if let Some(program) = matching(tool, &step.words) {
                     found.take_tool(tool, program, step.asked, fence);
@@ -80,12 +86,11 @@ impl Grants {
     }
 
     /// A path that the line names. What the guard takes for harmless grants nothing: who lists a folder reads no file.
-    fn take_path(&mut self, path: &Path, step: &Step, fence: &Fence) {
+    fn take_path(&mut self, path: &Path, step: &Step, fence: &Fence, private: &[PathBuf]) {
         let path = real(path);
         if !step.changes || path.starts_with(real(&fence.workspace)) {
             return;
         }
-        let private = fence.private();
         let holds_private = |folder: &Path| private.iter().any(|path| path.starts_with(folder));
         if private.iter().any(|folder| path.starts_with(folder)) {
             // Somebody has seen this very path.

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use loopwright_base::text::head;
+
 use crate::{
     Fence,
     places::{may_read, may_write, real},
@@ -14,6 +16,9 @@ use crate::{
 /// Lines of output that are looked at, and refusals that are told.
 const MOST_LINES: usize = 4_000;
 const MOST_TOLD: usize = 8;
+/// Paths that are looked up, in one line and in all, and bytes of a line that are looked at.
+const MOST_PATHS: (usize, usize) = (16, 128);
+const LONGEST_LINE: usize = 2_000;
 /// Lines above one that only says that it was denied, as the end of a traceback does, that may say what was.
 const LINES_BEFORE: usize = 12;
 
@@ -61,6 +66,8 @@ impl Fence {
     /// What the fence seems to have refused to a command that wrote this.
     pub fn refusals(&self, output: &str) -> Vec<Refusal> {
         let signs = &table().signs;
+        let private = self.private();
+        let mut left = MOST_PATHS.1;
         let mut found: Vec<Refusal> = Vec::new();
         let mut tell = |kind, path| {
             let refusal = Refusal { kind, path };
@@ -68,8 +75,12 @@ impl Fence {
                 found.push(refusal);
             }
         };
-        let lines: Vec<(&str, String)> =
-            output.lines().take(MOST_LINES).map(|line| (line, line.to_lowercase())).collect();
+        let lines: Vec<(&str, String)> = output
+            .lines()
+            .take(MOST_LINES)
+            .map(|line| head(line, LONGEST_LINE))
+            .map(|line| (line, line.to_lowercase()))
+            .collect();
         for (at, (line, lower)) in lines.iter().enumerate() {
             let has = |signs: &[String]| signs.iter().any(|sign| lower.contains(sign.as_str()));
             if has(&signs.privileges) {
@@ -84,9 +95,9 @@ impl Fence {
                 tell(RefusalKind::Signal, None);
             } else if denied {
                 let mut named = false;
-                for path in paths_in(line) {
-                    named = true;
-                    if let Some(kind) = self.refused(&self.resolved(path)) {
+                for path in paths_in(line).into_iter().take(left) {
+                    (named, left) = (true, left - 1);
+                    if let Some(kind) = self.refused(&self.resolved(path), &private) {
                         tell(kind, Some(self.resolved(path)));
                     }
                 }
@@ -106,8 +117,8 @@ impl Fence {
     }
 
     /// What the fence refuses of a path that this process itself could use.
-    fn refused(&self, path: &Path) -> Option<RefusalKind> {
-        if !self.reads(path) {
+    fn refused(&self, path: &Path, private: &[PathBuf]) -> Option<RefusalKind> {
+        if !self.reads(path, private) {
             return may_read(path).then_some(RefusalKind::Read);
         }
         let there = real(path);
@@ -125,6 +136,9 @@ fn paths_in(line: &str) -> Vec<&str> {
     for word in quoted.chain(bare) {
         if (word.starts_with(['/', '~']) || word.contains('/')) && !word.contains("://") && !found.contains(&word) {
             found.push(word);
+        }
+        if found.len() == MOST_PATHS.0 {
+            break;
         }
     }
     found

@@ -86,11 +86,11 @@ impl Fence {
         device || self.writable().any(|folder| path.starts_with(real(folder)))
     }
 
-    /// Whether the fence lets it read there.
-    pub(crate) fn reads(&self, path: &Path) -> bool {
+    /// Whether the fence lets it read there, where this is what is private.
+    pub(crate) fn reads(&self, path: &Path, private: &[PathBuf]) -> bool {
         let path = real(path);
         let granted = self.read.iter().map(PathBuf::as_path).chain(self.writable());
-        !self.private().iter().any(|private| path.starts_with(private))
+        !private.iter().any(|private| path.starts_with(private))
             || granted.map(real).any(|folder| path.starts_with(folder))
     }
 

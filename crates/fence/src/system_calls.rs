@@ -1,9 +1,10 @@
 //! What seccomp keeps of the fence: the network that Landlock does not know, and two ways around it.
 //!
-//! Closed are sockets of every family but those between processes of this machine, and to connect one of these: whoever
-//! speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. With the network open none
-//! of these can be made, since a filter does not see what is connected. Pairs of sockets are free. `io_uring` would do the same past the filter, so programs are told that there is none, and the second
-//! numbering of system calls on x86-64 is closed whole.
+//! Closed are sockets of every family but those between processes of this machine, and to connect one of these:
+//! whoever speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. With the network open
+//! none of these can be made, since a filter does not see what is connected. Pairs of sockets are free. `io_uring`
+//! would do the same past the filter, so programs are told that there is none, and the second numbering of system calls
+//! on x86-64 is closed whole.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
@@ -22,7 +23,7 @@ pub(crate) fn restrict(network: bool, sockets: bool) -> io::Result<()> {
     let arch = TargetArch::try_from(ARCH).map_err(io::Error::other)?;
     if !(network && sockets) {
         apply(&closed(network, sockets).map_err(io::Error::other)?, libc::EACCES, arch)?;
-        apply(&BTreeMap::from([(libc::SYS_io_uring_setup, Vec::new())]), libc::ENOSYS, arch)?;
+        apply(&BTreeMap::from([(number(libc::SYS_io_uring_setup), Vec::new())]), libc::ENOSYS, arch)?;
     }
     apply(&terminals().map_err(io::Error::other)?, libc::EPERM, arch)
 }
@@ -49,6 +50,12 @@ fn second_numbering() -> Vec<sock_filter> {
     ]
 }
 
+/// The number of a system call, on machines of any width.
+#[allow(clippy::useless_conversion)]
+fn number(call: libc::c_long) -> i64 {
+    i64::from(call)
+}
+
 fn is(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
     SeccompCondition::new(argument, Dword, operator, value as u64)
 }
@@ -68,12 +75,12 @@ fn closed(network: bool, sockets: bool) -> Result<Rules, seccompiler::BackendErr
         made.push(SeccompRule::new(vec![is(0, Eq, netlink)?, is(2, Ne, libc::NETLINK_ROUTE)?])?);
         if !sockets {
             made.extend(packets.clone());
-            rules.insert(libc::SYS_connect, Vec::new());
+            rules.insert(number(libc::SYS_connect), Vec::new());
         }
     }
-    rules.insert(libc::SYS_socket, made);
+    rules.insert(number(libc::SYS_socket), made);
     if !sockets {
-        rules.insert(libc::SYS_socketpair, packets.to_vec());
+        rules.insert(number(libc::SYS_socketpair), packets.to_vec());
     }
     Ok(rules)
 }
@@ -82,5 +89,5 @@ fn closed(network: bool, sockets: bool) -> Result<Rules, seccompiler::BackendErr
 fn terminals() -> Result<Rules, seccompiler::BackendError> {
     const TIOCLINUX: i32 = 0x541c;
     let one = |request| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, request)?]);
-    Ok(BTreeMap::from([(libc::SYS_ioctl, vec![one(libc::TIOCSTI as i32)?, one(TIOCLINUX)?])]))
+    Ok(BTreeMap::from([(number(libc::SYS_ioctl), vec![one(libc::TIOCSTI as i32)?, one(TIOCLINUX)?])]))
 }

@@ -258,3 +258,22 @@ fn refusals_are_told_by_path_and_kind() {
     let agent = "PermissionError: connect to /run/user/1/agent.sock: Permission denied";
     assert!(open.refusals(agent).iter().any(|told| told.kind == RefusalKind::Sockets));
 }
+
+#[test]
+fn refusals_of_hostile_output_take_bounded_work() {
+    let Some(ground) = Ground::new(1) else { return };
+    let words: String = (0..20_000).fold(String::new(), |text, at| text + &format!("/no/{at} "));
+    let outputs = [
+        format!("permission denied {words}"),
+        "permission denied '/x\n".repeat(20_000),
+        format!("permission denied {}", "é".repeat(20_000)),
+        "permission denied socket ".repeat(20_000),
+    ];
+    let began = std::time::Instant::now();
+    for output in &outputs {
+        assert!(ground.fence.refusals(output).len() <= 8);
+    }
+    let paths = (0..100_000).map(|at| PathBuf::from(format!("/no/{at}"))).collect();
+    Grants::of(&[Step { paths, changes: true, ..Step::default() }], &ground.fence);
+    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+}
