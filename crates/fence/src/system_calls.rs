@@ -1,10 +1,11 @@
 //! What seccomp keeps of the fence: the network that Landlock does not know, and two ways around it.
 //!
-//! Closed are sockets of every family but those between processes of this machine, and to connect one of these:
-//! whoever speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. With the network open
-//! none of these can be made, since a filter does not see what is connected. Pairs of sockets are free. `io_uring`
-//! would do the same past the filter, so programs are told that there is none, and the second numbering of system calls
-//! on x86-64 is closed whole.
+//! Closed are sockets of every family but those between processes of this machine, and to connect one of these: whoever
+//! speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. With the network open
+//! none of these can be made, since a filter does not see what is connected. Pairs of sockets are free.
+//!
+//! `io_uring` would do the same past the filter, so programs are told that there is none, and the second numbering of
+//! system calls on x86-64 is closed whole.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
