@@ -247,6 +247,9 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
                 f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
             )
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
+        if agent._sandbox is not None and agent._sandbox != parent._sandbox:
+            message = f"the sub-agent {agent.name!r} says of the fence what the run that starts it does not"
+            raise UsageError(message, "invalid_option", "give Guard(sandbox=...) to the agent that starts it")
         lost: dict[str, Any] = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
         lost["escalate_to"] = agent._escalate_to
         for option, value in lost.items():

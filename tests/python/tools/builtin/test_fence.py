@@ -268,6 +268,15 @@ def test_a_guard_or_a_policy_takes_the_fence_away(box: Any) -> None:
     assert "outside the workspace" in writing(Guard(policy=admin, sandbox=False), root)
 
 
+def test_a_sub_agent_has_the_fence_of_the_run() -> None:
+    from loopwright import UsageError
+
+    child = Agent(ScriptedModel(["x"]), name="child", description="helps", guard=Guard(sandbox=False))
+    with pytest.raises(UsageError, match="says of the fence"):
+        Agent(ScriptedModel(["x"]), agents=[child])
+    Agent(ScriptedModel(["x"]), agents=[child], guard=Guard(sandbox=False))
+
+
 def test_a_file_of_the_workspace_takes_no_fence_away() -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.from_toml("sandbox = false", tier="project", name="policy.toml")
