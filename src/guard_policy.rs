@@ -82,6 +82,12 @@ impl Policy {
         serde_json::to_string(&self.0.rules().collect::<Vec<_>>()).unwrap_or_default()
     }
 
+    /// Whether commands run fenced, by the tier that says so; `None` where no file does.
+    #[getter]
+    fn sandbox(&self) -> Option<(&'static str, bool)> {
+        self.0.sandbox().map(|(tier, on)| (tier.name(), on))
+    }
+
     /// The policy as configurations of machines hold it.
     fn to_json(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()

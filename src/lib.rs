@@ -17,6 +17,7 @@ mod embed;
 mod environment;
 mod errors;
 mod extract;
+mod fence;
 mod find;
 mod guard_policy;
 mod guard_risk;
@@ -137,6 +138,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::compress_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_context, module)?)?;
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
+    module.add_class::<fence::Fence>()?;
+    module.add_function(wrap_pyfunction!(fence::fence_support, module)?)?;
     module.add_class::<guard_policy::Policy>()?;
     module.add_class::<guard_policy::ApprovalDesk>()?;
     module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;

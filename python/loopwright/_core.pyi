@@ -4,8 +4,9 @@ Values that cross as text are JSON in the canonical form: one shape of messages,
 Where an argument is `_Json`, the text or the Python object it stands for will do.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, TypeAlias, final, overload
 
 from typing_extensions import Self, disjoint_base
@@ -36,6 +37,7 @@ __all__ = [
     "ExtractedReasoning",
     "ExtractedText",
     "Extraction",
+    "Fence",
     "FolderWalk",
     "FoundJson",
     "GoalDrift",
@@ -119,6 +121,7 @@ __all__ = [
     "encode_stream",
     "encode_tokens",
     "estimate_tokens",
+    "fence_support",
     "fetch_text",
     "find_json",
     "find_next_step",
@@ -1716,6 +1719,36 @@ class Window:
 
     def __len__(self) -> int: ...
 
+def fence_support() -> tuple[int | None, bool, str | None, list[str]]:
+    """What keeps a fence on this machine: the version of Landlock's interface, whether system calls are filtered, why
+    there is no fence, and what it leaves open.
+    """
+
+@final
+class Fence:
+    """A fence for one command: what it may read, write and reach."""
+
+    def __new__(
+        cls,
+        workspace: str,
+        temporary: str,
+        *,
+        home: str | None,
+        env: Mapping[str, str],
+        read: Sequence[str],
+        write: Sequence[str],
+        network: bool,
+        sockets: bool,
+    ) -> Self: ...
+    def grant(self, line: str) -> tuple[list[Path], bool]:
+        """Grants what a line needs that may run. Gives the caches that it wants there, and whether it runs unfenced."""
+
+    def spawn(self, argv: Sequence[str], cwd: str) -> tuple[int, int]:
+        """Starts a command behind the fence, without input: its process, and the end of a pipe with all it writes."""
+
+    def refusals(self, output: str) -> list[tuple[str, Path | None]]:
+        """What the fence seems to have refused, from what a command wrote."""
+
 @final
 class Policy:
     """Rules for calls; `loopwright.guard.Policy` is the one to use."""
@@ -1732,6 +1765,10 @@ class Policy:
     @property
     def digest(self) -> str:
         """What all the text comes to."""
+
+    @property
+    def sandbox(self) -> tuple[str, bool] | None:
+        """Whether commands run fenced, by the tier that says so."""
 
     def rules(self) -> str:
         """The rules, as JSON text."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._model import Model
     from ._remember import Remembering
     from .children import AgentPlan
+    from .guard import Sandbox
     from .hooks import Hook
     from .models import Responds
     from .roles import Releases
@@ -58,6 +59,8 @@ class Plan:
     durable: bool = False
     around: tuple[str | None, str | None] = (None, None)
     """The home folder and the workspace, for those who look at calls."""
+    sandbox: bool | Sandbox | None = None
+    """What the agent says of the fence around commands."""
 
     labels: Mapping[str, Any] = field(default_factory=dict)
     """What journals say about who started the run."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._remember import Remembering
     from .agent import Agent
     from .children import AgentPlan, SubAgent
+    from .guard import Sandbox
     from .models import Responds
     from .roles import Role, Roles
     from .tools import ToolSet
@@ -46,6 +47,7 @@ class Prepared(Generic[Output]):
     _agents: list[Agent[Any]]
     _approve: Callable[[Any], Any] | None
     _around: tuple[str | None, str | None]
+    _sandbox: bool | Sandbox | None
     _complexity: str | None
     _config: dict[str, Any]
     _durable: bool
@@ -133,6 +135,7 @@ class Prepared(Generic[Output]):
                 folders=self._folders,
                 durable=self._durable,
                 around=self._around,
+                sandbox=self._sandbox,
                 labels=self._labels,
                 asked_model=self._config["model"],
                 agents=agents,

@@ -205,8 +205,8 @@ def _checked_budget(budget: object) -> Budget:
 
 def _guard_of(
     tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
-) -> tuple[dict[str, Any], tuple[str | None, str | None]]:
-    """What judges the calls, and where they run."""
+) -> tuple[dict[str, Any], tuple[str | None, str | None], tuple[str, bool] | None]:
+    """What judges the calls, where they run, and what the policy says of the fence around them."""
     import os
     from pathlib import Path
 
@@ -226,7 +226,7 @@ def _guard_of(
         "cautious": cautious,
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
-    return guard, around
+    return guard, around, rules.sandbox
 
 
 def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | None) -> Callable[[Any], Any] | None:
@@ -247,6 +247,9 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
                 f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
             )
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
+        if agent._sandbox is not None and agent._sandbox != parent._sandbox:
+            message = f"the sub-agent {agent.name!r} says of the fence what the run that starts it does not"
+            raise UsageError(message, "invalid_option", "give Guard(sandbox=...) to the agent that starts it")
         lost: dict[str, Any] = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
         lost["escalate_to"] = agent._escalate_to
         for option, value in lost.items():

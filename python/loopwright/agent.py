@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .children import SubAgent
     from .context import ContextPolicy
     from .events import Event
-    from .guard import Approvals, Policy
+    from .guard import Approvals, Guard, Policy
     from .handle import RunHandle
     from .hooks import Hook, Hooks, ModelChoice, ModelContext
     from .memory import Memory
@@ -108,6 +108,8 @@ class Agent(Running[Output]):
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
             hold. Forbidden calls never run, whoever says so.
+        guard: A `loopwright.guard.Guard`: what this page says of `approve`, `policy`, `approvals`, `cautious`,
+            `workspace` and `approval_timeout`, said in one place, and `sandbox`, the fence around commands.
         approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
         cautious: What calls at `cautious` need: `"run"` nothing (but in a shell, which is declared stricter, the words
             that `"intent"` wants), `"intent"` a word of the user that names their verb or target (else a person is
@@ -166,6 +168,7 @@ class Agent(Running[Output]):
         api_key: str | Callable[[], str] | None = None,
         headers: Mapping[str, str] | None = None,
         approve: Callable[[Approval], Any] | None = None,
+        guard: Guard | None = None,
         policy: Policy | str | os.PathLike[str] | None = None,
         approvals: Approvals | None = None,
         cautious: str | None = None,
@@ -213,8 +216,14 @@ class Agent(Running[Output]):
         after: AfterTurn | bool | None = None,
     ) -> None:
         from . import _options
+        from .guard._guard import asked_of_guard, sandbox_of
         from .tools import ToolSet
 
+        judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
+        judged, sandbox = asked_of_guard(
+            guard, {**judged, "workspace": workspace, "approval_timeout": approval_timeout}
+        )
+        approve, policy, approvals, cautious, workspace, approval_timeout = judged.values()
         given = {
             "base_url": base_url,
             "api_key": api_key,
@@ -269,9 +278,10 @@ class Agent(Running[Output]):
         if approval_timeout is None:
             approval_timeout = getattr(approvals, "timeout", 60.0)
         self._approve = _approver(approve, approvals)
-        guard, self._around = _guard_of(
+        rules, self._around, fenced = _guard_of(
             self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace
         )
+        self._sandbox = sandbox_of(sandbox, fenced)
         self._durable = durable
         self._labels = _options.labels(labels)
         self._config = {
@@ -291,7 +301,7 @@ class Agent(Running[Output]):
             **({} if monitor is None else {"intent": monitor.intent}),
             **_options.policies(stuck=stuck, momentum=momentum),
             "approval_timeout": approval_timeout,
-            "guard": guard,
+            "guard": rules,
             "price": dict(asked["price"]) if asked["price"] else _price(self._endpoint),
             "seed": seed or 0,
             "wind_down": 2 if wind_down is None else wind_down,

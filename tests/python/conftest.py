@@ -36,6 +36,7 @@ ROOMS = {
         "web",
     ),
     "extract": ("content_blocks", "extraction", "quotations", "text_calls", "written"),
+    "fence": ("cli_doctor", "fence", "shell"),
     "guard": ("approval", "guard", "sensitivity"),
     "lexicon": ("stop_words", "retrieve"),
     "machine": ("hooks_stages", "machine", "pause", "recorded_journals", "rules", "stopping", "turn"),

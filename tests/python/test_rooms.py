@@ -37,6 +37,7 @@ BELOW = {
     "machine": CORE - {"machine"},
     "drive": CORE,
     "store": CORE,
+    "fence": {"base"},
     "testing": set(),
 }
 ALLOWS = re.compile(r"#!\[allow\([^)]*clippy::disallowed_methods")
@@ -74,7 +75,8 @@ def test_only_one_room_names_sqlite():
 
 def test_only_the_rooms_of_input_and_output_lift_the_ban_on_it():
     allow = [path for path in CRATES.glob("*/src/**/*.rs") if ALLOWS.search(path.read_text(encoding="utf-8"))]
-    assert sorted(path.relative_to(CRATES).as_posix() for path in allow) == ["drive/src/lib.rs", "store/src/lib.rs"]
+    roots = [f"{room}/src/lib.rs" for room in ("drive", "fence", "store")]
+    assert sorted(path.relative_to(CRATES).as_posix() for path in allow) == roots
     for room in CORE:
         assert FORBIDS in (CRATES / room / "src" / "lib.rs").read_text(encoding="utf-8"), room
 

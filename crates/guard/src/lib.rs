@@ -35,6 +35,7 @@ mod shape;
 pub mod shell;
 mod shown;
 mod sql;
+mod steps;
 mod table;
 
 pub use authority::Authority;
@@ -43,5 +44,6 @@ pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};
 pub use level::RiskLevel;
 pub use paths::RiskContext;
 pub use risk::{DeclaredRisk, Part, Risk, assess_arguments, assess_risk, assess_shell};
+pub use steps::{LineStep, steps};
 
 pub mod sensitivity;

@@ -20,6 +20,7 @@ use super::{
 use loopwright_base::{
     json::{DEEPEST_TREE, nested_deeper},
     message::ToolUse,
+    text::clip,
 };
 
 /// The judgement of a call.
@@ -164,6 +165,36 @@ pub fn assess_risk(call: &ToolUse, tool: Option<DeclaredRisk>, context: &RiskCon
 
 /// As [`assess_risk`], for a name and arguments.
 pub fn assess_arguments(name: &str, arguments: &Value, tool: Option<DeclaredRisk>, context: &RiskContext) -> Risk {
+    let risk = assess_work(name, arguments, tool, context);
+    match beyond_fence(arguments) {
+        Some(asked) => risk.or(asked),
+        None => risk,
+    }
+}
+
+/// The risk of a call that asks to be let through the fence: a person is asked each time, whoever allowed the line, and
+/// no yes to it is kept under the kind of its paths.
+fn beyond_fence(arguments: &Value) -> Option<Risk> {
+    const ARGUMENT: &str = "beyond_fence";
+    let asked = arguments.get(ARGUMENT)?;
+    let text = match asked {
+        Value::Null => return None,
+        Value::Array(items) if items.is_empty() => return None,
+        Value::Array(items) => items.iter().map(|item| item.as_str().unwrap_or("?")).collect::<Vec<_>>().join(", "),
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Some(Risk {
+        level: RiskLevel::Dangerous,
+        rule: "fence.beyond",
+        part: Some(Part { argument: ARGUMENT.to_owned(), span: 0..text.len(), text: text.clone() }),
+        why: format!("It asks to be let through the fence, for all of this session: {}.", clip(&text, 200)),
+    })
+}
+
+/// What the tool declares, raised by what the other arguments say.
+fn assess_work(name: &str, arguments: &Value, tool: Option<DeclaredRisk>, context: &RiskContext) -> Risk {
     let declared = declared(name, tool);
     if tool.is_some_and(|tool| tool.by_arguments) {
         let nothing = Risk { level: RiskLevel::Safe, rule: "", part: None, why: String::new() };

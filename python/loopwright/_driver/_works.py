@@ -53,7 +53,15 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         call_id, name = call.call_id, call.name
         agent, path = driver.who(command_id)
         emit = lambda text: driver.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
-    return Context(driver.deps, run_id=driver.run_id, call_id=call.call_id, round=call.round, emit=emit, cancel=flag)
+    return Context(
+        driver.deps,
+        run_id=driver.run_id,
+        call_id=call.call_id,
+        round=call.round,
+        emit=emit,
+        cancel=flag,
+        sandbox=driver.plan.sandbox,
+    )
 
 
 def recall(driver: Driver, command: _core.Command) -> None:

@@ -36,6 +36,7 @@ _COMMANDS = {
     "replay": ("replay", "replay"),
     "memory": ("memory", "memory"),
     "audit": ("memory", "audit"),
+    "doctor": ("doctor", "doctor"),
 }
 _MOST = 10_000
 _DAY = 86_400.0
@@ -157,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     _runs_arguments(_command(commands, "runs", "list the runs of the project"))
     _memory_arguments(_command(commands, "memory", "show what is remembered, why, and what work follows turns"))
     _audit_arguments(_command(commands, "audit", "show what happened"))
+    _doctor_arguments(_command(commands, "doctor", "show what this machine and this build have"))
     return parser
 
 
@@ -314,6 +316,13 @@ def _audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", type=_text, metavar="TYPE", help="of this type alone")
     parser.add_argument("--last", type=_seconds, metavar="S", help="of the last so many seconds; 90, 5m, 2h")
     parser.add_argument("--limit", type=_count, metavar="N", help="the newest so many")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace", default=".", metavar="DIR", help="the folder whose policies are looked at (default: this one)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._approvals import Approvals, Edit, Kept, Request
+    from ._guard import Guard, Sandbox
     from ._policy import Decision, Policy, PolicyError, Rule
     from ._risk import Part, Risk, RiskContext, assess_risk
     from ._sensitivity import (
@@ -30,6 +31,7 @@ _HOMES = {
     "Approvals": "_approvals",
     "Decision": "_policy",
     "Edit": "_approvals",
+    "Guard": "_guard",
     "Kept": "_approvals",
     "Part": "_risk",
     "Policy": "_policy",
@@ -39,6 +41,7 @@ _HOMES = {
     "Risk": "_risk",
     "RiskContext": "_risk",
     "Rule": "_policy",
+    "Sandbox": "_guard",
     "Sensitivity": "_sensitivity",
     "SensitivityHit": "_sensitivity",
     "SensitivityLevel": "_sensitivity",
@@ -54,6 +57,7 @@ __all__ = [
     "Approvals",
     "Decision",
     "Edit",
+    "Guard",
     "Kept",
     "Part",
     "Policy",
@@ -63,6 +67,7 @@ __all__ = [
     "Risk",
     "RiskContext",
     "Rule",
+    "Sandbox",
     "Sensitivity",
     "SensitivityHit",
     "SensitivityLevel",

@@ -190,6 +190,14 @@ class Policy:
         """What all the text comes to: it stands in journals, and a replay with another policy is refused."""
         return self._core.digest
 
+    @property
+    def sandbox(self) -> bool | None:
+        """Whether commands run fenced, by the word of the highest tier that has one: `sandbox = false` in a file of the
+        user or the admin takes the fence away, `sandbox = true` of the admin has it stand whatever an agent says.
+        """
+        said = self._core.sandbox
+        return None if said is None else said[1]
+
     def decide(
         self,
         call: Any,

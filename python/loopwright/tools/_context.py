@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loopwright.guard import Sandbox
+
 __all__ = ["CancelFlag", "Context"]
 
 Deps = TypeVar("Deps")
@@ -37,7 +39,7 @@ class CancelFlag:
 class Context(Generic[Deps]):
     """One call of one tool in one run. Tools read it and report progress with `emit`; they can't change it."""
 
-    __slots__ = ("_cancel", "_emit", "attempt", "call_id", "deps", "round", "run_id")
+    __slots__ = ("_cancel", "_emit", "_sandbox", "attempt", "call_id", "deps", "round", "run_id")
 
     deps: Deps
     """What the caller handed to the run: a database, a client, the user."""
@@ -60,6 +62,7 @@ class Context(Generic[Deps]):
         attempt: int = 1,
         emit: Callable[[str], object] | None = None,
         cancel: CancelFlag | None = None,
+        sandbox: bool | Sandbox | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "deps", deps)
@@ -68,6 +71,7 @@ class Context(Generic[Deps]):
         put(self, "round", round)
         put(self, "attempt", attempt)
         put(self, "_emit", emit)
+        put(self, "_sandbox", sandbox)
         put(self, "_cancel", cancel if cancel is not None else CancelFlag())
 
     def emit(self, text: str) -> None:
@@ -100,6 +104,12 @@ def cancel_flag(context: Context[Any]) -> CancelFlag:
     return flag
 
 
+def sandbox_of(context: Context[Any]) -> bool | Sandbox | None:
+    """What the agent of `context` says of the fence around commands."""
+    sandbox: bool | Sandbox | None = context._sandbox  # type: ignore[attr-defined]  # noqa: SLF001 - same module
+    return sandbox
+
+
 def relayed(context: Context[Any], relay: Callable[[Callable[[], object]], object]) -> Context[Any]:
     """`context` for a tool in another thread: what it emits goes through `relay`."""
     emit: Callable[[str], object] | None = context._emit  # type: ignore[attr-defined]  # noqa: SLF001 - same module
@@ -114,4 +124,5 @@ def relayed(context: Context[Any], relay: Callable[[Callable[[], object]], objec
         attempt=context.attempt,
         emit=lambda text: relay(lambda: shown(text)),
         cancel=cancel_flag(context),
+        sandbox=sandbox_of(context),
     )

@@ -32,8 +32,15 @@ const KEYS: [&str; 11] =
 
 type Item<'i> = Spanned<DeValue<'i>>;
 
+/// A file, read.
+pub(super) struct Loaded {
+    pub(super) rules: Vec<Rule>,
+    /// Whether it says that commands run fenced, or unfenced.
+    pub(super) sandbox: Option<bool>,
+}
+
 /// The rules of a file.
-pub(super) fn load(source: &PolicySource) -> Result<Vec<Rule>, PolicyError> {
+pub(super) fn load(source: &PolicySource) -> Result<Loaded, PolicyError> {
     let mut reader = Reader { source, rule: None };
     let text = source.text.as_str();
     if text.len() > MOST_BYTES {
@@ -44,10 +51,17 @@ pub(super) fn load(source: &PolicySource) -> Result<Vec<Rule>, PolicyError> {
         reader.wrong(&span, "policy_syntax", error.message().to_owned()).hint("mend the TOML at that place")
     })?;
     let mut rules = Vec::new();
+    let mut sandbox = None;
     for (key, item) in table.get_ref() {
+        if key.get_ref() == "sandbox" {
+            sandbox = Some(reader.sandbox(item)?);
+            continue;
+        }
         if key.get_ref() != "rule" {
             let message = format!("there is no setting named {:?}", short(key.get_ref()));
-            return Err(reader.wrong(&key.span(), "unknown_key", message).hint("a policy is a list of [[rule]]"));
+            return Err(reader
+                .wrong(&key.span(), "unknown_key", message)
+                .hint("a policy is a list of [[rule]], and sandbox = true or false"));
         }
         let Some(items) = item.get_ref().as_array() else {
             return Err(reader.wrong(&key.span(), "invalid_rule", "rules are a list").hint("write [[rule]]"));
@@ -70,7 +84,7 @@ pub(super) fn load(source: &PolicySource) -> Result<Vec<Rule>, PolicyError> {
             return Err(error.hint("give one of them another id"));
         }
     }
-    Ok(rules)
+    Ok(Loaded { rules, sandbox })
 }
 
 struct Reader<'s> {
@@ -93,6 +107,17 @@ impl Reader<'_> {
             message: message.into(),
             hint: None,
         }
+    }
+
+    /// Whether commands run fenced: a file of the workspace, which a model may write, never takes the fence away.
+    fn sandbox(&self, item: &Item<'_>) -> Result<bool, PolicyError> {
+        let Some(on) = item.get_ref().as_bool() else { return Err(self.kind(item, "sandbox", "true or false")) };
+        if !on && self.source.tier < Tier::User {
+            let message = format!("a policy of the tier {:?} can't take the fence away", self.source.tier.name());
+            let hint = "say it in ~/.config/loopwright/policy.toml, or with Guard(sandbox=False)";
+            return Err(self.wrong(&item.span(), "invalid_setting", message).hint(hint));
+        }
+        Ok(on)
     }
 
     fn rule(&mut self, item: &Item<'_>) -> Result<Rule, PolicyError> {

@@ -203,6 +203,7 @@ pub struct Policy(Arc<Inner>);
 struct Inner {
     sources: Vec<PolicySource>,
     rules: Vec<Rule>,
+    sandbox: Option<(Tier, bool)>,
     digest: String,
 }
 
@@ -221,14 +222,18 @@ impl Policy {
 
     /// No rules: risk alone decides.
     pub fn empty() -> Self {
-        Self(Arc::new(Inner { sources: Vec::new(), rules: Vec::new(), digest: digest_of(&[]) }))
+        Self(Arc::new(Inner { sources: Vec::new(), rules: Vec::new(), sandbox: None, digest: digest_of(&[]) }))
     }
 
     /// The rules of these files.
     pub fn of(sources: Vec<PolicySource>) -> Result<Self, PolicyError> {
         let mut rules: Vec<Rule> = Vec::new();
+        let mut sandbox = None;
         for source in &sources {
-            let more = load::load(source)?;
+            let load::Loaded { rules: more, sandbox: said } = load::load(source)?;
+            // The word of the highest tier counts; of two files of one tier, that the fence stands.
+            let said = said.map(|on| (source.tier, on));
+            sandbox = sandbox.max(said);
             if let Some(twice) =
                 more.iter().find(|rule| rules.iter().any(|other| other.id == rule.id && other.tier == rule.tier))
             {
@@ -257,7 +262,7 @@ impl Policy {
         }
         overrides_are_there(&rules)?;
         let digest = digest_of(&sources);
-        Ok(Self(Arc::new(Inner { sources, rules, digest })))
+        Ok(Self(Arc::new(Inner { sources, rules, sandbox, digest })))
     }
 
     /// This policy and one more file. If the file is broken, this policy is what there is.
@@ -282,6 +287,11 @@ impl Policy {
             file: rule.file.clone(),
             line: rule.line,
         })
+    }
+
+    /// Whether commands run fenced, by the word of the highest tier that says so, and whose word it is.
+    pub fn sandbox(&self) -> Option<(Tier, bool)> {
+        self.0.sandbox
     }
 
     /// What all its text comes to: the same text, the same digest.

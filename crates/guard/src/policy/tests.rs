@@ -375,3 +375,20 @@ proptest! {
         policy.rule_on(&tool, &json!({"url": [text.clone()], "x": {"y": text}}), &around());
     }
 }
+
+#[test]
+fn sandbox_is_said_by_the_highest_tier_and_taken_away_by_no_project() {
+    let (on, off) = ("sandbox = true", "sandbox = false");
+    let of = |sources: &[(Tier, &str)]| {
+        Policy::of(sources.iter().map(|(tier, text)| source(*tier, text)).collect()).map(|policy| policy.sandbox())
+    };
+    assert_eq!(of(&[]).unwrap(), None);
+    assert_eq!(of(&[(Tier::User, off)]).unwrap(), Some((Tier::User, false)));
+    assert_eq!(of(&[(Tier::Admin, on), (Tier::User, off)]).unwrap(), Some((Tier::Admin, true)));
+    assert_eq!(of(&[(Tier::User, off), (Tier::Project, on)]).unwrap(), Some((Tier::User, false)));
+    assert_eq!(of(&[(Tier::User, off), (Tier::User, on)]).unwrap(), Some((Tier::User, true)));
+    for (tier, text) in [(Tier::Project, off), (Tier::BuiltIn, off), (Tier::User, "sandbox = 1")] {
+        let error = of(&[(tier, text)]).unwrap_err();
+        assert!(error.line == 1 && error.hint.is_some(), "{error:?}");
+    }
+}

@@ -1,8 +1,8 @@
 """Tools that come with the package: files, search, a shell, web pages.
 
 All are bound to a workspace: a folder that files are read from and written to, and that commands run in. Paths that
-lead out of it, by `..` or by a symbolic link, are refused. The shell is not confined to it; that is why its risk is
-"confirm".
+lead out of it, by `..` or by a symbolic link, are refused. What the shell starts is held by a fence of the kernel where
+there is one (`docs/guard.md`); its risk is "confirm" all the same.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from loopwright.guard import Sandbox
     from loopwright.tools import Tool
 
 __all__ = ["builtin_tools"]
@@ -24,13 +25,18 @@ def builtin_tools(
     allow_outside: bool = False,
     allow_private: bool = False,
     env: Mapping[str, str] | None = None,
+    sandbox: bool | Sandbox = True,
 ) -> list[Tool[..., Any]]:
     """The built-in tools for `workspace`, a folder that exists.
 
     `allow_outside` lifts the fence around it. `allow_private` lets `fetch` ask hosts of this machine and of private
     networks. `env` is what commands find as their environment, all of it; without it they get this process's own, less
     the variables that the guard takes for secrets: passwords, tokens, keys, addresses with a password in them.
+    `sandbox` is the fence around commands, where their agent's `Guard` says nothing of it: `False` for none, or a
+    `loopwright.guard.Sandbox` with what they may do beyond it.
     """
+    from loopwright.guard._guard import checked
+
     from ._edit import Writing
     from ._fetch import Fetching
     from ._read import Reading
@@ -39,7 +45,12 @@ def builtin_tools(
     from ._workspace import Workspace
 
     place = Workspace(workspace, allow_outside=allow_outside)
-    reading, searching, writing, shell = Reading(place), Searching(place), Writing(place), Shell(place, env)
+    reading, searching, writing, shell = (
+        Reading(place),
+        Searching(place),
+        Writing(place),
+        Shell(place, env, checked(sandbox, "sandbox")),
+    )
     tools: list[Tool[..., Any]] = [
         reading.read_file,
         reading.list_folder,

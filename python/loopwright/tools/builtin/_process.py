@@ -1,8 +1,8 @@
 """A command as a child process that can neither outlive us nor fill our memory.
 
-The child leads a session of its own, so that all it started can be ended with it. Of its output the head and the tail
-are kept while it is read. Our own pipe, instead of asyncio's, lets us stop waiting for a grandchild that keeps the
-other end open.
+The child leads a session of its own, or a process group where a fence stands around it, so that all it started can be
+ended with it. Of its output the head and the tail are kept while it is read. Our own pipe, instead of asyncio's, lets
+us stop waiting for a grandchild that keeps the other end open.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from loopwright import _core
 
 __all__ = ["Finished", "run"]
 
@@ -66,7 +69,7 @@ class _Kept:
                 del self.tail[: len(self.tail) - self._tail]
 
 
-async def run(  # noqa: PLR0915 - one life, from birth to burial
+async def run(
     argv: Sequence[str],
     *,
     cwd: str,
@@ -74,30 +77,22 @@ async def run(  # noqa: PLR0915 - one life, from birth to burial
     timeout: float,
     keep: int,
     most: int,
+    fence: _core.Fence | None = None,
 ) -> Finished:
     """Run `argv` for at most `timeout` seconds and `most` bytes of output, of which about `keep` are kept.
+
+    A `fence` has variables of its own, and `env` is not looked at.
 
     Whatever happens, cancellation included, nothing of its process group is left.
     """
     loop = asyncio.get_running_loop()
     began = time.monotonic()
-    reading, writing = os.pipe()
+    if fence is not None:
+        pid, reading = fence.spawn(argv, cwd)
+        exited = _ended(pid, loop)
+    else:
+        pid, reading, exited = await _start(argv, cwd, env)
     os.set_blocking(reading, False)
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=writing,
-            stderr=asyncio.subprocess.STDOUT,
-            cwd=cwd,
-            env=None if env is None else dict(env),
-            start_new_session=True,
-        )
-    except BaseException:
-        os.close(reading)
-        raise
-    finally:
-        os.close(writing)
 
     output = _Kept(keep)
     ended: asyncio.Future[None] = loop.create_future()
@@ -117,20 +112,19 @@ async def run(  # noqa: PLR0915 - one life, from birth to burial
             _settle(flooded)
 
     loop.add_reader(reading, readable)
-    exited: asyncio.Future[int] = asyncio.ensure_future(process.wait())
     stopped: str | None = None
     try:
         both: set[asyncio.Future[Any]] = {exited, flooded}
         done, _ = await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if exited not in done:
             stopped = "output" if flooded in done else "timeout"
-            _signal(process.pid, signal.SIGTERM)
+            _signal(pid, signal.SIGTERM)
             await asyncio.wait({exited}, timeout=_GRACE)
         else:
             await asyncio.wait({ended}, timeout=_LAST_WORDS)
     finally:
         # What it left in the background ends with it.
-        _signal(process.pid, signal.SIGKILL)
+        _signal(pid, signal.SIGKILL)
         try:
             await asyncio.wait({exited}, timeout=5)
             if not ended.done():
@@ -142,7 +136,52 @@ async def run(  # noqa: PLR0915 - one life, from birth to burial
                 exited.cancel()
             ended.cancel()
             flooded.cancel()
-    return Finished(returncode=process.returncode, output=output, seconds=time.monotonic() - began, stopped=stopped)
+    code = exited.result() if exited.done() and not exited.cancelled() else None
+    return Finished(returncode=code, output=output, seconds=time.monotonic() - began, stopped=stopped)
+
+
+async def _start(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str] | None
+) -> tuple[int, int, asyncio.Future[int | None]]:
+    """Starts a command without a fence: its process, the end of a pipe with its output, and when it ends."""
+    reading, writing = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=writing,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    return process.pid, reading, asyncio.ensure_future(process.wait())
+
+
+def _ended(pid: int, loop: asyncio.AbstractEventLoop) -> asyncio.Future[int | None]:
+    """When a child of ours ends, and how: `None` where somebody else has asked the system first."""
+    future: asyncio.Future[int | None] = loop.create_future()
+
+    def settle(code: int | None) -> None:
+        if not future.done():
+            future.set_result(code)
+
+    def wait() -> None:
+        try:
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        except ChildProcessError:
+            code = None
+        # The loop may be closed: nobody waits any more.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, code)
+
+    threading.Thread(target=wait, name=f"waits for {pid}", daemon=True).start()
+    return future
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -178,6 +178,11 @@ impl Place {
         }
     }
 
+    /// The absolute path, where nothing in it depends on what is there.
+    pub(crate) fn certain(&self) -> Option<&str> {
+        self.forms.iter().map(String::as_str).find(|form| form.starts_with('/')).filter(|_| !self.loose)
+    }
+
     /// What kind of place it is.
     pub(crate) fn class(&self) -> PathClass {
         const PRIVATE: [&str; 14] = [

@@ -1,0 +1,128 @@
+"""`Guard`: what may run, who is asked, and the fence around what runs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from loopwright.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from loopwright._approval import Approval
+
+    from ._approvals import Approvals
+    from ._policy import Policy
+
+__all__ = ["Guard", "Sandbox"]
+
+StrPath: TypeAlias = "str | os.PathLike[str]"
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """What commands may do beyond the fence that stands around them.
+
+    Without any of it they write in the workspace and in a temporary folder of their own, read everything but what is
+    private (`~/.ssh` and the like), and have no network; programs that are known get their caches, and the network
+    where their line needs it and may run. `docs/guard.md` says more.
+    """
+
+    read: Sequence[StrPath] = ()
+    """What they may read although it is private."""
+    write: Sequence[StrPath] = ()
+    """Folders and files outside of the workspace that they may write."""
+    network: bool = False
+    """Whether every command may use the network."""
+    sockets: bool = False
+    """Whether they may speak to other programs of this machine by their sockets: servers, agents for keys, Docker."""
+
+    def __post_init__(self) -> None:
+        for name in ("read", "write"):
+            given = getattr(self, name)
+            if isinstance(given, (str, bytes)) or not all(isinstance(each, (str, os.PathLike)) for each in given):
+                message = f"Sandbox.{name} can't be {given!r:.100}"
+                raise UsageError(message, "invalid_option", f'give a list of paths: {name}=["/srv/data"]')
+            # A copy: whoever keeps the list changes no fence.
+            paths = tuple(os.path.abspath(os.path.expanduser(os.fspath(each))) for each in given)  # noqa: PTH100, PTH111
+            object.__setattr__(self, name, paths)
+        for name in ("network", "sockets"):
+            if not isinstance(getattr(self, name), bool):
+                message = f"Sandbox.{name} can't be {getattr(self, name)!r:.100}"
+                raise UsageError(message, "invalid_option", "give True or False")
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What may run, who is asked, and the fence around what runs.
+
+    ::
+
+        agent = Agent(model, tools=builtin_tools("src"), guard=Guard(sandbox=Sandbox(write=["/srv/data"])))
+    """
+
+    approve: Callable[[Approval], Any] | Approvals | None = None
+    """Who is asked before a call at or above `confirm` runs: a function, or an `Approvals`."""
+    policy: Policy | StrPath | None = None
+    """What may run: a `Policy`, or the path of its TOML file."""
+    on_cautious: Literal["run", "intent", "ask"] | None = None
+    """What calls at `cautious` need: nothing, a word of the user, or a person."""
+    workspace: StrPath | None = None
+    """What relative paths in calls start from."""
+    timeout: float | None = None
+    """Seconds that a person has to answer; silence is a no."""
+    sandbox: bool | Sandbox | None = field(default=None)
+    """The fence around commands: by default that of the tools, which stands where the kernel has one. `False` takes it
+    away, a `Sandbox` says what they may do beyond it."""
+
+    def __post_init__(self) -> None:
+        checked(self.sandbox, "Guard.sandbox")
+
+
+def checked(given: object, what: str) -> Any:
+    """What an option `sandbox` says, if it says something."""
+    if given is None or isinstance(given, (bool, Sandbox)):
+        return given
+    message = f"{what} can't be {given!r:.100}"
+    raise UsageError(message, "invalid_option", "give True, False or a Sandbox")
+
+
+_OLD = {"approve": "approve", "policy": "policy", "on_cautious": "cautious", "workspace": "workspace"}
+_OLD |= {"timeout": "approval_timeout"}
+"""The keywords of an agent that say the same."""
+
+
+def asked_of_guard(guard: object, given: Mapping[str, Any]) -> tuple[dict[str, Any], bool | Sandbox | None]:
+    """What an agent's keywords and its `Guard` say together, and what the guard says of the fence."""
+    if guard is None:
+        return dict(given), None
+    if not isinstance(guard, Guard):
+        message = f"guard can't be {guard!r:.100}"
+        raise UsageError(message, "invalid_option", "give a loopwright.guard.Guard")
+    from ._approvals import Approvals
+
+    found = dict(given)
+    for name, old in _OLD.items():
+        value = getattr(guard, name)
+        if value is None:
+            continue
+        option = "approvals" if name == "approve" and isinstance(value, Approvals) else old
+        if found[option] is not None and found[option] is not value:
+            message = f"{option} is said by the Agent and by its Guard, and they differ"
+            raise UsageError(message, "invalid_option", f"say it in one of them: Guard({name}=...)")
+        found[option] = value
+    return found, guard.sandbox
+
+
+def sandbox_of(chosen: bool | Sandbox | None, policy: tuple[str, bool] | None) -> bool | Sandbox | None:  # noqa: FBT001
+    """What holds of an agent's word and a policy's: the fence is away where one of them says so, unless the admin's
+    policy has it stand.
+    """
+    tier, on = policy if policy is not None else ("", True)
+    if on and tier == "admin":
+        return chosen if isinstance(chosen, Sandbox) else True
+    if not on:
+        return False
+    return chosen

@@ -1,0 +1,39 @@
+"""What `loopwright doctor` says: what this machine and this build have, and whether the fence stands."""
+
+from __future__ import annotations
+
+import json
+import platform
+from typing import TYPE_CHECKING
+
+from loopwright import _core, build_info
+from loopwright.cli import doctor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_it_names_the_build_the_python_the_system_and_the_fence(loopwright: Callable, tmp_path: Path) -> None:
+    ended = loopwright("doctor", "--workspace", str(tmp_path))
+    assert (ended.code, ended.err) == (0, "")
+    for part in (build_info().version, build_info().profile, platform.python_version(), platform.release(), "Landlock"):
+        assert part in ended.out, part
+    told = json.loads(loopwright("doctor", "--json", "--workspace", str(tmp_path)).out)
+    landlock, seccomp, missing, gaps = _core.fence_support()
+    fence = told["fence"]
+    assert (fence["landlock"], fence["seccomp"], fence["missing"], fence["gaps"]) == (landlock, seccomp, missing, gaps)
+    assert fence["on"] == (missing is None and fence["policy"] is not False)
+
+
+def test_it_says_why_the_fence_does_not_stand() -> None:
+    fence = {"missing": None, "policy": False}
+    assert doctor._fence(fence).startswith("off, by a policy")
+    assert doctor._fence({**fence, "missing": "the kernel has no Landlock"}).startswith("none: the kernel has no")
+
+
+def test_it_follows_the_policies_of_the_workspace(loopwright: Callable, tmp_path: Path) -> None:
+    (tmp_path / ".loopwright").mkdir()
+    (tmp_path / ".loopwright" / "policy.toml").write_text("sandbox = false\n")
+    ended = loopwright("doctor", "--workspace", str(tmp_path))
+    assert ended.code == 2 and "can't take the fence away" in ended.err
