@@ -29,13 +29,13 @@ mod lines;
 mod names;
 mod paths;
 pub mod policy;
+mod records;
 mod risk;
 mod rules;
 mod shape;
 pub mod shell;
 mod shown;
 mod sql;
-mod table;
 
 pub use authority::Authority;
 pub use authority::own_words;

@@ -1,69 +1,51 @@
-//! The rules as a table: a line names the rule, its level, the commands it is for, and what they do.
+//! The rules of records, held against the words of a command.
 //!
-//! A pattern reads like the command it is for. `git push --force|-f !--dry-run|-n` is the program, the words that must
-//! stand in this order, an option of which one must be given, and one of which none may. `*` is any word, `**` any
-//! number of them, `^+` a word that begins so. Letters of options written together count (`-fdx` has `-x`).
+//! A pattern reads like the command it is for. `push --force|-f !--dry-run|-n` are the words that must stand in this
+//! order, an option of which one must be given, and one of which none may. `*` is any word, `**` any number of them,
+//! `^+` a word that begins so. Letters of options written together count (`-fdx` has `-x`).
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{collections::HashMap, sync::OnceLock};
 
 use super::{
     RiskLevel,
+    records::{records, valued},
     shell::{Options, Word},
-    table,
 };
 
-/// A line of the table.
-#[derive(Clone, Copy, Debug)]
+/// What makes a call more than reading.
+#[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// The rule's id, such as `git.push.force`.
-    pub(super) id: &'static str,
+    pub(super) id: String,
     /// What it makes of a call.
     pub(super) level: RiskLevel,
-    /// The commands it is for.
-    pub(super) pattern: &'static str,
+    /// The words that it is for, behind the program.
+    pub(super) pattern: String,
     /// What they do, to go on after "this command".
-    pub(super) why: &'static str,
+    pub(super) why: String,
 }
 
-pub(super) const fn cautious(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
-    Rule { id, level: RiskLevel::Cautious, pattern, why }
-}
-
-pub(super) const fn confirm(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
-    Rule { id, level: RiskLevel::Confirm, pattern, why }
-}
-
-pub(super) const fn dangerous(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
-    Rule { id, level: RiskLevel::Dangerous, pattern, why }
-}
-
-type Index = BTreeMap<&'static str, Vec<(&'static Rule, Vec<&'static str>)>>;
+type Index = HashMap<&'static str, Vec<(&'static Rule, Vec<&'static str>)>>;
 
 fn index() -> &'static Index {
     static INDEX: OnceLock<Index> = OnceLock::new();
     INDEX.get_or_init(|| {
         let mut index = Index::new();
-        for rule in table::all() {
-            let mut items = rule.pattern.split(' ');
-            let programs = items.next().unwrap_or_default();
-            let items: Vec<&str> = items.collect();
-            for program in programs.split('|') {
-                index.entry(program).or_default().push((rule, items.clone()));
+        for record in records().all.iter().filter(|record| !record.rules.is_empty()) {
+            let rules = record.rules.iter().map(|rule| (rule, rule.pattern.split(' ').filter(|item| !item.is_empty())));
+            let rules: Vec<_> = rules.map(|(rule, items)| (rule, items.collect::<Vec<_>>())).collect();
+            for name in &record.names {
+                index.insert(name, rules.clone());
             }
         }
         index
     })
 }
 
-/// Whether there are rules for the program.
-pub(super) fn known(program: &str) -> bool {
-    index().contains_key(program)
-}
-
 /// The strictest rule that the command falls under.
 pub(super) fn matching(program: &str, words: &[Word]) -> Option<&'static Rule> {
     let lines = index().get(program)?;
-    let valued = table::valued(program);
+    let valued = valued(program);
     let options = Options::read(words, valued);
     let split = !valued.contains('@');
     let mut worst: Option<&'static Rule> = None;
@@ -147,8 +129,8 @@ mod tests {
     /// An item with both would only ever look among the options.
     #[test]
     fn no_item_mixes_options_and_words() {
-        for rule in table::all() {
-            for item in rule.pattern.split(' ').skip(1).filter(|item| !item.starts_with('!')) {
+        for rule in records().all.iter().flat_map(|record| &record.rules) {
+            for item in rule.pattern.split(' ').filter(|item| !item.starts_with('!') && !rule.pattern.is_empty()) {
                 let mut options = item.split('|').map(|one| one.starts_with(['-', '/']));
                 let first = options.next();
                 assert!(!item.is_empty(), "{}", rule.pattern);

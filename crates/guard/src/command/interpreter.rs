@@ -250,7 +250,7 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                 .map(|text| Word { text: text.to_owned(), exact: true, span: text_span(command), ..Word::default() })
                 .collect();
             if let Some(rule) = rules::matching("redis-cli", &words) {
-                keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, text_span(command)));
+                keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, text_span(command)));
             }
         }
     }

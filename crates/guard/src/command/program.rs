@@ -5,7 +5,7 @@ use super::{
     Ground, Verdict,
     environment::{printed, sets_harmless},
     interpreter::interpreter,
-    known::{READERS, TAME},
+    known::TAME,
     lines::lines,
     reads::{Reading, reading, reads as is_reader},
     runner::handed_on,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     RiskLevel,
     files::{self, keep},
-    names, rules,
+    names, records, rules,
     shell::{self, SimpleCommand, Via, Word},
     sql,
 };
@@ -87,17 +87,17 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         && let Some(rule) = rules::matching("docker-compose", rest)
     {
         // `docker compose -f file down -v`: options of the middle word take values.
-        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+        keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
     // Who does not know the option refuses to run; of those that pass words on, more is asked.
-    let only_shows = !TAME.contains(&name) && dry(words);
+    let only_shows = records::record(name).is_some_and(|record| record.dry) && dry(words);
     if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
-        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+        keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
     if let Some((framework, rest)) = framework(name, words)
         && let Some(rule) = rules::matching(framework, rest)
     {
-        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+        keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
     if let Some(verdict) = files::judge(name, command, ground.context) {
         keep(&mut worst, verdict);
@@ -155,12 +155,7 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     {
         return Verdict::new(RiskLevel::Safe, "shell.read", "is told to show something", span);
     }
-    if command.elevated
-        && worst.is_none()
-        && !TAME.contains(&name)
-        && !rules::known(name)
-        && !matches!(command.via, Via::Remote)
-    {
+    if command.elevated && worst.is_none() && !records::acts(name) && !matches!(command.via, Via::Remote) {
         return Verdict::new(
             RiskLevel::Confirm,
             "shell.elevated",
@@ -206,12 +201,7 @@ fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option
     ];
     let (other, rest) = command.words.get(1..)?.split_first()?;
     let given = other.exact && KNOWN.contains(&other.text.as_str()) && !rest.is_empty();
-    if !given
-        || rules::known(name)
-        || READERS.contains(&name)
-        || TAME.contains(&name)
-        || !shell::is_of_system(&command.words[0].text)
-    {
+    if !given || records::known(name) || !shell::is_of_system(&command.words[0].text) {
         return None;
     }
     let inner = SimpleCommand { words: command.words[1..].to_vec(), ..command.clone() };

@@ -15,8 +15,8 @@ use crate::{
     code::{self, Language},
     files::{self, keep},
     paths::{Place, place_of},
+    records,
     shell::{Input, Options, RedirectKind, SHELLS, SimpleCommand, Via, Word, encoded, hidden},
-    table,
 };
 
 /// Rules that a pattern cannot say.
@@ -316,7 +316,7 @@ fn asks_to_delete(body: &str) -> bool {
 
 /// A request that writes, to an address that says what becomes of it: `POST …/_delete_by_query`, `POST …/doDelete`.
 fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
-    let options = Options::read(words, table::valued("curl"));
+    let options = Options::read(words, records::valued("curl"));
     let method = if matches!(name, "curl" | "wget") {
         options.value("-X").or_else(|| options.value("--request")).or_else(|| options.value("--method")).or_else(|| {
             ["-d", "--data", "--json", "--data-raw", "--post-data"]

@@ -3,14 +3,13 @@
 
 use super::{Verdict, special::RUINS};
 use crate::{
-    RiskLevel,
+    RiskLevel, records,
     shell::{Options, Word, basename},
-    table,
 };
 
 /// A task that its name says destroys something.
 pub(super) fn task(name: &str, words: &[Word]) -> Option<Verdict> {
-    let options = Options::read(words, table::valued(name));
+    let options = Options::read(words, records::valued(name));
     let mut rest = options.rest.iter().copied();
     let first = options.rest.first().map_or("", |word| word.text.as_str());
     // Taskwarrior has this name, too: there, it is what a list of things to do says.

@@ -2,11 +2,9 @@
 //! what stands beside it may be done all the same (`rm -rf x /?`, `docker exec c rm x --help`, and `rm` of BSD and
 //! busybox).
 
-use super::known::{READERS, TAME};
 use crate::{
-    files, rules,
+    files, records,
     shell::{self, Input, RedirectKind, SimpleCommand, Word},
-    table::reads::all,
 };
 
 /// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of
@@ -54,7 +52,7 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
     // What is fed to a program may be run by it all the same.
     let fed = !matches!(command.input, Input::None)
         || command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
-    if fed && !READERS.contains(&name) || [".sh", ".bash", ".py"].iter().any(|ending| name.ends_with(ending)) {
+    if fed && !records::reader(name) || [".sh", ".bash", ".py"].iter().any(|ending| name.ends_with(ending)) {
         return false;
     }
     if words.iter().any(|word| !word.exact || word.pattern) {
@@ -65,11 +63,7 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
     }
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let [before @ .., last] = texts.as_slice() else { return false };
-    let known = files::known(name)
-        || READERS.contains(&name)
-        || TAME.contains(&name)
-        || rules::known(name)
-        || all().any(|(line, _)| line.split(' ').next().is_some_and(|names| names.split('|').any(|n| n == name)));
+    let known = files::known(name) || records::known(name);
     let groups = SUBCOMMANDS.iter().find(|(programs, _)| programs.split(' ').any(|program| program == name));
     if before.is_empty() {
         let letter = || {
