@@ -1,9 +1,12 @@
 //! What is known of programs: the records of `commands.toml`.
 //!
-//! A record says in `names` which programs it is for, in `values` which of their options take a value (`@` where a
-//! single dash begins a whole word, as in `-destroy`), in `reads` what only reads, in `rules` what does harm, and with
-//! `dry = true` that the program refuses options that it does not know, so that `--dry-run` and its like only show.
-//! `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that level, which a test checks.
+//! A record says in `names` which programs it is for (`remove-*` are all commands of PowerShell with that verb), in
+//! `about` with which options they only tell about themselves, with `help` that they print help for `sub --help` and
+//! `help sub` (its value are the words that have subcommands themselves), in `values` which of their options take a
+//! value (`@` where a single dash begins a whole word, as in `-destroy`), in `sql` those whose value is SQL, in `reads`
+//! what only reads, in `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
+//! that `--dry-run` and its like only show. `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that
+//! level, which a test checks.
 //!
 //! A line of `reads` is `SUBCOMMAND = OPTIONS`. Among the options `-ab` are letters, `--long` a name; `:` or `=` behind
 //! one takes a value, `?` one that is joined to it or left out. Behind that, `>` is a file that is written, `!` a
@@ -19,7 +22,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use toml::de::{DeTable, DeValue};
 
-use super::{RiskLevel, rules::Rule};
+use super::{RiskLevel, names, rules::Rule};
 
 /// A program, or several of which the same is known.
 #[derive(Debug, Default)]
@@ -27,6 +30,12 @@ pub(super) struct Record {
     pub(super) names: Vec<String>,
     /// Its options that take a value, parted by blanks.
     pub(super) values: String,
+    /// The options with which it only tells about itself, parted by blanks.
+    pub(super) about: String,
+    /// Where it prints its help for `sub --help` and `help sub`: its words that have subcommands themselves.
+    pub(super) help: Option<String>,
+    /// Its options whose value is SQL, parted by blanks.
+    pub(super) sql: String,
     /// Whether it refuses options that it does not know.
     pub(super) dry: bool,
     /// What of it only reads: subcommand and options.
@@ -54,6 +63,16 @@ pub(super) fn records() -> &'static Records {
 pub(super) fn record(program: &str) -> Option<&'static Record> {
     let records = records();
     records.by_name.get(program).and_then(|at| records.all.get(*at))
+}
+
+/// The name under which commands of PowerShell have a record: their own, or that of their verb (`remove-*`).
+pub(super) fn cmdlet(name: &str) -> String {
+    let verb = name
+        .split_once('-')
+        .filter(|(_, noun)| noun.len() > 2 && noun.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    let own = known(name) || names::has("programs.cmdlets", name);
+    let of_verb = verb.filter(|_| !own).map(|(verb, _)| format!("{verb}-*")).filter(|of_verb| known(of_verb));
+    of_verb.unwrap_or_else(|| name.to_owned())
 }
 
 /// Whether there is a record of the program.
@@ -125,6 +144,9 @@ fn one(item: &DeTable<'_>) -> Result<Record, String> {
         match key.get_ref().as_ref() {
             "names" => record.names = text(value.get_ref()).split_whitespace().map(str::to_owned).collect(),
             "values" => record.values = text(value.get_ref()),
+            "sql" => record.sql = text(value.get_ref()),
+            "about" => record.about = text(value.get_ref()),
+            "help" => record.help = Some(text(value.get_ref())),
             "dry" => record.dry = value.get_ref().as_bool() == Some(true),
             "reads" => {
                 for line in lines() {
@@ -155,7 +177,7 @@ fn rule(line: &str) -> Option<Rule> {
     let (head, why) = line.split_once(" -> ")?;
     let (level, rest) = head.split_once(' ')?;
     let (id, pattern) = rest.split_once(": ").unwrap_or((rest, ""));
-    let pattern = pattern.to_owned();
+    let pattern = pattern.split_whitespace().map(str::to_owned).collect();
     Some(Rule { id: id.to_owned(), level: RiskLevel::named(level)?, pattern, why: why.to_owned() })
 }
 

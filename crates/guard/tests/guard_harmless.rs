@@ -54,7 +54,6 @@ fn g1_a_word_that_asks_for_help_pardons_nothing_beside_it() {
         "mkfs.ext4 /dev/sdb1 --version",
         "truncate -s 0 db.sqlite /?",
         "bazel clean --expunge help",
-        "kubeswitch gc --hard help",
         "kill -9 1 --help",
         "> data.db --help",
         "fd -e log -x rm --help",
