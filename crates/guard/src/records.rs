@@ -16,6 +16,10 @@
 //! with `+` alone, `!+` no word or value that does, `!*:` none that holds it, `$word` the last operand, `^-a|--b` an
 //! option of which one must be given, `~` a first word of letters without a dash, `%name` the options of a set.
 //!
+//! A line of `runs` says where the command begins that the program runs: `SUBCOMMAND = NUMBER from text remote elevated
+//! OPTIONS` with how many words stand before it, whether it begins with that subcommand, whether what follows is shell
+//! text, whether it runs on another machine or as another user, and the options before it that take a value.
+//!
 //! A line of `rules` is `LEVEL ID: PATTERN -> WHY`; `rules.rs` says how a pattern reads.
 
 use std::{collections::HashMap, sync::LazyLock};
@@ -41,8 +45,49 @@ pub(super) struct Record {
     /// What of it only reads: subcommand and options.
     pub(super) reads: Vec<(String, String)>,
     pub(super) rules: Vec<Rule>,
+    /// How it runs what stands behind it.
+    pub(super) runs: Vec<Runs>,
     /// Lines with the level that they have.
     pub(super) examples: Vec<(RiskLevel, String)>,
+}
+
+/// Where a command begins that another one runs.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// The words that must stand next for this to be so, each one of alternatives: `exec|run`.
+    pub(super) words: Vec<String>,
+    /// The options before the command that take a value, parted by blanks.
+    pub(super) values: String,
+    /// How many words before the command are no options.
+    pub(super) skip: usize,
+    /// Whether the last of those words is the program that is run.
+    pub(super) from: bool,
+    /// Whether all words that follow, joined by blanks, are shell text.
+    pub(super) text: bool,
+    /// Whether it runs on another machine.
+    pub(super) remote: bool,
+    /// Whether it runs as another user.
+    pub(super) elevated: bool,
+}
+
+impl Runs {
+    fn read(line: &str) -> Option<Self> {
+        let (words, rest) = line.split_once('=')?;
+        let mut runs = Self { words: words.split_whitespace().map(str::to_owned).collect(), ..Self::default() };
+        let mut values = Vec::new();
+        for token in rest.split_whitespace() {
+            match token {
+                "from" => runs.from = true,
+                "text" => runs.text = true,
+                "remote" => runs.remote = true,
+                "elevated" => runs.elevated = true,
+                option if option.starts_with('-') => values.push(option),
+                number => runs.skip = number.parse().ok()?,
+            }
+        }
+        runs.values = values.join(" ");
+        Some(runs)
+    }
 }
 
 /// All records, and the sets of options that their lines name.
@@ -154,6 +199,12 @@ fn one(item: &DeTable<'_>) -> Result<Record, String> {
                     record.reads.push((words.trim().to_owned(), options.trim().to_owned()));
                 }
             }
+            "runs" => {
+                for line in lines() {
+                    let form = "SUBCOMMAND = NUMBER from text remote elevated OPTIONS";
+                    record.runs.push(Runs::read(&line).ok_or_else(|| wrong(&line, form))?);
+                }
+            }
             "rules" => {
                 for line in lines() {
                     record.rules.push(rule(&line).ok_or_else(|| wrong(&line, "LEVEL ID: PATTERN -> WHY"))?);
@@ -213,6 +264,7 @@ mod tests {
             ("[[program]]\nvalues = '-c'", "without names"),
             ("[[program]]\nnames = 'a'\nrules = ['confirm a b']", "LEVEL ID: PATTERN -> WHY"),
             ("[[program]]\nnames = 'a'\nreads = ['x']", "SUBCOMMAND = OPTIONS"),
+            ("[[program]]\nnames = 'a'\nruns = ['x = y']", "SUBCOMMAND = NUMBER"),
             ("[[program]]\nnames = 'a'\nharmless = ['x']", "harmless: is no part"),
             ("programs = []", "programs: is no part"),
         ] {

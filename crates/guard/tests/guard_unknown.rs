@@ -127,6 +127,10 @@ fn g11_what_an_unknown_program_is_given_makes_it_worse() {
             "mytool https://example.com/x",
             "mytool --to git+ssh://example.com/x",
             "mytool x > ~/.bashrc",
+            "mytool --pager='rm -rf ~' x",
+            "mytool --log-pager 'git push --force' x",
+            "mytool --rsh-program='sh -c \"rm -rf src\"' x",
+            "mytool -exec 'rm -rf src'",
         ],
         &["mytool src/a", "mytool /tmp/x", "mytool http://localhost:8080/x", "mytool --file=a"],
     );

@@ -150,12 +150,12 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
             span,
         );
     }
-    if worst.is_none()
-        && !command.hands_on
-        && !unknown::known(name)
-        && let Some(verdict) = unknown::given(command, words, ground.context)
-    {
-        keep(&mut worst, verdict);
+    if worst.is_none() && !command.hands_on && !unknown::known(name) {
+        let given = unknown::given(command, words, ground.context);
+        given
+            .into_iter()
+            .chain(unknown::run_by_option(command, words, ground))
+            .for_each(|found| keep(&mut worst, found));
     }
     if matches!(name, "sudo" | "doas" | "pkexec" | "su") {
         let alone = words.iter().all(|word| word.text.starts_with('-'))

@@ -14,7 +14,7 @@ use crate::{
     files::{self, keep},
     paths::{Place, place_of},
     records,
-    shell::{Input, Options, RedirectKind, SHELLS, SimpleCommand, Via, Word, encoded, hidden},
+    shell::{Input, Options, RedirectKind, SimpleCommand, Via, Word, encoded, hidden, is_shell},
 };
 
 /// Rules that a pattern cannot say.
@@ -158,7 +158,7 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             }
             None
         }
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "openssl" if matches!(&command.input, Input::Piped(from) if SHELLS.contains(&from.as_str())) => {
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "openssl" if matches!(&command.input, Input::Piped(from) if is_shell(from)) => {
             confirm("shell.remote.control", "lets another machine run commands")
         }
         "nc" | "ncat" | "netcat" | "socat" => {

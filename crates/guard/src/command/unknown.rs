@@ -1,9 +1,11 @@
 //! A program that is not known here: its words tell nothing of what it does, only what it is given to work on. That is
 //! asked about where it lies outside of the workspace or on another machine.
 
-use super::Verdict;
+use super::{Ground, Verdict, nested::nested};
 use crate::{
-    RiskContext, RiskLevel, files, names,
+    RiskContext, RiskLevel,
+    files::{self, keep},
+    names,
     paths::{Place, place_of},
     policy::{hosts_in, is_here},
     records,
@@ -42,6 +44,27 @@ pub(super) fn given(command: &SimpleCommand, words: &[Word], context: &RiskConte
             Verdict::new(RiskLevel::Confirm, "shell.run.outside", why, span)
         })
     })
+}
+
+/// What an unknown program is told to run by an option that is called after that, where it can be read as a command.
+pub(super) fn run_by_option(command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
+    let mut worst = None;
+    for (at, word) in words.iter().enumerate() {
+        let (option, joined) = word.text.split_once('=').map_or((word.text.as_str(), None), |(n, v)| (n, Some(v)));
+        let called = |name: &String| option.starts_with('-') && option.ends_with(name.as_str());
+        if !names::list("programs.running_options").iter().any(called) {
+            continue;
+        }
+        let Some(program) = joined.or_else(|| words.get(at + 1).map(|word| word.text.as_str())) else { continue };
+        let mut inner = None;
+        nested(program, word, command, ground, &mut inner);
+        // What is no command was a filter of another kind.
+        let reads = |verdict: &Verdict| !matches!(verdict.rule, "shell.unparsed" | "shell.program.unknown");
+        if let Some(verdict) = inner.filter(|verdict| verdict.level >= RiskLevel::Confirm && reads(verdict)) {
+            keep(&mut worst, verdict);
+        }
+    }
+    worst
 }
 
 /// The value of an option that holds one: `--file=/x`, `-f/x`, `@/x`.

@@ -3,7 +3,7 @@
 
 use super::{
     super::{Input, Via, Word, program_of},
-    Options, Outer, SHELLS, behind_options, is_assignment, join,
+    Options, Outer, behind_options, is_assignment, is_shell, join,
     settings::run_by_variable,
 };
 
@@ -182,7 +182,7 @@ pub(super) fn parallel(outer: &mut Outer<'_>, words: &[Word]) {
         return;
     }
     // The words are joined for a shell; a shell among them may as well be meant as it is written.
-    if command.first().and_then(program_of).is_some_and(|name| SHELLS.contains(&name)) {
+    if command.first().and_then(program_of).is_some_and(is_shell) {
         outer.words(command, Via::Xargs);
     }
     let text = join(command);
