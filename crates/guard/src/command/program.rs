@@ -177,24 +177,8 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
 
 /// `rtk git push --force`: a program that nobody knows here, given the words of one that is known.
 fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
-    const KNOWN: &[&str] = &[
-        "git",
-        "rm",
-        "find",
-        "dd",
-        "kubectl",
-        "docker",
-        "terraform",
-        "helm",
-        "aws",
-        "psql",
-        "mysql",
-        "redis-cli",
-        "bash",
-        "sh",
-    ];
     let (other, rest) = command.words.get(1..)?.split_first()?;
-    let given = other.exact && KNOWN.contains(&other.text.as_str()) && !rest.is_empty();
+    let given = other.exact && names::has("programs.passed_on", &other.text) && !rest.is_empty();
     if !given || records::known(name) || !shell::is_of_system(&command.words[0].text) {
         return None;
     }
@@ -239,51 +223,12 @@ fn is_reading_cmdlet(name: &str) -> bool {
     names::has("programs.cmdlets", name)
 }
 
-/// What shells are told to `eval` at their start.
-const HOOKS: &[&str] = &[
-    "ssh-agent",
-    "direnv",
-    "brew",
-    "/opt/homebrew/bin/brew",
-    "pyenv",
-    "rbenv",
-    "nodenv",
-    "goenv",
-    "jenv",
-    "fnm",
-    "nvm",
-    "starship",
-    "zoxide",
-    "minikube",
-    "docker-machine",
-    "dircolors",
-    "mise",
-    "rtx",
-    "asdf",
-    "conda",
-    "mamba",
-    "luarocks",
-    "opam",
-    "thefuck",
-    "gpg-agent",
-    "keychain",
-    "register-python-argcomplete",
-    "atuin",
-    "pixi",
-    "micromamba",
-    "podman-machine",
-    "lesspipe",
-    "tset",
-    "resize",
-    "fzf",
-];
-
 fn unknown_program(first: &Word, command: &SimpleCommand) -> Verdict {
     let text = first.text.as_str();
     let inner = text.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')'));
     if command.via == Via::Eval
         && let Some(tool) = inner.and_then(|inner| inner.split_whitespace().next())
-        && HOOKS.contains(&tool)
+        && names::has("programs.hooks", tool)
         && !inner.is_some_and(|inner| inner.contains(['|', ';', '&', '<', '>', '`', '$']))
     {
         return Verdict::new(RiskLevel::Cautious, "shell.hook", "sets the shell up", command.span.clone());

@@ -15,7 +15,7 @@ use crate::{
     RiskContext, RiskLevel,
     code::Language,
     command::{Started, Verdict as RiskVerdict, is_known, started, started_by_code},
-    files, lines,
+    files, lines, names,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
@@ -319,31 +319,7 @@ impl Strings {
 
 /// Keys whose words say that a path stands there.
 fn names_a_path(key: &str) -> bool {
-    const WORDS: [&str; 22] = [
-        "path",
-        "paths",
-        "file",
-        "files",
-        "filename",
-        "filepath",
-        "dir",
-        "directory",
-        "folder",
-        "root",
-        "cwd",
-        "workdir",
-        "source",
-        "src",
-        "destination",
-        "dest",
-        "dst",
-        "target",
-        "output",
-        "input",
-        "workspace",
-        "location",
-    ];
-    words_of(key).any(|word| WORDS.contains(&word.as_str()))
+    words_of(key).any(|word| names::has("tools.path_words", &word))
 }
 
 fn names_a_host(key: &str) -> bool {
