@@ -406,7 +406,7 @@ impl<'c> Sender<'c> {
                 if Self::all_here(words) {
                     return None;
                 }
-                let valued = super::table::valued("curl");
+                let valued = super::records::valued("curl");
                 let options = Options::read(words, valued);
                 let spaced = options.values.iter().map(|(name, word)| (*name, word.text.as_str()));
                 for (name, value) in spaced.chain(options.equals.iter().copied()) {
@@ -596,7 +596,7 @@ fn fetches(command: &SimpleCommand) -> Option<&str> {
     };
     let named = match command.program()? {
         "curl" => {
-            let options = Options::read(words, super::table::valued("curl"));
+            let options = Options::read(words, super::records::valued("curl"));
             if let Some(file) = options.value("-o").or_else(|| options.value("--output")) {
                 Some(file)
             } else if options.has('O', "--remote-name") {

@@ -14,7 +14,7 @@ use super::{
     Authority, RiskLevel,
     lines::takes_files,
     policy::{
-        Policy, Subject, Surroundings, Verdict,
+        Policy, Subject, Surroundings, Verdict, is_here,
         subject::{base_name, words_of},
     },
     sensitivity::{self, Level},
@@ -197,13 +197,8 @@ fn destination(subject: &Subject) -> Option<String> {
         "send", "post", "mail", "email", "publish", "upload", "tweet", "message", "notify", "slack", "share", "submit",
         "webhook", "comment", "reply", "push", "sms",
     ];
-    let here = |host: &str| {
-        matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
-            || host.starts_with("127.")
-            || host.ends_with(".localhost")
-    };
     let mut hosts = subject.all().flat_map(|part| &part.hosts);
-    if let Some(host) = hosts.find(|host| !here(host)) {
+    if let Some(host) = hosts.find(|host| !is_here(host)) {
         return Some(clip(host, 100));
     }
     let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));

@@ -29,6 +29,7 @@ mod lines;
 mod names;
 mod paths;
 pub mod policy;
+mod records;
 mod risk;
 mod rules;
 mod shape;
@@ -36,7 +37,6 @@ pub mod shell;
 mod shown;
 mod sql;
 mod steps;
-mod table;
 
 pub use authority::Authority;
 pub use authority::own_words;

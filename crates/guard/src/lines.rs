@@ -3,36 +3,21 @@
 use std::ops::Range;
 
 use super::{
-    Declared, DeclaredRisk, RiskContext, RiskLevel, assess_arguments,
+    Declared, DeclaredRisk, RiskContext, RiskLevel, assess_arguments, names,
     policy::{Subject, Surroundings},
     shell::{Options, SimpleCommand},
 };
 
 /// Programs whose words name hosts.
 pub(crate) fn goes_out(program: &str) -> bool {
-    const PROGRAMS: [&str; 22] = [
-        "curl", "wget", "http", "https", "xh", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "netcat", "telnet", "ftp",
-        "ping", "dig", "nslookup", "host", "socat", "openssl", "aria2c", "lynx",
-    ];
-    PROGRAMS.contains(&program)
+    names::has("programs.going_out", program)
 }
 
 /// Whether a command asks an address for what it has, and sends or writes nothing.
 pub(crate) fn fetches(command: &SimpleCommand) -> bool {
-    const SHOWN: [&str; 9] = [
-        "--silent",
-        "--show-error",
-        "--location",
-        "--fail",
-        "--include",
-        "--head",
-        "--insecure",
-        "--verbose",
-        "--compressed",
-    ];
     let options = Options::read(command.words.get(1..).unwrap_or_default(), "-m --max-time -A --user-agent --retry");
     let plain = |flag: &&str| {
-        SHOWN.contains(flag)
+        names::has("programs.fetching", flag)
             || !flag.starts_with("--") && flag.bytes().skip(1).all(|letter| b"sSLfiIkvg46#".contains(&letter))
     };
     command.known_program() == Some("curl")
@@ -43,48 +28,12 @@ pub(crate) fn fetches(command: &SimpleCommand) -> bool {
 
 /// Programs whose bare words are files.
 pub(crate) fn takes_files(program: &str) -> bool {
-    const PROGRAMS: [&str; 18] = [
-        "rm", "rmdir", "mv", "cp", "touch", "mkdir", "ln", "cat", "chmod", "chown", "truncate", "shred", "unlink",
-        "install", "tee", "rsync", "tar", "unzip",
-    ];
-    PROGRAMS.contains(&program)
+    names::has("programs.taking_files", program)
 }
 
 /// Options of those programs behind which a file or some text stands, not a host.
 pub(crate) fn takes_no_host(option: &str) -> bool {
-    const OPTIONS: [&str; 30] = [
-        "-o",
-        "--output",
-        "-O",
-        "--output-document",
-        "--output-dir",
-        "-d",
-        "--data",
-        "--data-raw",
-        "--data-binary",
-        "--data-urlencode",
-        "-H",
-        "--header",
-        "-F",
-        "--form",
-        "-T",
-        "--upload-file",
-        "-K",
-        "--config",
-        "-b",
-        "--cookie",
-        "-c",
-        "--cookie-jar",
-        "-E",
-        "--cert",
-        "--key",
-        "--cacert",
-        "-i",
-        "-A",
-        "--user-agent",
-        "-P",
-    ];
-    OPTIONS.contains(&option)
+    names::has("programs.no_host", option)
 }
 
 /// What risk says of a call.

@@ -12,7 +12,7 @@ use super::{
     RiskLevel,
     code::{self, Language},
     command::{self, Ground, Verdict},
-    files, flow,
+    files, flow, names,
     paths::{RiskContext, place},
     shell::{self, Script, SimpleCommand, Word},
     sql,
@@ -239,73 +239,20 @@ pub(super) fn nature(name: &str) -> Nature {
         }
         before = c;
     }
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    let code = if has(&["python", "ipython", "jupyter", "notebook", "py", "repl", "interpreter", "cell"]) {
+    let has = |list: &str| words.iter().any(|word| names::has(list, word));
+    let code = if has("tools.python") {
         Some(Language::Python)
-    } else if has(&["node", "javascript", "js", "typescript", "deno"]) {
+    } else if has("tools.javascript") {
         Some(Language::JavaScript)
-    } else if has(&["ruby"]) {
-        Some(Language::Ruby)
     } else {
-        None
+        has("tools.ruby").then_some(Language::Ruby)
     };
     Nature {
-        shell: code.is_none()
-            && has(&[
-                "bash",
-                "shell",
-                "sh",
-                "terminal",
-                "command",
-                "cmd",
-                "exec",
-                "execute",
-                "run",
-                "zsh",
-                "powershell",
-                "console",
-                "process",
-                "ssh",
-            ]),
+        shell: code.is_none() && has("tools.shell"),
         code,
-        sql: has(&[
-            "sql",
-            "query",
-            "db",
-            "database",
-            "postgres",
-            "postgresql",
-            "mysql",
-            "sqlite",
-            "mariadb",
-            "duckdb",
-            "snowflake",
-            "bigquery",
-            "clickhouse",
-            "redshift",
-            "supabase",
-        ]),
-        deletes: has(&["delete", "remove", "rm", "unlink", "trash", "rmdir", "erase", "destroy", "purge", "wipe"]),
-        writes: has(&[
-            "write",
-            "edit",
-            "create",
-            "save",
-            "move",
-            "rename",
-            "append",
-            "patch",
-            "replace",
-            "insert",
-            "update",
-            "mkdir",
-            "copy",
-            "put",
-            "upload",
-            "touch",
-            "overwrite",
-            "multiedit",
-        ]),
+        sql: has("tools.sql"),
+        deletes: has("tools.deleting"),
+        writes: has("tools.writing"),
     }
 }
 
@@ -365,25 +312,7 @@ impl Risk {
 }
 
 pub(super) fn is_command(key: &str, nature: &Nature) -> bool {
-    matches!(
-        key,
-        "command"
-            | "commands"
-            | "cmd"
-            | "cmds"
-            | "shell"
-            | "bash"
-            | "shell_command"
-            | "command_line"
-            | "commandline"
-            | "argv"
-            | "bash_command"
-            | "shell_script"
-    ) || nature.shell
-        && matches!(
-            key,
-            "" | "input" | "script" | "code" | "args" | "line" | "text" | "run" | "exec" | "data" | "keys" | "stdin"
-        )
+    names::has("tools.lines", key) || nature.shell && names::has("tools.lines_of_shell", key)
 }
 
 /// The language of the code that an argument holds, if it holds any.
@@ -442,39 +371,7 @@ fn text_risk(text: &str, path: &str, key: &str, nature: &Nature, context: &RiskC
             }
         }
     }
-    let path_key = matches!(
-        key,
-        "path"
-            | "paths"
-            | "file"
-            | "files"
-            | "file_path"
-            | "filepath"
-            | "filename"
-            | "file_name"
-            | "target"
-            | "target_path"
-            | "destination"
-            | "dest"
-            | "dst"
-            | "to"
-            | "output"
-            | "output_path"
-            | "output_file"
-            | "new_path"
-            | "old_path"
-            | "source_path"
-            | "src"
-            | "directory"
-            | "dir"
-            | "folder"
-            | "target_file"
-            | "absolute_path"
-            | "relative_path"
-            | "notebook_path"
-            | "from"
-            | "source"
-    );
+    let path_key = names::has("tools.paths", key);
     if path_key
         && (nature.writes || nature.deletes)
         && text.len() < 4096

@@ -1,74 +1,38 @@
-//! The rules as a table: a line names the rule, its level, the commands it is for, and what they do.
+//! The rules of records, held against the words of a command.
 //!
-//! A pattern reads like the command it is for. `git push --force|-f !--dry-run|-n` is the program, the words that must
-//! stand in this order, an option of which one must be given, and one of which none may. `*` is any word, `**` any
-//! number of them, `^+` a word that begins so. Letters of options written together count (`-fdx` has `-x`).
-
-use std::{collections::BTreeMap, sync::OnceLock};
+//! A pattern reads like the command it is for. `push --force|-f !--dry-run|-n` are the words that must stand in this
+//! order, an option of which one must be given, and one of which none may. `*` is any word, `**` any number of them,
+//! `^+` a word that begins so, `=^+` one at this very place, `~a|b` any other word. Letters of options written together
+//! count (`-fdx` has `-x`).
 
 use super::{
     RiskLevel,
+    records::record,
     shell::{Options, Word},
-    table,
 };
 
-/// A line of the table.
-#[derive(Clone, Copy, Debug)]
+/// What makes a call more than reading.
+#[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// The rule's id, such as `git.push.force`.
-    pub(super) id: &'static str,
+    pub(super) id: String,
     /// What it makes of a call.
     pub(super) level: RiskLevel,
-    /// The commands it is for.
-    pub(super) pattern: &'static str,
+    /// The words that it is for, behind the program.
+    pub(super) pattern: Vec<String>,
     /// What they do, to go on after "this command".
-    pub(super) why: &'static str,
-}
-
-pub(super) const fn cautious(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
-    Rule { id, level: RiskLevel::Cautious, pattern, why }
-}
-
-pub(super) const fn confirm(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
-    Rule { id, level: RiskLevel::Confirm, pattern, why }
-}
-
-pub(super) const fn dangerous(id: &'static str, pattern: &'static str, why: &'static str) -> Rule {
-    Rule { id, level: RiskLevel::Dangerous, pattern, why }
-}
-
-type Index = BTreeMap<&'static str, Vec<(&'static Rule, Vec<&'static str>)>>;
-
-fn index() -> &'static Index {
-    static INDEX: OnceLock<Index> = OnceLock::new();
-    INDEX.get_or_init(|| {
-        let mut index = Index::new();
-        for rule in table::all() {
-            let mut items = rule.pattern.split(' ');
-            let programs = items.next().unwrap_or_default();
-            let items: Vec<&str> = items.collect();
-            for program in programs.split('|') {
-                index.entry(program).or_default().push((rule, items.clone()));
-            }
-        }
-        index
-    })
-}
-
-/// Whether there are rules for the program.
-pub(super) fn known(program: &str) -> bool {
-    index().contains_key(program)
+    pub(super) why: String,
 }
 
 /// The strictest rule that the command falls under.
 pub(super) fn matching(program: &str, words: &[Word]) -> Option<&'static Rule> {
-    let lines = index().get(program)?;
-    let valued = table::valued(program);
+    let record = record(program).filter(|record| !record.rules.is_empty())?;
+    let valued = record.values.as_str();
     let options = Options::read(words, valued);
     let split = !valued.contains('@');
     let mut worst: Option<&'static Rule> = None;
-    for (rule, items) in lines {
-        if worst.is_none_or(|worst| worst.level < rule.level) && fits(items, &options, split) {
+    for rule in &record.rules {
+        if worst.is_none_or(|worst| worst.level < rule.level) && fits(&rule.pattern, &options, split) {
             worst = Some(rule);
         }
     }
@@ -95,7 +59,7 @@ fn given(alternatives: &str, options: &Options<'_>, split: bool) -> bool {
     })
 }
 
-fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
+fn fits(items: &[String], options: &Options<'_>, split: bool) -> bool {
     let mut at = 0;
     let mut anywhere = false;
     for item in items {
@@ -111,21 +75,26 @@ fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
             if !is_given {
                 return false;
             }
-        } else if *item == "**" {
+        } else if item == "**" {
             anywhere = true;
-        } else if *item == "$" {
+        } else if item == "$" {
             if at != options.rest.len() {
                 return false;
             }
         } else {
+            // `=` is the very next word, `~` one that is none of these.
+            let other = item.strip_prefix('~');
+            let next = other.or_else(|| item.strip_prefix('='));
+            let (item, next) = (next.unwrap_or(item), next.is_some());
             let fits = |word: &&Word| {
                 item.split('|').any(|item| match item.strip_prefix('^') {
                     Some(start) => word.text.starts_with(start) && word.text.len() > start.len(),
                     None => item == "*" || word.text == item,
                 })
             };
+            let fits = |word: &&Word| fits(word) != other.is_some();
             let rest = options.rest.get(at..).unwrap_or_default();
-            let found = if anywhere || item.starts_with('^') {
+            let found = if !next && (anywhere || item.starts_with('^')) {
                 rest.iter().position(fits)
             } else {
                 rest.first().filter(|word| fits(word)).map(|_| 0)
@@ -142,17 +111,16 @@ fn fits(items: &[&str], options: &Options<'_>, split: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::records::records;
 
     /// An item with both would only ever look among the options.
     #[test]
     fn no_item_mixes_options_and_words() {
-        for rule in table::all() {
-            for item in rule.pattern.split(' ').skip(1).filter(|item| !item.starts_with('!')) {
+        for rule in records().all.iter().flat_map(|record| &record.rules) {
+            for item in rule.pattern.iter().filter(|item| !item.starts_with('!')) {
                 let mut options = item.split('|').map(|one| one.starts_with(['-', '/']));
                 let first = options.next();
-                assert!(!item.is_empty(), "{}", rule.pattern);
-                assert!(options.all(|other| Some(other) == first), "{}", rule.pattern);
+                assert!(options.all(|other| Some(other) == first), "{rule:?}");
             }
         }
     }

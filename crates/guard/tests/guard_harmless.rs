@@ -54,7 +54,6 @@ fn g1_a_word_that_asks_for_help_pardons_nothing_beside_it() {
         "mkfs.ext4 /dev/sdb1 --version",
         "truncate -s 0 db.sqlite /?",
         "bazel clean --expunge help",
-        "kubeswitch gc --hard help",
         "kill -9 1 --help",
         "> data.db --help",
         "fd -e log -x rm --help",
@@ -588,6 +587,41 @@ fn g6_many_parts_hide_nothing_and_braces_of_other_programs_are_words() {
             "git branch --list config",
             "docker --context prod network inspect bridge",
             "find src -type f | xargs cat | wc -l",
+        ],
+    );
+}
+
+#[test]
+fn g6_each_value_of_a_loop_is_looked_at_by_itself() {
+    asked(
+        &[
+            "for p in 1 2; do cat /proc/$p/environ; done",
+            "for p in {1..3}; do cat \"/proc/${p}/environ\"; done",
+            "for d in a .ssh; do for f in x id_rsa; do cat ~/$d/$f; done; done",
+            "select p in 1 2; do cat /proc/$p/environ; done",
+            "printf '1\\n2\\n' | while read p; do cat /proc/$p/environ; done",
+            "for p in 1 2; do f=/proc/$p/environ; cat $f; done",
+            "for p in 1 2; do bash -c \"cat /proc/$p/environ\"; done",
+            "for p in 1 2; do cat < /proc/$p/environ; done",
+            "for c in ls rm; do $c -rf src; done",
+            "for c in ls 'rm -rf'; do $c src; done",
+            "for o in -l -o; do sort $o f; done",
+            "x=a; for i in 1 2; do cat $x; x=.env; done",
+            "a=(1 2); cat /proc/$a/environ",
+            "a=(1 2); cat /proc/${a}/environ",
+            "cat /proc/{1,2}/environ",
+            "echo 1 2 | xargs -n1 -I{} cat /proc/{}/environ",
+            "parallel cat /proc/{}/environ ::: 1 2",
+            "parallel cat ::: a .env b",
+            "for p in {1..90}; do cat /proc/$p/environ; done",
+            "for a in {1..40}; do for b in self 1; do cat /$a/$b; cat /proc/$b/environ; done; done",
+        ],
+        &[
+            "for f in a b; do cat src/$f.rs; done",
+            "for f in {1..90}; do head -n 3 log/$f.txt; done",
+            "for d in a b; do for f in x y; do wc -l $d/$f; done; done",
+            "a=(src docs); ls \"${a[@]}\"",
+            "for o in -l -a; do ls $o src; done",
         ],
     );
 }

@@ -19,7 +19,7 @@ use self::{
 };
 use super::{
     RiskLevel,
-    names::list,
+    names::{self as lists, list},
     policy::{
         Subject,
         subject::{Part, base_name},
@@ -33,31 +33,6 @@ const MOST_WORDS: usize = 20_000;
 const REACH: usize = 6;
 
 const PRONOUNS: [&str; 6] = ["it", "them", "this", "that", "these", "those"];
-
-const NEGATIONS: [&str; 22] = [
-    "not",
-    "don't",
-    "dont",
-    "never",
-    "without",
-    "no",
-    "avoid",
-    "cannot",
-    "can't",
-    "shouldn't",
-    "mustn't",
-    "neither",
-    "nor",
-    "except",
-    "doesn't",
-    "won't",
-    "didn't",
-    "didnt",
-    "shouldnt",
-    "mustnt",
-    "wont",
-    "refrain",
-];
 
 /// What user messages name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +105,7 @@ impl Authority {
             if token.is_empty() {
                 continue;
             }
-            if NEGATIONS.contains(&token.as_str()) {
+            if lists::has("said.negations", token) {
                 left = REACH;
             } else if let Some(reach) = left_alone(words.get(at..).unwrap_or_default()) {
                 left = reach;

@@ -1,9 +1,12 @@
 //! What a call is called by: the targets that it touches, and the verbs of its tool or its line with all that mean the
 //! same. Verbs are compared by their stems.
 
-use crate::policy::{
-    Subject,
-    subject::{Part, base_name, words_of},
+use crate::{
+    command::is_known,
+    policy::{
+        Subject,
+        subject::{Part, base_name, words_of},
+    },
 };
 
 /// Words that mean the same wish, by group.
@@ -102,12 +105,18 @@ pub(super) fn is_program(word: &str) -> bool {
 }
 
 /// The words that mean a command: the names of its program and subcommand and what people call what these do. A name
-/// that is a common word means nothing by itself (`find`, `make`, `add`).
+/// that is a common word means nothing by itself (`find`, `make`, `add`), and neither do the words of a program that is
+/// not known here.
 pub(super) fn meant_by(part: &Part) -> Vec<String> {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '+'));
     let program = part.words.first().map(|word| base_name(&word.text).to_lowercase());
-    let operands =
-        part.words.iter().skip(1).filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text));
+    let known = program.as_deref().is_some_and(is_known);
+    let operands = part
+        .words
+        .iter()
+        .filter(|_| known)
+        .skip(1)
+        .filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text));
     let names: Vec<String> = program.into_iter().chain(operands.map(|word| word.text.to_lowercase()).take(2)).collect();
     let common = |name: &str| COMMON.contains(&name) || GROUPS.iter().any(|group| group.contains(&name));
     let run =

@@ -3,7 +3,6 @@
 use std::{collections::HashMap, sync::LazyLock};
 
 use super::{
-    NEGATIONS,
     names::{self as verbs, stem},
     token,
 };
@@ -44,8 +43,8 @@ pub(super) fn orders_nothing(text: &str) -> bool {
         while let Some(raw) = words.next() {
             let (word, _) = token(raw);
             if clause == Clause::Open {
-                let mut denied = || words.peek().is_some_and(|next| NEGATIONS.contains(&token(next).0.as_str()));
-                if NEGATIONS.contains(&word.as_str()) || word == "do" && denied() {
+                let mut denied = || words.peek().is_some_and(|next| names::has("said.negations", &token(next).0));
+                if names::has("said.negations", &word) || word == "do" && denied() {
                     clause = Clause::Denies;
                 } else if names::has("said.reading", &word) {
                     clause = Clause::Reads;

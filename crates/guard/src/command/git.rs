@@ -14,10 +14,6 @@ pub(super) fn git(command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
     );
     let first = options.rest.first()?;
     let span = command.span.clone();
-    // Subcommands that others add: `git delete-branch`, `git obliterate`.
-    if ["delete-", "obliterate", "nuke", "wipe"].iter().any(|start| first.text.starts_with(start)) {
-        return Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", first.span.clone()));
-    }
     if first.text == "update-ref" && options.rest.len() > 2 {
         let why = "puts a branch elsewhere, whatever it holds";
         return Some(Verdict::new(RiskLevel::Confirm, "git.ref", why, span));

@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::{
     Ground, Verdict,
     nested::{nested, nested_acts},
-    tasks,
 };
 use crate::{
     RiskLevel,
@@ -158,24 +157,12 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
             if text.starts_with("<(") {
                 keep(&mut worst, piped("", command));
             }
-            // `-e "$(cat reset.sql)"`
-            let inside = text.strip_prefix("$(").filter(|_| !word.exact).map(|inside| inside.trim_end_matches(')'));
-            if inside.is_some_and(|inside| inside.split_whitespace().any(tasks::ruinous_script)) {
-                let why = "runs a script that is called after destroying something";
-                keep(&mut worst, Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
-            }
             // psql and sqlite run programs too.
             if name.starts_with("sqlite") && text.trim_start().starts_with(".restore") {
                 keep(
                     &mut worst,
                     Verdict::new(RiskLevel::Confirm, "database.restore", "writes over a database", word.span.clone()),
                 );
-            }
-            if let Some(mut rest) = script_commands(text)
-                && let Some(script) = rest.find(|script| tasks::ruinous_script(script))
-            {
-                let why = format!("runs `{script}`, a script that is called after destroying something");
-                keep(&mut worst, Verdict::new(RiskLevel::Confirm, "verb", why, word.span.clone()));
             }
             for (sign, end) in [("\\!", 2), (".shell ", 7), (".system ", 8)] {
                 if let Some(at) = text.find(sign) {
@@ -214,20 +201,6 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         if command.redirects.iter().any(|redirect| made_up(&redirect)) {
             keep(&mut worst, piped("", command));
         }
-        let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
-        let given = words.iter().filter(|word| !word.text.contains(' '));
-        let script = read.map(|redirect| &redirect.target).chain(given).find(|word| tasks::ruinous_script(&word.text));
-        if let Some(script) = script {
-            keep(
-                &mut worst,
-                Verdict::new(
-                    RiskLevel::Confirm,
-                    "verb",
-                    "runs a script that is called after destroying something",
-                    script.span.clone(),
-                ),
-            );
-        }
     }
     if matches!(name, "redis-cli" | "valkey-cli" | "keydb-cli")
         && let Some(word) = words.iter().find(|word| {
@@ -250,7 +223,7 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
                 .map(|text| Word { text: text.to_owned(), exact: true, span: text_span(command), ..Word::default() })
                 .collect();
             if let Some(rule) = rules::matching("redis-cli", &words) {
-                keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, text_span(command)));
+                keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, text_span(command)));
             }
         }
     }
@@ -395,14 +368,6 @@ fn console(name: &str, words: &[Word]) -> Option<Language> {
         "artisan" | "php" if has(&["tinker"]) => Some(Language::Other),
         _ => None,
     }
-}
-
-/// The scripts that a statement of a client names: `.read a.sql`, `\\i a.sql`, `source a.sql`.
-fn script_commands(text: &str) -> Option<impl Iterator<Item = &str>> {
-    [".read", "\\i", "\\ir", "\\.", "source", "SOURCE", "@", "!run"]
-        .iter()
-        .any(|verb| text.split_whitespace().any(|word| word.trim_start_matches(['\'', '"']) == *verb))
-        .then(|| text.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])))
 }
 
 fn shell_like(name: &str) -> bool {

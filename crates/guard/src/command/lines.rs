@@ -1,7 +1,7 @@
 //! Programs that take commands of their own, a line each, from an argument or their input: `sftp`, `lftp`, `smbclient`,
 //! `hbase shell`, `tclsh`, caches spoken to over `nc`. A line that begins with a verb that destroys is asked about.
 
-use super::{Verdict, known::READERS, verbs::destructive_verb};
+use super::Verdict;
 use crate::{
     RiskLevel,
     shell::{Input, SimpleCommand, Word},
@@ -24,7 +24,7 @@ fn option_of(name: &str) -> Option<&'static [&'static str]> {
 
 /// Lines given to the program that destroy something.
 pub(super) fn lines(name: &str, command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
-    let Some(options) = option_of(name) else { return told_by_input(name, command, words) };
+    let options = option_of(name)?;
     let given = words.windows(2).filter(|pair| options.contains(&pair[0].text.as_str())).map(|pair| &pair[1]);
     let read = match &command.input {
         Input::Known(text) => Some(text),
@@ -34,20 +34,6 @@ pub(super) fn lines(name: &str, command: &SimpleCommand, words: &[Word]) -> Opti
         .chain(read)
         .find(|word| word.text.lines().flat_map(|line| line.split([';', '&'])).take(4096).any(destroys))?;
     Some(Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", word.span.clone()))
-}
-
-/// `echo 'volume.delete 3' | weed shell`: a program that nobody knows, waiting for lines.
-fn told_by_input(name: &str, command: &SimpleCommand, words: &[Word]) -> Option<Verdict> {
-    let Input::Known(text) = &command.input else { return None };
-    let waits = |word: &str| matches!(word, "shell" | "console" | "repl" | "cli" | "prompt");
-    let first = words.iter().find(|word| !word.text.starts_with('-'));
-    let interactive = first.is_some_and(|word| waits(&word.text)) || name.rsplit(['-', '_']).next().is_some_and(waits);
-    let line = |line: &str| {
-        let mut parts = line.split_whitespace();
-        parts.next().is_some_and(|verb| destructive_verb(verb).is_some()) && parts.next().is_some()
-    };
-    (interactive && !READERS.contains(&name) && text.text.lines().take(4096).any(line))
-        .then(|| Verdict::new(RiskLevel::Confirm, "verb", "is told to delete something", text.span.clone()))
 }
 
 fn destroys(line: &str) -> bool {

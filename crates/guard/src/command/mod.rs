@@ -3,10 +3,8 @@
 
 mod container;
 mod environment;
-mod flags;
 mod git;
 mod interpreter;
-mod known;
 mod lines;
 mod listing;
 mod nested;
@@ -16,10 +14,8 @@ mod redirect;
 mod runner;
 mod script;
 mod special;
-mod tasks;
 mod tells;
-mod undo;
-mod verbs;
+mod unknown;
 
 use std::{cell::RefCell, ops::Range};
 
@@ -36,6 +32,7 @@ pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
 pub(super) use reads::{finds_secrets, operands, reads, searches_all};
 pub(super) use tells::without_asking;
+pub(super) use unknown::known as is_known;
 
 /// What was found of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

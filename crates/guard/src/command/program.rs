@@ -1,25 +1,22 @@
-//! The program of a command judged by all that is known of it: rules, files, code, verbs, and whether its name can be
-//! told at all.
+//! The program of a command judged by all that is known of it: records, files, code, and whether its name can be told
+//! at all.
 
 use super::{
     Ground, Verdict,
     environment::{printed, sets_harmless},
     interpreter::interpreter,
-    known::{READERS, TAME},
     lines::lines,
     reads::{Reading, reading, reads as is_reader},
     runner::handed_on,
     special::special,
-    tasks,
     tells::{only_tells, without_asking},
-    undo::undoing,
-    verbs::{dry, verbs},
+    unknown,
 };
 use crate::{
     RiskLevel,
     files::{self, keep},
-    names, rules,
-    shell::{self, SimpleCommand, Via, Word},
+    names, records, rules,
+    shell::{self, Options, SimpleCommand, Via, Word},
     sql,
 };
 
@@ -45,7 +42,7 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     };
     let lower;
     let name = if name.chars().any(|c| c.is_ascii_uppercase()) {
-        lower = name.to_ascii_lowercase();
+        lower = records::cmdlet(&name.to_ascii_lowercase());
         lower.as_str()
     } else {
         name
@@ -87,17 +84,19 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
         && let Some(rule) = rules::matching("docker-compose", rest)
     {
         // `docker compose -f file down -v`: options of the middle word take values.
-        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+        keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
     // Who does not know the option refuses to run; of those that pass words on, more is asked.
-    let only_shows = !TAME.contains(&name) && dry(words);
+    let dry = |word: &Word| names::has("programs.dry", &word.text);
+    let only_shows = records::record(name).is_some_and(|record| record.dry)
+        && words.iter().take_while(|word| word.text != "--").any(dry);
     if let Some(rule) = rules::matching(name, words).filter(|_| !only_shows) {
-        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+        keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
     if let Some((framework, rest)) = framework(name, words)
         && let Some(rule) = rules::matching(framework, rest)
     {
-        keep(&mut worst, Verdict::new(rule.level, rule.id, rule.why, span.clone()));
+        keep(&mut worst, Verdict::new(rule.level, &rule.id, &rule.why, span.clone()));
     }
     if let Some(verdict) = files::judge(name, command, ground.context) {
         keep(&mut worst, verdict);
@@ -113,26 +112,22 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     {
         keep(&mut worst, verdict);
     }
+    if let Some(record) = records::record(name).filter(|record| !record.sql.is_empty()) {
+        let options = Options::read(words, &record.sql);
+        let joined = options.equals.iter().filter(|(option, _)| record.sql.split(' ').any(|name| name == *option));
+        let given = options.values.iter().map(|(_, word)| word.text.as_str()).chain(joined.map(|(_, text)| *text));
+        if let Some(found) = given.filter_map(sql::judge).max_by_key(|found| found.level) {
+            keep(&mut worst, Verdict::new(found.level, found.rule, found.why, span.clone()));
+        }
+    }
     if let Some(verdict) = handed_on(name, command, words, ground) {
         keep(&mut worst, verdict);
     }
-    if let Some(verdict) = lines(name, command, words).or_else(|| tasks::task(name, words)) {
-        keep(&mut worst, verdict);
-    }
-    if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
-        && let Some(verdict) = verbs(name, words, &span)
-    {
+    if let Some(verdict) = lines(name, command, words) {
         keep(&mut worst, verdict);
     }
     if worst.as_ref().is_none_or(|worst| worst.level < RiskLevel::Confirm)
         && let Some(verdict) = passed_on(name, command, ground)
-    {
-        keep(&mut worst, verdict);
-    }
-    if name == "java"
-        && let Some(at) = words.iter().position(|word| word.text == "-jar")
-        && let Some((jar, rest)) = words[at + 1..].split_first()
-        && let Some(verdict) = verbs(shell::basename(&jar.text), rest, &span)
     {
         keep(&mut worst, verdict);
     }
@@ -147,26 +142,20 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if worst.is_none() && reads {
         return Verdict::new(RiskLevel::Safe, "shell.read", "only reads", span);
     }
-    if command.elevated
-        && worst.is_none()
-        && !TAME.contains(&name)
-        && shell::is_of_system(&first.text)
-        && told_to_read(name, words)
-    {
-        return Verdict::new(RiskLevel::Safe, "shell.read", "is told to show something", span);
-    }
-    if command.elevated
-        && worst.is_none()
-        && !TAME.contains(&name)
-        && !rules::known(name)
-        && !matches!(command.via, Via::Remote)
-    {
+    if command.elevated && worst.is_none() && !records::acts(name) && !matches!(command.via, Via::Remote) {
         return Verdict::new(
             RiskLevel::Confirm,
             "shell.elevated",
             "runs a program that is not known as another user",
             span,
         );
+    }
+    if worst.is_none() && !command.hands_on && !unknown::known(name) {
+        let given = unknown::given(command, words, ground.context);
+        given
+            .into_iter()
+            .chain(unknown::run_by_option(command, words, ground))
+            .for_each(|found| keep(&mut worst, found));
     }
     if matches!(name, "sudo" | "doas" | "pkexec" | "su") {
         let alone = words.iter().all(|word| word.text.starts_with('-'))
@@ -188,30 +177,9 @@ fn by_name(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
 
 /// `rtk git push --force`: a program that nobody knows here, given the words of one that is known.
 fn passed_on(name: &str, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
-    const KNOWN: &[&str] = &[
-        "git",
-        "rm",
-        "find",
-        "dd",
-        "kubectl",
-        "docker",
-        "terraform",
-        "helm",
-        "aws",
-        "psql",
-        "mysql",
-        "redis-cli",
-        "bash",
-        "sh",
-    ];
     let (other, rest) = command.words.get(1..)?.split_first()?;
-    let given = other.exact && KNOWN.contains(&other.text.as_str()) && !rest.is_empty();
-    if !given
-        || rules::known(name)
-        || READERS.contains(&name)
-        || TAME.contains(&name)
-        || !shell::is_of_system(&command.words[0].text)
-    {
+    let given = other.exact && names::has("programs.passed_on", &other.text) && !rest.is_empty();
+    if !given || records::known(name) || !shell::is_of_system(&command.words[0].text) {
         return None;
     }
     let inner = SimpleCommand { words: command.words[1..].to_vec(), ..command.clone() };
@@ -235,25 +203,6 @@ fn stands_for(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the first thing that a program is told is to show something, and nothing that would undo something comes
-/// after it: `gitlab-ctl status`, `smartctl --info /dev/sda`, `aa-status`; not `airmon-ng check kill`.
-fn told_to_read(program: &str, words: &[Word]) -> bool {
-    #[rustfmt::skip] // words, not code
-    const SHOWS: &[&str] = &[
-        "list", "ls", "show", "status", "stat", "stats", "info", "describe", "view", "version", "check", "verify",
-        "validate", "monitor", "print", "display", "search", "query", "report", "showconf", "dumpstate",
-    ];
-    const OPTIONS: &[&str] = &["list", "show", "status", "info", "print", "health", "capabilities", "stats"];
-    let name = |word: &Word| word.text.trim_start_matches('-').split(['-', '=']).next().unwrap_or_default().to_owned();
-    let word = words.iter().find(|word| !word.text.starts_with('-')).is_some_and(|word| SHOWS.contains(&&*word.text));
-    let option = words.first().is_some_and(|word| word.text.starts_with("--") && OPTIONS.contains(&&*name(word)));
-    // `aa-status`, `lxc-ls`, `execsnoop`
-    let named =
-        program.rsplit_once('-').is_some_and(|(_, last)| matches!(last, "status" | "ls" | "list" | "info" | "top"))
-            || program.ends_with("snoop");
-    (named || word || option) && !words.iter().any(|word| undoing(&name(word)))
-}
-
 /// `python3.11` is `python3`, `pip3.12` is `pip3`.
 fn version_off(name: &str) -> &str {
     if let Some((base, minor)) = name.rsplit_once('.')
@@ -268,67 +217,18 @@ fn version_off(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Commands of PowerShell among whose words a verb says nothing: their own first word says what they do.
-pub(super) fn is_mild_cmdlet(name: &str) -> bool {
-    is_reading_cmdlet(name)
-        || name.split_once('-').is_some_and(|(verb, noun)| {
-            names::has("programs.cmdlet_verbs", verb)
-                && noun.starts_with(|c: char| c.is_ascii_alphabetic())
-                && !noun.contains('-')
-        })
-}
-
 /// Commands of PowerShell that are known to read, and nothing that is secret. Their first word alone shows neither:
 /// modules bring a `Get-Secret` and a `Write-S3Object`.
 fn is_reading_cmdlet(name: &str) -> bool {
     names::has("programs.cmdlets", name)
 }
 
-/// What shells are told to `eval` at their start.
-const HOOKS: &[&str] = &[
-    "ssh-agent",
-    "direnv",
-    "brew",
-    "/opt/homebrew/bin/brew",
-    "pyenv",
-    "rbenv",
-    "nodenv",
-    "goenv",
-    "jenv",
-    "fnm",
-    "nvm",
-    "starship",
-    "zoxide",
-    "minikube",
-    "docker-machine",
-    "dircolors",
-    "mise",
-    "rtx",
-    "asdf",
-    "conda",
-    "mamba",
-    "luarocks",
-    "opam",
-    "thefuck",
-    "gpg-agent",
-    "keychain",
-    "register-python-argcomplete",
-    "atuin",
-    "pixi",
-    "micromamba",
-    "podman-machine",
-    "lesspipe",
-    "tset",
-    "resize",
-    "fzf",
-];
-
 fn unknown_program(first: &Word, command: &SimpleCommand) -> Verdict {
     let text = first.text.as_str();
     let inner = text.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')'));
     if command.via == Via::Eval
         && let Some(tool) = inner.and_then(|inner| inner.split_whitespace().next())
-        && HOOKS.contains(&tool)
+        && names::has("programs.hooks", tool)
         && !inner.is_some_and(|inner| inner.contains(['|', ';', '&', '<', '>', '`', '$']))
     {
         return Verdict::new(RiskLevel::Cautious, "shell.hook", "sets the shell up", command.span.clone());

@@ -7,7 +7,6 @@ use regex::RegexBuilder;
 
 use super::{
     Ground, Verdict,
-    known::READERS,
     nested::nested,
     script::{self, Effect},
 };
@@ -16,9 +15,9 @@ use crate::{
     files::{self, keep},
     names,
     paths::place_of,
+    records::{self, records},
     shell::{self, SimpleCommand, Word},
     shown::is_home,
-    table::reads::all,
 };
 
 /// What stands behind an option.
@@ -111,23 +110,20 @@ fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
     static INDEX: OnceLock<BTreeMap<&'static str, Vec<Line>>> = OnceLock::new();
     INDEX.get_or_init(|| {
         let mut index: BTreeMap<&'static str, Vec<Line>> = BTreeMap::new();
-        for (command, options) in all() {
-            let mut words = command.split(' ').map(|word| word.split('|').collect::<Vec<_>>());
-            for program in words.next().unwrap_or_default() {
-                let mut line = Line { words: words.clone().collect(), ..Line::default() };
-                for token in options.split_whitespace() {
-                    match token.strip_prefix('%') {
-                        Some(set) => {
-                            let found = all().find(|(name, _)| *name == set).map_or("", |(_, options)| options);
-                            found.split_whitespace().filter(|token| token.starts_with('-')).for_each(|t| line.add(t));
-                            if found.split_whitespace().any(|token| token == "-#") {
-                                line.signs.push("-#");
-                            }
+        for record in &records().all {
+            for (words, options) in &record.reads {
+                let words = words.split(' ').filter(|word| !word.is_empty()).map(|word| word.split('|').collect());
+                let words: Vec<Vec<&str>> = words.collect();
+                for program in &record.names {
+                    let mut line = Line { words: words.clone(), ..Line::default() };
+                    for token in options.split_whitespace() {
+                        match token.strip_prefix('%') {
+                            Some(set) => records::set(set).split_whitespace().for_each(|token| line.add(token)),
+                            None => line.add(token),
                         }
-                        None => line.add(token),
                     }
+                    index.entry(program).or_default().push(line);
                 }
-                index.entry(program).or_default().push(line);
             }
         }
         index
@@ -260,10 +256,7 @@ pub(super) enum Reading {
 
 /// The line for a command, its words behind the program and subcommands, and what stands before them.
 fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Word], Vec<Given<'w>>)> {
-    static PLAIN: OnceLock<Line> = OnceLock::new();
-    let Some(lines) = lines().get(name) else {
-        return READERS.contains(&name).then(|| (PLAIN.get_or_init(Line::default), words, Vec::new()));
-    };
+    let lines = lines().get(name)?;
     let (mut depth, mut rest, mut before) = (0, words, Vec::new());
     let mut line = lines.iter().find(|line| line.words.is_empty())?;
     while line.has("/") {
@@ -362,7 +355,7 @@ fn without_run(words: &[Word]) -> Vec<Word> {
 
 /// Whether a program is one that reads.
 pub(crate) fn reads(name: &str) -> bool {
-    READERS.contains(&name) || lines().contains_key(name)
+    lines().contains_key(name)
 }
 
 /// The operands of a command: its words without options and their values. Of a program that no line is for, every word

@@ -5,7 +5,7 @@ use super::Verdict;
 use crate::{
     RiskLevel, files,
     paths::{Place, place_of},
-    shell::{Redirect, RedirectKind, SHELLS, SimpleCommand},
+    shell::{Redirect, RedirectKind, SimpleCommand, is_shell},
 };
 
 pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
@@ -101,7 +101,7 @@ fn held_by_another(redirect: &Redirect, command: &SimpleCommand) -> Option<Verdi
     let shell = match command.program()? {
         // `exec 3<>/dev/tcp/localhost/80` asks whether a server of this machine is up.
         "exec" => !matches!(host, "localhost" | "127.0.0.1" | "::1" | "0.0.0.0"),
-        name => SHELLS.contains(&name),
+        name => is_shell(name),
     };
     shell.then(|| {
         Verdict::new(

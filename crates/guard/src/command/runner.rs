@@ -3,51 +3,9 @@
 
 use super::{Ground, Verdict, listing, program::program};
 use crate::{
-    RiskLevel,
+    RiskLevel, names,
     shell::{SimpleCommand, Word, basename},
 };
-
-/// Programs that projects install beside their code, and that their package managers start by name.
-const INSTALLED: &[&str] = &[
-    "prisma",
-    "drizzle-kit",
-    "sequelize",
-    "sequelize-cli",
-    "knex",
-    "typeorm",
-    "mikro-orm",
-    "supabase",
-    "hasura",
-    "convex",
-    "wrangler",
-    "firebase",
-    "vercel",
-    "netlify",
-    "railway",
-    "serverless",
-    "sls",
-    "sst",
-    "cdk",
-    "cdktf",
-    "amplify",
-    "pulumi",
-    "rimraf",
-    "del-cli",
-    "shx",
-    "trash",
-    "pm2",
-    "lerna",
-    "nx",
-    "turbo",
-    "tsx",
-    "ts-node",
-    "node",
-    "cross-env",
-    "cross-env-shell",
-    "env-cmd",
-    "dotenv",
-    "concurrently",
-];
 
 /// What a command starts by its name, where it is asked about.
 pub(super) fn handed_on(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
@@ -105,7 +63,7 @@ fn installed(words: &[Word]) -> Option<&[Word]> {
         }
     }
     let rest = words.get(at..)?;
-    INSTALLED.contains(&basename(&rest.first()?.text)).then_some(rest)
+    names::has("programs.installed", basename(&rest.first()?.text)).then_some(rest)
 }
 
 #[cfg(test)]

@@ -7,16 +7,14 @@ use super::{
     container::given_the_machine,
     git::git,
     nested::{nested, nested_acts},
-    undo::is_store,
-    verbs::verbs,
 };
 use crate::{
     RiskLevel,
     code::{self, Language},
     files::{self, keep},
     paths::{Place, place_of},
-    shell::{Input, Options, RedirectKind, SHELLS, SimpleCommand, Via, Word, encoded, hidden},
-    table,
+    records,
+    shell::{Input, Options, RedirectKind, SimpleCommand, Via, Word, encoded, hidden, is_shell},
 };
 
 /// Rules that a pattern cannot say.
@@ -47,28 +45,11 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
         "sh" | "bash" | "zsh" | "dash" if words.first().is_some_and(|word| word.text == "$0") => {
             confirm("shell.program.unknown", "starts itself again")
         }
-        "kubectl" | "oc" | "k" if plugin_of_cluster(words).is_some_and(|rest| verbs("", rest, &span).is_some()) => {
-            confirm("verb", "is told to delete something")
-        }
         "kubectl" | "oc" | "k" if takes_away(words) => {
             confirm("kubernetes.unset", "takes a setting of a resource away")
         }
         "kubectl" | "oc" | "k" if words.iter().any(|word| word.text.contains("\"finalizers\"")) => {
             confirm("kubernetes.delete", "takes away what holds a resource back from being deleted")
-        }
-        "ansible-playbook"
-            if words.iter().any(|word| {
-                let file = word.text.rsplit('/').next().unwrap_or_default();
-                let first = file.split(['-', '_', '.']).next().unwrap_or_default();
-                file.contains(".y") && RUINS.contains(&first)
-            }) && !words.iter().any(|word| {
-                matches!(
-                    word.text.as_str(),
-                    "--check" | "-C" | "--syntax-check" | "--list-tasks" | "--list-hosts" | "--list-tags"
-                )
-            }) =>
-        {
-            confirm("verb", "runs a playbook that is called after destroying something")
         }
         "curl" | "wget" | "http" | "https" | "xh" | "httpie" | "curlie" => request(name, words, &span),
         "unzip" | "7z" | "unrar" => {
@@ -100,16 +81,6 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             }) =>
         {
             confirm("ansible", "removes or stops something on many machines")
-        }
-        "ansible-playbook"
-            if words.windows(2).any(|pair| {
-                matches!(pair[0].text.as_str(), "-t" | "--tags")
-                    && pair[1].text.split([',', '-', '_']).any(|tag| RUINS.contains(&tag))
-            }) && !words
-                .iter()
-                .any(|word| matches!(word.text.as_str(), "--check" | "-C" | "--list-tasks" | "--syntax-check")) =>
-        {
-            confirm("verb", "runs tasks that are called after destroying something")
         }
         "heroku"
             if words.iter().any(|word| matches!(word.text.as_str(), "ps:scale" | "scale"))
@@ -187,7 +158,7 @@ pub(super) fn special(name: &str, command: &SimpleCommand, words: &[Word], groun
             }
             None
         }
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "openssl" if matches!(&command.input, Input::Piped(from) if SHELLS.contains(&from.as_str())) => {
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "openssl" if matches!(&command.input, Input::Piped(from) if is_shell(from)) => {
             confirm("shell.remote.control", "lets another machine run commands")
         }
         "nc" | "ncat" | "netcat" | "socat" => {
@@ -261,28 +232,6 @@ fn empties_buffer(text: &str) -> bool {
     })
 }
 
-/// How playbooks and targets are called that destroy.
-pub(super) const RUINS: &[&str] =
-    &["destroy", "teardown", "delete", "wipe", "uninstall", "purge", "nuke", "decommission"];
-
-/// What a plugin of `kubectl` is told: `kubectl cnpg destroy x`.
-fn plugin_of_cluster(words: &[Word]) -> Option<&[Word]> {
-    #[rustfmt::skip] // words, not code
-    const OWN: &[&str] = &[
-        "create", "expose", "run", "set", "explain", "get", "edit", "delete", "rollout", "scale", "autoscale",
-        "certificate", "cluster-info", "top", "cordon", "uncordon", "drain", "taint", "describe", "logs", "attach",
-        "exec", "port-forward", "proxy", "cp", "auth", "debug", "events", "diff", "apply", "patch", "replace", "wait",
-        "kustomize", "label", "annotate", "completion", "api-resources", "api-versions", "config", "plugin", "version",
-        "options", "alpha", "login", "logout", "new-app", "new-project", "project", "projects", "start-build", "status",
-        "rsh", "rsync", "whoami", "process", "import-image", "tag", "image", "policy", "extract", "observe", "idle",
-    ];
-    let at = words.iter().position(|word| !word.text.starts_with('-'))?;
-    let known = OWN.contains(&words[at].text.as_str())
-        // The value of an option that stands before: `kubectl -n db get pods`.
-        || at.checked_sub(1).is_some_and(|before| words[before].text.starts_with('-') && !words[before].text.contains('='));
-    (!known).then(|| words.get(at + 1..)).flatten()
-}
-
 /// `label x key-`, `set env x KEY-`, and a patch that puts nothing in the place of something.
 fn takes_away(words: &[Word]) -> bool {
     let mut plain = words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
@@ -316,7 +265,7 @@ fn asks_to_delete(body: &str) -> bool {
 
 /// A request that writes, to an address that says what becomes of it: `POST …/_delete_by_query`, `POST …/doDelete`.
 fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
-    let options = Options::read(words, table::valued("curl"));
+    let options = Options::read(words, records::valued("curl"));
     let method = if matches!(name, "curl" | "wget") {
         options.value("-X").or_else(|| options.value("--request")).or_else(|| options.value("--method")).or_else(|| {
             ["-d", "--data", "--json", "--data-raw", "--post-data"]
@@ -350,13 +299,7 @@ fn request(name: &str, words: &[Word], span: &Range<usize>) -> Option<Verdict> {
                 .any(|verb| part.eq_ignore_ascii_case(verb))
         }) || matches!(segment, "_close" | "_cluster" | "safeRestart" | "quietDown")
     });
-    // `POST …/database/reset`, `POST …/clear/cache`
-    let segments: Vec<&str> = path.split('/').skip(1).collect();
-    let empties = segments.windows(2).any(|pair| {
-        let verb = |segment: &str| matches!(segment, "reset" | "clear" | "empty" | "flush" | "format");
-        verb(pair[0]) && is_store(pair[1]) || verb(pair[1]) && is_store(pair[0])
-    });
-    (ruins || empties).then(|| {
+    ruins.then(|| {
         Verdict::new(RiskLevel::Confirm, "web.request", "asks a server to delete or stop something", span.clone())
     })
 }

@@ -2,40 +2,10 @@
 //! what stands beside it may be done all the same (`rm -rf x /?`, `docker exec c rm x --help`, and `rm` of BSD and
 //! busybox).
 
-use super::known::{READERS, TAME};
 use crate::{
-    files, rules,
+    files, records,
     shell::{self, Input, RedirectKind, SimpleCommand, Word},
-    table::reads::all,
 };
-
-/// Programs that run what they read where a letter does not mean what it means elsewhere (`bash -v`, `mysql -h`): of
-/// these the letters that do are listed.
-const LETTERS: &[(&str, &str)] = &[
-    ("python|python2|python3|pypy|pypy3|pip|pip3|ruff|uv", "-V -h"),
-    ("node|nodejs|npm|npx|pnpm|yarn|bun|deno|tsc|tsx|eslint|ruby|perl|php|lua", "-v -h"),
-    ("java|javac", "-version"),
-    ("gcc|g++|cc|clang|make|gmake|curl|wget|jq|tar|cargo|rustc|git|docker|gawk|nginx|ssh|tmux|gem|cmake", "-v -V"),
-    ("terraform|tofu|vault|consul", "-v -version -help"),
-];
-
-/// Programs with subcommands that print their help for `sub --help` and for `help sub`; behind the bar the words that
-/// have subcommands themselves.
-const SUBCOMMANDS: &[(&str, &str)] = &[
-    (
-        "git hg svn cargo go npm pip pip3 uv poetry gem bundle rustup brew apt apt-get dnf yum helm systemctl \
-         conda openssl",
-        "",
-    ),
-    (
-        "docker podman nerdctl",
-        "compose container image volume network system buildx builder context manifest pod stack",
-    ),
-    ("kubectl oc", "config rollout create set auth top certificate"),
-    ("gh", "pr issue run repo release codespace workflow gist secret cache label auth variable"),
-    ("terraform tofu", "state workspace providers"),
-    ("aws", "s3 s3api ec2 iam sts lambda ecs eks rds logs cloudformation dynamodb"),
-];
 
 /// Subcommands that hand what follows them to something else.
 const HANDING_ON: &[&str] = &["exec", "run", "x", "dlx", "eval", "shell", "ssh", "bisect", "foreach"];
@@ -54,7 +24,7 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
     // What is fed to a program may be run by it all the same.
     let fed = !matches!(command.input, Input::None)
         || command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
-    if fed && !READERS.contains(&name) || [".sh", ".bash", ".py"].iter().any(|ending| name.ends_with(ending)) {
+    if fed && !records::reader(name) || [".sh", ".bash", ".py"].iter().any(|ending| name.ends_with(ending)) {
         return false;
     }
     if words.iter().any(|word| !word.exact || word.pattern) {
@@ -65,23 +35,16 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
     }
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let [before @ .., last] = texts.as_slice() else { return false };
-    let known = files::known(name)
-        || READERS.contains(&name)
-        || TAME.contains(&name)
-        || rules::known(name)
-        || all().any(|(line, _)| line.split(' ').next().is_some_and(|names| names.split('|').any(|n| n == name)));
-    let groups = SUBCOMMANDS.iter().find(|(programs, _)| programs.split(' ').any(|program| program == name));
+    let record = records::record(name);
+    let groups = record.and_then(|record| record.help.as_deref());
     if before.is_empty() {
-        let letter = || {
-            LETTERS.iter().any(|(programs, letters)| {
-                programs.split('|').any(|program| program == name) && letters.split(' ').any(|letter| letter == *last)
-            })
-        };
+        let known = record.is_some() || files::known(name);
+        let letter = || record.is_some_and(|record| record.about.split(' ').any(|letter| letter == *last));
         // Words in a place where others read files or recipes: only who has subcommands has these.
         let word = matches!(*last, "help" | "version") && groups.is_some();
         return known && (matches!(*last, "--help" | "--version") || word) || letter();
     }
-    let Some((_, groups)) = groups else { return false };
+    let Some(groups) = groups else { return false };
     let plain = |text: &&str| {
         text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') && !text.starts_with('-')
     };

@@ -58,6 +58,13 @@ impl DomainPattern {
     }
 }
 
+/// Whether a host is this machine.
+pub(crate) fn is_here(host: &str) -> bool {
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
+        || host.starts_with("127.")
+        || host.ends_with(".localhost")
+}
+
 /// The hosts of the URLs in a text, as browsers read them: without user, port, letter case and trailing dot.
 pub(crate) fn hosts_in(text: &str, found: &mut Vec<String>) {
     let mut rest = text;

@@ -21,7 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::RiskLevel;
-pub(crate) use host::hosts_in;
+pub(crate) use host::{hosts_in, is_here};
 use loopwright_base::error::Error;
 use place::Match;
 pub(crate) use place::Place;

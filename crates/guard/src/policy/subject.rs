@@ -14,8 +14,8 @@ use super::{
 use crate::{
     RiskContext, RiskLevel,
     code::Language,
-    command::{Started, Verdict as RiskVerdict, started, started_by_code},
-    files, lines,
+    command::{Started, Verdict as RiskVerdict, is_known, started, started_by_code},
+    files, lines, names,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
@@ -233,7 +233,9 @@ fn assess(part: &mut Part, simple: &SimpleCommand, verdict: &RiskVerdict) {
     let words = words.chain(&simple.settings);
     let within = |word: &&ShellWord| verdict.span.start <= word.span.start && word.span.end <= verdict.span.end;
     let mut about = words.filter(within);
-    part.about = about.next().filter(|_| about.next().is_none()).map(|word| word.text.clone());
+    // The one word of a program that is not known here may be what it is to do.
+    let told = verdict.rule != "shell.run" || simple.program().is_some_and(is_known);
+    part.about = about.next().filter(|_| told && about.next().is_none()).map(|word| word.text.clone());
     let rule = verdict.rule;
     let made_again = || part.about.as_deref().is_some_and(files::is_made_again);
     part.by_the_way = matches!(rule, "shell.environment" | "secret.read" | "shell.option" | "file.option")
@@ -317,31 +319,7 @@ impl Strings {
 
 /// Keys whose words say that a path stands there.
 fn names_a_path(key: &str) -> bool {
-    const WORDS: [&str; 22] = [
-        "path",
-        "paths",
-        "file",
-        "files",
-        "filename",
-        "filepath",
-        "dir",
-        "directory",
-        "folder",
-        "root",
-        "cwd",
-        "workdir",
-        "source",
-        "src",
-        "destination",
-        "dest",
-        "dst",
-        "target",
-        "output",
-        "input",
-        "workspace",
-        "location",
-    ];
-    words_of(key).any(|word| WORDS.contains(&word.as_str()))
+    words_of(key).any(|word| names::has("tools.path_words", &word))
 }
 
 fn names_a_host(key: &str) -> bool {

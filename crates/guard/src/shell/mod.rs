@@ -15,7 +15,9 @@ mod walk;
 mod word;
 mod wrap;
 
-pub(crate) use wrap::{Options, SHELLS, basename, encoded, harmless_setting, hidden, names_program, only_tells_a_path};
+pub(crate) use wrap::{
+    Options, basename, encoded, harmless_setting, hidden, is_shell, names_program, only_tells_a_path,
+};
 
 /// Longer text is not read to its end: what follows counts as not understood.
 pub const MAX_TEXT: usize = 64 * 1024;

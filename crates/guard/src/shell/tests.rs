@@ -40,7 +40,8 @@ fn variables_are_followed() {
     has("a=r b=m; $a$b -rf /", "rm -rf /");
     has("export X=rm; Y=\"$X -rf\"; $Y /", "rm -rf /");
     has("A=(rm -rf /); \"${A[@]}\"", "rm -rf /");
-    has("for d in /etc /home; do rm -rf $d; done", "rm -rf /etc /home");
+    has("for d in /etc /home; do rm -rf $d; done", "rm -rf /etc");
+    has("for d in /etc /home; do rm -rf $d; done", "rm -rf /home");
     has("$(echo rm) -rf /", "rm -rf /");
     has("`printf '%s' rm` -rf /", "rm -rf /");
     has("$(which rm) -rf /", "rm -rf /");

@@ -60,7 +60,7 @@ impl Reader<'_, '_> {
         };
         let long = match &value {
             Value::Text(text) => text.len() > MAX_VALUE,
-            Value::Many(values) => values.iter().map(String::len).sum::<usize>() > MAX_VALUE,
+            Value::Many(values) | Value::Each(values) => values.iter().map(String::len).sum::<usize>() > MAX_VALUE,
             Value::Unknown => false,
         };
         if self.walk.variables.len() < MAX_VARIABLES || self.walk.variables.contains_key(name) {

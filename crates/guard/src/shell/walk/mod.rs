@@ -69,6 +69,8 @@ struct Walk {
     budget: usize,
     looks: usize,
     pipelines: usize,
+    /// How often the body of a loop was read for one of its values.
+    turns: usize,
     /// The variables that are set for the next command alone.
     settings: Vec<Word>,
     /// Files that the text writes, with what is known of it.
@@ -86,6 +88,7 @@ impl Walk {
             budget: MAX_TOTAL,
             looks: 0,
             pipelines: 0,
+            turns: 0,
             settings: Vec::new(),
             written: Written::default(),
             flows: Flows::default(),

@@ -15,6 +15,9 @@ use super::{
 /// So many words of loops that stand for files are kept.
 const MAX_LOOPED: usize = 64;
 
+/// The bodies of loops are read once for a value, so many times in one text; what is left is read together.
+const MAX_TURNS: usize = 32;
+
 /// Deeper trees are not read further.
 pub(super) const MAX_DEPTH: usize = 120;
 
@@ -151,31 +154,7 @@ impl<'t> Reader<'_, 't> {
                 Input::None
             }
             "for_statement" => {
-                let values: Vec<Word> = {
-                    let mut cursor = node.walk();
-                    let raws: Vec<_> = node.children_by_field_name("value", &mut cursor).collect();
-                    raws.iter().flat_map(|raw| self.expand(*raw, place)).collect()
-                };
-                if let Some(name) = node.child_by_field_name("variable") {
-                    let first = values.first().map_or_else(String::new, |word| word.text.clone());
-                    self.set_for_all(self.source(name), &first, &Self::span(name, place), place);
-                    let room = MAX_LOOPED.saturating_sub(self.walk.script.looped.len());
-                    let patterns = values.iter().filter(|word| word.pattern);
-                    if patterns.clone().nth(room).is_some() {
-                        self.walk.unparsed(span.clone());
-                    }
-                    self.walk.script.looped.extend(patterns.take(room).cloned());
-                    let known = values.iter().all(|word| word.exact) && !values.is_empty();
-                    let value = if known {
-                        Value::Many(values.into_iter().map(|word| word.text).collect())
-                    } else {
-                        Value::Unknown
-                    };
-                    self.walk.variables.insert(self.source(name).to_owned(), value);
-                }
-                self.branch(|reader| {
-                    reader.all(node, place, depth);
-                });
+                self.for_each(node, place, depth);
                 unknown
             }
             "if_statement"
@@ -199,6 +178,51 @@ impl<'t> Reader<'_, 't> {
                 unknown
             }
         }
+    }
+
+    /// Reads `for` and `select`: what is done, once for each value while there are few, or with all of them at once.
+    fn for_each(&mut self, node: Node<'_>, place: &Place, depth: usize) {
+        let mut cursor = node.walk();
+        let raws: Vec<_> = node.children_by_field_name("value", &mut cursor).collect();
+        let values: Vec<Word> = raws.iter().flat_map(|raw| self.expand(*raw, place)).collect();
+        let body = node.child_by_field_name("body");
+        let name = node.child_by_field_name("variable").map(|name| (self.source(name), Self::span(name, place)));
+        let Some((name, span)) = name else { return self.branch(|reader| drop(reader.all(node, place, depth))) };
+        let first = values.first().map_or_else(String::new, |word| word.text.clone());
+        self.set_for_all(name, &first, &span, place);
+        let room = MAX_LOOPED.saturating_sub(self.walk.script.looped.len());
+        let patterns = values.iter().filter(|word| word.pattern);
+        if patterns.clone().nth(room).is_some() {
+            self.walk.unparsed(Self::span(node, place));
+        }
+        self.walk.script.looped.extend(patterns.take(room).cloned());
+        let known = values.iter().all(|word| word.exact) && !values.is_empty();
+        let texts: Vec<String> = values.into_iter().map(|word| word.text).collect();
+        let named = body.is_some_and(|body| self.source(body).contains(name));
+        self.branch(|reader| {
+            for child in Self::children(node).into_iter().filter(|child| Some(*child) != body) {
+                if child.is_named() || child.is_missing() {
+                    reader.node(child, place, depth + 1);
+                }
+            }
+            // What does not hang on the value may hang on what the turn before has set.
+            let most = if named { texts.len() } else { texts.len().min(2) };
+            let alone = if known { most.min(MAX_TURNS.saturating_sub(reader.walk.turns)) } else { 0 };
+            reader.walk.turns += alone;
+            let (alone, together) = texts.split_at(alone);
+            let mut values: Vec<Value> = alone.iter().map(|text| Value::Text(text.clone())).collect();
+            if !known {
+                values.push(Value::Unknown);
+            } else if named && !together.is_empty() || values.is_empty() {
+                values.push(Value::Each(together.to_vec()));
+            }
+            for value in values {
+                reader.walk.variables.insert(name.to_owned(), value);
+                if let Some(body) = body {
+                    reader.node(body, place, depth + 1);
+                }
+            }
+        });
     }
 
     /// Reads all children.

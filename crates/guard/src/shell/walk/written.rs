@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Input, RedirectKind, SimpleCommand, Word, wrap::SHELLS};
+use super::super::{Input, RedirectKind, SimpleCommand, Word, wrap::is_shell};
 
 /// Files that are kept, and bytes of one.
 const MOST: usize = 32;
@@ -53,7 +53,7 @@ impl Written {
         if matches!(program, "make" | "gmake") {
             return self.recipes(rest, command);
         }
-        let file = if SHELLS.contains(&program) || matches!(program, "source" | ".") {
+        let file = if is_shell(program) || matches!(program, "source" | ".") {
             rest.iter().find(|word| !word.text.starts_with(['-', '+']))?
         } else {
             first

@@ -21,8 +21,10 @@ const MAX_WORD: usize = 64 * 1024;
 pub(super) enum Value {
     /// This text.
     Text(String),
-    /// Each of these: an array, or a loop's list.
+    /// Each of these, as words that follow each other: an array.
     Many(Vec<String>),
+    /// One of these at a time: a loop's list.
+    Each(Vec<String>),
     /// It is set, but to what cannot be told.
     Unknown,
 }
@@ -45,6 +47,22 @@ struct Expansion<'v> {
     variables: &'v Variables,
     fields: Vec<Field>,
     depth: usize,
+    turns: Turns,
+}
+
+/// Which of its values a variable has that holds one of several at a time, and how many there are.
+type Turns = BTreeMap<String, (usize, usize)>;
+
+/// The turns that follow, like the figures of a counter; nothing once all have been.
+fn next_turn(mut turns: Turns) -> Option<Turns> {
+    for (at, count) in turns.values_mut() {
+        *at += 1;
+        if at < count {
+            return Some(turns);
+        }
+        *at = 0;
+    }
+    None
 }
 
 /// All words that `raw` becomes.
@@ -56,16 +74,21 @@ fn expand_at(raw: &str, variables: &Variables, span: &Range<usize>, depth: usize
     let mut words = Vec::new();
     let (raws, cut) = braces(raw);
     for raw in raws {
-        let mut expansion = Expansion { variables, fields: vec![Field::default()], depth };
-        expansion.run(&raw, false);
-        words.extend(expansion.fields.into_iter().filter(|field| field.started).map(|field| Word {
-            opens: field.opens || field.pattern && field.text.starts_with(['*', '?', '[']),
-            text: field.text,
-            exact: !field.inexact && !cut,
-            pattern: field.pattern,
-            splits: field.splits,
-            span: span.clone(),
-        }));
+        // `/proc/$p/environ` is a word for each value of a loop's variable.
+        let mut turn = Some(Turns::new());
+        while let Some(turns) = turn.filter(|_| words.len() <= MAX_FIELDS) {
+            let mut expansion = Expansion { variables, fields: vec![Field::default()], depth, turns };
+            expansion.run(&raw, false);
+            words.extend(expansion.fields.into_iter().filter(|field| field.started).map(|field| Word {
+                opens: field.opens || field.pattern && field.text.starts_with(['*', '?', '[']),
+                text: field.text,
+                exact: !field.inexact && !cut,
+                pattern: field.pattern,
+                splits: field.splits,
+                span: span.clone(),
+            }));
+            turn = next_turn(expansion.turns);
+        }
         if words.len() > MAX_FIELDS {
             words.truncate(MAX_FIELDS);
             if let Some(last) = words.last_mut() {
@@ -79,16 +102,27 @@ fn expand_at(raw: &str, variables: &Variables, span: &Range<usize>, depth: usize
 
 /// `raw` as one word, as in an assignment or between double quotes.
 pub(super) fn expand_one(raw: &str, variables: &Variables, span: &Range<usize>) -> Word {
-    let mut expansion = Expansion { variables, fields: vec![Field::default()], depth: 0 };
-    expansion.run(raw, false);
-    join(expansion.fields, span)
+    joined(variables, span, |expansion| expansion.run(raw, false))
 }
 
 /// The body of a here document.
 pub(super) fn expand_here(raw: &str, variables: &Variables, span: &Range<usize>) -> Word {
-    let mut expansion = Expansion { variables, fields: vec![Field::default()], depth: 0 };
-    expansion.double(raw, true);
-    join(expansion.fields, span)
+    joined(variables, span, |expansion| {
+        expansion.double(raw, true);
+    })
+}
+
+/// One word of all that is read in all turns.
+fn joined(variables: &Variables, span: &Range<usize>, read: impl Fn(&mut Expansion<'_>)) -> Word {
+    let mut fields = Vec::new();
+    let mut turn = Some(Turns::new());
+    while let Some(turns) = turn.filter(|_| fields.len() <= MAX_FIELDS) {
+        let mut expansion = Expansion { variables, fields: vec![Field::default()], depth: 0, turns };
+        read(&mut expansion);
+        fields.extend(expansion.fields);
+        turn = next_turn(expansion.turns);
+    }
+    join(fields, span)
 }
 
 fn join(fields: Vec<Field>, span: &Range<usize>) -> Word {
@@ -264,7 +298,8 @@ impl Expansion<'_> {
         }
     }
 
-    fn variable(&mut self, name: &str, quoted: bool) {
+    /// A variable; of an array `all` are meant (`${x[@]}`), or the one that the shell takes (`$x`).
+    fn variable(&mut self, name: &str, quoted: bool, all: bool) {
         match self.variables.get(name) {
             Some(Value::Text(text)) => match self.variables.get("IFS") {
                 // `IFS=,; $c`: a value falls apart where the text says that it does.
@@ -274,6 +309,15 @@ impl Expansion<'_> {
                 }
                 _ => self.put(&text.clone(), quoted),
             },
+            Some(Value::Each(values)) => {
+                let (at, _) = *self.turns.entry(name.to_owned()).or_insert((0, values.len()));
+                self.put(&values[at].clone(), quoted);
+            }
+            // Shells differ: in some the first is meant, in some all. In the middle of a word it is each by itself.
+            Some(Value::Many(values)) if !all && !values.is_empty() => {
+                let (at, _) = *self.turns.entry(name.to_owned()).or_insert((0, values.len()));
+                self.push(&values[at].clone());
+            }
             Some(Value::Many(values)) => {
                 for (at, value) in values.clone().iter().enumerate() {
                     if at > 0 && self.fields.len() < MAX_FIELDS {
@@ -416,7 +460,7 @@ impl Expansion<'_> {
         if length == 0 {
             self.push("$");
         } else {
-            self.variable(&rest[..length], quoted);
+            self.variable(&rest[..length], quoted, false);
         }
         length
     }
@@ -424,9 +468,11 @@ impl Expansion<'_> {
     fn braced(&mut self, inner: &str, quoted: bool) {
         // `${!x}`: the variable whose name x holds.
         if let Some(Value::Text(name)) = inner.strip_prefix('!').and_then(|name| self.variables.get(name)) {
-            return self.variable(&name.clone(), quoted);
+            return self.variable(&name.clone(), quoted, false);
         }
-        if let Some(Value::Many(names)) = inner.strip_prefix('!').and_then(|name| self.variables.get(name)) {
+        if let Some(Value::Many(names) | Value::Each(names)) =
+            inner.strip_prefix('!').and_then(|name| self.variables.get(name))
+        {
             let shown: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
             return self.any(&shown.join(" "), quoted);
         }
@@ -434,13 +480,15 @@ impl Expansion<'_> {
         let (name, operation) = inner.split_at(length);
         if operation.is_empty() || operation == "[@]" || operation == "[*]" {
             // Each value is a word of its own, in quotes as well.
-            return self.variable(name, quoted && operation != "[@]");
+            return self.variable(name, quoted && operation != "[@]", !operation.is_empty());
         }
         let plain = operation.strip_prefix(':').unwrap_or(operation);
         let known = self.variables.get(name).is_some_and(|value| !matches!(value, Value::Unknown));
         match plain.chars().next() {
             // The folders that everybody has stay themselves: a default for them is for odd machines.
-            Some('-' | '=' | '?') if known || matches!(name, "HOME" | "TMPDIR" | "PWD") => self.variable(name, quoted),
+            Some('-' | '=' | '?') if known || matches!(name, "HOME" | "TMPDIR" | "PWD") => {
+                self.variable(name, quoted, false);
+            }
             Some('-' | '=') if self.depth < 4 => {
                 self.depth += 1;
                 let before = self.field().text.len();
@@ -456,7 +504,7 @@ impl Expansion<'_> {
                 }
                 self.field().inexact = true;
             }
-            Some('?') => self.variable(name, quoted),
+            Some('?') => self.variable(name, quoted, false),
             _ => self.any(&format!("${{{inner}}}"), quoted),
         }
     }

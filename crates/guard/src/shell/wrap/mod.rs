@@ -1,15 +1,19 @@
 //! Commands that run other commands: which of their words are the inner one, or hold its text.
 //!
-//! Most are a line of [`WRAPPERS`]: the options that take a value, how many words stand before the inner command, and
-//! whether that is words or text. The few with a grammar of their own (`find`, `xargs`, `env -S`) have a function.
+//! Most have a line of `runs` in their record: the options that take a value, how many words stand before the inner
+//! command, and whether that is words or text. The few with a grammar of their own (`find`, `xargs`, `env -S`) have a
+//! function.
 
 use super::{Input, SimpleCommand, Via, Word};
+use crate::{
+    names,
+    records::{self, Runs},
+};
 
 mod machines;
 mod options;
 mod settings;
 mod special;
-mod table;
 
 use machines::machines;
 pub(crate) use options::Options;
@@ -18,8 +22,14 @@ use settings::{git, ssh_options};
 pub(crate) use settings::{harmless_setting, names_program, only_tells_a_path};
 pub(crate) use special::{encoded, hidden};
 use special::{env, find, kubectl, option_text, parallel, shell, su, terminal, windows, xargs};
-pub(crate) use table::SHELLS;
-use table::{Mode, SSH, WRAPPERS, Wrapper};
+
+/// The options of `ssh` that take a value.
+const SSH: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B";
+
+/// Whether a program is a shell whose `-c` takes text.
+pub(crate) fn is_shell(name: &str) -> bool {
+    names::has("programs.shells", name)
+}
 
 /// A command found inside of another.
 pub(super) struct Inner {
@@ -65,7 +75,7 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
     let Some((first, words)) = command.words.split_first() else { return Vec::new() };
     let Some(name) = super::program_of(first) else { return Vec::new() };
     let mut outer = Outer { command, found: Vec::new() };
-    if SHELLS.contains(&name) {
+    if is_shell(name) {
         shell(&mut outer, words);
     }
     match name {
@@ -143,8 +153,8 @@ pub(super) fn inner(command: &SimpleCommand) -> Vec<Inner> {
     {
         outer.text(text, Via::Remote);
     }
-    for wrapper in WRAPPERS.iter().filter(|wrapper| wrapper.names.contains(&name)) {
-        wrapped(wrapper, name, &mut outer, words);
+    for runs in records::record(name).map_or(&[][..], |record| &record.runs) {
+        wrapped(runs, name, &mut outer, words);
     }
     outer.found
 }
@@ -182,9 +192,10 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
-fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word]) {
+fn wrapped(wrapper: &Runs, name: &str, outer: &mut Outer<'_>, words: &[Word]) {
     let mut at = 0;
-    for sub in wrapper.sub {
+    let via = if wrapper.remote { Via::Remote } else { Via::Wrapper };
+    for sub in &wrapper.words {
         // Options of the program itself may stand before its subcommand.
         at += behind_options(
             words.get(at..).unwrap_or_default(),
@@ -196,9 +207,10 @@ fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word])
         }
         at += 1;
     }
+    at -= usize::from(wrapper.from && at > 0);
     let mut skip = wrapper.skip;
     loop {
-        at += behind_options(words.get(at..).unwrap_or_default(), wrapper.valued);
+        at += behind_options(words.get(at..).unwrap_or_default(), &wrapper.values);
         let assigned = words.get(at..).unwrap_or_default().iter().take_while(|word| is_assignment(&word.text)).count();
         if matches!(name, "sudo" | "doas" | "dotenv" | "time") {
             at += assigned;
@@ -221,25 +233,24 @@ fn wrapped(wrapper: &Wrapper, name: &str, outer: &mut Outer<'_>, words: &[Word])
     };
     // The entry point of a container is a program too; `docker run image` without words runs what is in the image.
     let Some(mut rest) = words.get(at..).filter(|rest| !rest.is_empty() && !tells) else { return };
-    if wrapper.via == Via::Remote && rest.first().is_some_and(|word| word.text == "--") {
+    if wrapper.remote && rest.first().is_some_and(|word| word.text == "--") {
         rest = &rest[1..];
     }
     let before = outer.found.len();
-    match wrapper.mode {
-        Mode::Words => outer.words(rest, wrapper.via),
+    let text_via = if wrapper.remote { via } else { Via::ShellText };
+    if !wrapper.text {
+        outer.words(rest, via);
+    } else if matches!(name, "hyperfine" | "concurrently" | "conc") {
         // Each argument is a command of its own there.
-        Mode::Joined if matches!(name, "hyperfine" | "concurrently" | "conc") => {
-            for word in rest {
-                outer.text(word, Via::ShellText);
-            }
+        for word in rest {
+            outer.text(word, Via::ShellText);
         }
-        Mode::Joined => {
-            // A host that is a list of hosts shifts what follows: a word that is a whole command is read by itself too.
-            for word in rest.iter().filter(|word| rest.len() > 1 && word.text.contains(' ')) {
-                outer.text(word, if wrapper.via == Via::Wrapper { Via::ShellText } else { wrapper.via });
-            }
-            outer.text(&join(rest), if wrapper.via == Via::Wrapper { Via::ShellText } else { wrapper.via });
+    } else {
+        // A host that is a list of hosts shifts what follows: a word that is a whole command is read by itself too.
+        for word in rest.iter().filter(|word| rest.len() > 1 && word.text.contains(' ')) {
+            outer.text(word, text_via);
         }
+        outer.text(&join(rest), text_via);
     }
     for inner in outer.found.iter_mut().skip(before) {
         inner.elevated |= wrapper.elevated;

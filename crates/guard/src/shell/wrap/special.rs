@@ -3,7 +3,7 @@
 
 use super::{
     super::{Input, Via, Word, program_of},
-    Options, Outer, SHELLS, behind_options, is_assignment, join,
+    Options, Outer, behind_options, is_assignment, is_shell, join,
     settings::run_by_variable,
 };
 
@@ -164,6 +164,9 @@ pub(super) fn xargs(outer: &mut Outer<'_>, words: &[Word]) {
     outer.words(&inner, Via::Xargs);
 }
 
+/// So many arguments of `parallel` are looked at, each by itself.
+const MAX_ITEMS: usize = 32;
+
 pub(super) fn parallel(outer: &mut Outer<'_>, words: &[Word]) {
     let at = behind_options(
         words,
@@ -179,14 +182,22 @@ pub(super) fn parallel(outer: &mut Outer<'_>, words: &[Word]) {
         return;
     }
     // The words are joined for a shell; a shell among them may as well be meant as it is written.
-    if command.first().and_then(program_of).is_some_and(|name| SHELLS.contains(&name)) {
+    if command.first().and_then(program_of).is_some_and(is_shell) {
         outer.words(command, Via::Xargs);
     }
-    let mut text = join(command);
-    let shown = if items.is_empty() { "$arguments".to_owned() } else { join(&items[1..]).text };
-    text.text =
-        if text.text.contains("{}") { text.text.replace("{}", &shown) } else { format!("{} {shown}", text.text) };
-    outer.text(&text, Via::Xargs);
+    let text = join(command);
+    let items = items.iter().filter(|word| !word.text.starts_with(":::")).map(|word| word.text.as_str());
+    let mut items: Vec<&str> = items.take(MAX_ITEMS + 1).collect();
+    // What else comes is not known, and neither is what is read from elsewhere.
+    if items.is_empty() || items.len() > MAX_ITEMS {
+        items.truncate(MAX_ITEMS);
+        items.push("$arguments");
+    }
+    for item in items {
+        let placed = text.text.contains("{}");
+        let line = if placed { text.text.replace("{}", item) } else { format!("{} {item}", text.text) };
+        outer.text(&Word { text: line, ..text.clone() }, Via::Xargs);
+    }
 }
 
 pub(super) fn find(outer: &mut Outer<'_>, name: &str, words: &[Word]) {

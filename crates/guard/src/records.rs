@@ -1,0 +1,275 @@
+//! What is known of programs: the records of `commands.toml`.
+//!
+//! A record says in `names` which programs it is for (`remove-*` are all commands of PowerShell with that verb), in
+//! `about` with which options they only tell about themselves, with `help` that they print help for `sub --help` and
+//! `help sub` (its value are the words that have subcommands themselves), in `values` which of their options take a
+//! value (`@` where a single dash begins a whole word, as in `-destroy`), in `sql` those whose value is SQL, in `reads`
+//! what only reads, in `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
+//! that `--dry-run` and its like only show. `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that
+//! level, which a test checks.
+//!
+//! A line of `reads` is `SUBCOMMAND = OPTIONS`. Among the options `-ab` are letters, `--long` a name; `:` or `=` behind
+//! one takes a value, `?` one that is joined to it or left out. Behind that, `>` is a file that is written, `!` a
+//! program that is run, `@` a setting. `-#` is a number for an option (`-20`), `*` anything at all, a digit the most
+//! operands that are read (`1>`: one more is written), `+` options that end at the first operand, `/` a program with
+//! subcommands, `&` one that runs what follows, `@` options of one dash that are whole words, `=+` operands that begin
+//! with `+` alone, `!+` no word or value that does, `!*:` none that holds it, `$word` the last operand, `^-a|--b` an
+//! option of which one must be given, `~` a first word of letters without a dash, `%name` the options of a set.
+//!
+//! A line of `runs` says where the command begins that the program runs: `SUBCOMMAND = NUMBER from text remote elevated
+//! OPTIONS` with how many words stand before it, whether it begins with that subcommand, whether what follows is shell
+//! text, whether it runs on another machine or as another user, and the options before it that take a value.
+//!
+//! A line of `rules` is `LEVEL ID: PATTERN -> WHY`; `rules.rs` says how a pattern reads.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use toml::de::{DeTable, DeValue};
+
+use super::{RiskLevel, names, rules::Rule};
+
+/// A program, or several of which the same is known.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) names: Vec<String>,
+    /// Its options that take a value, parted by blanks.
+    pub(super) values: String,
+    /// The options with which it only tells about itself, parted by blanks.
+    pub(super) about: String,
+    /// Where it prints its help for `sub --help` and `help sub`: its words that have subcommands themselves.
+    pub(super) help: Option<String>,
+    /// Its options whose value is SQL, parted by blanks.
+    pub(super) sql: String,
+    /// Whether it refuses options that it does not know.
+    pub(super) dry: bool,
+    /// What of it only reads: subcommand and options.
+    pub(super) reads: Vec<(String, String)>,
+    pub(super) rules: Vec<Rule>,
+    /// How it runs what stands behind it.
+    pub(super) runs: Vec<Runs>,
+    /// Lines with the level that they have.
+    pub(super) examples: Vec<(RiskLevel, String)>,
+}
+
+/// Where a command begins that another one runs.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// The words that must stand next for this to be so, each one of alternatives: `exec|run`.
+    pub(super) words: Vec<String>,
+    /// The options before the command that take a value, parted by blanks.
+    pub(super) values: String,
+    /// How many words before the command are no options.
+    pub(super) skip: usize,
+    /// Whether the last of those words is the program that is run.
+    pub(super) from: bool,
+    /// Whether all words that follow, joined by blanks, are shell text.
+    pub(super) text: bool,
+    /// Whether it runs on another machine.
+    pub(super) remote: bool,
+    /// Whether it runs as another user.
+    pub(super) elevated: bool,
+}
+
+impl Runs {
+    fn read(line: &str) -> Option<Self> {
+        let (words, rest) = line.split_once('=')?;
+        let mut runs = Self { words: words.split_whitespace().map(str::to_owned).collect(), ..Self::default() };
+        let mut values = Vec::new();
+        for token in rest.split_whitespace() {
+            match token {
+                "from" => runs.from = true,
+                "text" => runs.text = true,
+                "remote" => runs.remote = true,
+                "elevated" => runs.elevated = true,
+                option if option.starts_with('-') => values.push(option),
+                number => runs.skip = number.parse().ok()?,
+            }
+        }
+        runs.values = values.join(" ");
+        Some(runs)
+    }
+}
+
+/// All records, and the sets of options that their lines name.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) all: Vec<Record>,
+    sets: HashMap<String, String>,
+    by_name: HashMap<String, usize>,
+}
+
+/// The records of this project.
+pub(super) fn records() -> &'static Records {
+    static RECORDS: LazyLock<Records> = LazyLock::new(|| read(include_str!("commands.toml")).unwrap_or_default());
+    &RECORDS
+}
+
+/// The record of a program.
+pub(super) fn record(program: &str) -> Option<&'static Record> {
+    let records = records();
+    records.by_name.get(program).and_then(|at| records.all.get(*at))
+}
+
+/// The name under which commands of PowerShell have a record: their own, or that of their verb (`remove-*`).
+pub(super) fn cmdlet(name: &str) -> String {
+    let verb = name
+        .split_once('-')
+        .filter(|(_, noun)| noun.len() > 2 && noun.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    let own = known(name) || names::has("programs.cmdlets", name);
+    let of_verb = verb.filter(|_| !own).map(|(verb, _)| format!("{verb}-*")).filter(|of_verb| known(of_verb));
+    of_verb.unwrap_or_else(|| name.to_owned())
+}
+
+/// Whether there is a record of the program.
+pub(super) fn known(program: &str) -> bool {
+    record(program).is_some()
+}
+
+/// Whether more is known of a program than what of it only reads.
+pub(super) fn acts(program: &str) -> bool {
+    record(program).is_some_and(|record| !record.rules.is_empty() || record.reads.is_empty())
+}
+
+/// The options of a program that take a value.
+pub(super) fn valued(program: &str) -> &'static str {
+    record(program).map_or("", |record| &record.values)
+}
+
+/// The options of a set.
+pub(super) fn set(name: &str) -> &'static str {
+    records().sets.get(name).map_or("", String::as_str)
+}
+
+/// Whether a program by itself, without a subcommand, only reads what it is given and runs nothing of it.
+pub(super) fn reader(program: &str) -> bool {
+    let plain = |(words, options): &(String, String)| {
+        words.is_empty() && !options.split(' ').any(|option| matches!(option, "&" | "/"))
+    };
+    record(program).is_some_and(|record| record.reads.iter().any(plain))
+}
+
+/// Reads records. What is wrong with them is told with the record and what it should say.
+fn read(text: &str) -> Result<Records, String> {
+    let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+    let mut records = Records::default();
+    for (key, value) in table.get_ref() {
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("sets", DeValue::Table(sets)) => {
+                for (name, options) in sets {
+                    let options = options.get_ref().as_str().unwrap_or_default().to_owned();
+                    records.sets.insert(name.get_ref().to_string(), options);
+                }
+            }
+            ("program", DeValue::Array(list)) => {
+                for item in list {
+                    let DeValue::Table(item) = item.get_ref() else { continue };
+                    let record = one(item)?;
+                    for name in &record.names {
+                        if records.by_name.insert(name.clone(), records.all.len()).is_some() {
+                            return Err(format!("{name}: has two records; write one"));
+                        }
+                    }
+                    records.all.push(record);
+                }
+            }
+            (other, _) => return Err(format!("{other}: is no part of records; they have `sets` and `program`")),
+        }
+    }
+    Ok(records)
+}
+
+fn one(item: &DeTable<'_>) -> Result<Record, String> {
+    let mut record = Record::default();
+    let text = |value: &DeValue<'_>| value.as_str().unwrap_or_default().to_owned();
+    for (key, value) in item {
+        let lines = || -> Vec<String> {
+            let DeValue::Array(lines) = value.get_ref() else { return Vec::new() };
+            lines.iter().map(|line| text(line.get_ref())).collect()
+        };
+        match key.get_ref().as_ref() {
+            "names" => record.names = text(value.get_ref()).split_whitespace().map(str::to_owned).collect(),
+            "values" => record.values = text(value.get_ref()),
+            "sql" => record.sql = text(value.get_ref()),
+            "about" => record.about = text(value.get_ref()),
+            "help" => record.help = Some(text(value.get_ref())),
+            "dry" => record.dry = value.get_ref().as_bool() == Some(true),
+            "reads" => {
+                for line in lines() {
+                    let (words, options) = line.split_once('=').ok_or_else(|| wrong(&line, "SUBCOMMAND = OPTIONS"))?;
+                    record.reads.push((words.trim().to_owned(), options.trim().to_owned()));
+                }
+            }
+            "runs" => {
+                for line in lines() {
+                    let form = "SUBCOMMAND = NUMBER from text remote elevated OPTIONS";
+                    record.runs.push(Runs::read(&line).ok_or_else(|| wrong(&line, form))?);
+                }
+            }
+            "rules" => {
+                for line in lines() {
+                    record.rules.push(rule(&line).ok_or_else(|| wrong(&line, "LEVEL ID: PATTERN -> WHY"))?);
+                }
+            }
+            level => {
+                let level = RiskLevel::named(level)
+                    .ok_or_else(|| format!("{level}: is no part of a record; levels have examples"))?;
+                record.examples.extend(lines().into_iter().map(|line| (level, line)));
+            }
+        }
+    }
+    if record.names.is_empty() { Err("a record without names".to_owned()) } else { Ok(record) }
+}
+
+fn wrong(line: &str, form: &str) -> String {
+    format!("{line:?} is not written as `{form}`")
+}
+
+fn rule(line: &str) -> Option<Rule> {
+    let (head, why) = line.split_once(" -> ")?;
+    let (level, rest) = head.split_once(' ')?;
+    let (id, pattern) = rest.split_once(": ").unwrap_or((rest, ""));
+    let pattern = pattern.split_whitespace().map(str::to_owned).collect();
+    Some(Rule { id: id.to_owned(), level: RiskLevel::named(level)?, pattern, why: why.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RiskContext, assess_shell};
+
+    #[test]
+    fn records_can_be_read() {
+        let records = read(include_str!("commands.toml")).unwrap();
+        assert!(records.all.len() > 400);
+    }
+
+    #[test]
+    fn each_records_examples_hold() {
+        let mut wrong = Vec::new();
+        for record in &records().all {
+            for (level, line) in &record.examples {
+                let found = assess_shell(line, &RiskContext::default());
+                if found.level != *level {
+                    wrong.push(format!("{line}: {level:?}, found {:?} {}", found.level, found.rule));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_record_is_told() {
+        for (text, wanted) in [
+            ("[[program]]\nnames = 'a'\n[[program]]\nnames = 'a b'", "a: has two records"),
+            ("[[program]]\nvalues = '-c'", "without names"),
+            ("[[program]]\nnames = 'a'\nrules = ['confirm a b']", "LEVEL ID: PATTERN -> WHY"),
+            ("[[program]]\nnames = 'a'\nreads = ['x']", "SUBCOMMAND = OPTIONS"),
+            ("[[program]]\nnames = 'a'\nruns = ['x = y']", "SUBCOMMAND = NUMBER"),
+            ("[[program]]\nnames = 'a'\nharmless = ['x']", "harmless: is no part"),
+            ("programs = []", "programs: is no part"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+    }
+}
