@@ -468,6 +468,37 @@ def test_w20_stop_sequences_are_sent_or_told(serve: Any, wire: str, way: str) ->
     assert bool(told(result, "adapted")) is (wire == "responses")
 
 
+@pytest.mark.parametrize("choice", ["auto", "any", "none", None])
+def test_w20_a_search_alone_goes_with_any_choice(serve: Any, wire: str, way: str, choice: Any) -> None:
+    server = serve("done")
+    settings: Any = {"parallel_tool_calls": False}
+    agent = Agent(at(server, WIRES[wire], settings=settings), web_search=True, tool_choice=choice)
+    result, _ = run(agent, "go", way)
+    assert (result.final, len(bodies(server))) == ("done", 1)
+    assert not told(result, "without_tools")
+
+
+def test_w20_a_refused_search_leaves_the_other_tools(serve: Any, way: str) -> None:
+    refused = "Web search options not supported with this model."
+    body = {"error": {"message": refused, "type": "invalid_request_error", "param": "web_search_options", "code": None}}
+    server = serve(recorded(400, "application/json", json.dumps(body)), call("look"), "done")
+    result, _ = run(Agent(at(server, "openai-chat:gpt-4.1"), web_search=True, tools=[look]), "go", way)
+    assert result.final == "done"
+    assert ["tools" in body for body in bodies(server)] == [True] * 3
+    assert ["web_search_options" in body for body in bodies(server)] == [True, False, False]
+    assert "web_search" in told(result, "left_out")[0]
+
+
+def test_w20_a_temperature_beyond_a_host_is_its_highest(serve: Any, wire: str, way: str) -> None:
+    server = serve("done")
+    result, _ = run(Agent(at(server, WIRES[wire]), temperature=1.5), "go", way)
+    body = bodies(server)[0]
+    sent = {**body, **body.get("generationConfig", {}), **body.get("inferenceConfig", {})}["temperature"]
+    is_lower = wire in ("anthropic", "bedrock")
+    assert sent == (1.0 if is_lower else 1.5)
+    assert bool(told(result, "adapted")) is is_lower
+
+
 def test_a_body_is_merged_deep_and_over_everything_else(serve: Any, way: str) -> None:
     server = serve("done")
     extra = {"temperature": 2, "generationConfig": {"topK": 5, "thinkingConfig": {"includeThoughts": False}}}

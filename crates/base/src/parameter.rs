@@ -73,14 +73,17 @@ impl Parameter {
     pub fn in_words(message: &str) -> Option<Self> {
         let message = message.to_ascii_lowercase();
         let at = |name: &str| {
+            // Names of several words, and those with marks, are no prose.
+            let is_apart = name.contains(['_', ' ', '.']) || name.contains(|c: char| c.is_ascii_uppercase());
+            let name = name.to_ascii_lowercase();
             let quoted = |(at, _): &(usize, &str)| {
                 let before = message[..*at].chars().next_back();
                 let after = message[at + name.len()..].chars().next();
                 let quote = |c: Option<char>| c.is_some_and(|c| matches!(c, '\'' | '"' | '`'));
                 let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-                (quote(before) && quote(after)) || (name.contains(['_', ' ']) && !part(before) && !part(after))
+                (quote(before) && quote(after)) || (is_apart && !part(before) && !part(after))
             };
-            message.match_indices(name).find(quoted).map(|(at, _)| at)
+            message.match_indices(&*name).find(quoted).map(|(at, _)| at)
         };
         names().filter_map(|(name, parameter)| Some((at(name)?, parameter))).min().map(|(_, found)| found)
     }
@@ -154,6 +157,9 @@ mod tests {
             ("output_config.effort", Some(Parameter::Effort)),
             ("tool_choice.disable_parallel_tool_use", Some(Parameter::ParallelToolCalls)),
             ("stop[0]", Some(Parameter::Stop)),
+            ("generation_config.stop_sequences", Some(Parameter::Stop)),
+            ("generationConfig.thinkingConfig.thinkingLevel", Some(Parameter::Effort)),
+            ("inferenceConfig.temperature", Some(Parameter::Temperature)),
             ("messages[1].content", None),
             ("stopped", None),
             ("", None),
@@ -167,6 +173,11 @@ mod tests {
             ("`stop` is not supported", Some(Parameter::Stop)),
             ("the temperature in Oslo; please stop", None),
             ("my_top_p_value", None),
+            ("This model doesn't support the topP field. Remove it.", Some(Parameter::TopP)),
+            ("the model doesn't support the toolConfig.toolChoice.any field", Some(Parameter::ToolChoice)),
+            ("does not support parameter reasoningEffort", Some(Parameter::Effort)),
+            ("this model does not support the effort parameter", Some(Parameter::Effort)),
+            ("a stoppage of effort", None),
             ("π'top_p'π", Some(Parameter::TopP)),
             ("", None),
         ] {

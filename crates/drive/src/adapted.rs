@@ -42,14 +42,17 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         let own = adapted.request.to_mut();
         let fits = |tool: &&Tool| foreign_wire(endpoint.wire, tool).is_none() && searches(tool);
         own.tools = own.tools.iter().filter(fits).cloned().collect();
-        if own.tools.is_empty() {
-            // A choice among no tools is refused.
+    }
+    // The search of `OpenAI`'s chat is no tool of the body.
+    let is_apart = |tool: &Tool| endpoint.wire == Wire::OpenaiChat && matches!(tool, Tool::WebSearch(_));
+    let chooses = request.tool_choice.is_some() && !request.tools.is_empty();
+    if adapted.request.tools.iter().all(is_apart) && (chooses || request.parallel_tool_calls.is_some()) {
+        // They say nothing where there are no tools, and some hosts refuse them there.
+        let own = adapted.request.to_mut();
+        own.parallel_tool_calls = None;
+        if chooses {
             own.tool_choice = None;
         }
-    }
-    if adapted.request.tools.is_empty() && request.parallel_tool_calls.is_some() {
-        // It says nothing where there are no tools, and some hosts refuse it there.
-        adapted.request.to_mut().parallel_tool_calls = None;
     }
     for parameter in Parameter::ALL {
         let refused = !parameter.is_written_otherwise()
@@ -59,6 +62,12 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
             parameter.leave_out(adapted.request.to_mut());
             adapted.notes.push(format!("{} takes no {}: it was left out", named(), parameter.name()));
         }
+    }
+    if let (Some(asked), Some(limit)) = (adapted.request.temperature, profile.body.temperature_limit.map(f64::from))
+        && asked > limit
+    {
+        adapted.request.to_mut().temperature = Some(limit);
+        adapted.notes.push(format!("{} takes no temperature above {limit}: it was asked with {limit}", named()));
     }
     let form = answer_form(profile, request);
     if let Some(output) = request.output.as_ref().filter(|_| form != Some(AnswerForm::Schema)) {

@@ -98,6 +98,8 @@ pub struct BodyRules {
     pub fixed: Map<String, Value>,
     /// How many places of a prompt may be marked to be kept.
     pub cache_marks: usize,
+    /// The highest temperature that is taken; none: whatever is asked goes out.
+    pub temperature_limit: Option<u32>,
     /// Of the tokens of a minute the limit of an answer counts, however short the answer is.
     pub limit_counts: bool,
 }

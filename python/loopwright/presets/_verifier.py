@@ -43,6 +43,8 @@ WEIGHTS: Mapping[str, float] = {"evidence": 0.4, "epistemology": 0.3, "sources":
 
 _LIMITS = tuple(name for name, _ in _core.complexities())
 _LONGEST = 200_000
+_NO_SEARCH = "has no web search of its own"
+"""What a warning says where the host of a model has none."""
 
 
 @dataclass(frozen=True)
@@ -468,12 +470,14 @@ class _Check:
         without, down = (
             next((t for t in told if t.startswith(code)), None) for code in ("without_tools", "search_down")
         )
+        lacking = next((t for t in told if _NO_SEARCH in t), None)
+        without = without or next((t for t in told if t.startswith("left_out: web_search")), None)
         if self.probing:
             # What was refused, or did not come in time, was a search that failed.
             self._judge([*outcomes, "refused"] if without else outcomes)
         searches = self._provider_log(found, result, said) + self._own_log_of(said)
         if self.why_not is None:
-            self.why_not = without or down
+            self.why_not = without or down or lacking
         if self.why_not is None and searches and all(search.error for search in searches):
             self.why_not = f"every search failed: {searches[-1].error}"
         hits = {hit.url: hit for search in searches for hit in search.hits}

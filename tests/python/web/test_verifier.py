@@ -518,3 +518,10 @@ def test_a21_the_offline_model_says_that_it_can_not_search():
 def test_a20_prompts_that_can_not_be_filled_in_are_usage_errors(prompt):
     with pytest.raises(UsageError):
         verifier(ScriptedModel([]), prompt=prompt).run_sync("Oslo is the capital.")
+
+
+def test_a21_a_host_without_a_search_of_its_own_is_told():
+    with WireServer(["It is."]) as server:
+        done = verifier("mistral:m", base_url=server.url, api_key=KEY).run_sync("Oslo is the capital of Norway.")
+    assert not done.searched
+    assert "no web search of its own" in done.why_not

@@ -79,6 +79,16 @@ impl TurnMachine {
         if !self.interrupted && self.leaves_out(&failure, out) {
             return self.ask_again(asking, visible, partial, out);
         }
+        if !stalls && self.refuses_search(&failure) {
+            self.config.provider_tools.retain(|tool| !matches!(tool, Tool::WebSearch(_)));
+            self.template = None;
+            self.warn(
+                out,
+                "left_out",
+                format!("web_search is refused ({}); the request was sent without it", failure.message),
+            );
+            return self.ask_again(asking, visible, partial, out);
+        }
         if stalls || self.refuses_tools(&failure) {
             self.without_tools = true;
             let what = if stalls {
@@ -144,13 +154,20 @@ impl TurnMachine {
         self.config.degrade_without_tools && has_tools && !self.without_tools && !self.interrupted && !rests_on_them
     }
 
+    /// Whether the provider refuses the request because of its own search, beside which there are tools.
+    fn refuses_search(&self, failure: &Failure) -> bool {
+        // The limit of a search is one of the provider's tools together, on the Responses wire.
+        let names_search = |what: &str| what.contains("search") || what.contains("max_tool_calls");
+        let is_refused = self.searches_itself() && !self.config.tools.is_empty() && !self.without_tools;
+        is_refused && !self.interrupted && is_refusal(failure) && names_search(&what_is_wrong(failure))
+    }
+
     /// Whether the provider refuses the request because of its tools.
     fn refuses_tools(&self, failure: &Failure) -> bool {
-        // The parameter says what is wrong where the provider names one, and its words where it does not.
-        let what = failure.param.as_ref().unwrap_or(&failure.message).to_lowercase();
+        let what = what_is_wrong(failure);
         let names_search = || self.searches_itself() && what.contains("search");
         self.may_degrade()
-            && matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound | FailureKind::Permission)
+            && is_refusal(failure)
             && (what.contains("tool") || what.contains("function") || names_search())
     }
 
@@ -209,6 +226,15 @@ impl TurnMachine {
             self.history.push(message);
         }
     }
+}
+
+fn is_refusal(failure: &Failure) -> bool {
+    matches!(failure.kind, FailureKind::BadRequest | FailureKind::NotFound | FailureKind::Permission)
+}
+
+/// What a provider says is wrong: the parameter where it names one, else its words.
+fn what_is_wrong(failure: &Failure) -> String {
+    failure.param.as_ref().unwrap_or(&failure.message).to_lowercase()
 }
 
 fn says_something(partial: &Response) -> bool {
