@@ -72,7 +72,7 @@ fn fence_lets_honest_work_be_done() {
     for line in [
         "ls -la / ~ . >/dev/null",
         "echo x > a && mkdir -p d/e && mv a d/e/b && cp d/e/b c && rm c && rm -r d",
-        "f=$(mktemp) && echo x > $f && cat $f",
+        "f=$(mktemp) && echo x > \"$f\" && cat \"$f\"",
         "cat ~/other/note ~/.config/plain /etc/passwd | sort | wc -l",
         "sleep 0.01 & wait",
         "echo x > /dev/null; echo y > /dev/stdout; head -c 4 /dev/urandom > r",

@@ -55,7 +55,7 @@ def done(text: str) -> bool:
     "command",
     [
         "ls -la / ~ .",
-        "f=$(mktemp) && echo x > $f && cat $f && rm $f",
+        'f=$(mktemp) && echo x > "$f" && cat "$f" && rm "$f"',
         f"{sys.executable} -c 'import tempfile; tempfile.NamedTemporaryFile().write(b\"x\"); print(1)'",
         f"{sys.executable} -c 'import multiprocessing as m; print(m.get_context(\"fork\").Pool(2).map(abs, [-1]))'",
         f"{sys.executable} -c 'import socket; socket.socketpair(); print(1)'",
@@ -135,7 +135,7 @@ def test_npm_runs_the_tests_of_a_project(box: Any, home: Path) -> None:
         ("cat ~/.ssh/id", "reading {home}/.ssh/id (private)"),
         ("cat ../home/.ssh/id", "reading {home}/.ssh/id (private)"),
         ("bash -c 'echo x > ~/notes/new'", "writing {home}/notes/new (outside the workspace)"),
-        ("cd ..; f=new; touch $PWD/$f", "writing {outside}/new (outside the workspace)"),
+        ('cd ..; f=new; touch "$PWD/$f"', "writing {outside}/new (outside the workspace)"),
         (f'{sys.executable} -c \'open("../new", "w")\'', "writing {outside}/new (outside the workspace)"),
     ],
 )
