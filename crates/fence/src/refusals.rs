@@ -94,11 +94,26 @@ impl Fence {
             } else if denied && has(&signs.signal) {
                 tell(RefusalKind::Signal, None);
             } else if denied {
-                let mut named = false;
-                for path in paths_in(line).into_iter().take(left) {
+                let (mut named, mut whole) = (false, Vec::new());
+                let paths = paths_in(line);
+                let several = paths.len() > 1;
+                for path in paths.into_iter().take(left) {
                     (named, left) = (true, left - 1);
-                    if let Some(kind) = self.refused(&self.resolved(path), &private) {
-                        tell(kind, Some(self.resolved(path)));
+                    let resolved = self.resolved(path);
+                    let has_blanks = path.contains(char::is_whitespace);
+                    // Words with blanks are a path only where there is a folder for it; then its parts are none.
+                    let is_path = !has_blanks || resolved.parent().is_some_and(Path::is_dir);
+                    // The program that speaks, in front of what it speaks of.
+                    let speaks = several && line.strip_prefix(path).is_some_and(|rest| rest.starts_with(": "));
+                    if !is_path
+                        || (speaks && resolved.is_file())
+                        || whole.iter().any(|known: &&str| known.contains(path))
+                    {
+                        continue;
+                    }
+                    if let Some(kind) = self.refused(&resolved, &private) {
+                        tell(kind, Some(resolved));
+                        whole.extend(has_blanks.then_some(path));
                     }
                 }
                 let first = (at + 1).saturating_sub(LINES_BEFORE);
@@ -127,13 +142,18 @@ impl Fence {
     }
 }
 
-/// The words of a line that look like paths: what stands in quotes first, since it may hold blanks.
+/// The words of a line that look like paths: what stands in quotes or between colons first, since it may hold blanks.
 fn paths_in(line: &str) -> Vec<&str> {
     let quoted = line.split(['\'', '"', '‘', '’', '`']).skip(1).step_by(2);
+    let between = line.split(": ").filter_map(|part| {
+        let starts = part.match_indices(['/', '~', '.']).map(|(at, _)| at);
+        let begins = |at: &usize| part[..*at].chars().next_back().is_none_or(char::is_whitespace);
+        starts.filter(begins).map(|at| part[at..].trim_end()).next().filter(|path| path.contains(' '))
+    });
     let plain = line.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '‘' | '’' | '`' | '(' | ')' | ','));
     let mut found: Vec<&str> = Vec::new();
     let bare = plain.flat_map(|word| [word.trim_end_matches([':', ';', '.']), word.split(':').next().unwrap_or(word)]);
-    for word in quoted.chain(bare) {
+    for word in quoted.chain(between).chain(bare) {
         if (word.starts_with(['/', '~']) || word.contains('/')) && !word.contains("://") && !found.contains(&word) {
             found.push(word);
         }

@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use loopwright_fence::{Environment, Fence, Grants, RefusalKind, Step, support};
+use loopwright_fence::{Environment, Fence, Grants, Refusal, RefusalKind, Step, support};
 
 /// A home folder with a workspace and a key.
 struct Ground {
@@ -238,11 +238,12 @@ fn refusals_are_told_by_path_and_kind() {
         ("cat ~/.ssh/id", RefusalKind::Read, Some(home.join(".ssh/id"))),
         ("cat ../.ssh/id", RefusalKind::Read, Some(home.join(".ssh/id"))),
         ("touch '../a b'", RefusalKind::Write, Some(home.join("a b"))),
+        ("echo x > '../a b'", RefusalKind::Write, Some(home.join("a b"))),
         ("mkdir ~/made", RefusalKind::Write, Some(home.join("made"))),
     ] {
         let (_, output) = ground.run(line);
         let told = ground.fence.refusals(&output);
-        assert!(told.iter().any(|each| each.kind == kind && each.path == path), "{line}: {output} {told:?}");
+        assert_eq!(told, [Refusal { kind, path }], "{line}: {output}");
     }
     for harmless in ["cat: x: No such file or directory", "Permission denied (publickey).", "a/b: permission denied"] {
         assert_eq!(ground.fence.refusals(harmless), [], "{harmless}");
