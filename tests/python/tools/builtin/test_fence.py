@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from loopwright.testing import ScriptedModel, call
 from loopwright.tools.builtin import _fenced
 
 LANDLOCK, SECCOMP, MISSING, _ = _core.fence_support()
+PYTHON = shlex.quote(sys.executable)
 fenced = pytest.mark.skipif(
     not (LANDLOCK and LANDLOCK >= 6 and SECCOMP), reason=f"the whole fence is needed: {MISSING or LANDLOCK}"
 )
@@ -56,9 +58,9 @@ def done(text: str) -> bool:
     [
         "ls -la / ~ .",
         'f=$(mktemp) && echo x > "$f" && cat "$f" && rm "$f"',
-        f"{sys.executable} -c 'import tempfile; tempfile.NamedTemporaryFile().write(b\"x\"); print(1)'",
-        f"{sys.executable} -c 'import multiprocessing as m; print(m.get_context(\"fork\").Pool(2).map(abs, [-1]))'",
-        f"{sys.executable} -c 'import socket; socket.socketpair(); print(1)'",
+        f"{PYTHON} -c 'import tempfile; tempfile.NamedTemporaryFile().write(b\"x\"); print(1)'",
+        f"{PYTHON} -c 'import multiprocessing as m; print(m.get_context(\"fork\").Pool(2).map(abs, [-1]))'",
+        f"{PYTHON} -c 'import socket; socket.socketpair(); print(1)'",
         "printf 'b\\na\\n' | sort | tee sorted | wc -l",
         "sleep 0.01 & wait; echo done",
         "cat ~/notes/one",
@@ -106,13 +108,13 @@ def test_cargo_builds(box: Any, home: Path) -> None:
 @fenced
 def test_pytest_and_pip_work(box: Any, home: Path) -> None:
     (box.root / "test_a.py").write_text("def test_a(tmp_path):\n    (tmp_path / 'x').write_text('x')\n")
-    text = box.ok("shell", command=f"{sys.executable} -m pytest -q test_a.py")
+    text = box.ok("shell", command=f"{PYTHON} -m pytest -q test_a.py")
     assert "1 passed" in text and done(text), text
     (box.root / "pyproject.toml").write_text('[project]\nname = "a"\nversion = "1"\n')
     (box.root / "a.py").write_text("")
-    venv = f"{sys.executable} -m venv --without-pip env"
+    venv = f"{PYTHON} -m venv --without-pip env"
     assert done(box.ok("shell", command=venv))
-    text = box.ok("shell", command=f"{sys.executable} -m pip --python env/bin/python list", timeout_seconds=60)
+    text = box.ok("shell", command=f"{PYTHON} -m pip --python env/bin/python list", timeout_seconds=60)
     assert done(text), text
 
 
@@ -136,7 +138,7 @@ def test_npm_runs_the_tests_of_a_project(box: Any, home: Path) -> None:
         ("cat ../home/.ssh/id", "reading {home}/.ssh/id (private)"),
         ("bash -c 'echo x > ~/notes/new'", "writing {home}/notes/new (outside the workspace)"),
         ('cd ..; f=new; touch "$PWD/$f"', "writing {outside}/new (outside the workspace)"),
-        (f'{sys.executable} -c \'open("../new", "w")\'', "writing {outside}/new (outside the workspace)"),
+        (f'{PYTHON} -c \'open("../new", "w")\'', "writing {outside}/new (outside the workspace)"),
     ],
 )
 def test_what_is_refused_is_told_by_path_and_reason(box: Any, home: Path, command: str, told: str) -> None:
@@ -156,12 +158,12 @@ def test_the_network_is_closed_until_a_line_needs_it(box: Any, home: Path) -> No
         port = server.getsockname()[1]
         reach = f"import socket; socket.create_connection(('127.0.0.1', {port})); print('there')"
         (box.root / "reach.py").write_text(reach)
-        text = box.ok("shell", command=f"{sys.executable} reach.py")
+        text = box.ok("shell", command=f"{PYTHON} reach.py")
         assert "PermissionError" in text and not done(text), text
         assert "the network" in text and "beyond_fence=" in text, text
-        text = box.ok("shell", command=f"{sys.executable} reach.py", beyond_fence=["network"])
+        text = box.ok("shell", command=f"{PYTHON} reach.py", beyond_fence=["network"])
         assert "there\n[exit code 0]" in text, text
-        assert done(box.ok("shell", command=f"{sys.executable} reach.py")), "it holds for the session"
+        assert done(box.ok("shell", command=f"{PYTHON} reach.py")), "it holds for the session"
 
 
 @fenced
