@@ -49,7 +49,7 @@ pub struct Held {
     pub seconds: Option<f64>,
 }
 
-/// What a request takes of the tokens of a minute, before it is sent.
+/// The tokens that a request is expected to take of a minute's limit, known before it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// The tokens of its prompt and of its answer.
@@ -60,7 +60,7 @@ pub struct Demand {
     pub limit: u64,
 }
 
-/// What a request has taken in the end.
+/// The tokens that an answered request has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
     pub(super) prompt: u64,
@@ -289,7 +289,7 @@ impl Pace {
         (settled, due)
     }
 
-    /// Whether nobody waits.
+    /// Whether no request waits for its turn.
     pub(super) fn is_free(&self) -> bool {
         self.queue.is_empty()
     }

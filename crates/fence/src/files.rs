@@ -1,4 +1,4 @@
-//! What Landlock keeps of the fence: files, TCP, and signals to processes outside.
+//! Landlock's part of the fence: files, TCP, and signals to processes outside.
 //!
 //! Landlock only grants. To leave a private folder out, the folder above it is not granted, but each of its other
 //! entries is; a link is passed over, since what it leads to is granted where it really stands, or is not. Names stay

@@ -1,4 +1,4 @@
-//! What seccomp keeps of the fence: the network that Landlock does not know, and two ways around it.
+//! The part of the fence that seccomp keeps: the network that Landlock does not know, and two ways around it.
 //!
 //! Closed are sockets of every family but those between processes of this machine, and to connect one of these: whoever
 //! speaks to the socket of Docker, of systemd or of an agent for keys has others work for him. With the network open

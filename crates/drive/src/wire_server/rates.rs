@@ -44,7 +44,7 @@ pub(super) struct Arrival {
     again: Duration,
 }
 
-/// What is left of a limit.
+/// The state of one limit of the server: its size, its rest, and when the whole is there again.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     most: u64,
@@ -182,7 +182,7 @@ impl Counted {
         self.spent.iter().map(|(_, tokens)| tokens).sum()
     }
 
-    /// What is left of the tokens, and how long it takes until so many are there.
+    /// The state of the limit of tokens, and how long it takes until `wanted` of them are there.
     fn tokens(&mut self, most: u64, wanted: u64) -> (Level, Duration) {
         let now = Instant::now();
         let ((minute, end), fixed) = (self.forget(now), self.rates.fixed);
