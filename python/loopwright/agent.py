@@ -216,7 +216,7 @@ class Agent(Running[Output]):
         after: AfterTurn | bool | None = None,
     ) -> None:
         from . import _options
-        from .guard._guard import asked_of_guard, sandbox_of
+        from .guard._guard import asked_of_guard, decided_sandbox
         from .tools import ToolSet
 
         judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
@@ -281,7 +281,7 @@ class Agent(Running[Output]):
         rules, self._around, fenced = _guard_of(
             self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace
         )
-        self._sandbox = sandbox_of(sandbox, fenced)
+        self._sandbox = decided_sandbox(sandbox, fenced)
         self._durable = durable
         self._labels = _options.labels(labels)
         self._config = {

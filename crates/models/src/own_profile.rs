@@ -6,21 +6,19 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use loopwright_base::{
     error::{Error, Result},
     message::Wire,
 };
 
-use super::provider::{Provider, edits, json, members_of};
+use super::provider::{Provider, edits, json, json_of, members_of};
 
 /// The fields of profiles and providers, in order, each with its kind and the values that it may have.
 static FIELDS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     // A test holds that the table can be read.
-    let table =
-        DeTable::parse(include_str!("profile_fields.toml")).map(|table| json(&DeValue::Table(table.into_inner())));
-    match table {
+    match json_of(include_str!("profile_fields.toml")) {
         Ok(Value::Object(sections)) => sections,
         _ => Map::new(),
     }

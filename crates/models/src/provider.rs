@@ -208,6 +208,11 @@ pub(super) fn members_of(name: &str) -> Map<String, Value> {
     section.and_then(|all| all.get(name)?.as_object().cloned()).unwrap_or_default()
 }
 
+/// A table of TOML as JSON.
+pub(super) fn json_of(text: &str) -> Result<Value, toml::de::Error> {
+    DeTable::parse(text).map(|table| json(&DeValue::Table(table.into_inner())))
+}
+
 /// A value of TOML as JSON; numbers are whole.
 pub(super) fn json(value: &DeValue<'_>) -> Value {
     match value {

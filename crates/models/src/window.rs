@@ -3,14 +3,11 @@
 
 use std::{collections::BTreeMap, ops::Bound, sync::LazyLock};
 
-use toml::de::{DeTable, DeValue};
-
-use super::{provider::json, quirks::starts};
+use super::{provider::json_of, quirks::starts};
 
 static WINDOWS: LazyLock<BTreeMap<String, usize>> = LazyLock::new(|| {
     // A test holds that the table can be read.
-    let table = DeTable::parse(include_str!("windows.toml")).map(|table| json(&DeValue::Table(table.into_inner())));
-    table.ok().and_then(|table| serde_json::from_value(table).ok()).unwrap_or_default()
+    json_of(include_str!("windows.toml")).ok().and_then(|table| serde_json::from_value(table).ok()).unwrap_or_default()
 });
 
 /// The window that is assumed for an unknown model.

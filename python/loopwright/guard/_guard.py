@@ -116,7 +116,7 @@ def asked_of_guard(guard: object, given: Mapping[str, Any]) -> tuple[dict[str, A
     return found, guard.sandbox
 
 
-def sandbox_of(chosen: bool | Sandbox | None, policy: tuple[str, bool] | None) -> bool | Sandbox | None:  # noqa: FBT001
+def decided_sandbox(chosen: bool | Sandbox | None, policy: tuple[str, bool] | None) -> bool | Sandbox | None:  # noqa: FBT001
     """What holds of an agent's word and a policy's: the fence is away where one of them says so, unless the admin's
     policy has it stand.
     """
