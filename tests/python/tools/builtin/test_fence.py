@@ -91,7 +91,7 @@ def test_git_works_in_the_workspace(box: Any, home: Path) -> None:
 def test_make_and_a_compiler_work(box: Any, home: Path) -> None:
     (box.root / "a.c").write_text("int main(void) { return 0; }\n")
     (box.root / "Makefile").write_text("a: a.c\n\tgcc -o a a.c\n\nrun: a\n\t./a && echo ran\n")
-    text = box.ok("shell", command="make run")
+    text = box.ok("shell", command="make --no-print-directory run")
     assert "ran\n[exit code 0]" in text, text
 
 
