@@ -430,9 +430,14 @@ def test_every_setting_is_sent_or_told(serve: Any, wire: str, way: str) -> None:
     assert left_out == lacks.get(wire, set())
 
 
-LIMITED = [{"max_uses": 2}, {"allowed_domains": ["a.org"]}, {"blocked_domains": ["b.org"]}]
+LIMITED = [
+    {"max_uses": 2},
+    {"allowed_domains": ["a.org"]},
+    {"blocked_domains": ["b.org"]},
+    {"allowed_domains": ["a.org"], "blocked_domains": ["x.a.org"]},
+]
 SEARCHES = {
-    "anthropic": [True, *LIMITED],
+    "anthropic": [True, *LIMITED[:3]],
     "chat": [True],
     "responses": [True, *LIMITED[:2]],
     "gemini": [True],
@@ -458,6 +463,84 @@ def test_w20_a_search_of_the_first_host_does_not_end_a_chain(serve: Any, wire: s
     result, _ = run(Agent(model, web_search={"max_uses": 3}, tools=[look]), "go", way)
     assert result.final == "From the second."
     assert "search" in json.dumps(bodies(first)[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "host", "sent", "asked_for"),
+    [
+        ("gemini:gemini-2.5-flash", "gemini", False, False),
+        ("gemini:gemini-3-flash-preview", "gemini", True, True),
+        ("gemini:gemini-flash-latest", "gemini", True, True),
+        ("vertex:gemini-3-flash-preview", "vertex", True, False),
+        ("vertex:gemini-2.0-flash", "vertex", False, False),
+    ],
+)
+@pytest.mark.parametrize("own", ["search", "code"])
+def test_w20_gemini_takes_tools_of_its_own_beside_others_where_it_can(
+    serve: Any, way: str, model: str, host: str, sent: bool, asked_for: bool, own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(call("look"), "done", strict=host)
+    given: Any = {"web_search": True} if own == "search" else {"provider_tools": [{"codeExecution": {}}]}
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
+    result, _ = run(Agent(at(server, model), tools=[look], tool_choice="auto", **given), "go", way)
+    assert result.final == "done"
+    kinds = {kind for tool in bodies(server)[0]["tools"] for kind in tool}
+    assert ("functionDeclarations" in kinds, len(kinds)) == (True, 1 + sent)
+    assert ("includeServerSideToolInvocations" in bodies(server)[0].get("toolConfig", {})) is asked_for
+    assert len(told(result, "adapted")) == (0 if sent else 1), result.warnings
+
+
+STOPS = ["A", "\n", "B", "C", "D", "E", "F"]
+
+
+@pytest.mark.parametrize(
+    ("model", "host", "sent", "notes"),
+    [
+        ("anthropic:claude-opus-4-6", "anthropic", ["A", "B", "C", "D", "E", "F"], 2),
+        ("anthropic:claude-opus-4-0", "anthropic", ["A", "B", "C", "D", "E", "F"], 2),
+        ("gemini:gemini-3-pro", "gemini", ["A", "\n", "B", "C", "D"], 1),
+        ("azure:gpt-4.1", "azure", ["A", "\n", "B", "C"], 2),
+        ("azure:gpt-5-mini", "azure", [], 3),
+        ("openai-chat:gpt-5-chat-latest", "vllm", STOPS, 1),
+        ("openai-chat:my-own", "vllm", STOPS, 0),
+    ],
+)
+def test_w20_what_a_model_takes_of_sampling_and_stops_goes_out(
+    serve: Any, way: str, model: str, host: str, sent: Any, notes: int
+) -> None:
+    server = serve("done", strict=None if host == "vllm" else host)
+    settings: Any = {"temperature": 0.5, "top_p": 0.9, "effort": "low", "stop": STOPS}
+    result, _ = run(Agent(at(server, model, settings=settings)), "go", way)
+    assert (result.final, len(bodies(server))) == ("done", 1)
+    body = {**bodies(server)[0], **bodies(server)[0].get("generationConfig", {})}
+    found = [body[name] for name in ("stop", "stop_sequences", "stopSequences") if name in body]
+    assert found == ([sent] if sent else [])
+    assert len(told(result, "adapted")) == notes, result.warnings
+    taken = not any(name in model for name in ("opus-4-6", "gpt-5-mini"))
+    assert ("top_p" in body or "topP" in body) is taken
+
+
+def test_w20_a_profile_of_ones_own_takes_what_a_models_name_refuses(serve: Any, way: str) -> None:
+    server = serve("done")
+    model = at(server, "openai-chat:nova-of-mine", settings={"effort": "low"}, profile={"refuses": []})
+    result, _ = run(Agent(model), "go", way)
+    assert (bodies(server)[0]["reasoning_effort"], result.warnings) == ("low", [])
+
+
+@pytest.mark.parametrize(
+    ("model", "told_of"),
+    [
+        ("anthropic:m", False),
+        ("bedrock:anthropic.claude-sonnet-4-6", False),
+        ("bedrock:amazon.nova-pro-v1:0", True),
+        ("gemini:gemini-3-pro", True),
+        ("openai:gpt-5", True),
+    ],
+)
+def test_w20_a_cache_of_an_hour_is_asked_for_or_told(serve: Any, way: str, model: str, told_of: bool) -> None:
+    server = serve("done")
+    result, _ = run(Agent(at(server, model), cache="1h"), "go", way)
+    assert ("hour" in " ".join(told(result, "adapted"))) is told_of, result.warnings
 
 
 def test_w20_stop_sequences_are_sent_or_told(serve: Any, wire: str, way: str) -> None:

@@ -9,11 +9,14 @@ use super::{
 };
 use loopwright_base::{
     json::{Fields, Raw},
-    message::{Block, Role, Thinking, Wire},
+    message::{Block, Extra, Role, Thinking, Wire},
     parameter::{Parameter, SEED},
-    request::{Request, Tool, WebSearch},
+    request::{Caching, Request, Tool, WebSearch},
 };
-use loopwright_models::profile::{AnswerForm, Profile};
+use loopwright_models::{
+    profile::{AnswerForm, Profile},
+    quirks::{Sampling, keeps_for_an_hour},
+};
 use loopwright_wire::{anthropic::with_marks, schema::in_words};
 
 /// The member of an Anthropic body that asks for thinking.
@@ -30,21 +33,13 @@ pub(super) struct Adapted<'r> {
 pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r Request) -> Adapted<'r> {
     let mut adapted = Adapted { request: Cow::Borrowed(request), notes: Vec::new() };
     let named = || format!("{} with {}", endpoint.name, request.model);
-    let searches = |tool: &Tool| !matches!(tool, Tool::WebSearch(asked) if !profile.can_search(asked));
-    for foreign in request.tools.iter().filter_map(|tool| foreign_wire(endpoint.wire, tool)) {
-        adapted.notes.push(format!("{} takes no tool in the form of {}: it was left out", named(), foreign.name()));
-    }
-    if !request.tools.iter().all(searches) {
-        let how = if profile.can_search(&WebSearch::default()) { " within these limits" } else { "" };
-        adapted.notes.push(format!("{} has no web search of its own{how}: it was left out", named()));
-    }
-    if !adapted.notes.is_empty() {
-        let own = adapted.request.to_mut();
-        let fits = |tool: &&Tool| foreign_wire(endpoint.wire, tool).is_none() && searches(tool);
-        own.tools = own.tools.iter().filter(fits).cloned().collect();
-    }
-    // The search of `OpenAI`'s chat is no tool of the body.
-    let is_apart = |tool: &Tool| endpoint.wire == Wire::OpenaiChat && matches!(tool, Tool::WebSearch(_));
+    adapt_tools(endpoint, profile, request, &mut adapted);
+    // The search of `OpenAI`'s chat is no tool of the body, and Gemini's choice is one among functions.
+    let is_apart = |tool: &Tool| match endpoint.wire {
+        Wire::OpenaiChat => matches!(tool, Tool::WebSearch(_)),
+        Wire::Gemini => !matches!(tool, Tool::Function(_)),
+        _ => false,
+    };
     let chooses = request.tool_choice.is_some() && !request.tools.is_empty();
     if adapted.request.tools.iter().all(is_apart) && (chooses || request.parallel_tool_calls.is_some()) {
         // They say nothing where there are no tools, and some hosts refuse them there.
@@ -68,6 +63,28 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
     {
         adapted.request.to_mut().temperature = Some(limit);
         adapted.notes.push(format!("{} takes no temperature above {limit}: it was asked with {limit}", named()));
+    }
+    if profile.body.include_own_tools
+        && let Some(own) = including_own_tools(&adapted.request)
+    {
+        adapted.request = Cow::Owned(own);
+    }
+    if profile.sampling == Sampling::One && adapted.request.temperature.is_some() && adapted.request.top_p.is_some() {
+        adapted.request.to_mut().top_p = None;
+        adapted.notes.push(format!("{} takes no top_p beside a temperature: it was left out", named()));
+    }
+    if profile.body.shown_stops && adapted.request.stop.iter().any(|stop| stop.trim().is_empty()) {
+        adapted.request.to_mut().stop.retain(|stop| !stop.trim().is_empty());
+        adapted.notes.push(format!("{} takes no stop of blanks alone: it was left out", named()));
+    }
+    if let Some(limit) = profile.body.stop_limit
+        && let Some(behind) = adapted.request.stop.len().checked_sub(limit).filter(|behind| *behind > 0)
+    {
+        adapted.request.to_mut().stop.truncate(limit);
+        adapted.notes.push(format!("{} takes {limit} values of stop: the last {behind} were left out", named()));
+    }
+    if request.cache == Caching::Hour && !keeps_an_hour(endpoint, profile, &request.model) {
+        adapted.notes.push(format!("{} has no cache of an hour: it was asked for its usual one", named()));
     }
     let form = answer_form(profile, request);
     if let Some(output) = request.output.as_ref().filter(|_| form != Some(AnswerForm::Schema)) {
@@ -105,6 +122,59 @@ pub(super) fn adapted<'r>(endpoint: &Endpoint, profile: &Profile, request: &'r R
         adapted.request = Cow::Owned(own);
     }
     adapted
+}
+
+/// Leaves out the tools that the endpoint has not: those in the form of another wire, a web search that it has not, or
+/// not within these limits, and its own beside those of the request where they stand alone.
+fn adapt_tools(endpoint: &Endpoint, profile: &Profile, request: &Request, adapted: &mut Adapted<'_>) {
+    let named = || format!("{} with {}", endpoint.name, request.model);
+    let searches = |tool: &Tool| !matches!(tool, Tool::WebSearch(asked) if !profile.can_search(asked));
+    let is_function = |tool: &Tool| matches!(tool, Tool::Function(_));
+    let alone = profile.searches_alone() && request.tools.iter().any(is_function);
+    let fits =
+        |tool: &Tool| foreign_wire(endpoint.wire, tool).is_none() && searches(tool) && (!alone || is_function(tool));
+    for tool in request.tools.iter().filter(|tool| !fits(tool)) {
+        let what = if let Some(foreign) = foreign_wire(endpoint.wire, tool) {
+            format!("takes no tool in the form of {}", foreign.name())
+        } else if !searches(tool) {
+            let how = if profile.can_search(&WebSearch::default()) { " within these limits" } else { "" };
+            format!("has no web search of its own{how}")
+        } else if matches!(tool, Tool::WebSearch(_)) {
+            "has no web search of its own beside tools of the request".to_owned()
+        } else {
+            "takes no tool of its own beside those of the request".to_owned()
+        };
+        adapted.notes.push(format!("{} {what}: it was left out", named()));
+    }
+    if !adapted.notes.is_empty() {
+        let own = adapted.request.to_mut();
+        own.tools = own.tools.iter().filter(|tool| fits(tool)).cloned().collect();
+    }
+}
+
+/// The request with the member of Gemini's `toolConfig` that asks for tools of the provider's own beside others, where it
+/// has both (ai.google.dev/gemini-api/docs/tool-combination).
+fn including_own_tools(request: &Request) -> Option<Request> {
+    const CONFIG: &str = "toolConfig";
+    let functions = request.tools.iter().filter(|tool| matches!(tool, Tool::Function(_))).count();
+    (functions > 0 && functions < request.tools.len()).then_some(())?;
+    let mut own = request.clone();
+    let mut fields = Extra::for_wire(own.extra.as_deref(), Wire::Gemini).cloned().unwrap_or_default();
+    let mut config = fields.get(CONFIG).and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
+    config.put("includeServerSideToolInvocations", &true);
+    fields.set(CONFIG, config.to_raw());
+    own.extra = Extra::of(Wire::Gemini, fields);
+    Some(own)
+}
+
+/// Returns whether the host can be asked to cache the prompt's prefix for an hour.
+fn keeps_an_hour(endpoint: &Endpoint, profile: &Profile, model: &str) -> bool {
+    match endpoint.wire {
+        Wire::Anthropic => profile.body.cache_marks > 0,
+        Wire::Bedrock => keeps_for_an_hour(model),
+        Wire::Offline => true,
+        _ => false,
+    }
 }
 
 /// The request without a budget for thinking that the caller passes on, where the last calls were made without any, as

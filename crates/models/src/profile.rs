@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use loopwright_base::{parameter::Parameter, request::WebSearch};
+use loopwright_base::{message::Wire, parameter::Parameter, request::WebSearch};
 
 use super::{
     provider::begins_with_any,
-    quirks::{Sampling, sampling, takes_completion_limit},
+    quirks::{Sampling, sampling, takes_completion_limit, takes_tools_or_search},
 };
 
 /// A form in which an answer of a schema can be asked for. The instructions alone are always left.
@@ -44,6 +44,8 @@ pub enum SearchForm {
     AllowedDomains,
     /// Domains that are not searched.
     BlockedDomains,
+    /// A search beside tools of the request.
+    BesideTools,
 }
 
 /// What goes back to a host of the reasoning that it gave.
@@ -100,6 +102,12 @@ pub struct BodyRules {
     pub cache_marks: usize,
     /// The highest temperature that is taken; none: whatever is asked goes out.
     pub temperature_limit: Option<u32>,
+    /// How many stop sequences are taken; none: all that are asked go out.
+    pub stop_limit: Option<usize>,
+    /// Stop sequences of blanks alone are refused.
+    pub shown_stops: bool,
+    /// On the wire of Gemini, tools of the host's own stand beside others only where they are asked for.
+    pub include_own_tools: bool,
     /// Of the tokens of a minute the limit of an answer counts, however short the answer is.
     pub limit_counts: bool,
 }
@@ -159,8 +167,11 @@ fn usual_effort() -> String {
 }
 
 impl Profile {
-    /// The profile with what the model's name decides.
-    pub(super) fn of_model(mut self, model: &str) -> Self {
+    /// The profile with what the model's name decides on a wire.
+    pub(super) fn of_model(mut self, wire: Wire, model: &str) -> Self {
+        if wire == Wire::Gemini && takes_tools_or_search(model) {
+            self.search.retain(|form| *form != SearchForm::BesideTools);
+        }
         if takes_completion_limit(model) && self.limit == "max_tokens" {
             "max_completion_tokens".clone_into(&mut self.limit);
         }
@@ -193,14 +204,20 @@ impl Profile {
             (SearchForm::BlockedDomains, !asked.blocked_domains.is_empty()),
         ];
         let takes = |form: SearchForm| self.search.contains(&form);
-        takes(SearchForm::Free) && limits.into_iter().all(|(form, is_asked)| !is_asked || takes(form))
+        let both = !asked.allowed_domains.is_empty() && !asked.blocked_domains.is_empty();
+        takes(SearchForm::Free) && !both && limits.into_iter().all(|(form, is_asked)| !is_asked || takes(form))
+    }
+
+    /// Returns whether the host's own tools stand alone: it refuses them beside those of a request.
+    pub fn searches_alone(&self) -> bool {
+        self.search.contains(&SearchForm::Free) && !self.search.contains(&SearchForm::BesideTools)
     }
 
     /// Returns whether the host refuses a parameter: `has_effort` says whether the request asks for an effort of
     /// reasoning, with which some models take no sampling.
     pub fn refuses(&self, parameter: &str, has_effort: bool) -> bool {
         let samples = match self.sampling {
-            Sampling::Taken => true,
+            Sampling::Taken | Sampling::One => true,
             Sampling::WithoutEffort => !has_effort,
             Sampling::Refused => false,
         };

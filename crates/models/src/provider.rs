@@ -12,7 +12,7 @@ use super::{
     batches::BatchRules,
     embeddings::EmbeddingRules,
     profile::Profile,
-    quirks::{longest_beginning, served_by},
+    quirks::{longest_beginning, refused, served_by},
 };
 
 /// A provider.
@@ -321,7 +321,11 @@ impl Provider {
             refuses.extend(placeless);
         }
         let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
-        profile.of_model(model)
+        let mut profile = profile.of_model(wire, model);
+        if !own.contains_key("refuses") {
+            profile.refuses.extend(refused(model).map(str::to_owned));
+        }
+        profile
     }
 
     /// What the provider's hosts take over a wire; `None` if they do not speak it.

@@ -30,6 +30,11 @@ pub fn takes_tools_or_schema(model: &str) -> bool {
     any("takes.tools_or_schema", |beginning| own_name(model).starts_with(beginning))
 }
 
+/// Whether a model of Gemini takes either tools of the provider or those of a request, not both.
+pub fn takes_tools_or_search(model: &str) -> bool {
+    any("takes.tools_or_search", |beginning| own_name(model).starts_with(beginning))
+}
+
 /// Whether a model of Gemini refuses a call in a history without a signature.
 pub fn wants_signatures(model: &str) -> bool {
     let name = own_name(model);
@@ -59,6 +64,8 @@ pub enum Sampling {
     Taken,
     /// Only where no effort of reasoning is asked for.
     WithoutEffort,
+    /// One of both alone.
+    One,
     /// Never.
     Refused,
 }
@@ -68,14 +75,24 @@ pub fn sampling(model: &str) -> Sampling {
     let rows = [
         ("takes.sampling.never", Sampling::Refused),
         ("takes.sampling.without_effort", Sampling::WithoutEffort),
+        ("takes.sampling.one", Sampling::One),
         ("takes.sampling.always", Sampling::Taken),
     ];
-    let length = |list: &str| {
-        let words = LISTS.get(list).into_iter().flatten().map(String::as_str);
-        longest_beginning(model, words).map(str::len)
-    };
-    let found = rows.into_iter().filter_map(|(list, sampling)| Some((length(list)?, sampling)));
+    let found = rows.into_iter().filter_map(|(list, sampling)| Some((fits(list, model)?, sampling)));
     found.max_by_key(|(length, _)| *length).map_or(Sampling::Taken, |(_, sampling)| sampling)
+}
+
+/// The names of parameters that a model refuses at every host.
+pub(super) fn refused(model: &str) -> impl Iterator<Item = &'static str> {
+    let parameters = LISTS.keys().filter_map(|list| list.strip_prefix("takes.refused."));
+    parameters.filter(move |parameter| {
+        fits(&format!("takes.refused.{parameter}"), model) > fits(&format!("takes.taken.{parameter}"), model)
+    })
+}
+
+/// The length of the longest beginning in a list that a model's name has.
+fn fits(list: &str, model: &str) -> Option<usize> {
+    longest_beginning(model, LISTS.get(list).into_iter().flatten().map(String::as_str)).map(str::len)
 }
 
 /// The longest of `beginnings` with which a model's name begins, with or without what stands before it.
@@ -134,11 +151,34 @@ mod tests {
             ("gpt-4o", Sampling::Taken),
             ("anthropic/claude-opus-4.8", Sampling::Refused),
             ("us.anthropic.claude-opus-4-7-v1:0", Sampling::Refused),
-            ("claude-opus-4-6", Sampling::Taken),
+            ("claude-opus-4-6", Sampling::One),
+            ("claude-opus-4-0", Sampling::Taken),
+            ("eu.anthropic.claude-sonnet-4-5-20250929-v1:0", Sampling::One),
             ("olmo1", Sampling::Taken),
             ("", Sampling::Taken),
         ] {
             assert_eq!(sampling(model), taken, "{model}");
+        }
+    }
+
+    #[test]
+    fn w11_models_refuse_parameters_by_their_names() {
+        for (model, stop, effort) in [
+            ("gpt-5-mini", true, false),
+            ("gpt-5-chat-latest", false, true),
+            ("openai/gpt-4.1", false, true),
+            ("o3", true, false),
+            ("x-ai/grok-4-fast", true, false),
+            ("us.amazon.nova-pro-v1:0", false, true),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", false, true),
+            ("claude-sonnet-4-20250514", false, true),
+            ("claude-sonnet-4-6", false, false),
+            ("claude-opus-4-5", false, false),
+            ("openai.gpt-oss-120b-1:0", false, false),
+            ("my-own", false, false),
+        ] {
+            let found: Vec<&str> = refused(model).collect();
+            assert_eq!((found.contains(&"stop"), found.contains(&"reasoning_effort")), (stop, effort), "{model}");
         }
     }
 

@@ -79,6 +79,14 @@ def openai_chat(body: dict[str, Any]) -> None:
             param=key,
             source="openai/swarm#30, writer/writer-framework#1013",
         )
+    stops = body.get("stop")
+    refuse(
+        isinstance(stops, list) and len(stops) > 4,
+        "Invalid 'stop': array too long. Expected an array with maximum length 4.",
+        param="stop",
+        source=f"{OPENAI_SPEC} (StopConfiguration: maxItems); continuedev/continue#2461",
+    )
+    _openai_model(str(body.get("model", "")), "stop" if stops else "", "reasoning_effort" in body)
     empty = "cssxsh/mirai-openai-plugin#43, JetBrains/koog#786"
     refuse(body.get("tools", ...) == [], "[] is too short - 'tools'", param="tools", source=empty)
     _chat_parts(body["messages"])
@@ -93,6 +101,17 @@ def openai_chat(body: dict[str, Any]) -> None:
                 source="vercel/ai#5171, microsoft/autogen#6377",
             )
     _chat_pairs(body["messages"])
+
+
+@documented(f"{OPENAI_SPEC} (StopConfiguration, ReasoningEffort); BerriAI/litellm#15244, huggingface/smolagents#1868")
+def _openai_model(model: str, stop: str, effort: bool) -> None:  # noqa: FBT001 - whether the body has it
+    """Models that reason take no stop, others no effort of reasoning."""
+    reasons = re.match(r"o[134]|gpt-[5-9](?!-chat)", model)
+    later = reasons and not model.startswith("o1")
+    refuse(stop and later, f"Unsupported parameter: '{stop}' is not supported with this model.", param="stop")
+    plain = re.match(r"gpt-[34]|chatgpt", model)
+    words = "Unsupported parameter: 'reasoning_effort' is not supported with this model."
+    refuse(effort and plain, words, param="reasoning_effort", source="BoundaryML/baml#2708, AAswordman/Operit#1048")
 
 
 CHAT_PARTS = {
@@ -144,6 +163,7 @@ def openai_responses(body: dict[str, Any]) -> None:
             refuse(not LONG_NAME.match(tool["name"]), f"tools[{at}].name: expected a string that matches the pattern")
             if tool.get("strict"):
                 openai_schema(tool["parameters"], f"tools[{at}]")
+    _openai_model(str(body.get("model", "")), "", "effort" in (body.get("reasoning") or {}))
     if isinstance(body["input"], str):
         return
     for at, item in enumerate(body["input"]):
@@ -349,7 +369,23 @@ def _parts(content: dict[str, Any], *names: str) -> list[Any]:
 
 @documented(f"{GOOGLE_TYPES} (Content, FunctionCall, FunctionResponse)")
 def gemini(body: dict[str, Any]) -> None:
-    """What `generateContent` refuses: other roles, no parts, names, and calls whose results do not follow them."""
+    """What `generateContent` refuses: tools of two kinds unasked, and what it refuses on Vertex too."""
+    _gemini_tools(body)
+    _generate_content(body)
+
+
+@documented("strands-agents/harness-sdk#3646, ag2ai/ag2#3145")
+def vertex_gemini(body: dict[str, Any]) -> None:
+    """What Vertex refuses of Gemini: a member of `toolConfig` that the Gemini API alone has."""
+    config = body.get("toolConfig") or body.get("tool_config") or {}
+    name = "includeServerSideToolInvocations"
+    refuse(name in config, f"Invalid JSON payload received. Unknown name \"{name}\" at 'tool_config'")
+    _generate_content(body)
+
+
+@documented(f"{GOOGLE_TYPES} (Content, FunctionCall, FunctionResponse)")
+def _generate_content(body: dict[str, Any]) -> None:
+    """Other roles, no parts, names, and calls whose results do not follow them."""
     tools = body.get("tools", ())
     for each in [tools] if isinstance(tools, dict) else tools:
         for declared in each.get("functionDeclarations") or each.get("function_declarations") or ():
@@ -358,6 +394,12 @@ def gemini(body: dict[str, Any]) -> None:
                 f"tools[0].function_declarations.name: Invalid function name {declared['name']}",
                 source="kaitranntt/ccs#25, google-gemini/gemini-cli#7869",
             )
+    stops = (body.get("generationConfig") or {}).get("stopSequences") or ()
+    refuse(
+        len(stops) > 5,
+        "GenerateContentRequest.generation_config.stop_sequences: the number of stop_sequences must not exceed 5.",
+        source="BerriAI/litellm#18921",
+    )
     contents = body["contents"]
     refuse(not contents, "contents is not specified", source="NousResearch/hermes-agent#57942")
     orphan = "google-gemini/gemini-cli#26956 and #27170"
@@ -382,6 +424,35 @@ def gemini(body: dict[str, Any]) -> None:
         calls = _parts(content, "functionCall", "function_call")
         refuse(any(not isinstance(one.get("args", {}), dict) for one in calls), f"contents[{at}]: args is no Struct")
     _gemini_pairs(contents)
+
+
+@documented("cloudwego/eino-ext#761, strands-agents/harness-sdk#3646; ai.google.dev/gemini-api/docs/tool-combination")
+def _gemini_tools(body: dict[str, Any]) -> None:
+    """Tools of the provider beside functions are to be asked for, and a choice is one among functions."""
+    tools = body.get("tools") or ()
+    kinds = {key for each in ([tools] if isinstance(tools, dict) else tools) for key in each}
+    config = body.get("toolConfig") or body.get("tool_config") or {}
+    calls = kinds & {"functionDeclarations", "function_declarations"}
+    asked = config.get("includeServerSideToolInvocations") or config.get("include_server_side_tool_invocations")
+    refuse(
+        calls and kinds - calls and not asked,
+        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.",
+    )
+    choice = config.get("functionCallingConfig") or config.get("function_calling_config")
+    refuse(
+        choice and not calls,
+        "Function calling config is set without function_declarations.",
+        source="UKGovernmentBEIS/inspect_ai#2462, pydantic/pydantic-ai#5791",
+    )
+
+
+@documented("withceleste/celeste-python#197, snailyp/gemini-balance#17")
+def gemini_older(body: dict[str, Any]) -> None:
+    """What the models before Gemini 3 refuse: tools of the provider beside functions, however asked for."""
+    tools = body.get("tools") or ()
+    kinds = {key for each in ([tools] if isinstance(tools, dict) else tools) for key in each}
+    calls = kinds & {"functionDeclarations", "function_declarations"}
+    refuse(calls and kinds - calls, "Tool use with function calling is unsupported by the model.")
 
 
 @documented("google-gemini/gemini-cli#5443 and #16984")
@@ -549,7 +620,7 @@ PROVIDERS: dict[str, dict[str, Callable[..., None]]] = {
     "deepseek": {"chat": deepseek, "responses": deepseek_responses, "anthropic": deepseek_claude},
     "gemini": {"gemini": gemini},
     "bedrock": {"bedrock": bedrock},
-    "vertex": {"gemini": gemini, "vertex_claude": vertex_claude},
+    "vertex": {"gemini": vertex_gemini, "vertex_claude": vertex_claude},
     "any": RULES,
 }
 """For each provider the rules of the wires that it speaks; `any` goes by the path alone."""
@@ -569,6 +640,8 @@ def refusal(provider: str, path: str, body: Any) -> tuple[int, dict[str, Any], R
         rule(body)
         if wire == "gemini" and bare.rpartition("/")[2].startswith("gemini-3"):
             gemini_signatures(body["contents"])
+        elif wire == "gemini" and bare.rpartition("/")[2].startswith(("gemini-1", "gemini-2")):
+            gemini_older(body)
     except Refused as refused:
         return 404 if refused.code == "404" else 400, shape(provider, wire, refused), refused
     return None

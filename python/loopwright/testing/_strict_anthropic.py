@@ -55,6 +55,8 @@ def anthropic(body: dict[str, Any]) -> None:
         _anthropic_text(block["text"], f"system.{at}")
     refuse("max_tokens" not in body, "max_tokens: Field required")
     refuse(not 0 <= (body.get("temperature") or 0) <= 1, "temperature: range: 0..1")
+    _anthropic_sampling(body)
+    _anthropic_search(body.get("tools", ()))
     marks = sum(_marks(body.get(key)) for key in ("tools", "system", "messages")) + bool(body.get("cache_control"))
     refuse(
         marks > 4,
@@ -74,6 +76,33 @@ def anthropic(body: dict[str, Any]) -> None:
     _anthropic_server_tools(body["messages"])
     _anthropic_thinking(body["messages"])
     _anthropic_thought(body)
+
+
+@documented("platform.claude.com/docs/en/build-with-claude/effort; Vali-98/ChatterUI#564, comet-ml/opik#3728")
+def _anthropic_sampling(body: dict[str, Any]) -> None:
+    """One of two parameters of sampling, an effort for the models that have one, and stops that can be seen."""
+    model = str(body.get("model", ""))
+    # From Opus 4.1 on; Opus 4 and Sonnet 4 have a date behind their number.
+    newer = re.match(r"claude-(opus-4-[1-9]\b|(sonnet|haiku)-4-[5-9]\b|\w+-[5-9])", model)
+    both = body.get("temperature") is not None and body.get("top_p") is not None
+    refuse(both and newer, "`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
+    effort = (body.get("output_config") or {}).get("effort")
+    without = re.match(r"claude-([23]|instant|opus-4-([01]\b|\d{8})|sonnet-4-([05]\b|\d{8})|haiku-4)", model)
+    refuse(effort is not None and without, "This model does not support the effort parameter.")
+    refuse(
+        any(not stop.strip() for stop in body.get("stop_sequences") or ()),
+        "stop_sequences: each stop sequence must contain non-whitespace",
+        source="BerriAI/litellm#3286",
+    )
+
+
+@documented("microsoft/vscode#314275, anthropics/claude-code#19131")
+def _anthropic_search(tools: list[dict[str, Any]]) -> None:
+    for at, tool in enumerate(tools):
+        lists = [key for key in ("allowed_domains", "blocked_domains") if tool.get(key) is not None]
+        refuse(len(lists) > 1, f"tools.{at}: Cannot specify both allowed_domains and blocked_domains")
+        empty = "CherryHQ/cherry-studio#10374"
+        refuse(any(tool[key] == [] for key in lists), f"tools.{at}: Empty list of domains is ambiguous.", source=empty)
 
 
 def _blocks(messages: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
