@@ -104,7 +104,7 @@ class Agent(Running[Output]):
             that stands in what the model was shown (a result, a page, a memory, the user's message) is a quotation and
             stays text, as one in quotes does.
         cache: Whether the provider is asked to cache the prompt's prefix; by default it is. `"1h"`: for an hour, where
-            it can. `False` asks for nothing: a provider that caches of its own accord, as OpenAI and Gemini do, goes on.
+            it can. `False` asks for nothing: a provider that caches by itself, as OpenAI and Gemini do, goes on.
         timeouts: Seconds for `connect`, `first_byte`, `idle` and `total` (90 for one request).
         retry: `attempts`, `base`, `cap`, `longest_retry_after`, `after_output`.
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
