@@ -182,10 +182,10 @@ impl Run {
     }
 
     /// A run named `id` that begins with the events of a journal (its text) up to number `at`, with another prompt
-    /// (a message as JSON), model, or result of the tool call that event `at` answers; and its open commands.
+    /// (a message as JSON), the models of another configuration, or another result of the tool call that event `at` answers; and its open commands.
     #[staticmethod]
     #[pyo3(signature = (
-        id, text, at, *, prompt=None, model=None, result=None, journal=None, keep=false, about=None, store=None
+        id, text, at, *, prompt=None, models=None, result=None, journal=None, keep=false, about=None, store=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn fork(
@@ -194,7 +194,7 @@ impl Run {
         text: &str,
         at: u64,
         prompt: Option<&str>,
-        model: Option<String>,
+        models: Option<&machine::MachineConfig>,
         result: Option<String>,
         journal: Option<&str>,
         keep: bool,
@@ -204,7 +204,7 @@ impl Run {
         let about = raw(about)?;
         let prompt =
             prompt.map(|prompt| serde_json::from_str(prompt).map_err(|error| invalid_json(&error))).transpose()?;
-        let change = Change { prompt, model, result };
+        let change = Change { prompt, models: models.map(|models| models.0.clone()), result };
         let fork = || journal::fork(id, Journal::read(text)?, at, change, about);
         Self::forked(py, fork, |config| sink(py, id, config, journal, store, keep), text)
     }

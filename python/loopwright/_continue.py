@@ -17,10 +17,11 @@ from .messages import prompt_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from ._journal_paths import JournalPath
     from ._plan import Plan
+    from .children import AgentPlan
 
 __all__ = ["Begun", "OnDivergence", "forking", "resuming"]
 
@@ -65,8 +66,8 @@ def resuming(
         path = found.path or ""
         with naming(found):
             name, _, machine = _core.journal_head(found.head())
-            _check_model(plan, machine)
             _check_tools(plan, machine)
+            _check_models(plan, machine)
             try:
                 with writing(path, "be resumed", "give the path of a journal that can be written to"):
                     if found.run is not None:
@@ -156,6 +157,7 @@ def forking(
         with naming(found):
             forked, _, machine = _core.journal_head(text)
             _check_tools(plan, machine)
+            _check_models(plan, machine, forks=True)
         name = run_id()
         path = place_of(journal, name)
         with writing(path, "be made", "give a folder that can be written to, or a new file"):
@@ -164,7 +166,7 @@ def forking(
                 text,
                 at,
                 prompt=message_json,
-                model=plan.asked_model,
+                models=plan.config,
                 result=result,
                 **sink_of(journal, path),
                 about=about({**plan.labels, "forked_from": forked, "forked_at": at}),
@@ -180,15 +182,44 @@ def _turn_of(machine: str) -> dict[str, Any]:
     return turn
 
 
-def _check_model(plan: Plan, machine: str) -> None:
-    """A run goes on with the model that it began with: another host would be asked for one that it does not have. A
-    model of one's own is asked whatever its name.
+def _check_models(plan: Plan, machine: str, *, forks: bool = False) -> None:
+    """A run goes on with the models that it began with: other hosts would be asked for some that they do not have. A
+    model of one's own is asked whatever its name, and a fork takes the models of its agent.
     """
-    began = _turn_of(machine).get("model")
-    if plan.model is None and began != plan.asked_model:
-        message = f"the run began with the model {began!r}, and this agent has {plan.asked_model!r}"
+    turn = _turn_of(machine)
+    here = {place: (name, own) for place, name, own in _asked(_turn_of(plan.config.to_json()), plan, plan.agents)}
+    for place, began, _ in _asked(turn, plan, plan.agents):
+        name, own = here.get(place, (None, False))
+        if own or name == began or forks:
+            continue
+        message = f"the run began with {place} {began!r}, and this agent has {name!r}"
         hint = "make the agent with that model; or fork the run, or give an answer, to go on with this one"
         raise UsageError(message, "other_model", hint)
+    if "choice" in turn and not plan.chooses:
+        message = "the run may choose its model, and this agent has nobody who chooses"
+        raise UsageError(message, "missing_hook", "make the agent with the choose_model= or escalate_to= of that run")
+
+
+def _asked(
+    turn: dict[str, Any], plan: Plan | AgentPlan, agents: Mapping[str, AgentPlan], kind: str = ""
+) -> Iterator[tuple[str, str, bool]]:
+    """The models that a turn and its sub-agents ask: the place of each, its name, and whether it is one's own here."""
+    of = f" of the sub-agent {kind[:-1]}" if kind else ""
+    roles = turn.get("roles") or {}
+    chains = {"executor": roles.get("fallback") or ()}
+    parts = {role: one.get("role", one) for role, one in roles.items() if isinstance(one, dict)}
+    chains |= {role: one["chain"] for role, one in parts.items() if "chain" in one}
+    yield f"the model{of}", turn["model"], plan.model is not None
+    for role, chain in chains.items():
+        served = plan.chains.get(role, ())
+        for at, one in enumerate(chain):
+            own = at < len(served) and served[at][1] is not None
+            yield f"model {at + 1} of the {role}'s chain{of}", one["model"], own
+    for agent in turn.get("children", {}).get("agents", ()):
+        inner = f"{kind}{agent['name']}"
+        yield from _asked(agent["turn"], agents.get(inner, plan), agents, f"{inner}/")
+    if (escalates := (turn.get("choice") or {}).get("escalate_to")) is not None:
+        yield f"the model to escalate to{of}", escalates, False
 
 
 def _check_tools(plan: Plan, machine: str) -> None:

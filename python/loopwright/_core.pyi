@@ -892,7 +892,7 @@ class Run:
         at: int,
         *,
         prompt: str | None = None,
-        model: str | None = None,
+        models: MachineConfig | None = None,
         result: str | None = None,
         journal: str | None = None,
         keep: bool = False,

@@ -133,6 +133,23 @@ def test_a_run_of_two_hundred_turns_sends_what_is_new(stream: bool) -> None:
     assert not result.warnings
 
 
+@pytest.mark.parametrize("over", [True, "websocket"])
+def test_calls_that_are_named_alike_go_on_under_the_providers_names(over: Any) -> None:
+    """Ids that repeat are told apart in the history; the provider knows each call by the id that it gave."""
+    names = ["call_0", "call_0", "call_1", "call_0", "call_1"]
+    turns = [
+        calls(Call("page", {"number": at + 1}, call_id=name), Call("search", {"words": f"w{at}"}, call_id=f"{name}_s"))
+        for at, name in enumerate(names)
+    ]
+    with WireServer([*turns, text("I have read it.")], by_turn=True, stored=True) as server:
+        result = reader(server, continued=over).run_sync("Read it.", journal=True)
+    assert (result.final, result.warnings, replay(result.journal).identical) == ("I have read it.", [], True)
+    sent = [request["body"] for request in server.requests]
+    assert ["previous_response_id" in body for body in sent] == [False] + [True] * len(names)
+    answered = [[item["call_id"] for item in body["input"]] for body in sent[1:]]
+    assert answered == [[name, f"{name}_s"] for name in names]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_answer_that_is_forgotten_takes_nothing_with_it(stream: bool) -> None:
     on_event = (lambda event: None) if stream else None

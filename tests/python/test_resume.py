@@ -9,7 +9,21 @@ from typing import Any
 
 import pytest
 from killing import killed_at_moments, killed_until_it_ends
-from loopwright import Agent, Grounded, LoopwrightError, Messages, Response, UsageError, diff, replay, tool
+from loopwright import (
+    Agent,
+    Grounded,
+    LoopwrightError,
+    Messages,
+    Model,
+    Response,
+    Role,
+    Roles,
+    SubAgent,
+    UsageError,
+    diff,
+    replay,
+    tool,
+)
 from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, text
 from ways import agent_at
@@ -257,3 +271,48 @@ def test_a_run_is_not_resumed_with_another_model(tmp_path: Path, serve: Any, way
     assert (caught.value.code, "fork" in str(caught.value.hint)) == ("other_model", True)
     assert len(server.requests) == asked
     assert resumed(way, agent, cut).final == "done"
+
+
+def chain_of(url: str, **changed: str) -> Agent[str]:
+    """An agent with a model at each place that asks one."""
+    names = {"first": "m", "fallback": "m2", "sub": "s", "sub_fallback": "s2", "summarizer": "r", **changed}
+
+    def at(name: str, *behind: str) -> Model:
+        place: Any = {"base_url": url, "api_key": "k"}
+        return Model(f"openai-chat:{name}", **place, fallback=[Model(f"openai-chat:{one}", **place) for one in behind])
+
+    helper = SubAgent("helper", "Helps.", model=at(names["sub"], names["sub_fallback"]), tools=[put])
+    roles = Roles(summarizer=Role(f"openai-chat:{names['summarizer']}", base_url=url, api_key="k"))
+    return Agent(at(names["first"], names["fallback"]), tools=[put], agents=[helper], roles=roles)
+
+
+@pytest.mark.parametrize("place", ["first", "fallback", "sub", "sub_fallback", "summarizer"])
+def test_a_run_goes_on_with_every_model_that_it_began_with(tmp_path: Path, serve: Any, place: str) -> None:
+    server = serve(call("put", n=1), "done", by_turn=True)
+    agent = chain_of(server.url)
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    agent.run_sync("go", journal=whole)
+    cut.write_text("".join(whole.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
+    other = chain_of(server.url, **{place: "elsewhere"})
+    with pytest.raises(UsageError, match="elsewhere") as caught:
+        other.resume_sync(cut)
+    assert (caught.value.code, "fork" in str(caught.value.hint)) == ("other_model", True)
+    forked = other.fork_sync(whole, at=1, journal=True)
+    assert (forked.final, replay(forked.journal).identical) == ("done", True)
+    assert '"elsewhere"' in forked.journal.splitlines()[0]
+    assert agent.resume_sync(cut).final == "done"
+
+
+def test_a_run_that_chose_its_model_is_not_resumed_without_who_chooses(tmp_path: Path, serve: Any) -> None:
+    """The name of the chosen model would go out as it was written, with its provider."""
+    server = serve(call("put", n=1), "done", by_turn=True)
+    place: Any = {"base_url": server.url, "api_key": "k", "tools": [put]}
+    agent = Agent("openai-chat:m", **place, choose_model=lambda _: "openai-chat:other")
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    agent.run_sync("go", journal=whole)
+    lines = whole.read_text(encoding="utf-8").splitlines(keepends=True)
+    cut.write_text("".join(lines[:4]), encoding="utf-8")
+    with pytest.raises(UsageError, match="choose_model"):
+        Agent("openai-chat:m", **place).resume_sync(cut)
+    assert agent.resume_sync(cut).final == "done"
+    assert {request["body"]["model"] for request in server.requests} == {"other"}

@@ -163,7 +163,7 @@ impl ContinuedAsk<'_> {
     fn short(&self, known: &KnownAnswer) -> Fields {
         let mut short = self.members.clone();
         short.put(PREVIOUS, &known.id);
-        short.put("input", &self.items[known.items..]);
+        short.put("input", &known.rest(&self.items));
         short
     }
 
@@ -228,10 +228,8 @@ impl ContinuedAsk<'_> {
         let is_kept = socket.is_some() || self.stores();
         let is_whole = matches!(response.stop, StopReason::EndTurn | StopReason::ToolUse) && !response.id.is_empty();
         let written = if is_kept && is_whole { written(self.endpoint, self.sent.request, response) } else { None };
-        let new = written.map(|own| {
-            let items: Vec<Raw> = self.items.iter().cloned().chain(own).collect();
-            KnownAnswer::new(self.endpoint.breaker.clone(), response.id.clone(), &items)
-        });
+        let place = &self.endpoint.breaker;
+        let new = written.map(|own| KnownAnswer::new(place.clone(), response.id.clone(), &self.items, own));
         self.run.replace(old, new, socket);
     }
 }

@@ -1,6 +1,7 @@
 //! The answers of a run that its next requests can go on from: by the digest of the items that each of them ends.
 
 use std::{
+    collections::HashMap,
     hash::Hasher as _,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -13,7 +14,7 @@ use super::{
 };
 use loopwright_base::{
     error::{Error, Failure},
-    json::Raw,
+    json::{Fields, Raw},
     message::Wire,
 };
 
@@ -41,21 +42,66 @@ pub(super) struct KnownAnswer {
     /// The model at its place.
     pub(super) place: Arc<str>,
     pub(super) id: String,
-    /// Items of the history up to the answer, itself among them, and their digest.
-    pub(super) items: usize,
+    /// How many items it answered, and their digest.
+    asked: usize,
     digest: u128,
+    /// Its own items, with the ids that the provider gave.
+    own: Vec<Raw>,
 }
 
 impl KnownAnswer {
-    pub(super) fn new(place: Arc<str>, id: String, items: &[Raw]) -> Self {
-        Self { place, id, items: items.len(), digest: digest(items) }
+    pub(super) fn new(place: Arc<str>, id: String, asked: &[Raw], own: Vec<Raw>) -> Self {
+        Self { place, id, asked: asked.len(), digest: digest(asked), own }
     }
 
-    /// Whether it covers some of these items, but not all.
-    fn begins(&self, place: &str, items: &[Raw]) -> bool {
-        let known = items.get(..self.items).filter(|known| known.len() < items.len());
-        &*self.place == place && known.is_some_and(|known| digest(known) == self.digest)
+    /// How many items of a history it covers, its own among them.
+    fn covered(&self) -> usize {
+        self.asked + self.own.len()
     }
+
+    /// Whether it covers some of these items, but not all. Calls whose id an earlier one had stand there under another.
+    fn begins(&self, place: &str, items: &[Raw]) -> bool {
+        &*self.place == place
+            && self.covered() < items.len()
+            && self.own.iter().zip(&items[self.asked..]).all(|(own, written)| is_same_item(own, written))
+            && digest(&items[..self.asked]) == self.digest
+    }
+
+    /// The items behind it, as the provider knows its calls.
+    pub(super) fn rest(&self, items: &[Raw]) -> Vec<Raw> {
+        let own = self.own.iter().zip(&items[self.asked..]);
+        let renamed: HashMap<String, String> = own
+            .filter(|(own, written)| own.text() != written.text())
+            .filter_map(|(own, written)| {
+                Some((call_id(&Fields::parse(written.text()).ok()?)?, call_id(&Fields::parse(own.text()).ok()?)?))
+            })
+            .collect();
+        let as_known = |item: &Raw| {
+            let mut fields = Fields::parse(item.text()).ok().filter(|_| !renamed.is_empty())?;
+            let id = renamed.get(&call_id(&fields)?)?;
+            fields.put(CALL_ID, id);
+            Some(fields.to_raw())
+        };
+        items[self.covered()..].iter().map(|item| as_known(item).unwrap_or_else(|| item.clone())).collect()
+    }
+}
+
+/// The member that names a call, of itself and of its output.
+const CALL_ID: &str = "call_id";
+
+fn call_id(item: &Fields) -> Option<String> {
+    item.get_str(CALL_ID).map(Into::into)
+}
+
+/// Whether two items say the same, whatever their calls are called.
+fn is_same_item(own: &Raw, written: &Raw) -> bool {
+    let bare = |item: &Raw| {
+        let mut fields = Fields::parse(item.text()).ok()?;
+        fields.take(CALL_ID)?;
+        Some(fields.to_raw())
+    };
+    own.text() == written.text()
+        || bare(own).zip(bare(written)).is_some_and(|(own, written)| own.text() == written.text())
 }
 
 /// An answer, with the socket whose last one it is if it came over one.
@@ -119,7 +165,7 @@ impl Continuation {
     pub(super) fn longest(&self, place: &str, items: &[Raw]) -> Option<KnownAnswer> {
         let state = self.state();
         let stored = state.kept.iter().filter(|kept| kept.socket.is_none()).map(|kept| &kept.known);
-        stored.filter(|known| known.begins(place, items)).max_by_key(|known| known.items).cloned()
+        stored.filter(|known| known.begins(place, items)).max_by_key(|known| known.covered()).cloned()
     }
 
     /// Takes the answer over a socket that covers most of these items, if the socket is still open.
@@ -127,7 +173,7 @@ impl Continuation {
         let Kept { known, socket } = {
             let mut state = self.state();
             let fits = |(_, kept): &(usize, &Kept)| kept.socket.is_some() && kept.known.begins(place, items);
-            let found = state.kept.iter().enumerate().filter(fits).max_by_key(|(_, kept)| kept.known.items);
+            let found = state.kept.iter().enumerate().filter(fits).max_by_key(|(_, kept)| kept.known.covered());
             let at = found.map(|(at, _)| at)?;
             state.kept.remove(at)
         };

@@ -5,7 +5,7 @@ use super::{
     read::{Journal, JournalLine},
     resume::{OpenCommands, ResumedRun, begin},
 };
-use crate::{Command, Event, EventKind, Machine, Time, Tree};
+use crate::{Command, Event, EventKind, Machine, MachineConfig, Time, Tree};
 use loopwright_base::{
     error::{Error, Result},
     json::Raw,
@@ -18,8 +18,8 @@ use loopwright_base::{
 pub struct Change {
     /// A new prompt: the messages so far, then this.
     pub prompt: Option<Message>,
-    /// Another model's name.
-    pub model: Option<String>,
+    /// Other models: those of this configuration, at each place that has one.
+    pub models: Option<MachineConfig>,
     /// The result of the tool call whose result is the last event that is kept.
     pub result: Option<String>,
 }
@@ -45,8 +45,8 @@ pub(super) fn fork_with_results(
         return Err(Error::usage("no_such_event", message).hint("`loopwright replay RUN --steps` shows them, numbered"));
     }
     let mut machine = journal.machine;
-    if let Some(model) = change.model {
-        machine.turn_mut().model = model;
+    if let Some(mut other) = change.models {
+        machine.turn_mut().take_models(other.turn_mut());
     }
     let mut kept: Vec<Event> =
         journal.lines.into_iter().take(at as usize).map(|JournalLine { event, .. }| event).collect();

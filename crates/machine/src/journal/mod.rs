@@ -413,7 +413,9 @@ mod tests {
     #[test]
     fn forks_part_where_they_were_told_to() {
         let journal = Journal::read(&journal()).unwrap();
-        let change = Change { model: Some("n".into()), ..Change::default() };
+        let mut models = journal.machine.clone();
+        models.turn_mut().model = "n".into();
+        let change = Change { models: Some(models), ..Change::default() };
         let mut other = fork("f", journal.clone(), 2, change, None).unwrap();
         let text = String::from_utf8(other.run.take_log()).unwrap();
         assert_eq!(replay(&text).unwrap().events, 2);

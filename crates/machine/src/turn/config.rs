@@ -198,6 +198,18 @@ impl TurnConfig {
         }
     }
 
+    /// The models of another configuration take the places of its own: the first one, those of its roles' chains, and
+    /// those of its sub-agents of the same names.
+    pub fn take_models(&mut self, other: &Self) {
+        self.model.clone_from(&other.model);
+        self.roles.take_models(&other.roles);
+        for agent in &mut self.children.agents {
+            if let Some(found) = other.children.agents.iter().find(|found| found.name == agent.name) {
+                agent.turn.take_models(&found.turn);
+            }
+        }
+    }
+
     /// Checks what can be checked before a run: a model, tool names that are legal and differ, schemas that are
     /// objects, numbers that make sense.
     pub fn check(&self) -> Result<()> {

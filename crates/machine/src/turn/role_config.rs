@@ -244,6 +244,19 @@ impl RolesConfig {
         }
     }
 
+    /// The models of other roles take the places of these; a role that the others lack keeps its own.
+    pub(super) fn take_models(&mut self, others: &Self) {
+        self.fallback.clone_from(&others.fallback);
+        let roles = [
+            self.summarizer.as_mut().zip(others.summarizer.as_ref()),
+            self.sanity.as_mut().map(|own| &mut own.role).zip(others.sanity.as_ref().map(|other| &other.role)),
+            self.supervisor.as_mut().map(|own| &mut own.role).zip(others.supervisor.as_ref().map(|other| &other.role)),
+        ];
+        for (own, other) in roles.into_iter().flatten() {
+            own.chain.clone_from(&other.chain);
+        }
+    }
+
     /// Checks what can be checked before a run.
     pub(super) fn check(&self) -> Result<()> {
         for purpose in [Purpose::Summarizer, Purpose::Sanity, Purpose::Supervisor] {
