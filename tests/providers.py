@@ -33,6 +33,7 @@ FORMS = {"bytes": "inline", "address": "at an address", "file": "by file id"}
 OUTPUT = {"schema": "schema", "json": "JSON mode"}
 SEARCH = {
     "free": "yes", "max_uses": "`max_uses`", "allowed_domains": "`allowed_domains`", "blocked_domains": "`blocked_domains`",
+    "beside_tools": "beside tools",
 }  # fmt: skip
 KINDS = {
     "text": "text", "texts": "list of texts", "flag": "true or false", "count": "whole number", "wire": "a wire",
