@@ -581,6 +581,13 @@ impl Endpoint {
         &self.inner.host
     }
 
+    /// A digest of its whole address, under which other paths and queries differ.
+    #[getter]
+    fn place(&self) -> String {
+        let address = self.inner.url.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(address.as_bytes()))
+    }
+
     /// Whether its requests go in batches.
     #[getter]
     fn batch(&self) -> bool {

@@ -195,7 +195,7 @@ def _check_models(plan: Plan, machine: str, *, forks: bool = False) -> None:
         message = f"the run began with {place} {began!r}, and this agent has {name!r}"
         hint = "make the agent with that model; or fork the run, or give an answer, to go on with this one"
         raise UsageError(message, "other_model", hint)
-    if "choice" in turn and not plan.chooses:
+    if "choice" in turn and not plan.chooses and (turn["choice"].get("ask") or not forks):
         message = "the run may choose its model, and this agent has nobody who chooses"
         raise UsageError(message, "missing_hook", "make the agent with the choose_model= or escalate_to= of that run")
 

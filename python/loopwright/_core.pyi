@@ -355,6 +355,10 @@ class Endpoint:
         """`host:port` of its address."""
 
     @property
+    def place(self) -> str:
+        """A digest of its whole address, under which other paths and queries differ."""
+
+    @property
     def batch(self) -> bool:
         """Whether its requests go in batches."""
 

@@ -136,7 +136,7 @@ def test_a_run_of_two_hundred_turns_sends_what_is_new(stream: bool) -> None:
 @pytest.mark.parametrize("over", [True, "websocket"])
 def test_calls_that_are_named_alike_go_on_under_the_providers_names(over: Any) -> None:
     """Ids that repeat are told apart in the history; the provider knows each call by the id that it gave."""
-    names = ["call_0", "call_0", "call_1", "call_0", "call_1"]
+    names = ["call_0", "call_0", "call_1", "call_0", "functions.page:0", "call|1", "call 1", "functions.page:0"]
     turns = [
         calls(Call("page", {"number": at + 1}, call_id=name), Call("search", {"words": f"w{at}"}, call_id=f"{name}_s"))
         for at, name in enumerate(names)

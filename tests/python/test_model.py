@@ -520,6 +520,44 @@ def test_w20_what_a_model_takes_of_sampling_and_stops_goes_out(
     assert ("top_p" in body or "topP" in body) is taken
 
 
+def test_w20_a_field_of_a_table_leaves_the_others_of_it(serve: Any, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
+    server = serve("done", strict="vertex")
+    model = at(
+        server, "vertex:claude-opus-4-0", profile={"body": {"stop_limit": 1}}, settings={"stop": ["a", "b", " "]}
+    )
+    result, _ = run(Agent(model), "go", way)
+    body = bodies(server)[0]
+    assert (result.final, body["anthropic_version"], body["stop_sequences"]) == ("done", "vertex-2023-10-16", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "settings", "sent"),
+    [
+        ("openai-chat:gpt-5", {"limit": "max_tokens"}, {"max_tokens": 9}, {"max_tokens": 9}),
+        ("openai-chat:o9", {"limit": "max_completion_tokens"}, {"max_tokens": 9}, {"max_completion_tokens": 9}),
+        ("anthropic:claude-opus-5", {"refuses": []}, {"temperature": 0.5}, {"temperature": 0.5}),
+        ("anthropic:claude-opus-5", {"refuses": ["stop"]}, {"stop": ["a"]}, {}),
+    ],
+)
+def test_w20_what_a_profile_says_goes_before_what_names_decide(
+    serve: Any, way: str, model: str, profile: Any, settings: Any, sent: Any
+) -> None:
+    server = serve("done", strict=None)
+    run(Agent(at(server, model, profile=profile, settings=settings)), "go", way)
+    names = {"max_tokens", "max_completion_tokens", "temperature", "stop_sequences"}
+    found = {name: value for name, value in bodies(server)[0].items() if name in names}
+    assert {name: value for name, value in found.items() if name in sent or not sent or name != "max_tokens"} == (
+        sent or {"max_tokens": found["max_tokens"]}
+    )
+
+
+def test_w20_a_router_is_asked_for_an_effort_whatever_the_model(serve: Any, way: str) -> None:
+    server = serve("done")
+    run(Agent(at(server, "openrouter:anthropic/claude-sonnet-4.5", settings={"effort": "low"})), "go", way)
+    assert bodies(server)[0]["reasoning"] == {"effort": "low"}
+
+
 def test_w20_a_profile_of_ones_own_takes_what_a_models_name_refuses(serve: Any, way: str) -> None:
     server = serve("done")
     model = at(server, "openai-chat:nova-of-mine", settings={"effort": "low"}, profile={"refuses": []})

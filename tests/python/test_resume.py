@@ -316,3 +316,22 @@ def test_a_run_that_chose_its_model_is_not_resumed_without_who_chooses(tmp_path:
         Agent("openai-chat:m", **place).resume_sync(cut)
     assert agent.resume_sync(cut).final == "done"
     assert {request["body"]["model"] for request in server.requests} == {"other"}
+
+
+def test_a_fork_takes_settings_prices_and_who_escalates_from_its_agent(tmp_path: Path, serve: Any) -> None:
+    server = serve(call("put", n=1), "done", by_turn=True)
+    whole = tmp_path / "whole.jsonl"
+    place: Any = {"base_url": server.url, "api_key": "k"}
+    old: Any = {"temperature": 0.3, "extra_body": {"chat_template_kwargs": {"a": 1}}}
+    Agent(Model("openai-chat:one", **place, settings=old), tools=[put], escalate_to="openai-chat:one-big").run_sync(
+        "go", journal=whole
+    )
+    new = Model("anthropic:claude-opus-4-1", **place, settings={"max_tokens": 77})
+    agent = Agent(new, tools=[put], escalate_to="anthropic:two-big")
+    forked, alone = agent.fork_sync(whole, at=1, journal=True), agent.run_sync("go")
+    body = server.requests[-3]["body"]
+    assert (body["model"], body["max_tokens"], "temperature" in body) == ("claude-opus-4-1", 77, False)
+    assert "chat_template_kwargs" not in body
+    assert forked.cost == alone.cost and forked.cost
+    assert '"anthropic:two-big"' in forked.journal.splitlines()[0]
+    assert Agent(new, tools=[put]).fork_sync(whole, at=1).final == "done"

@@ -81,7 +81,13 @@ impl Parameter {
                 let after = message[at + name.len()..].chars().next();
                 let quote = |c: Option<char>| c.is_some_and(|c| matches!(c, '\'' | '"' | '`'));
                 let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-                (quote(before) && quote(after)) || (is_apart && !part(before) && !part(after))
+                // A word of its own behind a colon, or before the first one: `Unsupported parameter: temperature`.
+                let said = &message[..*at];
+                let colon = said.split_whitespace().next_back().filter(|word| word.ends_with(':'));
+                let announced = colon.is_some_and(|word| list(&NAMES, "before_a_name").contains(word));
+                let named = (colon.is_some() && !part(after) && (announced || after != Some(' ')))
+                    || (said.trim().is_empty() && after == Some(':'));
+                (quote(before) && quote(after)) || (is_apart && !part(before) && !part(after)) || named
             };
             message.match_indices(&*name).find(quoted).map(|(at, _)| at)
         };
@@ -179,6 +185,12 @@ mod tests {
             ("this model does not support the effort parameter", Some(Parameter::Effort)),
             ("a stoppage of effort", None),
             ("π'top_p'π", Some(Parameter::TopP)),
+            ("Unsupported parameter: temperature", Some(Parameter::Temperature)),
+            ("temperature: Extra inputs are not permitted", Some(Parameter::Temperature)),
+            ("Unrecognized request argument supplied: stop is unknown", Some(Parameter::Stop)),
+            ("Argument not supported on this model: temperature", Some(Parameter::Temperature)),
+            ("Invalid input: temperature readings are missing", None),
+            ("error: stopped", None),
             ("", None),
         ] {
             assert_eq!(Parameter::in_words(words), parameter, "{words}");

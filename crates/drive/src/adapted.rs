@@ -240,8 +240,8 @@ fn merge(members: &mut Fields, over: &Fields) {
 
 /// The form in which the request's answer is asked for; `None`: by the instructions.
 pub(super) fn answer_form(profile: &Profile, request: &Request) -> Option<AnswerForm> {
-    let fits = |form: &&AnswerForm| **form == AnswerForm::Schema || profile.json_with_tools || request.tools.is_empty();
-    profile.output.iter().find(fits).copied()
+    let takes = profile.json_with_tools || request.tools.is_empty();
+    profile.output.first().copied().filter(|_| takes)
 }
 
 #[cfg(test)]

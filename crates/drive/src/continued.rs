@@ -229,7 +229,8 @@ impl ContinuedAsk<'_> {
         let is_whole = matches!(response.stop, StopReason::EndTurn | StopReason::ToolUse) && !response.id.is_empty();
         let written = if is_kept && is_whole { written(self.endpoint, self.sent.request, response) } else { None };
         let place = &self.endpoint.breaker;
-        let new = written.map(|own| KnownAnswer::new(place.clone(), response.id.clone(), &self.items, own));
+        let calls = || response.message.tool_uses().map(|call| call.id.clone()).collect();
+        let new = written.map(|own| KnownAnswer::new(place.clone(), response.id.clone(), &self.items, own, calls()));
         self.run.replace(old, new, socket);
     }
 }

@@ -45,13 +45,15 @@ pub(super) struct KnownAnswer {
     /// How many items it answered, and their digest.
     asked: usize,
     digest: u128,
-    /// Its own items, with the ids that the provider gave.
+    /// Its own items, as they were expected in the next request.
     own: Vec<Raw>,
+    /// The ids of its calls, as the provider gave them.
+    calls: Vec<String>,
 }
 
 impl KnownAnswer {
-    pub(super) fn new(place: Arc<str>, id: String, asked: &[Raw], own: Vec<Raw>) -> Self {
-        Self { place, id, asked: asked.len(), digest: digest(asked), own }
+    pub(super) fn new(place: Arc<str>, id: String, asked: &[Raw], own: Vec<Raw>, calls: Vec<String>) -> Self {
+        Self { place, id, asked: asked.len(), digest: digest(asked), own, calls }
     }
 
     /// How many items of a history it covers, its own among them.
@@ -69,17 +71,13 @@ impl KnownAnswer {
 
     /// The items behind it, as the provider knows its calls.
     pub(super) fn rest(&self, items: &[Raw]) -> Vec<Raw> {
-        let own = self.own.iter().zip(&items[self.asked..]);
-        let renamed: HashMap<String, String> = own
-            .filter(|(own, written)| own.text() != written.text())
-            .filter_map(|(own, written)| {
-                Some((call_id(&Fields::parse(written.text()).ok()?)?, call_id(&Fields::parse(own.text()).ok()?)?))
-            })
-            .collect();
+        let written = items[self.asked..self.covered()].iter().filter_map(|item| Fields::parse(item.text()).ok());
+        let named = written.filter(is_call).filter_map(|item| call_id(&item)).zip(&self.calls);
+        let renamed: HashMap<String, &String> = named.filter(|(written, given)| written != *given).collect();
         let as_known = |item: &Raw| {
             let mut fields = Fields::parse(item.text()).ok().filter(|_| !renamed.is_empty())?;
             let id = renamed.get(&call_id(&fields)?)?;
-            fields.put(CALL_ID, id);
+            fields.put(CALL_ID, *id);
             Some(fields.to_raw())
         };
         items[self.covered()..].iter().map(|item| as_known(item).unwrap_or_else(|| item.clone())).collect()
@@ -88,6 +86,10 @@ impl KnownAnswer {
 
 /// The member that names a call, of itself and of its output.
 const CALL_ID: &str = "call_id";
+
+fn is_call(item: &Fields) -> bool {
+    item.get_str("type").as_deref() == Some("function_call")
+}
 
 fn call_id(item: &Fields) -> Option<String> {
     item.get_str(CALL_ID).map(Into::into)

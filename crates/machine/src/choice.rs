@@ -83,6 +83,14 @@ pub struct ChoiceConfig {
     pub escalate_settings: Option<Box<ModelSettings>>,
 }
 
+impl ChoiceConfig {
+    /// The model to escalate to is that of another configuration, if any.
+    pub(crate) fn take_models(&mut self, other: &Self) {
+        let Self { escalate_to, escalate_price, escalate_settings, .. } = other.clone();
+        *self = Self { escalate_to, escalate_price, escalate_settings, ..self.clone() };
+    }
+}
+
 impl Default for ChoiceConfig {
     fn default() -> Self {
         Self {

@@ -13,7 +13,7 @@ use loopwright_base::{
     message::Wire,
 };
 
-use super::provider::{Provider, edits, json, json_of, members_of};
+use super::provider::{Provider, edits, json, json_of, members_of, put_over};
 
 /// The fields of profiles and providers, in order, each with its kind and the values that it may have.
 static FIELDS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
@@ -100,7 +100,7 @@ fn own_provider(file: &str, name: &str, section: &Value) -> Result<Provider> {
     if let Some(Value::Object(takes)) = section.get("takes") {
         check("takes", &format!("{place}.takes"), takes)?;
         let mut all = members.get("takes").and_then(Value::as_object).cloned().unwrap_or_default();
-        all.extend(takes.clone());
+        put_over(&mut all, takes);
         members.insert("takes".to_owned(), Value::Object(all));
     }
     members.extend(

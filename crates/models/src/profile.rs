@@ -123,7 +123,7 @@ pub struct Profile {
     /// The forms in which an answer of a schema can be asked for, the best first.
     #[serde(default)]
     pub output: Vec<AnswerForm>,
-    /// JSON mode may stand beside tools.
+    /// An answer of a schema, or JSON mode, may stand beside tools.
     #[serde(default = "yes")]
     pub json_with_tools: bool,
     /// Beginnings of the names of models that take schemas; none: all do.

@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-use loopwright_base::message::Wire;
+use loopwright_base::{message::Wire, parameter::Parameter};
 
 use super::{
     batches::BatchRules,
     embeddings::EmbeddingRules,
     profile::Profile,
-    quirks::{longest_beginning, refused, served_by},
+    quirks::{Sampling, longest_beginning, refused, served_by},
 };
 
 /// A provider.
@@ -316,15 +316,22 @@ impl Provider {
         let mut members = members_of_wire(wire);
         // The wire has no place for what it refuses.
         let placeless = members.get("refuses").and_then(Value::as_array).cloned().unwrap_or_default();
-        members.extend(takes.into_iter().flatten().chain(own).map(|(name, value)| (name.clone(), value.clone())));
-        if let Some(Value::Array(refuses)) = members.get_mut("refuses") {
-            refuses.extend(placeless);
-        }
+        takes.into_iter().for_each(|takes| put_over(&mut members, takes));
         let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
         let mut profile = profile.of_model(wire, model);
-        if !own.contains_key("refuses") {
-            profile.refuses.extend(refused(model).map(str::to_owned));
+        let unified = profile.effort == "reasoning";
+        let is_effort = |parameter: &&str| *parameter == Parameter::Effort.name();
+        // A router that has one parameter for all models leaves it out itself.
+        profile.refuses.extend(refused(model).filter(|name| !(unified && is_effort(name))).map(str::to_owned));
+        // What somebody has set goes before all that a name decides.
+        if let (false, Ok(Value::Object(mut known))) = (own.is_empty(), serde_json::to_value(&profile)) {
+            put_over(&mut known, own);
+            let sampling = if own.contains_key("refuses") { Sampling::Taken } else { profile.sampling };
+            profile = serde_json::from_value(Value::Object(known)).unwrap_or(profile);
+            profile.sampling = sampling;
+            profile.reasoning.models.retain(|beginning| begins_with_any(model, std::slice::from_ref(beginning)));
         }
+        profile.refuses.extend(placeless.iter().filter_map(Value::as_str).map(str::to_owned));
         profile
     }
 
@@ -390,6 +397,21 @@ pub(super) fn edits(left: &str, right: &str) -> usize {
 }
 
 /// Returns whether a name begins with one of these.
+/// Puts fields over those of a profile; fields of a table replace single ones of it.
+pub(super) fn put_over(members: &mut Map<String, Value>, over: &Map<String, Value>) {
+    for (name, value) in over {
+        match (members.get_mut(name), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                old.extend(new.iter().map(|(name, value)| (name.clone(), value.clone())));
+            }
+            _ => {
+                members.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Whether a name begins with one of these.
 pub(super) fn begins_with_any(name: &str, beginnings: &[String]) -> bool {
     longest_beginning(name, beginnings.iter().map(String::as_str)).is_some()
 }

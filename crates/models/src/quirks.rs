@@ -12,7 +12,7 @@ fn any(list: &str, fits: impl Fn(&str) -> bool) -> bool {
 
 /// Whether the wire of OpenAI's chat takes the limit of the model's answers as `max_completion_tokens` only.
 pub fn takes_completion_limit(model: &str) -> bool {
-    any("takes.completion_limit", |beginning| own_name(model).starts_with(beginning))
+    fits("takes.completion_limit", model).is_some()
 }
 
 /// Whether a model takes instructions inside a history of Anthropic's.

@@ -83,7 +83,7 @@ def _anthropic_sampling(body: dict[str, Any]) -> None:
     """One of two parameters of sampling, an effort for the models that have one, and stops that can be seen."""
     model = str(body.get("model", ""))
     # From Opus 4.1 on; Opus 4 and Sonnet 4 have a date behind their number.
-    newer = re.match(r"claude-(opus-4-[1-9]\b|(sonnet|haiku)-4-[5-9]\b|\w+-[5-9])", model)
+    newer = re.match(r"claude-(opus-4-[1-9]\b|(sonnet|haiku)-4-[5-9]\b|(opus|sonnet|haiku)-[5-9])", model)
     both = body.get("temperature") is not None and body.get("top_p") is not None
     refuse(both and newer, "`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
     effort = (body.get("output_config") or {}).get("effort")

@@ -246,6 +246,7 @@ impl RolesConfig {
 
     /// The models of other roles take the places of these; a role that the others lack keeps its own.
     pub(super) fn take_models(&mut self, others: &Self) {
+        self.acting.clone_from(&others.acting);
         self.fallback.clone_from(&others.fallback);
         let roles = [
             self.summarizer.as_mut().zip(others.summarizer.as_ref()),
