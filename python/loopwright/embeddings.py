@@ -127,12 +127,14 @@ class _Asking:
     ) -> None:
         said = _model(model, base_url, api_key)
         self._texts = _checked(texts)
+        extra = dict(said.settings.get("extra_body") or {}) or None
         self.options = {
             name: value
             for name, value in {
                 "dimensions": _count("dimensions", dimensions),
                 "batch": _count("batch", batch),
                 "retry": None if said.retry is None else dict(said.retry),
+                "extra_body": extra,
             }.items()
             if value is not None
         }
@@ -142,7 +144,7 @@ class _Asking:
         # Only a file is waited for.
         self.waits = not isinstance(cache, bool)
         self._cache = None if cache is False else shared_cache(None if cache is True else cache)
-        maker = f"{self._name} at {self.endpoint.place}, {dimensions}"
+        maker = f"{self._name} at {self.endpoint.place}, {dimensions}, {extra}"
         self._keys = [content_key(maker, text) for text in self._texts]
         self._known: dict[bytes, list[float]] = {}
         self._missing: dict[bytes, str] = {}

@@ -331,3 +331,32 @@ def test_a_text_that_is_too_long_is_said_to_be_so() -> None:
     with Answers((400, refused)) as server, pytest.raises(ProviderError) as failed:
         embed_sync(SMALL, ["a"], base_url=server.url, api_key="k", cache=False)
     assert failed.value.code == "context_too_long"
+
+
+def test_what_a_model_passes_on_stands_in_the_body_and_tells_vectors_apart() -> None:
+    with WireServer() as server:
+        place: Any = {"base_url": server.url, "api_key": "k"}
+        for kind in ("query", "passage", "query"):
+            extra: Any = {"extra_body": {"input_type": kind, "routing": {"only": ["eu"]}}}
+            embed_sync(Model(SMALL, **place, settings=extra), ["one text of its own kind"])
+        bodies = asked(server)
+    assert [body["input_type"] for body in bodies] == ["query", "passage"]
+    assert all(body["routing"] == {"only": ["eu"]} for body in bodies)
+
+
+def test_servers_at_one_host_keep_vectors_of_their_own() -> None:
+    with WireServer() as server:
+        for path in ("/en/v1", "/de/v1", "/v1?deployment=one", "/v1?deployment=two", "/en/v1"):
+            embed_sync("openai-chat:m", ["a text at several places"], base_url=f"{server.url}{path}", api_key="k")
+        assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [({"prompt_tokens": 7}, 7), ({"prompt_tokens": "7"}, 7), ({"total_tokens": 7.0}, 7), ({"prompt_tokens": -3}, 0),
+     ({"prompt_tokens": "many"}, 0), ("none", 0), (None, 0)],
+)  # fmt: skip
+def test_vectors_are_good_whatever_was_counted(usage: Any, tokens: int) -> None:
+    with Answers((200, vectors([1.0], usage=usage))) as server:
+        made = embed_sync(SMALL, ["a"], base_url=server.url, api_key="k", cache=False)
+    assert (list(made[0]), made.usage.input_tokens) == ([1.0], tokens)

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     endpoint::Endpoint,
@@ -29,6 +29,8 @@ pub struct EmbedOptions {
     pub batch: Option<usize>,
     /// Attempts at each request.
     pub retry: RetryPolicy,
+    /// Members that are put over those of each body; over Gemini's, of each text.
+    pub extra_body: Map<String, Value>,
 }
 
 /// Vectors of texts.
@@ -142,17 +144,20 @@ impl Asking<'_> {
 
     fn body(&self, texts: &[String]) -> Value {
         let length = self.rules.dimensions.as_ref().zip(self.options.dimensions);
-        let with_length = |mut body: Value| {
-            if let (Some((member, dimensions)), Some(members)) = (length, body.as_object_mut()) {
-                members.insert(member.clone(), dimensions.into());
+        let with_options = |mut body: Value| {
+            if let Some(members) = body.as_object_mut() {
+                if let Some((member, dimensions)) = length {
+                    members.insert(member.clone(), dimensions.into());
+                }
+                members.extend(self.options.extra_body.clone());
             }
             body
         };
         match self.rules.form {
-            EmbeddingForm::Openai => with_length(json!({"model": self.model, "input": texts})),
+            EmbeddingForm::Openai => with_options(json!({"model": self.model, "input": texts})),
             EmbeddingForm::Gemini => {
                 let name = format!("models/{}", self.model.strip_prefix("models/").unwrap_or(self.model));
-                let one = |text| with_length(json!({"model": name, "content": {"parts": [{"text": text}]}}));
+                let one = |text| with_options(json!({"model": name, "content": {"parts": [{"text": text}]}}));
                 json!({"requests": texts.iter().map(one).collect::<Vec<_>>()})
             }
         }
@@ -166,8 +171,7 @@ impl Asking<'_> {
         let vectors: Vec<Vec<f64>> = match self.rules.form {
             EmbeddingForm::Openai => {
                 let answer: OpenaiAnswer = serde_json::from_slice(body).map_err(not)?;
-                let usage = answer.usage.unwrap_or_default();
-                tokens = usage.prompt_tokens.or(usage.total_tokens).unwrap_or_default();
+                tokens = counted(&answer.usage);
                 let mut placed: Vec<(usize, Vec<f64>)> = answer
                     .data
                     .into_iter()
@@ -195,7 +199,8 @@ impl Asking<'_> {
 #[derive(Deserialize)]
 struct OpenaiAnswer {
     data: Vec<OpenaiVector>,
-    usage: Option<OpenaiUsage>,
+    #[serde(default)]
+    usage: Value,
 }
 
 #[derive(Deserialize)]
@@ -204,10 +209,13 @@ struct OpenaiVector {
     embedding: Vec<f64>,
 }
 
-#[derive(Default, Deserialize)]
-struct OpenaiUsage {
-    prompt_tokens: Option<u64>,
-    total_tokens: Option<u64>,
+/// The tokens of a usage: servers write numbers in several ways, and vectors are good whatever was counted.
+fn counted(usage: &Value) -> u64 {
+    let number = |name: &str| {
+        let count = usage.get(name)?;
+        count.as_f64().or_else(|| count.as_str()?.trim().parse().ok()).filter(|count| *count >= 0.0)
+    };
+    number("prompt_tokens").or_else(|| number("total_tokens")).unwrap_or_default() as u64
 }
 
 #[derive(Deserialize)]
