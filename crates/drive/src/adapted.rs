@@ -11,7 +11,7 @@ use loopwright_base::{
     json::{Fields, Raw},
     message::{Block, Extra, Role, Thinking, Wire},
     parameter::{Parameter, SEED},
-    request::{Caching, Request, Tool, WebSearch},
+    request::{Caching, Request, Tool, ToolChoice, WebSearch},
 };
 use loopwright_models::{
     profile::{AnswerForm, Profile},
@@ -159,6 +159,8 @@ fn including_own_tools(request: &Request) -> Option<Request> {
     let functions = request.tools.iter().filter(|tool| matches!(tool, Tool::Function(_))).count();
     (functions > 0 && functions < request.tools.len()).then_some(())?;
     let mut own = request.clone();
+    // What is usual is no mode there.
+    own.tool_choice = own.tool_choice.filter(|choice| *choice != ToolChoice::Auto);
     let mut fields = Extra::for_wire(own.extra.as_deref(), Wire::Gemini).cloned().unwrap_or_default();
     let mut config = fields.get(CONFIG).and_then(|raw| Fields::parse(raw.text()).ok()).unwrap_or_default();
     config.put("includeServerSideToolInvocations", &true);

@@ -9,7 +9,7 @@ use super::{
     content::{TURNS, decode_content, decode_system, is_system, system_instruction},
     own,
     part::CallIds,
-    tools::{decode_tools, encode_tool_config, encode_tools, take_choice},
+    tools::{decode_tools, encode_choice, encode_tools, take_choice},
 };
 use crate::{
     notes::{NOTE, note, wire_key},
@@ -52,8 +52,8 @@ pub fn encode_request(request: &Request) -> Result<String> {
     if !tools.is_empty() {
         body.list("tools", &tools);
     }
-    if let Some(config) = encode_tool_config(request.tool_choice.as_ref(), &request.tools, fields) {
-        body.raw("toolConfig", &config);
+    if let Some(choice) = &request.tool_choice {
+        body.raw("toolConfig", &encode_choice(choice, fields));
     }
     if let Some(config) = encode_config(request, fields, &written)? {
         body.raw("generationConfig", &config);

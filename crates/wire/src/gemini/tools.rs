@@ -156,36 +156,23 @@ fn decode_function(raw: &Raw) -> Option<FunctionTool> {
     Some(FunctionTool { name, description, schema, strict: None, extra: Extra::of(WIRE, fields) })
 }
 
-/// The `toolConfig` of a choice among these tools; what else stands in it is kept. Beside tools of the provider's own `AUTO`
-/// is no choice (ai.google.dev/gemini-api/docs/tool-combination).
-pub(super) fn encode_tool_config(
-    choice: Option<&ToolChoice>,
-    tools: &[Tool],
-    extra: Option<&Fields>,
-) -> Option<String> {
-    let functions = tools.iter().filter(|tool| matches!(tool, Tool::Function(_))).count();
-    let both = functions > 0 && functions < tools.len();
-    let mut config = Object::new();
-    if let Some(choice) = choice.filter(|choice| !both || **choice != ToolChoice::Auto) {
-        encode_choice(&mut config, choice);
-    }
-    config.rest(Some(&members_of(extra, "toolConfig")), wire_key);
-    (!config.is_empty()).then(|| config.end())
-}
-
-fn encode_choice(config: &mut Object, choice: &ToolChoice) {
+/// The `toolConfig` of a choice; what else stands in it is kept.
+pub(super) fn encode_choice(choice: &ToolChoice, extra: Option<&Fields>) -> String {
     let (mode, name) = match choice {
         ToolChoice::Auto => ("AUTO", None),
         ToolChoice::None => ("NONE", None),
         ToolChoice::Any => ("ANY", None),
         ToolChoice::Tool(name) => ("ANY", Some(name)),
     };
+    let mut config = Object::new();
     let mut calling = Object::onto(config.open("functionCallingConfig"));
     calling.text("mode", mode);
     if let Some(name) = name {
         push_list(calling.open("allowedFunctionNames"), [Raw::of(name).text()]);
     }
     config.close(calling);
+    config.rest(Some(&members_of(extra, "toolConfig")), wire_key);
+    config.end()
 }
 
 /// Takes the choice out of `toolConfig`, if our own shape can hold it.
