@@ -152,8 +152,8 @@ fn adapt_tools(endpoint: &Endpoint, profile: &Profile, request: &Request, adapte
     }
 }
 
-/// The request with the member of Gemini's `toolConfig` that asks for tools of the provider's own beside others, where it
-/// has both (ai.google.dev/gemini-api/docs/tool-combination).
+/// The request with the member of Gemini's `toolConfig` that asks for tools of the provider's own beside others, where
+/// it has both (ai.google.dev/gemini-api/docs/tool-combination).
 fn including_own_tools(request: &Request) -> Option<Request> {
     const CONFIG: &str = "toolConfig";
     let functions = request.tools.iter().filter(|tool| matches!(tool, Tool::Function(_))).count();

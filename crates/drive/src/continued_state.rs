@@ -92,7 +92,7 @@ fn is_call(item: &Fields) -> bool {
 }
 
 fn call_id(item: &Fields) -> Option<String> {
-    item.get_str(CALL_ID).map(Into::into)
+    item.get_str(CALL_ID)
 }
 
 /// Whether two items say the same, whatever their calls are called.

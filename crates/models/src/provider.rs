@@ -316,7 +316,9 @@ impl Provider {
         let mut members = members_of_wire(wire);
         // The wire has no place for what it refuses.
         let placeless = members.get("refuses").and_then(Value::as_array).cloned().unwrap_or_default();
-        takes.into_iter().for_each(|takes| put_over(&mut members, takes));
+        if let Some(takes) = takes {
+            put_over(&mut members, takes);
+        }
         let profile: Profile = serde_json::from_value(Value::Object(members)).unwrap_or_default();
         let mut profile = profile.of_model(wire, model);
         let unified = profile.effort == "reasoning";

@@ -201,8 +201,8 @@ impl TurnConfig {
     /// The models of another configuration take the places of its own, with their settings and prices: the first one,
     /// the one to escalate to, those of its roles' chains, and those of its sub-agents of the same names.
     pub fn take_models(&mut self, other: &Self) {
-        let Self { model, price, tool_choice, max_tokens, temperature, top_p, stop, effort, cache, .. } = other.clone();
-        *self = Self { model, price, tool_choice, max_tokens, temperature, top_p, stop, effort, cache, ..self.clone() };
+        let Self { model, tool_choice, max_tokens, temperature, top_p, stop, effort, cache, price, .. } = other.clone();
+        *self = Self { model, tool_choice, max_tokens, temperature, top_p, stop, effort, cache, price, ..self.clone() };
         self.roles.take_models(&other.roles);
         self.choice.take_models(&other.choice);
         for agent in &mut self.children.agents {
