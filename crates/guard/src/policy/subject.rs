@@ -14,7 +14,7 @@ use super::{
 use crate::{
     RiskContext, RiskLevel,
     code::Language,
-    command::{Started, Verdict as RiskVerdict, is_known, started, started_by_code},
+    command::{Started, Told, Verdict as RiskVerdict, is_known, started, started_by_code, told},
     files, lines, names,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
@@ -64,6 +64,10 @@ pub(crate) struct Part {
     pub(crate) reads: bool,
     /// It changes files by itself, as `touch` and `sed -i` do, and runs nothing.
     pub(crate) writes_files: bool,
+    /// The variables that it is started with, each as `NAME=value`.
+    pub(crate) settings: Vec<Word>,
+    /// The words by which it is told to write or to run something.
+    pub(crate) told: Vec<Told>,
     /// It is a part that was seen before, under another name: what permits need not cover it twice.
     pub(crate) again: bool,
 }
@@ -221,9 +225,17 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surrounding
         }
         paths.push(to);
     }
-    let words = simple.words.iter().map(|word| Word { text: word.text.clone(), exact: word.exact && !word.pattern });
+    let told = told(simple);
+    for word in told.iter().filter_map(|told| told.file.as_ref()) {
+        let file = place(word, &word.text);
+        if paths.len() <= MOST_STRINGS && !paths.contains(&file) {
+            paths.push(file);
+        }
+    }
+    let plain = |word: &ShellWord| Word { text: word.text.clone(), exact: word.exact && !word.pattern };
+    let (words, settings) = (simple.words.iter().map(plain).collect(), simple.settings.iter().map(plain).collect());
     let span = Some(simple.span.clone());
-    Part { text, span, words: words.collect(), writes, paths, hosts, ..Part::default() }
+    Part { text, span, words, writes, paths, hosts, settings, told, ..Part::default() }
 }
 
 /// Takes down what risk says of a command, and what of it that is about.
