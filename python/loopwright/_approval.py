@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from . import _core
 
 __all__ = ["Approval", "Edit", "Remembered", "decision_of"]
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @renamed(tool="name")
@@ -49,6 +52,19 @@ class Approval:
     path: str | None = None
     """Which of the run's children."""
 
+    @property
+    def shown(self) -> str:
+        r"""The call for whoever is asked: the tool, and each argument on lines of its own, with what nobody can see
+        written out (`\u{202e}`). `arguments` are what would run.
+        """
+        arguments = self.arguments
+        if not isinstance(arguments, dict):
+            arguments = {"arguments": arguments}
+        text = {name: value if isinstance(value, str) else _json(value) for name, value in arguments.items()}
+        # What a value goes on with is no argument of its own.
+        told = [f"{name}: {value}".replace("\n", "\n    ") for name, value in text.items()]
+        return visible("\n".join([self.name, *told]))
+
     @classmethod
     def of(
         cls,
@@ -79,6 +95,17 @@ class Approval:
             agent=who[0],
             path=who[1],
         )
+
+
+def visible(text: str) -> str:
+    r"""A text with what a person can't see written out: `\u{202e}`."""
+    from . import _core
+
+    return _core.visible(_HALVES.sub(lambda half: f"\\u{{{ord(half[0]):x}}}", text))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @dataclass(frozen=True)

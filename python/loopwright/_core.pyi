@@ -161,6 +161,7 @@ __all__ = [
     "shutdown",
     "summarize",
     "summary_words",
+    "visible",
     "web_request",
     "window_of",
 ]
@@ -1940,6 +1941,10 @@ class AssessedRisk:
     @property
     def rule(self) -> str: ...
     @property
+    def asks(self) -> bool:
+        """Whether a person is asked before it runs, whatever the task says."""
+
+    @property
     def loses(self) -> bool: ...
     @property
     def why(self) -> str: ...
@@ -1954,6 +1959,9 @@ class RiskGround:
     def __new__(
         cls, workspace: str | None, cwd: str | None, home: str | None, temporary: Sequence[str]
     ) -> RiskGround: ...
+
+def visible(text: str) -> str:
+    """A text with what a person can't see written out."""
 
 def assess_shell(text: str, ground: RiskGround) -> AssessedRisk:
     """The risk of shell text."""

@@ -20,6 +20,7 @@ pub mod approval;
 mod authority;
 mod code;
 mod command;
+mod disguise;
 mod files;
 mod flow;
 mod gate;
@@ -40,7 +41,8 @@ mod steps;
 
 pub use authority::Authority;
 pub use authority::own_words;
-pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};
+pub use disguise::visible;
+pub use gate::{Assessment, Cautious, DecidedBy, Declared, GuardConfig, Judgement, assess, assess_call, judge};
 pub use level::RiskLevel;
 pub use paths::RiskContext;
 pub use risk::{DeclaredRisk, Part, Risk, assess_arguments, assess_risk, assess_shell};

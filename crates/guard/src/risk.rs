@@ -76,6 +76,11 @@ impl Risk {
         self.level == RiskLevel::Cautious && command::LOSES.contains(&self.rule)
     }
 
+    /// Whether a person is asked for this alone, whatever the task says.
+    pub fn asks(&self) -> bool {
+        self.level >= RiskLevel::Confirm || self.loses()
+    }
+
     fn rank(&self) -> (RiskLevel, bool) {
         (self.level, self.loses())
     }

@@ -16,7 +16,7 @@ use super::{
     PolicyError, PolicySource, Tier, Verdict,
     host::{DomainPattern, expression},
     place::{Match, PathPattern, Surroundings},
-    rule::{Line, Override, Rule, Test},
+    rule::{Command, Override, Rule, Test},
     subject::Subject,
 };
 use crate::RiskLevel;
@@ -29,6 +29,8 @@ const MOST_ALTERNATIVES: usize = 1_000;
 
 const KEYS: [&str; 11] =
     ["id", "verdict", "why", "tool", "arguments", "shell", "path", "domain", "overrides", "lifts", "examples"];
+
+const CONDITIONS: [&str; 5] = ["tool", "arguments", "shell", "path", "domain"];
 
 type Item<'i> = Spanned<DeValue<'i>>;
 
@@ -173,7 +175,7 @@ impl Reader<'_> {
             lifts: if self.source.tier >= Tier::User { RiskLevel::Confirm } else { RiskLevel::Cautious },
             said: std::collections::BTreeMap::new(),
         };
-        for key in ["tool", "arguments", "shell", "path", "domain"] {
+        for key in CONDITIONS {
             if let Some(item) = table.get(key) {
                 rule.said.insert(key.to_owned(), self.value(item)?);
             }
@@ -315,7 +317,7 @@ impl Reader<'_> {
     }
 
     /// `["git", "push"]`, `["git", "log", "…"]`, or a list of such lists.
-    fn commands(&self, item: &Item<'_>) -> Result<Vec<Line>, PolicyError> {
+    fn commands(&self, item: &Item<'_>) -> Result<Vec<Command>, PolicyError> {
         let wanted = "a list of words such as [\"git\", \"push\"], or a list of such lists";
         let Some(items) = item.get_ref().as_array() else { return Err(self.kind(item, "shell", wanted)) };
         self.counted(item, "shell", items.len())?;
@@ -338,7 +340,7 @@ impl Reader<'_> {
                 let hint = "write [\"git\", \"log\", \"…\"]: these words, and more may follow";
                 return Err(self.wrong(&item.span(), "invalid_rule", message).hint(hint));
             }
-            Ok(Line { words, more })
+            Ok(Command { words, more })
         };
         commands.into_iter().map(line).collect()
     }
@@ -533,7 +535,7 @@ impl Reader<'_> {
         }
         let message = if wanted { "the rule does not match this example" } else { "the rule matches this example" };
         let open = || {
-            let shell = rule.shell.iter().map(|line| Line { more: true, ..line.clone() }).collect();
+            let shell = rule.shell.iter().map(|line| Command { more: true, ..line.clone() }).collect();
             Rule { shell, ..rule.clone() }
         };
         let hint = if wanted && rule.verdict == Verdict::Allow && means(&open()) {

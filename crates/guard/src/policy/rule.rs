@@ -33,7 +33,7 @@ pub(super) struct Rule {
     pub(super) line: usize,
     pub(super) tools: Vec<String>,
     pub(super) arguments: Vec<(String, Test)>,
-    pub(super) shell: Vec<Line>,
+    pub(super) shell: Vec<Command>,
     pub(super) paths: Vec<PathPattern>,
     pub(super) domains: Vec<DomainPattern>,
     pub(super) overrides: Vec<Override>,
@@ -44,13 +44,13 @@ pub(super) struct Rule {
 
 /// A command as a rule writes it.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct Command {
     pub(super) words: Vec<String>,
-    /// Whether more words may follow, where the rule permits: `…` stands last. For what forbids or asks they always may.
+    /// Whether more words may follow where the rule permits: `…` stands last. Where it forbids or asks they always may.
     pub(super) more: bool,
 }
 
-impl Line {
+impl Command {
     /// Whether these very words are a command's, and no word beyond them has it write or run something. `Runs` alone
     /// counts where the rule says which paths may be written.
     fn permits(&self, part: &Part, paths: bool) -> bool {
@@ -158,7 +158,7 @@ impl Rule {
         if permits {
             let writes = self.paths.is_empty()
                 && part.writes.iter().any(|place| !place.raw.starts_with("/dev/null") && !place.raw.starts_with('&'));
-            let permits = |line: &Line| line.permits(part, !self.paths.is_empty());
+            let permits = |line: &Command| line.permits(part, !self.paths.is_empty());
             // What a command writes to is not said by its words.
             return if !writes && self.shell.iter().any(permits) { Match::Yes } else { Match::No };
         }
@@ -167,10 +167,10 @@ impl Rule {
 
     /// Whether this rule, which forbids or asks, means every call that `allow` of the same file permits.
     pub(super) fn undoes(&self, allow: &Self) -> bool {
-        let words = |line: &Line| -> Vec<Word> {
+        let words = |line: &Command| -> Vec<Word> {
             line.words.iter().map(|word| Word { text: word.clone(), exact: true }).collect()
         };
-        let means = |line: &Line| {
+        let means = |line: &Command| {
             let words = words(line);
             self.shell.iter().any(|mine| begins_in_effect(&mine.words, &words) == Match::Yes)
         };

@@ -330,16 +330,16 @@ impl Strings {
 }
 
 /// Keys whose words say that a path stands there.
-fn names_a_path(key: &str) -> bool {
+pub(crate) fn names_a_path(key: &str) -> bool {
     words_of(key).any(|word| names::has("tools.path_words", &word))
 }
 
-fn names_a_host(key: &str) -> bool {
+pub(crate) fn names_a_host(key: &str) -> bool {
     const WORDS: [&str; 8] = ["url", "uri", "host", "hostname", "domain", "site", "endpoint", "server"];
     words_of(key).any(|word| WORDS.contains(&word.as_str()))
 }
 
-fn looks_like_a_path(text: &str) -> bool {
+pub(crate) fn looks_like_a_path(text: &str) -> bool {
     text.len() < 4_096
         && !text.contains('\n')
         && (text.starts_with('/')
