@@ -14,6 +14,7 @@ use super::{
     Authority, DeclaredRisk, Part, Risk, RiskContext, RiskLevel, assess_arguments, assess_risk,
     disguise::{disguise, host_in_words, visible},
     lines::takes_files,
+    links::Links,
     policy::{
         Place, Policy, Subject, Surroundings, Verdict, is_here,
         subject::{base_name, words_of},
@@ -121,7 +122,31 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
     let context =
         RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
     let subject = Subject::new(tool, input, around);
-    decide(config, authority, &subject, declared, &context)
+    decide(config, authority, &subject, declared, &context, &Links::new())
+}
+
+/// Judges a call as what it reaches: with the links among the paths that it names, as [`named_paths`](crate::named_paths)
+/// gives them.
+pub fn judge_led(
+    config: &GuardConfig,
+    authority: &Authority,
+    tool: &str,
+    input: &Value,
+    declared: Declared,
+    links: &Links,
+) -> Judgement {
+    let around = &config.around;
+    let context =
+        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let mut subject = Subject::new(tool, input, around);
+    subject.follow(links, around);
+    let mut judged = decide(config, authority, &subject, declared, &context, links);
+    let mut led = subject.all().flat_map(|part| &part.paths).filter_map(|place| Some((place, place.leads()?)));
+    if let Some((place, real)) = led.next() {
+        let led = format!("{} leads to {}", visible(&clip(&place.raw, 100)), visible(&clip(real, 200)));
+        judged.why = joined(&led, &judged.why);
+    }
+    judged
 }
 
 /// How much harm a call may do, and what the gate does with it where nobody has written rules.
@@ -149,7 +174,7 @@ pub fn assess(tool: &str, input: &Value, declared: Option<DeclaredRisk>, context
     let declared = Declared { risk: level, by_arguments: declared.by_arguments };
     let config = GuardConfig { around, ..GuardConfig::default() };
     let subject = Subject::new(tool, input, &config.around);
-    let judged = decide(&config, &Authority::default(), &subject, declared, context);
+    let judged = decide(&config, &Authority::default(), &subject, declared, context, &Links::new());
     let mut rule = risk.rule.to_owned();
     let asks = judged.asks();
     let known = risk.asks();
@@ -198,8 +223,9 @@ fn decide(
     subject: &Subject,
     declared: Declared,
     context: &RiskContext,
+    links: &Links,
 ) -> Judgement {
-    let mut judged = by_risk(config, authority, subject, declared, context);
+    let mut judged = by_risk(config, authority, subject, declared, context, links);
     by_sensitivity(subject, &mut judged);
     by_disguise(subject, &mut judged);
     let ruling = config.policy.rule_on_subject(subject);
@@ -327,7 +353,10 @@ fn joined(one: &str, other: &str) -> String {
 /// What a call would touch, for the person who is asked.
 fn touches(subject: &Subject) -> Vec<String> {
     const MOST: usize = 20;
-    let raw = |place: &Place| visible(&clip(&place.raw, 100));
+    let raw = |place: &Place| {
+        let raw = visible(&clip(&place.raw, 100));
+        place.leads().map_or(raw.clone(), |real| format!("{raw}, which leads to {}", visible(&clip(real, 200))))
+    };
     let mut found: Vec<String> = Vec::new();
     let mut push = |text: String| {
         if found.len() < MOST && !found.contains(&text) {
@@ -363,8 +392,9 @@ fn by_risk(
     subject: &Subject,
     declared: Declared,
     context: &RiskContext,
+    links: &Links,
 ) -> Judgement {
-    let mut risk = super::lines::risk_of(subject, declared, context);
+    let mut risk = super::lines::risk_of(subject, declared, context, links);
     // One file by its name is little harm, and gone for good if no build makes it again: a person is asked.
     if risk.loses {
         risk.level = RiskLevel::Confirm;

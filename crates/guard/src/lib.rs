@@ -27,6 +27,7 @@ mod gate;
 mod handed;
 mod level;
 mod lines;
+mod links;
 mod names;
 mod paths;
 pub mod policy;
@@ -42,8 +43,11 @@ mod steps;
 pub use authority::Authority;
 pub use authority::own_words;
 pub use disguise::visible;
-pub use gate::{Assessment, Cautious, DecidedBy, Declared, GuardConfig, Judgement, assess, assess_call, judge};
+pub use gate::{
+    Assessment, Cautious, DecidedBy, Declared, GuardConfig, Judgement, assess, assess_call, judge, judge_led,
+};
 pub use level::RiskLevel;
+pub use links::{Links, named_paths};
 pub use paths::RiskContext;
 pub use risk::{DeclaredRisk, Part, Risk, assess_arguments, assess_risk, assess_shell};
 pub use steps::{LineStep, steps};

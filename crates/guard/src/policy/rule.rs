@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     Tier, Verdict,
     host::DomainPattern,
-    place::{Match, PathPattern},
+    place::{Match, PathPattern, Place},
     subject::{Part, Subject, Word, base_name},
 };
 use crate::{
@@ -129,7 +129,13 @@ impl Rule {
             sure = sure.min(self.shell_matches(part, permits));
         }
         if !self.paths.is_empty() {
-            let best = |place| self.paths.iter().map(|pattern| pattern.matches(place)).max().unwrap_or(Match::No);
+            let one =
+                |place: &Place| self.paths.iter().map(|pattern| pattern.matches(place)).max().unwrap_or(Match::No);
+            // What permits means what is reached; what forbids or asks means a link by both of its names.
+            let best = |place: &Place| {
+                let called = place.as_called().filter(|_| !permits);
+                one(place).max(called.map_or(Match::No, one))
+            };
             let over = if permits {
                 // Every path must be covered.
                 part.paths.iter().chain(beside.iter().flat_map(|beside| &beside.paths)).map(best).min()

@@ -15,7 +15,9 @@ use crate::{
     RiskContext, RiskLevel,
     code::Language,
     command::{Started, Told, Verdict as RiskVerdict, is_known, started, started_by_code, told},
-    files, lines, names,
+    files, lines,
+    links::Links,
+    names,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
@@ -137,6 +139,14 @@ impl Subject {
             beside = Some(whole);
         }
         Self { tool: tool.to_owned(), input: input.clone(), lines, parts, inside, beside, unparsed }
+    }
+
+    /// Has paths lead where their links do.
+    pub(crate) fn follow(&mut self, links: &Links, around: &Surroundings) {
+        let parts = self.parts.iter_mut().chain(&mut self.inside).chain(&mut self.beside);
+        for place in parts.flat_map(|part| part.paths.iter_mut().chain(&mut part.writes)) {
+            place.follow(links, around);
+        }
     }
 
     /// The value that a rule names: by a JSON pointer, or by its key.
