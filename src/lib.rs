@@ -23,6 +23,7 @@ mod guard_policy;
 mod guard_risk;
 mod guard_sensitivity;
 mod history;
+mod links;
 mod machine;
 mod memory;
 mod messages;

@@ -11,10 +11,13 @@ from ._renamed import renamed
 from ._repr import redacted_repr
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from . import _core
 
 __all__ = ["Approval", "Edit", "Remembered", "decision_of"]
 
+_LEVELS = ("safe", "cautious", "confirm", "dangerous")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -51,6 +54,9 @@ class Approval:
     """The sub-agent that wants it; `None` where the run's own model does."""
     path: str | None = None
     """Which of the run's children."""
+    links: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The symbolic links among the paths that it names, by their absolute paths, and the variables of its line
+    (`/$NAME`), each with where it leads."""
 
     @property
     def shown(self) -> str:
@@ -73,16 +79,28 @@ class Approval:
         around: tuple[str | None, str | None] = (None, None),
         who: tuple[str | None, str | None] = (None, None),
         ends: float | None = None,
+        led: Mapping[str, Any] | None = None,
     ) -> Approval:
-        """The question of an `approve` command; `who` names the sub-agent that wants it, `ends` when its time is up."""
+        """The question of an `approve` command; `who` names the sub-agent that wants it, `ends` when its time is up,
+        `led` says what its links make of it.
+        """
         call = command.calls[0]
         judged = command.judged or {}
+        risk, why = command.risk or "dangerous", command.why or ""
+        # Another question than whether it may run holds a `part` of a result, and no links.
+        if led is not None and judged.get("by") != "sensitivity":
+            judged = {
+                **judged,
+                **led["judged"],
+                "secret": judged.get("secret", False) or led["judged"].get("secret", False),
+            }
+            risk, why = max(risk, judged["risk"], key=_LEVELS.index), judged["why"]
         span = judged.get("span")
         return cls(
             name=call.name,
             arguments=call.arguments,
-            risk=command.risk or "dangerous",
-            why=command.why or "",
+            risk=risk,
+            why=why,
             call_id=call.call_id,
             expires_in=max(0.0, (ends if ends is not None else command.at or 0.0) - now),
             rules=tuple(judged.get("rules", ())),
@@ -92,6 +110,7 @@ class Approval:
             secret=judged.get("secret", False),
             hash=command.hash,
             around=around,
+            links=led["links"] if led is not None else {},
             agent=who[0],
             path=who[1],
         )

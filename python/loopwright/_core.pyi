@@ -951,6 +951,12 @@ class Run:
     def batch_of(self, command: int) -> str | None:
         """The batch that the request of the command of that number went into before the run was resumed."""
 
+    def led(self, command: int, name: str, arguments: _Json, variables: dict[str, str]) -> str | None:
+        """What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it
+        reaches, the links, and whether that is stricter than what it says of the call itself. `variables` are those
+        that its line would find, as far as they may be told.
+        """
+
     def asks(self, command: int) -> bool:
         """Whether a model's answer to the command of that number is waited for."""
 
@@ -1812,6 +1818,7 @@ class ApprovalDesk:
         workspace: str | None,
         now: float,
         timeout: float | None,
+        links: dict[str, str] | None = None,
     ) -> tuple[int | None, str | None]:
         """Asks about a call: the number of a request, or the words of a yes that was kept."""
 

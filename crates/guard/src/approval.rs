@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     RiskLevel,
     disguise::disguise,
+    links::Links,
     policy::{Subject, Surroundings},
     shape::shape_of,
 };
@@ -123,6 +124,7 @@ pub struct Approvals {
     timeout: f64,
     ttl: f64,
     around: Surroundings,
+    links: Links,
     next: u64,
     open: BTreeMap<u64, Open>,
     expired: BTreeMap<u64, Open>,
@@ -143,6 +145,7 @@ impl Approvals {
             timeout,
             ttl,
             around,
+            links: Links::new(),
             next: 0,
             open: BTreeMap::new(),
             expired: BTreeMap::new(),
@@ -155,10 +158,16 @@ impl Approvals {
         self.around = around;
     }
 
+    /// Which of the paths of the next call are links.
+    pub fn set_links(&mut self, links: Links) {
+        self.links = links;
+    }
+
     /// Asks about a call: a yes that was kept answers at once, else the request is open until its deadline.
     pub fn ask(&mut self, question: Question, now: f64, timeout: Option<f64>) -> Result<Asked> {
         self.expire(now);
-        let subject = Subject::new(&question.tool, &question.input, &self.around);
+        let mut subject = Subject::new(&question.tool, &question.input, &self.around);
+        subject.follow(&self.links, &self.around);
         let lasting = question.risk < RiskLevel::Dangerous && !question.secret && self.ttl > 0.0;
         let shape = if lasting { shape_of(&subject, &self.around) } else { None };
         let key = shape.as_ref().map(|shape| self.key(&shape.key));
@@ -493,6 +502,15 @@ mod tests {
             assert_eq!(*before, key, "{words}: {tool} {input}");
         }
         assert!(told.len() > 40, "{}", told.len());
+    }
+
+    #[test]
+    fn x10_a_yes_is_kept_for_where_links_lead() {
+        let mut approvals = approvals();
+        says_yes(&mut approvals, "rm -r build", RiskLevel::Confirm).unwrap();
+        assert!(remembers(&mut approvals, "rm -r out", RiskLevel::Confirm, 2.0));
+        approvals.set_links(Links::from([("/home/user/project/out".to_owned(), "/srv/data".to_owned())]));
+        assert!(!remembers(&mut approvals, "rm -r out", RiskLevel::Confirm, 2.0));
     }
 
     #[test]

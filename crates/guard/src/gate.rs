@@ -125,8 +125,8 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
     decide(config, authority, &subject, declared, &context, &Links::new())
 }
 
-/// Judges a call as what it reaches: with the links among the paths that it names, as [`named_paths`](crate::named_paths)
-/// gives them.
+/// Judges a call as what it reaches: with the links among the paths that it names, which
+/// [`named_paths`](crate::named_paths) gives.
 pub fn judge_led(
     config: &GuardConfig,
     authority: &Authority,

@@ -1,5 +1,5 @@
 //! Where paths lead that are symbolic links. Which of them are links somebody else has looked up, on a disk, and says;
-//! here they are followed as a system follows them, from the root on, and a call is judged once more as what it reaches.
+//! here they are followed as a system follows them, from the root on, and a call is judged again as what it reaches.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     DeclaredRisk, Risk, RiskContext, assess_arguments,
+    paths::{below_variable, below_working_folder},
     policy::{
         Subject, Surroundings,
         subject::{looks_like_a_path, names_a_path},
@@ -15,13 +16,15 @@ use crate::{
     shell::{self, Script, SimpleCommand, Word},
 };
 
-/// Links by their absolute paths, each with where it leads in the end.
+/// Links by their absolute paths, each with where it leads in the end; a variable that is known counts as a link in the
+/// root, `/$NAME`.
 pub type Links = BTreeMap<String, String>;
 
 /// Paths of a call that are looked up.
 const MOST_PATHS: usize = 256;
 
-/// The paths that a call names, absolute and not shortened: what has to be looked up for [`judge_led`](crate::judge_led).
+/// The paths that a call names, absolute and not shortened: what has to be looked up for
+/// [`judge_led`](crate::judge_led).
 pub fn named_paths(tool: &str, input: &Value, around: &Surroundings) -> Vec<String> {
     let subject = Subject::new(tool, input, around);
     let mut found: Vec<String> = Vec::new();
@@ -41,7 +44,13 @@ pub(crate) fn followed(path: &str, links: &Links) -> Option<String> {
     if links.is_empty() {
         return None;
     }
-    let (mut at, mut led) = (String::new(), false);
+    // What a variable stands for may hold links itself.
+    let of_variable = path.strip_prefix("/$").and_then(|named| {
+        let (name, rest) = named.split_at(named.find('/').unwrap_or(named.len()));
+        Some(format!("{}{rest}", links.get(&format!("/${name}"))?))
+    });
+    let (mut at, mut led) = (String::new(), of_variable.is_some());
+    let path = of_variable.as_deref().unwrap_or(path);
     for part in path.split('/') {
         match part {
             "" | "." => {}
@@ -69,18 +78,18 @@ pub(crate) fn led_risk(
     if links.is_empty() {
         return None;
     }
-    let mut led = Led { tool: &subject.tool, context, links, lines: Vec::new(), any: false };
+    let mut led = Led { tool: &subject.tool, context, links, scripts: Vec::new(), any: false };
     let input = led.value("", "", &subject.input);
-    let lines = std::mem::take(&mut led.lines);
+    let scripts = std::mem::take(&mut led.scripts);
     let other = led.any.then(|| assess_arguments(&subject.tool, &input, declared, context));
-    other.into_iter().chain(lines).reduce(Risk::or)
+    other.into_iter().chain(scripts).reduce(Risk::or)
 }
 
 struct Led<'l> {
     tool: &'l str,
     context: &'l RiskContext,
     links: &'l Links,
-    lines: Vec<Risk>,
+    scripts: Vec<Risk>,
     any: bool,
 }
 
@@ -128,7 +137,7 @@ impl Led<'_> {
             any |= self.command(command);
         }
         if any {
-            self.lines.push(script_risk(&script, text, path, self.context));
+            self.scripts.push(script_risk(&script, text, path, self.context));
         }
     }
 
@@ -168,8 +177,10 @@ impl Led<'_> {
         if path.starts_with('/') {
             return Some(path.to_owned());
         }
+        let here = below_working_folder(path).map(|rest| format!(".{rest}"));
+        let path = here.as_deref().unwrap_or(path);
         if path.starts_with(['$', '`', '~']) {
-            return None;
+            return below_variable(path);
         }
         let base = self.context.cwd.as_deref().or(self.context.workspace.as_deref());
         let base = match folder {
@@ -194,7 +205,7 @@ mod tests {
 
     #[test]
     fn links_are_followed_as_a_system_does() {
-        let links = links(&[("/w/out", "/etc"), ("/w/in", "/w/src"), ("/r", "/")]);
+        let links = links(&[("/w/out", "/etc"), ("/w/in", "/w/src"), ("/r", "/"), ("/$V", "/w/out")]);
         for (path, wanted) in [
             ("/w/out", Some("/etc")),
             ("/w/out/x/../y", Some("/etc/y")),
@@ -205,6 +216,9 @@ mod tests {
             ("/w/x", None),
             ("/r", Some("/")),
             ("/r/etc", Some("/etc")),
+            ("/$V/x", Some("/etc/x")),
+            ("/$V", Some("/etc")),
+            ("/$VV/x", None),
         ] {
             assert_eq!(followed(path, &links).as_deref(), wanted, "{path}");
         }
@@ -218,6 +232,7 @@ mod tests {
             (&format!("{workspace}/out"), "/etc"),
             (&format!("{workspace}/note"), "/home/user/.ssh/id_rsa"),
             (&format!("{workspace}/in"), &format!("{workspace}/src")),
+            ("/$KEYS", "/home/user/.ssh"),
         ]);
         let declared = Declared { risk: RiskLevel::Cautious, by_arguments: true };
         let of = |tool: &str, input: &Value| {
@@ -232,6 +247,8 @@ mod tests {
             "cat note",
             "cat < note",
             "cd out && touch x",
+            "cd out && touch $PWD/x",
+            "touch $PWD/out/x ${HOME}/a",
             "bash -c 'touch out/x'",
             "tee --append out/x",
             "cat in/../note",
@@ -244,6 +261,12 @@ mod tests {
             let (plain, led) = line(text);
             assert_eq!(plain.verdict, led.verdict, "{text}");
         }
+        for text in ["cat \"$KEYS/id_rsa\"", "cat ${KEYS}/id_rsa"] {
+            let led = line(text).1;
+            assert_eq!((led.verdict, led.risk), (Verdict::Ask, RiskLevel::Confirm), "{text}: {led:?}");
+        }
+        let (_, led) = line("rm -r $KEYS/old");
+        assert!(led.touches.iter().any(|touched| touched.contains("$KEYS/old, which leads to /home/user/.ssh/old")));
         let (plain, led) = of("write_file", &json!({"path": "out/x", "content": ""}));
         assert_eq!((plain.verdict, led.verdict), (Verdict::Allow, Verdict::Ask), "{led:?}");
         assert!(led.touches.iter().any(|touched| touched.contains("out/x") && touched.contains("/etc/x")), "{led:?}");

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{
     disguise::{disguise, host_in_words},
+    links::Links,
     policy::{
         PathClass, Place, Subject, Surroundings,
         subject::{Part, base_name},
@@ -238,13 +239,13 @@ fn arguments(subject: &Subject, around: &Surroundings) -> Vec<(String, String)> 
     let mut found: Vec<(String, String)> = members
         .iter()
         .filter(|(name, value)| of_shape(name) && !value.is_null())
-        .map(|(name, value)| (name.clone(), of_value(value, around)))
+        .map(|(name, value)| (name.clone(), of_value(value, &subject.links, around)))
         .collect();
     found.sort();
     found
 }
 
-fn of_value(value: &Value, around: &Surroundings) -> String {
+fn of_value(value: &Value, links: &Links, around: &Surroundings) -> String {
     match value {
         Value::String(text) => {
             let mut hosts = Vec::new();
@@ -256,7 +257,9 @@ fn of_value(value: &Value, around: &Surroundings) -> String {
                 && (text.contains(['/', '\\']) || text.starts_with('~') || has_suffix(text))
                 && !text.contains('@')
             {
-                format!("a path {}", Place::new(text, false, around).class().words())
+                let mut place = Place::new(text, false, around);
+                place.follow(links, around);
+                format!("a path {}", place.class().words())
             } else if text.chars().count() > LITERAL || text.contains('\n') {
                 "some text".to_owned()
             } else {
@@ -264,7 +267,7 @@ fn of_value(value: &Value, around: &Surroundings) -> String {
             }
         }
         Value::Array(items) => {
-            let kinds: BTreeSet<String> = items.iter().take(100).map(|item| of_value(item, around)).collect();
+            let kinds: BTreeSet<String> = items.iter().take(100).map(|item| of_value(item, links, around)).collect();
             if items.len() > 20 {
                 return value.to_string();
             }
@@ -272,7 +275,7 @@ fn of_value(value: &Value, around: &Surroundings) -> String {
         }
         Value::Object(members) => {
             let kinds: BTreeSet<String> =
-                members.iter().map(|(name, member)| format!("{name}: {}", of_value(member, around))).collect();
+                members.iter().map(|(name, member)| format!("{name}: {}", of_value(member, links, around))).collect();
             format!("{{{}}}", kinds.into_iter().collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

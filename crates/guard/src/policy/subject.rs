@@ -41,6 +41,8 @@ pub(crate) struct Subject {
     pub(crate) beside: Option<Part>,
     /// What of a shell line nobody understands.
     pub(crate) unparsed: Option<Range<usize>>,
+    /// The links that its paths follow.
+    pub(crate) links: Links,
 }
 
 /// A simple command of a shell line, or the whole call.
@@ -138,7 +140,8 @@ impl Subject {
         } else if !(whole.paths.is_empty() && whole.hosts.is_empty()) {
             beside = Some(whole);
         }
-        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, inside, beside, unparsed }
+        let (tool, input) = (tool.to_owned(), input.clone());
+        Self { tool, input, lines, parts, inside, beside, unparsed, links: Links::new() }
     }
 
     /// Has paths lead where their links do.
@@ -147,6 +150,7 @@ impl Subject {
         for place in parts.flat_map(|part| part.paths.iter_mut().chain(&mut part.writes)) {
             place.follow(links, around);
         }
+        self.links.clone_from(links);
     }
 
     /// The value that a rule names: by a JSON pointer, or by its key.

@@ -6,7 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::links::{Links, followed};
+use crate::{
+    links::{Links, followed},
+    paths::{below_variable, below_working_folder},
+};
 
 mod pattern;
 
@@ -148,6 +151,7 @@ impl Place {
             }
             around.workspace.as_deref().map(|folder| rooted(folder, &text))
         };
+        let of_variable = if spelled.is_none() { below_variable(&text) } else { None };
         if let Some(absolute) = spelled.as_deref().map(normal) {
             for (sign, root) in [("~", &around.home), (".", &around.workspace)] {
                 let below = root.as_deref().and_then(|root| beneath(&absolute, &normal(root)).map(str::to_owned));
@@ -169,11 +173,15 @@ impl Place {
                 perhaps.extend(below.map(|rest| format!("{sign}/{rest}")));
             }
         }
-        Self { raw: raw.to_owned(), forms, perhaps, loose, spelled, led: None }
+        Self { raw: raw.to_owned(), forms, perhaps, loose, spelled: spelled.or(of_variable), led: None }
     }
 
     /// A path of a command that runs in `folder`; without one it runs where the call runs.
     pub(crate) fn within(raw: &str, loose: bool, folder: Option<&str>, around: &Surroundings) -> Self {
+        if let Some(rest) = below_working_folder(raw) {
+            let here = format!(".{rest}");
+            return Self { raw: raw.to_owned(), ..Self::within(&here, loose, folder, around) };
+        }
         let rooted = raw.starts_with(['/', '~', '$', '`']) || drive(raw) || raw.starts_with("file:");
         match folder {
             Some(folder) if !rooted => {
@@ -184,7 +192,7 @@ impl Place {
         }
     }
 
-    /// Its absolute path, with what a link may make otherwise: `a/../b`.
+    /// Its absolute path, with what a link may make otherwise: `a/../b`, `/$NAME/b`.
     pub(crate) fn spelled(&self) -> Option<&str> {
         self.spelled.as_deref()
     }
