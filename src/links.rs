@@ -2,7 +2,9 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use loopwright_guard::{Authority, Declared, GuardConfig, Links, judge, judge_led, named_paths, policy::Surroundings};
+use loopwright_guard::{
+    Authority, Declared, GuardConfig, Links, judge, judge_led, leads_to, named_paths, policy::Surroundings,
+};
 use serde_json::{Value, json};
 
 /// Links that are followed for one call.
@@ -26,7 +28,8 @@ pub(super) fn judged(
     let plain = judge(guard, &nobody, name, input, declared);
     let led = judge_led(guard, &nobody, name, input, declared, &links);
     let stricter = led.verdict > plain.verdict || led.risk > plain.risk && led.asks();
-    Some(json!({"judged": led, "links": links, "stricter": stricter}).to_string())
+    let leads = leads_to(name, input, &guard.around, &links)?;
+    Some(json!({"judged": led, "links": links, "leads": leads, "stricter": stricter}).to_string())
 }
 
 /// The links among absolute paths, and the variables, each with where it leads. What leads into the workspace or the

@@ -88,13 +88,16 @@ class Approval:
         judged = command.judged or {}
         risk, why = command.risk or "dangerous", command.why or ""
         # Another question than whether it may run holds a `part` of a result, and no links.
-        if led is not None and judged.get("by") != "sensitivity":
-            judged = {
-                **judged,
-                **led["judged"],
-                "secret": judged.get("secret", False) or led["judged"].get("secret", False),
-            }
-            risk, why = max(risk, judged["risk"], key=_LEVELS.index), judged["why"]
+        led = None if judged.get("by") == "sensitivity" else led
+        if led is not None:
+            reached = led["judged"]
+            secret = judged.get("secret", False) or reached.get("secret", False)
+            if led["stricter"] and judged.get("by") != "quotation":
+                judged, why = reached, reached["why"]
+            else:
+                judged, why = {**judged, "touches": reached.get("touches", ())}, f"{led['leads']}; {why}"
+            judged = {**judged, "secret": secret}
+            risk = max(risk, reached["risk"], key=_LEVELS.index)
         span = judged.get("span")
         return cls(
             name=call.name,

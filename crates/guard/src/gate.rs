@@ -141,12 +141,23 @@ pub fn judge_led(
     let mut subject = Subject::new(tool, input, around);
     subject.follow(links, around);
     let mut judged = decide(config, authority, &subject, declared, &context, links);
-    let mut led = subject.all().flat_map(|part| &part.paths).filter_map(|place| Some((place, place.leads()?)));
-    if let Some((place, real)) = led.next() {
-        let led = format!("{} leads to {}", visible(&clip(&place.raw, 100)), visible(&clip(real, 200)));
-        judged.why = joined(&led, &judged.why);
+    if let Some(leads) = leads(&subject) {
+        judged.why = joined(&leads, &judged.why);
     }
     judged
+}
+
+/// Where the first path of a call leads that is a link, in words.
+pub fn leads_to(tool: &str, input: &Value, around: &Surroundings, links: &Links) -> Option<String> {
+    let mut subject = Subject::new(tool, input, around);
+    subject.follow(links, around);
+    leads(&subject)
+}
+
+fn leads(subject: &Subject) -> Option<String> {
+    let mut led = subject.all().flat_map(|part| &part.paths).filter_map(|place| Some((place, place.leads()?)));
+    let (place, real) = led.next()?;
+    Some(format!("{} leads to {}", visible(&clip(&place.raw, 100)), visible(&clip(real, 200))))
 }
 
 /// How much harm a call may do, and what the gate does with it where nobody has written rules.

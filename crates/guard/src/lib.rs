@@ -44,7 +44,7 @@ pub use authority::Authority;
 pub use authority::own_words;
 pub use disguise::visible;
 pub use gate::{
-    Assessment, Cautious, DecidedBy, Declared, GuardConfig, Judgement, assess, assess_call, judge, judge_led,
+    Assessment, Cautious, DecidedBy, Declared, GuardConfig, Judgement, assess, assess_call, judge, judge_led, leads_to,
 };
 pub use level::RiskLevel;
 pub use links::{Links, named_paths};
