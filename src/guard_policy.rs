@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{convert, errors};
 use loopwright_guard::{
-    Authority, Cautious, Declared, GuardConfig, RiskLevel,
+    Authority, Cautious, Declared, GuardConfig, Links, RiskLevel,
     approval::{self, Answer, Asked, Question},
     judge,
     policy::{self, PolicySource, Surroundings, Tier},
@@ -167,7 +167,7 @@ impl ApprovalDesk {
 
     /// Asks about a call: the number of a request, or the words of a yes that was kept.
     #[allow(clippy::too_many_arguments)] // as Python gives them
-    #[pyo3(signature = (tool, arguments, *, risk, why, hash, secret, home, workspace, now, timeout))]
+    #[pyo3(signature = (tool, arguments, *, risk, why, hash, secret, home, workspace, now, timeout, links=None))]
     fn ask(
         &self,
         tool: String,
@@ -180,11 +180,13 @@ impl ApprovalDesk {
         workspace: Option<String>,
         now: f64,
         timeout: Option<f64>,
+        links: Option<Links>,
     ) -> PyResult<(Option<u64>, Option<String>)> {
         let input: Value = convert::parse(arguments, "arguments")?;
         let question = Question { tool, input, hash, risk: level_of(risk)?, secret, why };
         let mut desk = self.desk();
         desk.set_surroundings(Surroundings { home, workspace });
+        desk.set_links(links.unwrap_or_default());
         match desk.ask(question, now, timeout).map_err(raised)? {
             Asked::Remembered(words) => Ok((None, Some(words))),
             Asked::Pending(id) => Ok((Some(id), None)),

@@ -8,42 +8,49 @@ use loopwright_guard::{self as guard, DeclaredRisk, RiskLevel};
 
 /// The judgement of a call.
 #[pyclass(frozen, module = "loopwright._core")]
-pub(super) struct AssessedRisk(guard::Risk);
+pub(super) struct AssessedRisk(guard::Assessment);
 
 #[pymethods]
 impl AssessedRisk {
     /// How much harm it may do.
     #[getter]
     fn level(&self) -> &'static str {
-        self.0.level.name()
+        self.0.risk.level.name()
     }
 
     /// The rule that decided.
     #[getter]
-    fn rule(&self) -> &'static str {
-        self.0.rule
+    fn rule(&self) -> &str {
+        &self.0.rule
+    }
+
+    /// Whether a person is asked before it runs, whatever the task says.
+    #[getter]
+    fn asks(&self) -> bool {
+        self.0.asks
     }
 
     /// Whether something is gone for good by it, though its level is no more than cautious.
     #[getter]
     fn loses(&self) -> bool {
-        self.0.loses()
+        self.0.risk.loses()
     }
 
     /// Why, in words.
     #[getter]
     fn why(&self) -> &str {
-        &self.0.why
+        &self.0.risk.why
     }
 
     /// The argument that decided, the bytes of its text, and the text there.
     #[getter]
     fn part(&self) -> Option<(&str, usize, usize, &str)> {
-        self.0.part.as_ref().map(|part| (part.argument.as_str(), part.span.start, part.span.end, part.text.as_str()))
+        let part = self.0.risk.part.as_ref();
+        part.map(|part| (part.argument.as_str(), part.span.start, part.span.end, part.text.as_str()))
     }
 
     fn __repr__(&self) -> String {
-        format!("<AssessedRisk {} {}>", self.0.level.name(), self.0.rule)
+        format!("<AssessedRisk {} {}>", self.0.risk.level.name(), self.0.rule)
     }
 }
 
@@ -59,10 +66,22 @@ impl RiskGround {
     }
 }
 
+/// A text with what a person can't see written out.
+#[pyfunction]
+pub(super) fn visible(text: &str) -> String {
+    guard::visible(text)
+}
+
 /// The risk of shell text.
 #[pyfunction]
 pub(super) fn assess_shell(text: &str, ground: &RiskGround) -> AssessedRisk {
-    AssessedRisk(guard::assess_shell(text, &ground.0))
+    let line = serde_json::json!({ "command": text });
+    let shell = DeclaredRisk { by_arguments: true, ..DeclaredRisk::default() };
+    let mut assessed = guard::assess("shell", &line, Some(shell), &ground.0);
+    if let Some(part) = assessed.risk.part.as_mut() {
+        part.argument.clear();
+    }
+    AssessedRisk(assessed)
 }
 
 /// The risk of a call; `declared` is the level of its tool.
@@ -87,8 +106,8 @@ pub(super) fn assess_arguments(
     if let Ok(text) = arguments.extract::<String>() {
         // What is no JSON is judged as text that a model wrote.
         let call = ToolUse::from_text("", name, text);
-        return Ok(AssessedRisk(guard::assess_risk(&call, tool, &ground.0)));
+        return Ok(AssessedRisk(guard::assess_call(&call, tool, &ground.0)));
     }
     let arguments: serde_json::Value = convert::parse(arguments, "arguments")?;
-    Ok(AssessedRisk(guard::assess_arguments(name, &arguments, tool, &ground.0)))
+    Ok(AssessedRisk(guard::assess(name, &arguments, tool, &ground.0)))
 }

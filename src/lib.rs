@@ -23,6 +23,7 @@ mod guard_policy;
 mod guard_risk;
 mod guard_sensitivity;
 mod history;
+mod links;
 mod machine;
 mod memory;
 mod messages;
@@ -161,6 +162,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<guard_risk::AssessedRisk>()?;
     module.add_class::<guard_risk::RiskGround>()?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_risk::visible, module)?)?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;
     module.add_class::<senses_intent::GoalDrift>()?;
     module.add_function(wrap_pyfunction!(senses_intent::find_next_step, module)?)?;

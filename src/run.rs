@@ -1,6 +1,7 @@
 //! A run as the drivers of the package use it: a machine, its clock and its journal.
 
 use std::{
+    collections::HashMap,
     fs::{File, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
     path::Path,
@@ -316,6 +317,26 @@ impl Run {
     fn agent_of(&self, command: u64) -> Option<(String, String, String)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
+    }
+
+    /// What is said of a call of the command of that number, as JSON, if paths that it names are symbolic links: what
+    /// the guard says of what it reaches, the links, and whether that is stricter than what it says of the call itself.
+    /// `variables` are those that its line would find, as far as they may be told.
+    #[allow(clippy::needless_pass_by_value)] // as Python gives them
+    fn led(
+        &self,
+        py: Python<'_>,
+        command: u64,
+        name: &str,
+        arguments: &Bound<'_, PyAny>,
+        variables: HashMap<String, String>,
+    ) -> PyResult<Option<String>> {
+        let input: serde_json::Value = convert::parse(arguments, "arguments")?;
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = state.run.tree().guard_of(command, name).map(|(guard, declared)| (guard.clone(), declared));
+        drop(state);
+        let Some((guard, declared)) = guard else { return Ok(None) };
+        Ok(py.detach(|| super::links::judged(&guard, declared, name, &input, &variables)))
     }
 
     /// Whether a model's answer to the command of that number is waited for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,14 @@ from ._renamed import renamed
 from ._repr import redacted_repr
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from . import _core
 
 __all__ = ["Approval", "Edit", "Remembered", "decision_of"]
+
+_LEVELS = ("safe", "cautious", "confirm", "dangerous")
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @renamed(tool="name")
@@ -48,6 +54,22 @@ class Approval:
     """The sub-agent that wants it; `None` where the run's own model does."""
     path: str | None = None
     """Which of the run's children."""
+    links: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The symbolic links among the paths that it names, by their absolute paths, and the variables of its line
+    (`/$NAME`), each with where it leads."""
+
+    @property
+    def shown(self) -> str:
+        r"""The call for whoever is asked: the tool, and each argument on lines of its own, with what nobody can see
+        written out (`\u{202e}`). `arguments` are what would run.
+        """
+        arguments = self.arguments
+        if not isinstance(arguments, dict):
+            arguments = {"arguments": arguments}
+        text = {name: value if isinstance(value, str) else _json(value) for name, value in arguments.items()}
+        # What a value goes on with is no argument of its own.
+        told = [f"{name}: {value}".replace("\n", "\n    ") for name, value in text.items()]
+        return visible("\n".join([self.name, *told]))
 
     @classmethod
     def of(
@@ -57,16 +79,31 @@ class Approval:
         around: tuple[str | None, str | None] = (None, None),
         who: tuple[str | None, str | None] = (None, None),
         ends: float | None = None,
+        led: Mapping[str, Any] | None = None,
     ) -> Approval:
-        """The question of an `approve` command; `who` names the sub-agent that wants it, `ends` when its time is up."""
+        """The question of an `approve` command; `who` names the sub-agent that wants it, `ends` when its time is up,
+        `led` says what its links make of it.
+        """
         call = command.calls[0]
         judged = command.judged or {}
+        risk, why = command.risk or "dangerous", command.why or ""
+        # Another question than whether it may run holds a `part` of a result, and no links.
+        led = None if judged.get("by") == "sensitivity" else led
+        if led is not None:
+            reached = led["judged"]
+            secret = judged.get("secret", False) or reached.get("secret", False)
+            if led["stricter"] and judged.get("by") != "quotation":
+                judged, why = reached, reached["why"]
+            else:
+                judged, why = {**judged, "touches": reached.get("touches", ())}, f"{led['leads']}; {why}"
+            judged = {**judged, "secret": secret}
+            risk = max(risk, reached["risk"], key=_LEVELS.index)
         span = judged.get("span")
         return cls(
             name=call.name,
             arguments=call.arguments,
-            risk=command.risk or "dangerous",
-            why=command.why or "",
+            risk=risk,
+            why=why,
             call_id=call.call_id,
             expires_in=max(0.0, (ends if ends is not None else command.at or 0.0) - now),
             rules=tuple(judged.get("rules", ())),
@@ -76,9 +113,21 @@ class Approval:
             secret=judged.get("secret", False),
             hash=command.hash,
             around=around,
+            links=led["links"] if led is not None else {},
             agent=who[0],
             path=who[1],
         )
+
+
+def visible(text: str) -> str:
+    r"""A text with what a person can't see written out: `\u{202e}`."""
+    from . import _core
+
+    return _core.visible(_HALVES.sub(lambda half: f"\\u{{{ord(half[0]):x}}}", text))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @dataclass(frozen=True)

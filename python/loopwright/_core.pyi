@@ -161,6 +161,7 @@ __all__ = [
     "shutdown",
     "summarize",
     "summary_words",
+    "visible",
     "web_request",
     "window_of",
 ]
@@ -953,6 +954,12 @@ class Run:
 
     def batch_of(self, command: int) -> str | None:
         """The batch that the request of the command of that number went into before the run was resumed."""
+
+    def led(self, command: int, name: str, arguments: _Json, variables: dict[str, str]) -> str | None:
+        """What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it
+        reaches, the links, and whether that is stricter than what it says of the call itself. `variables` are those
+        that its line would find, as far as they may be told.
+        """
 
     def asks(self, command: int) -> bool:
         """Whether a model's answer to the command of that number is waited for."""
@@ -1815,6 +1822,7 @@ class ApprovalDesk:
         workspace: str | None,
         now: float,
         timeout: float | None,
+        links: dict[str, str] | None = None,
     ) -> tuple[int | None, str | None]:
         """Asks about a call: the number of a request, or the words of a yes that was kept."""
 
@@ -1944,6 +1952,10 @@ class AssessedRisk:
     @property
     def rule(self) -> str: ...
     @property
+    def asks(self) -> bool:
+        """Whether a person is asked before it runs, whatever the task says."""
+
+    @property
     def loses(self) -> bool: ...
     @property
     def why(self) -> str: ...
@@ -1958,6 +1970,9 @@ class RiskGround:
     def __new__(
         cls, workspace: str | None, cwd: str | None, home: str | None, temporary: Sequence[str]
     ) -> RiskGround: ...
+
+def visible(text: str) -> str:
+    """A text with what a person can't see written out."""
 
 def assess_shell(text: str, ground: RiskGround) -> AssessedRisk:
     """The risk of shell text."""

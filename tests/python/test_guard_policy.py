@@ -86,12 +86,30 @@ def test_x08_a_line_that_can_not_be_read_is_asked_about() -> None:
 
 def test_x08_an_allow_must_cover_every_command() -> None:
     policy = Policy.from_toml(
-        rule("tests", "allow", 'shell = [["make", "test"], ["deploy-it"]]', '"make test"', '"make"')
+        rule("tests", "allow", 'shell = [["make", "test"], ["deploy-it", "…"]]', '"make test"', '"make"')
     )
     assert shell(policy, "deploy-it now").rules == ("user:tests",)
     assert shell(policy, "deploy-it now").verdict == "allow"
     assert shell(policy, "deploy-it now; rm -r src").verdict == "ask"
     assert shell(policy, "./deploy-it now").by != "policy"
+    assert shell(policy, "make test").by == "policy"
+    assert shell(policy, "make test clean").by != "policy", "these very words"
+
+
+def test_g8_an_allow_without_the_sign_for_more_says_where_to_write_it() -> None:
+    text = rule("log", "allow", 'shell = ["git", "log"]', '"git log -3"', '"git push"')
+    with pytest.raises(PolicyError) as found:
+        Policy.from_toml(text, name="mine.toml")
+    error = found.value
+    assert (error.code, error.file, error.line, error.rule) == ("example_failed", "mine.toml", 6, "log")
+    assert "…" in (error.hint or "")
+    more = Policy.from_toml(text.replace('"log"]', '"log", "…"]'))
+    assert shell(more, "git log -3").by == "policy"
+    assert shell(more, "git log -3 --output=f").by != "policy"
+    with pytest.raises(PolicyError) as undone:
+        Policy.from_toml(PUSH + rule("push", "allow", 'shell = ["git", "push", "…"]', '"git push"', '"ls"'), name="b")
+    assert (undone.value.code, undone.value.file, undone.value.rule) == ("contradictory_rule", "b", "push")
+    assert "no-push" in str(undone.value)
 
 
 def test_x08_tiers() -> None:
@@ -106,7 +124,7 @@ def test_x08_tiers() -> None:
     with pytest.raises(PolicyError) as below:
         Policy.from_toml(ask, tier="user").with_toml(over, tier="project", name="b")
     assert (below.value.code, below.value.file, below.value.line) == ("unknown_rule", "b", 4), "none is above it"
-    trusted = rule("rm", "allow", 'shell = ["rm"]', '"rm a"', '"ls"')
+    trusted = rule("rm", "allow", 'shell = ["rm", "…"]', '"rm a"', '"ls"')
     assert shell(Policy.from_toml(trusted, tier="user"), "rm -r src").verdict == "allow"
     assert shell(Policy.from_toml(trusted, tier="project"), "rm -r src").verdict == "ask", (
         "a project is not trusted so far"

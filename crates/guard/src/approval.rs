@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use super::{
     RiskLevel,
+    disguise::disguise,
+    links::Links,
     policy::{Subject, Surroundings},
     shape::shape_of,
 };
@@ -122,6 +124,7 @@ pub struct Approvals {
     timeout: f64,
     ttl: f64,
     around: Surroundings,
+    links: Links,
     next: u64,
     open: BTreeMap<u64, Open>,
     expired: BTreeMap<u64, Open>,
@@ -142,6 +145,7 @@ impl Approvals {
             timeout,
             ttl,
             around,
+            links: Links::new(),
             next: 0,
             open: BTreeMap::new(),
             expired: BTreeMap::new(),
@@ -154,10 +158,16 @@ impl Approvals {
         self.around = around;
     }
 
+    /// Which of the paths of the next call are links.
+    pub fn set_links(&mut self, links: Links) {
+        self.links = links;
+    }
+
     /// Asks about a call: a yes that was kept answers at once, else the request is open until its deadline.
     pub fn ask(&mut self, question: Question, now: f64, timeout: Option<f64>) -> Result<Asked> {
         self.expire(now);
-        let subject = Subject::new(&question.tool, &question.input, &self.around);
+        let mut subject = Subject::new(&question.tool, &question.input, &self.around);
+        subject.follow(&self.links, &self.around);
         let lasting = question.risk < RiskLevel::Dangerous && !question.secret && self.ttl > 0.0;
         let shape = if lasting { shape_of(&subject, &self.around) } else { None };
         let key = shape.as_ref().map(|shape| self.key(&shape.key));
@@ -213,7 +223,14 @@ impl Approvals {
             (Some(words), _, _) => words.clone(),
             (None, RiskLevel::Dangerous, _) => "A yes is for this call alone: it is dangerous.".to_owned(),
             (None, _, true) => "A yes is for this call alone: it holds a secret.".to_owned(),
-            _ => "A yes is for this call alone: what it does can't be told from its text.".to_owned(),
+            _ => {
+                let subject = Subject::new(&request.question.tool, &request.question.input, &self.around);
+                let reason = match disguise(&subject) {
+                    Some(_) => "it holds something that can't be seen or looks like something else",
+                    None => "what it does can't be told from its text",
+                };
+                format!("A yes is for this call alone: {reason}.")
+            }
         })
     }
 
@@ -428,6 +445,85 @@ mod tests {
         assert!(!kept(json!({"to": "bob@x.org", "body": other, "file": "b.txt"})));
         assert!(!kept(json!({"to": "ann@x.org", "body": other, "file": "/etc/passwd"})));
         assert!(!kept(json!({"to": "ann@x.org", "body": other, "file": "b.txt", "force": true})));
+    }
+
+    #[test]
+    fn x10_what_is_told_of_a_yes_is_what_is_kept() {
+        let lines = [
+            "git push",
+            "git push -u origin main",
+            "git push -u",
+            "git push origin",
+            "echo a",
+            "echo",
+            "echo a/b",
+            "echo a/b c",
+            "echo -n a",
+            "deploy a",
+            "deploy a > b",
+            "deploy a > /etc/b",
+            "rm a",
+            "rm *",
+            "rm a *",
+            "rm ../a",
+            "rm a ../a",
+            "curl https://a.example",
+            "curl https://b.example",
+            "curl https://a.example -o a",
+            "A=b deploy a",
+            "A=c deploy a",
+            "make x",
+            "make y",
+            "git push; deploy a",
+            "deploy a; git push",
+            "ls",
+            "ls a",
+            "kubectl get pods",
+            "kubectl get nodes",
+            "sudo deploy a",
+            "sudo deploy b",
+            "./deploy a",
+            "./deploy b",
+            "cd src && rm a",
+            "cd .. && rm a",
+        ];
+        let shape = |tool: &str, input: &Value| {
+            let around = Surroundings::of_examples();
+            shape_of(&Subject::new(tool, input, &around), &around).map(|shape| (shape.words, shape.key))
+        };
+        let calls = lines.iter().flat_map(|line| ["shell", "bash"].map(|tool| (tool, json!({ "command": line }))));
+        let others =
+            [json!({}), json!({"a": 1}), json!({"a": "x"}), json!({"a": "x/y"}), json!({"a": "../y"}), json!({"b": 1})];
+        let calls = calls.chain(others.into_iter().map(|input| ("send", input)));
+        let mut told: HashMap<String, String> = HashMap::new();
+        for (tool, input) in calls {
+            let Some((words, key)) = shape(tool, &input) else { continue };
+            let before = told.entry(words.clone()).or_insert_with(|| key.clone());
+            assert_eq!(*before, key, "{words}: {tool} {input}");
+        }
+        assert!(told.len() > 40, "{}", told.len());
+    }
+
+    #[test]
+    fn x10_a_yes_is_kept_for_where_links_lead() {
+        let mut approvals = approvals();
+        says_yes(&mut approvals, "rm -r build", RiskLevel::Confirm).unwrap();
+        assert!(remembers(&mut approvals, "rm -r out", RiskLevel::Confirm, 2.0));
+        approvals.set_links(Links::from([("/home/user/project/out".to_owned(), "/srv/data".to_owned())]));
+        assert!(!remembers(&mut approvals, "rm -r out", RiskLevel::Confirm, 2.0));
+    }
+
+    #[test]
+    fn g10_a_yes_to_what_can_not_be_seen_is_for_that_call_alone() {
+        let mut approvals = approvals();
+        says_yes(&mut approvals, "rm -r build", RiskLevel::Confirm).unwrap();
+        assert!(remembers(&mut approvals, "rm -r target", RiskLevel::Confirm, 2.0));
+        for line in ["rm -r bui\u{202e}ld", "rm -r t\u{430}rget", "rm -r a\u{a0}b"] {
+            assert!(!remembers(&mut approvals, line, RiskLevel::Confirm, 2.0), "{line}");
+            assert_eq!(says_yes(&mut approvals, line, RiskLevel::Confirm), None, "{line}");
+        }
+        let id = pending(&approvals.ask(shell("rm -r a\u{a0}b", RiskLevel::Confirm), 2.0, None).unwrap());
+        assert!(approvals.describe(id).unwrap().contains("can't be seen"));
     }
 
     #[test]

@@ -6,15 +6,17 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use loopwright_base::text::clip;
+use loopwright_base::{message::ToolUse, text::clip};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Authority, RiskLevel,
+    Authority, DeclaredRisk, Part, Risk, RiskContext, RiskLevel, assess_arguments, assess_risk,
+    disguise::{disguise, host_in_words, visible},
     lines::takes_files,
+    links::Links,
     policy::{
-        Policy, Subject, Surroundings, Verdict, is_here,
+        Place, Policy, Subject, Surroundings, Verdict, is_here,
         subject::{base_name, words_of},
     },
     sensitivity::{self, Level},
@@ -67,6 +69,8 @@ pub enum DecidedBy {
     Sensitivity,
     /// That the model was shown the very call, and may only quote it.
     Quotation,
+    /// Something in it that a person can't see, or that looks like something else.
+    Disguise,
 }
 
 /// What the gate says of a call, and what it saw.
@@ -114,10 +118,128 @@ pub struct Declared {
 
 /// Judges a call.
 pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Value, declared: Declared) -> Judgement {
+    let around = &config.around;
+    let context =
+        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let subject = Subject::new(tool, input, around);
+    decide(config, authority, &subject, declared, &context, &Links::new())
+}
+
+/// Judges a call as what it reaches: with the links among the paths that it names, which
+/// [`named_paths`](crate::named_paths) gives.
+pub fn judge_led(
+    config: &GuardConfig,
+    authority: &Authority,
+    tool: &str,
+    input: &Value,
+    declared: Declared,
+    links: &Links,
+) -> Judgement {
+    let around = &config.around;
+    let context =
+        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let mut subject = Subject::new(tool, input, around);
+    subject.follow(links, around);
+    let mut judged = decide(config, authority, &subject, declared, &context, links);
+    if let Some(leads) = leads(&subject) {
+        judged.why = joined(&leads, &judged.why);
+    }
+    judged
+}
+
+/// Where the first path of a call leads that is a link, in words.
+pub fn leads_to(tool: &str, input: &Value, around: &Surroundings, links: &Links) -> Option<String> {
+    let mut subject = Subject::new(tool, input, around);
+    subject.follow(links, around);
+    leads(&subject)
+}
+
+fn leads(subject: &Subject) -> Option<String> {
+    let mut led = subject.all().flat_map(|part| &part.paths).filter_map(|place| Some((place, place.leads()?)));
+    let (place, real) = led.next()?;
+    Some(format!("{} leads to {}", visible(&clip(&place.raw, 100)), visible(&clip(real, 200))))
+}
+
+/// How much harm a call may do, and what the gate does with it where nobody has written rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assessment {
+    /// How much harm it may do, the part of the call that says so, and why.
+    pub risk: Risk,
+    /// The rule that decided; of what the gate sees beyond risk `secret:…`, `text.hidden` and the like.
+    pub rule: String,
+    /// Whether a person is asked, whatever the task says.
+    pub asks: bool,
+}
+
+/// Judges a call as the gate does under the rules that are shipped, and says how much harm it may do. A tool that
+/// declares nothing is cautious.
+pub fn assess(tool: &str, input: &Value, declared: Option<DeclaredRisk>, context: &RiskContext) -> Assessment {
+    let mut risk = assess_arguments(tool, input, declared, context);
+    let around = Surroundings {
+        home: context.home.clone(),
+        workspace: context.cwd.clone().or_else(|| context.workspace.clone()),
+    };
+    let declared = declared.unwrap_or_default();
+    // What the task has to name is a question of its own: only calls that it can't answer for count here.
+    let level = if declared.by_arguments { declared.level.min(RiskLevel::Cautious) } else { declared.level };
+    let declared = Declared { risk: level, by_arguments: declared.by_arguments };
+    let config = GuardConfig { around, ..GuardConfig::default() };
     let subject = Subject::new(tool, input, &config.around);
-    let mut judged = by_risk(config, authority, &subject, declared);
-    by_sensitivity(&subject, &mut judged);
-    let ruling = config.policy.rule_on_subject(&subject);
+    let judged = decide(&config, &Authority::default(), &subject, declared, context, &Links::new());
+    let mut rule = risk.rule.to_owned();
+    let asks = judged.asks();
+    let known = risk.asks();
+    if judged.by == DecidedBy::Disguise || asks && !known {
+        let first = judged.rules.first().map(String::as_str).unwrap_or_default();
+        first.strip_prefix("risk:").unwrap_or(first).clone_into(&mut rule);
+        risk.level = risk.level.max(judged.risk);
+        risk.why = judged.why;
+        let place = judged.part.zip(judged.span);
+        risk.part = place.and_then(|(text, span)| {
+            let argument = argument_with("", input, &text, &span)?;
+            Some(Part { argument, span, text })
+        });
+    }
+    Assessment { risk, rule, asks }
+}
+
+/// As [`assess`], for a call of a run, whose arguments a model may have written so that nobody can read them.
+pub fn assess_call(call: &ToolUse, declared: Option<DeclaredRisk>, context: &RiskContext) -> Assessment {
+    let risk = assess_risk(call, declared, context);
+    if risk.rule == "call.unparsed" {
+        return Assessment { rule: risk.rule.to_owned(), risk, asks: true };
+    }
+    assess(&call.name, &call.input.value(), declared, context)
+}
+
+/// The argument that holds this text at these bytes, as a path: `edits[0].new`.
+fn argument_with(path: &str, value: &Value, part: &str, span: &Range<usize>) -> Option<String> {
+    match value {
+        Value::String(text) => (text.get(span.clone()) == Some(part)).then(|| path.to_owned()),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(at, item)| argument_with(&format!("{path}[{at}]"), item, part, span))
+        }
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            argument_with(&path, member, part, span)
+        }),
+        _ => None,
+    }
+}
+
+/// What the gate does with a call: the one place where it is decided.
+fn decide(
+    config: &GuardConfig,
+    authority: &Authority,
+    subject: &Subject,
+    declared: Declared,
+    context: &RiskContext,
+    links: &Links,
+) -> Judgement {
+    let mut judged = by_risk(config, authority, subject, declared, context, links);
+    by_sensitivity(subject, &mut judged);
+    by_disguise(subject, &mut judged);
+    let ruling = config.policy.rule_on_subject(subject);
     match ruling.verdict {
         Some(Verdict::Allow) => {
             let lifted = matches!(judged.by, DecidedBy::Risk | DecidedBy::Intent) && judged.risk <= ruling.lifts;
@@ -144,10 +266,28 @@ pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Va
         None => {}
     }
     if judged.asks() {
-        judged.touches = touches(&subject);
-        judged.secret |= holds_secret(&subject);
+        judged.touches = touches(subject);
+        judged.secret |= holds_secret(subject);
     }
+    judged.why = visible(&judged.why);
     judged
+}
+
+/// What can't be seen is asked about, whatever it does: nobody can agree to what they don't read.
+fn by_disguise(subject: &Subject, judged: &mut Judgement) {
+    let Some(found) = disguise(subject) else { return };
+    let harmful = judged.risk >= RiskLevel::Confirm;
+    judged.risk = judged.risk.max(RiskLevel::Confirm);
+    judged.verdict = Verdict::Ask;
+    judged.by = DecidedBy::Disguise;
+    judged.rules.insert(0, format!("risk:{}", found.rule));
+    judged.why = joined(&found.why, &judged.why);
+    // The part that is dangerous for itself stays what is pointed at.
+    if !harmful {
+        let (span, part) = found.part.map_or((None, None), |(span, text)| (Some(span), Some(text)));
+        judged.span = span.filter(|_| found.in_line);
+        judged.part = part;
+    }
 }
 
 /// Whether a secret stands in the arguments, wherever it goes.
@@ -224,6 +364,10 @@ fn joined(one: &str, other: &str) -> String {
 /// What a call would touch, for the person who is asked.
 fn touches(subject: &Subject) -> Vec<String> {
     const MOST: usize = 20;
+    let raw = |place: &Place| {
+        let raw = visible(&clip(&place.raw, 100));
+        place.leads().map_or(raw.clone(), |real| format!("{raw}, which leads to {}", visible(&clip(real, 200))))
+    };
     let mut found: Vec<String> = Vec::new();
     let mut push = |text: String| {
         if found.len() < MOST && !found.contains(&text) {
@@ -232,7 +376,7 @@ fn touches(subject: &Subject) -> Vec<String> {
     };
     for part in subject.all() {
         for place in &part.writes {
-            push(format!("writes {} ({})", clip(&place.raw, 100), place.class().words()));
+            push(format!("writes {} ({})", raw(place), place.class().words()));
         }
         // Of a line, bare words are files where the program takes files.
         let program = part.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
@@ -243,18 +387,25 @@ fn touches(subject: &Subject) -> Vec<String> {
                 push("files that another command names".to_owned());
                 continue;
             }
-            push(format!("{} ({})", clip(&place.raw, 100), place.class().words()));
+            push(format!("{} ({})", raw(place), place.class().words()));
         }
         for host in &part.hosts {
-            push(format!("the host {}", clip(host, 100)));
+            push(format!("the host {}", clip(&host_in_words(host), 200)));
         }
     }
     found
 }
 
 /// What risk says, without rules.
-fn by_risk(config: &GuardConfig, authority: &Authority, subject: &Subject, declared: Declared) -> Judgement {
-    let mut risk = super::lines::risk_of(subject, declared, &config.around);
+fn by_risk(
+    config: &GuardConfig,
+    authority: &Authority,
+    subject: &Subject,
+    declared: Declared,
+    context: &RiskContext,
+    links: &Links,
+) -> Judgement {
+    let mut risk = super::lines::risk_of(subject, declared, context, links);
     // One file by its name is little harm, and gone for good if no build makes it again: a person is asked.
     if risk.loses {
         risk.level = RiskLevel::Confirm;
@@ -427,5 +578,103 @@ mod tests {
         assert_eq!(verdict("look around", "mkdir x"), Verdict::Ask);
         assert_eq!(verdict("make a folder", "mkdir x"), Verdict::Allow);
         assert_eq!(verdict("remove it", "rm -rf src"), Verdict::Ask);
+    }
+
+    #[test]
+    fn g3_g4_what_is_asked_does_not_hang_on_what_stands_around_it() {
+        let read = |line: &str| {
+            let input = json!({ "command": line });
+            let shell = DeclaredRisk { level: RiskLevel::Confirm, by_arguments: true };
+            let context = RiskContext::default();
+            (assess("shell", &input, Some(shell), &context), assess("shell", &input, None, &context))
+        };
+        for line in [
+            "rm src/main.rs",
+            "mkdir -p out && rm src/main.rs",
+            "rm src/main.rs && mkdir -p out",
+            "env rm src/main.rs",
+            "env A=b rm src/main.rs",
+            "bash -c 'rm src/main.rs'",
+            "sh -c 'cd src; rm main.rs'",
+            "timeout 5 rm src/main.rs",
+            "echo src/main.rs | xargs rm",
+            "find src -name main.rs -exec rm {} \\;",
+            "if true; then rm src/main.rs; fi",
+            "python3 -c 'import os; os.remove(\"src/main.rs\")'",
+            "cat .loopwright/policy.toml",
+        ] {
+            let (shell, nothing) = read(line);
+            assert!(shell.asks && nothing.asks, "{line}: {shell:?}");
+        }
+        for line in ["ls", "mkdir -p out", "touch out/x", "git status", "rm out.o"] {
+            assert!(!read(line).0.asks, "{line}");
+        }
+    }
+
+    /// Lines of every kind and level: the examples of all records, and what those of a list hide in.
+    fn lines() -> Vec<String> {
+        const AROUND: [&str; 6] = [
+            "{}",
+            "mkdir -p out && {}",
+            "env A=b {}",
+            "({}) | cat",
+            "echo a\u{202e}b; {}",
+            "cat .loopwright/policy.toml; {}",
+        ];
+        let examples: Vec<&str> = crate::records::records()
+            .all
+            .iter()
+            .flat_map(|record| &record.examples)
+            .map(|(_, line)| line.as_str())
+            .collect();
+        assert!(examples.len() > 500);
+        examples
+            .iter()
+            .enumerate()
+            .flat_map(|(at, line)| [(*line).to_owned(), AROUND[at % AROUND.len()].replace("{}", line)])
+            .collect()
+    }
+
+    #[test]
+    fn g4_risk_and_the_gate_agree_about_every_line() {
+        let config = GuardConfig::default();
+        let mut wrong = Vec::new();
+        for line in lines() {
+            let input = json!({ "command": line });
+            let declared = |risk| Declared { risk, by_arguments: true };
+            let nobody = Authority::default();
+            let shell = DeclaredRisk { level: RiskLevel::Confirm, by_arguments: true };
+            let found = assess("shell", &input, Some(shell), &RiskContext::default());
+            let gate = judge(&config, &nobody, "shell", &input, declared(RiskLevel::Confirm));
+            let plain = judge(&config, &nobody, "shell", &input, declared(RiskLevel::Cautious));
+            // Whether the task names what a cautious call does is a question of its own.
+            let asks = if gate.by == DecidedBy::Intent { false } else { gate.asks() };
+            if found.asks != asks || found.asks != plain.asks() || found.risk.asks() && !found.asks {
+                wrong.push(format!("{line}: {found:?} {gate:?}"));
+            }
+        }
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+
+    #[test]
+    fn g10_what_can_not_be_seen_is_asked_about_whatever_a_rule_says() {
+        let rules = "[[rule]]\nid = \"r\"\nverdict = \"allow\"\nshell = [\"cat\", \"…\"]\n\
+             examples.match = [\"cat a\"]\nexamples.no_match = [\"ls\"]\n";
+        let config = config(rules, Tier::Admin, Cautious::Run);
+        let of = |line: &str| judged(&config, "cat it", "shell", &json!({ "command": line }), RiskLevel::Safe);
+        assert_eq!(of("cat ab").verdict, Verdict::Allow);
+        let hidden = of("cat a\u{202e}b");
+        assert_eq!((hidden.verdict, hidden.by, hidden.risk), (Verdict::Ask, DecidedBy::Disguise, RiskLevel::Confirm));
+        assert_eq!((hidden.rules[0].as_str(), hidden.span), ("risk:text.hidden", Some(5..8)));
+        assert!(hidden.why.contains("U+202E at character 6"), "{}", hidden.why);
+        assert!(hidden.touches.iter().any(|touched| touched.contains("a\\u{202e}b")), "{:?}", hidden.touches);
+        let worse = of("rm -r a\u{200b}b");
+        assert_eq!((worse.risk, worse.part.as_deref()), (RiskLevel::Confirm, Some("a\u{200b}b")));
+        assert!(worse.why.contains("U+200B") && worse.why.contains("deletes"), "{}", worse.why);
+        let host = of("cat a && curl -sS https://xn--80ak6aa92e.com/x");
+        assert!(host.why.contains("xn--80ak6aa92e.com (written аррӏе.com) reads as \"apple\""), "{}", host.why);
+        assert!(host.touches.iter().any(|touched| touched.contains("аррӏе.com")), "{:?}", host.touches);
+        let honest = of("cat a && curl -sS https://пример.рф/x");
+        assert_ne!(honest.by, DecidedBy::Disguise, "{honest:?}");
     }
 }

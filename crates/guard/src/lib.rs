@@ -20,12 +20,14 @@ pub mod approval;
 mod authority;
 mod code;
 mod command;
+mod disguise;
 mod files;
 mod flow;
 mod gate;
 mod handed;
 mod level;
 mod lines;
+mod links;
 mod names;
 mod paths;
 pub mod policy;
@@ -40,8 +42,12 @@ mod steps;
 
 pub use authority::Authority;
 pub use authority::own_words;
-pub use gate::{Cautious, DecidedBy, Declared, GuardConfig, Judgement, judge};
+pub use disguise::visible;
+pub use gate::{
+    Assessment, Cautious, DecidedBy, Declared, GuardConfig, Judgement, assess, assess_call, judge, judge_led, leads_to,
+};
 pub use level::RiskLevel;
+pub use links::{Links, named_paths};
 pub use paths::RiskContext;
 pub use risk::{DeclaredRisk, Part, Risk, assess_arguments, assess_risk, assess_shell};
 pub use steps::{LineStep, steps};

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use super::{
-    Declared, DeclaredRisk, RiskContext, RiskLevel, assess_arguments, names,
-    policy::{Subject, Surroundings},
+    Declared, DeclaredRisk, RiskContext, RiskLevel, assess_arguments,
+    links::{Links, led_risk},
+    names,
+    policy::Subject,
     shell::{Options, SimpleCommand},
 };
 
@@ -48,11 +50,12 @@ pub(crate) struct Assessed {
 }
 
 /// How much harm the call may do.
-pub(crate) fn risk_of(subject: &Subject, declared: Declared, around: &Surroundings) -> Assessed {
-    let context =
-        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+pub(crate) fn risk_of(subject: &Subject, declared: Declared, context: &RiskContext, links: &Links) -> Assessed {
     let tool = DeclaredRisk { level: declared.risk, by_arguments: declared.by_arguments };
-    let risk = assess_arguments(&subject.tool, &subject.input, Some(tool), &context);
+    let mut risk = assess_arguments(&subject.tool, &subject.input, Some(tool), context);
+    if let Some(led) = led_risk(subject, Some(tool), context, links) {
+        risk = risk.or(led);
+    }
     let loses = risk.loses();
     let (part, span) = risk.part.map_or((None, None), |part| (Some(part.text), Some(part.span)));
     Assessed { level: risk.level, rule: risk.rule.to_owned(), part, span, why: risk.why, loses }

@@ -170,6 +170,11 @@ fn names_everything(name: &str) -> bool {
 
 /// Where `word` leads, run in `cwd`.
 pub(super) fn place_of(word: &Word, cwd: Option<&Word>, context: &RiskContext) -> Place {
+    // The folder that commands run in by then, not the one that the text begins in.
+    if let (Some(rest), Some(folder)) = (below_working_folder(&word.text), cwd) {
+        let here = Word { text: format!(".{rest}"), exact: true, ..word.clone() };
+        return if folder.text == "?" { Place::Unknown } else { place_of(&here, cwd, context) };
+    }
     let text = word.text.as_str();
     if text.starts_with(['/', '~', '$']) || text.starts_with("file:") || is_windows(text) {
         return place(text, word.exact, context);
@@ -187,6 +192,24 @@ pub(super) fn place_of(word: &Word, cwd: Option<&Word>, context: &RiskContext) -
     }
 }
 
+/// What stands behind `$PWD`, with its slash.
+pub(super) fn below_working_folder(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("$PWD").or_else(|| text.strip_prefix("${PWD}"))?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
+/// A path that begins with a variable, `$NAME/x` or `${NAME}/x`, as if the variable were a folder of the root: under
+/// that name links say what it stands for.
+pub(super) fn below_variable(text: &str) -> Option<String> {
+    let rest = text.strip_prefix('$')?;
+    let (name, rest) = match rest.strip_prefix('{') {
+        Some(braced) => braced.split_once('}')?,
+        None => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+    };
+    let named = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (named && (rest.is_empty() || rest.starts_with('/'))).then(|| format!("/${name}{rest}"))
+}
+
 fn is_windows(text: &str) -> bool {
     matches!(text.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic()) && !text.contains("://")
 }
@@ -202,7 +225,7 @@ pub(super) fn place(text: &str, exact: bool, context: &RiskContext) -> Place {
     // `~/x`, `$HOME/x` and `/home/me/x` become one.
     if let Some(rest) = path.strip_prefix("$HOME").or_else(|| path.strip_prefix("${HOME}")) {
         path = format!("~{rest}");
-    } else if let Some(rest) = path.strip_prefix("$PWD").or_else(|| path.strip_prefix("$(pwd)")) {
+    } else if let Some(rest) = below_working_folder(&path).or_else(|| path.strip_prefix("$(pwd)")) {
         path = format!(".{rest}");
     } else if let Some(home) = home
         && let Some(rest) = below(&normal(&path), home)
@@ -371,6 +394,24 @@ mod tests {
         ] {
             assert_eq!(at(text), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn the_working_folder_is_the_one_by_then() {
+        let word = |text: &str, exact| Word { text: text.to_owned(), exact, ..Word::default() };
+        let at = |text: &str, folder: Option<&str>| {
+            let folder = folder.map(|folder| word(folder, true));
+            place_of(&word(text, false), folder.as_ref(), &RiskContext::default())
+        };
+        for text in ["$PWD/x", "${PWD}/x"] {
+            assert_eq!(at(text, None), Place::Workspace);
+            assert_eq!(at(text, Some("src")), Place::Workspace);
+            assert_eq!(at(text, Some("/etc")), Place::System);
+            assert_eq!(at(text, Some("~/.ssh")), Place::Private);
+            assert_eq!(at(text, Some("?")), Place::Unknown);
+        }
+        assert_eq!(at("$PWD", Some("/")), Place::Root);
+        assert_eq!(at("$PWDX/x", Some("/etc")), Place::Unknown);
     }
 
     #[test]

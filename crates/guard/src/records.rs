@@ -3,7 +3,8 @@
 //! A record says in `names` which programs it is for (`remove-*` are all commands of PowerShell with that verb), in
 //! `about` with which options they only tell about themselves, with `help` that they print help for `sub --help` and
 //! `help sub` (its value are the words that have subcommands themselves), in `values` which of their options take a
-//! value (`@` where a single dash begins a whole word, as in `-destroy`), in `sql` those whose value is SQL, in `reads`
+//! value (`@` where a single dash begins a whole word, as in `-destroy`), in `writes` those that have it write a file
+//! (`@` alike), in `sql` those whose value is SQL, in `reads`
 //! what only reads, in `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
 //! that `--dry-run` and its like only show. `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that
 //! level, which a test checks.
@@ -38,6 +39,8 @@ pub(super) struct Record {
     pub(super) about: String,
     /// Where it prints its help for `sub --help` and `help sub`: its words that have subcommands themselves.
     pub(super) help: Option<String>,
+    /// Its options that have it write a file, parted by blanks, where no line of `reads` tells.
+    pub(super) writes: String,
     /// Its options whose value is SQL, parted by blanks.
     pub(super) sql: String,
     /// Whether it refuses options that it does not know.
@@ -189,6 +192,7 @@ fn one(item: &DeTable<'_>) -> Result<Record, String> {
         match key.get_ref().as_ref() {
             "names" => record.names = text(value.get_ref()).split_whitespace().map(str::to_owned).collect(),
             "values" => record.values = text(value.get_ref()),
+            "writes" => record.writes = text(value.get_ref()),
             "sql" => record.sql = text(value.get_ref()),
             "about" => record.about = text(value.get_ref()),
             "help" => record.help = Some(text(value.get_ref())),

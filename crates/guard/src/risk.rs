@@ -76,12 +76,17 @@ impl Risk {
         self.level == RiskLevel::Cautious && command::LOSES.contains(&self.rule)
     }
 
+    /// Whether a person is asked for this alone, whatever the task says.
+    pub fn asks(&self) -> bool {
+        self.level >= RiskLevel::Confirm || self.loses()
+    }
+
     fn rank(&self) -> (RiskLevel, bool) {
         (self.level, self.loses())
     }
 
     /// The stricter of two, the first if they are alike.
-    fn or(self, other: Self) -> Self {
+    pub(super) fn or(self, other: Self) -> Self {
         if other.rank() > self.rank() || self.rule.is_empty() { other } else { self }
     }
 }
@@ -95,7 +100,7 @@ fn shell_risk(text: &str, argument: &str, context: &RiskContext) -> Risk {
     script_risk(&shell::parse(text), text, argument, context)
 }
 
-fn script_risk(script: &Script, text: &str, argument: &str, context: &RiskContext) -> Risk {
+pub(super) fn script_risk(script: &Script, text: &str, argument: &str, context: &RiskContext) -> Risk {
     let ground = Ground::new(context);
     let mut worst = Risk {
         level: RiskLevel::Safe,

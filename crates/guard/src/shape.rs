@@ -8,9 +8,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::policy::{
-    PathClass, Place, Subject, Surroundings,
-    subject::{Part, base_name},
+use super::{
+    disguise::{disguise, host_in_words},
+    links::Links,
+    policy::{
+        PathClass, Place, Subject, Surroundings,
+        subject::{Part, base_name},
+    },
 };
 
 /// Characters of one argument that count as they are; longer ones count as text.
@@ -116,9 +120,9 @@ pub(crate) struct Shape {
     pub(crate) words: String,
 }
 
-/// The shape of a call, if it has one.
+/// The shape of a call, if it has one. What a person can't see in it, nobody has agreed to for the next time.
 pub(crate) fn shape_of(subject: &Subject, around: &Surroundings) -> Option<Shape> {
-    if subject.unparsed.is_some() || subject.parts.is_empty() {
+    if subject.unparsed.is_some() || subject.parts.is_empty() || disguise(subject).is_some() {
         return None;
     }
     let (mut keys, mut words) = (BTreeSet::new(), Vec::new());
@@ -136,8 +140,8 @@ pub(crate) fn shape_of(subject: &Subject, around: &Surroundings) -> Option<Shape
     let words = match (words.is_empty(), told.is_empty()) {
         (true, true) => format!("{} without arguments", subject.tool),
         (true, false) => format!("{} with {}", subject.tool, told.join(", ")),
-        (false, true) => words.join("; and "),
-        (false, false) => format!("{} (with {})", words.join("; and "), told.join(", ")),
+        (false, true) => format!("{} in {}", words.join("; and "), subject.tool),
+        (false, false) => format!("{} in {} (with {})", words.join("; and "), subject.tool, told.join(", ")),
     };
     Some(Shape { key, words })
 }
@@ -155,14 +159,17 @@ fn of_command(part: &Part) -> Option<Shape> {
         part.words.iter().skip(1).map(|word| word.text.as_str()).filter(|word| !word.starts_with('-')).collect();
     let depth = SUBCOMMANDS.iter().find(|(known, _)| *known == name).map_or(0, |(_, depth)| *depth);
     let subcommands: Vec<&str> = operands.iter().copied().take(depth).collect();
-    let assigns = part.text.split_whitespace().next().is_some_and(|first| first != program.text && first.contains('='));
+    let assigns = !part.settings.is_empty();
+    if part.settings.iter().any(|setting| !setting.exact) {
+        return None;
+    }
     let whole = assigns
         || RUNNERS.contains(&name.as_str())
         || name.starts_with("python")
         || text(0).is_some_and(|text| text.contains('/'))
         || subcommands.iter().any(|word| RUNNING_SUBCOMMANDS.contains(word));
     if whole {
-        let line = if assigns { part.text.clone() } else { joined(part) };
+        let line = joined(part);
         return Some(Shape { key: format!("whole {line}"), words: format!("exactly `{line}`") });
     }
     let mut flags: BTreeSet<String> = BTreeSet::new();
@@ -189,7 +196,7 @@ fn of_command(part: &Part) -> Option<Shape> {
     } else {
         words = format!("{words} with {}", flags.iter().cloned().collect::<Vec<_>>().join(" "));
     }
-    // What is kept is as narrow as the key; what is told of it is what somebody would recognise.
+    // What is told is what is kept: of words that name no files, that there are such.
     let files = super::lines::takes_files(&name);
     let shown: BTreeSet<(PathClass, bool)> = part
         .paths
@@ -198,10 +205,13 @@ fn of_command(part: &Part) -> Option<Shape> {
         .filter(|place| files || place.raw.contains(['/', '.', '~', '*', '?']))
         .map(|place| (place.class(), place.raw.contains(['*', '?', '['])))
         .collect();
-    let told: Vec<String> = shown
+    let mut told: Vec<String> = shown
         .iter()
         .map(|(class, many)| format!("{}{}", if *many { "on many files " } else { "on files " }, class.words()))
         .collect();
+    if shown.len() < places.len() {
+        told.push("with other words".to_owned());
+    }
     if !told.is_empty() {
         words = format!("{words} {}", told.join(" and "));
     }
@@ -210,13 +220,14 @@ fn of_command(part: &Part) -> Option<Shape> {
         words = format!("{words}, writing to files {}", told.join(" and "));
     }
     if !hosts.is_empty() {
-        words = format!("{words}, reaching {}", part.hosts.join(" and "));
+        let told: Vec<String> = hosts.iter().map(|host| host_in_words(host)).collect();
+        words = format!("{words}, reaching {}", told.join(" and "));
     }
     Some(Shape { key, words })
 }
 
 fn joined(part: &Part) -> String {
-    part.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    part.settings.iter().chain(&part.words).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// The arguments beside the shell line, by name, each as what of it counts.
@@ -228,13 +239,13 @@ fn arguments(subject: &Subject, around: &Surroundings) -> Vec<(String, String)> 
     let mut found: Vec<(String, String)> = members
         .iter()
         .filter(|(name, value)| of_shape(name) && !value.is_null())
-        .map(|(name, value)| (name.clone(), of_value(value, around)))
+        .map(|(name, value)| (name.clone(), of_value(value, &subject.links, around)))
         .collect();
     found.sort();
     found
 }
 
-fn of_value(value: &Value, around: &Surroundings) -> String {
+fn of_value(value: &Value, links: &Links, around: &Surroundings) -> String {
     match value {
         Value::String(text) => {
             let mut hosts = Vec::new();
@@ -246,7 +257,9 @@ fn of_value(value: &Value, around: &Surroundings) -> String {
                 && (text.contains(['/', '\\']) || text.starts_with('~') || has_suffix(text))
                 && !text.contains('@')
             {
-                format!("a path {}", Place::new(text, false, around).class().words())
+                let mut place = Place::new(text, false, around);
+                place.follow(links, around);
+                format!("a path {}", place.class().words())
             } else if text.chars().count() > LITERAL || text.contains('\n') {
                 "some text".to_owned()
             } else {
@@ -254,7 +267,7 @@ fn of_value(value: &Value, around: &Surroundings) -> String {
             }
         }
         Value::Array(items) => {
-            let kinds: BTreeSet<String> = items.iter().take(100).map(|item| of_value(item, around)).collect();
+            let kinds: BTreeSet<String> = items.iter().take(100).map(|item| of_value(item, links, around)).collect();
             if items.len() > 20 {
                 return value.to_string();
             }
@@ -262,7 +275,7 @@ fn of_value(value: &Value, around: &Surroundings) -> String {
         }
         Value::Object(members) => {
             let kinds: BTreeSet<String> =
-                members.iter().map(|(name, member)| format!("{name}: {}", of_value(member, around))).collect();
+                members.iter().map(|(name, member)| format!("{name}: {}", of_value(member, links, around))).collect();
             format!("{{{}}}", kinds.into_iter().collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

@@ -20,6 +20,7 @@ use loopwright_base::{
     error::Error,
     request::{History, Response},
 };
+use loopwright_guard::{Declared, GuardConfig};
 
 /// The configuration of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -288,6 +289,12 @@ impl Tree {
             // What a sub-agent's machine has started is the sub-agent's.
             at = member.parent?.0;
         }
+    }
+
+    /// What the guard of the turn that gave the command of that number goes by, and what is known of a tool there.
+    pub fn guard_of(&self, command: Id, tool: &str) -> Option<(&GuardConfig, Declared)> {
+        let member = self.members.get((command >> SHIFT) as usize)?.as_ref()?;
+        if let Node::Turn(turn) = &member.node { turn.guard_of(tool) } else { None }
     }
 
     /// Returns whether a turn waits for the answer of its model to the command of that number.

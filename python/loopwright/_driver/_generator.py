@@ -61,6 +61,8 @@ class Driver:
         self.told = Told(run, after)
         self.requests = Requests(run)
         self.questions = Questions()
+        # The calls that a person has agreed to, who saw where their links lead: the machine's number and the call's.
+        self.agreed: set[tuple[int, str]] = set()
         self.generator: Generator[Any, Any, None] | None = None
         # Whether it is under way here and now, and whether some work was done where it began since then.
         self.pumping = self.hurried = False

@@ -16,7 +16,7 @@ from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
 
 from ._work import is_async
-from ._works import run_tool
+from ._works import run_tool, where_led
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,12 +136,16 @@ class Questions:
     def ask_person(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any], ends: float) -> Work:
         """The event for what a person says to a call, or for what went wrong while asking: that is a no."""
         who = driver.who(command.id)
+        call = command.calls[0]
 
         def question() -> Approval:
-            return Approval.of(command, driver.run.now(), driver.plan.around, who, ends)
+            led = where_led(driver, command.id, call)  # type: ignore[arg-type]
+            return Approval.of(command, driver.run.now(), driver.plan.around, who, ends, led)
 
         try:
             answer = yield from self.answer_to(command.id, question, ask, None)  # type: ignore[arg-type]
+            if is_yes(answer):
+                driver.agreed.add((command.id >> 32, call.call_id))  # type: ignore[operator]
             return _decided(command, answer)
         finally:
             self.next_in_line(driver, command.id)  # type: ignore[arg-type]
@@ -155,6 +159,7 @@ class Questions:
             self.next_in_line(driver, command.id)  # type: ignore[arg-type]
         if not is_yes(answer):
             return unknown(command)
+        driver.agreed.add((command.id >> 32, command.calls[0].call_id))  # type: ignore[operator]
         return (yield from run_tool(driver, command.id, command.calls[0], flag))  # type: ignore[arg-type]
 
     def answer_to(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,9 @@ from loopwright.tools._context import Context
 from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
 
 from ._work import UNREADABLE, unreadable
+
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_BY_NAME = "name the path that it leads to, so that a person can be asked about that"
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +37,10 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         arguments = call.arguments
     except UNREADABLE as error:
         return driver.executed(command_id, call, unreadable(error))
+    led = where_led(driver, command_id, call)
+    if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
+        why = f"a path of the call is a link: {led['judged']['why']}"
+        return _core.Event.tool_failed(command_id, call.call_id, "forbidden", why, _BY_NAME)
     context = _context(driver, command_id, call, flag) if tool.context_parameter else None
     if tool.is_async:
         sent = yield run(tool, arguments, context)
@@ -44,6 +53,34 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
             # A plain function has handed out an awaitable: a decorator in between often does.
             sent = yield _limited(tool, ends, flag, run_later(tool, sent))
     return driver.executed(command_id, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
+
+
+def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, Any] | None:
+    """What the guard says of what a call reaches, if paths that it names are symbolic links or begin with a variable
+    that is known. A link may have been made
+    since the call was judged, so this is looked up where it is asked about and where it runs.
+    """
+    plan = driver.at(command_id) if driver.plan.agents else driver.plan
+    try:
+        arguments = call.arguments
+        variables = known_variables(plan.tools.get(call.name), arguments)
+        said = driver.run.led(command_id, call.name, arguments, variables)
+    except UNREADABLE:
+        return None
+    return None if said is None else json.loads(said)
+
+
+def known_variables(tool: Any, arguments: Any) -> dict[str, str]:
+    """The variables of a tool's commands that a line names and does not set itself, without secrets."""
+    environment = getattr(tool, "environment", None)
+    line = arguments.get("command") if isinstance(arguments, dict) and environment is not None else None
+    if environment is None or not isinstance(line, str) or "$" not in line:
+        return {}
+    found = environment()
+    names = set(_VARIABLE.findall(line))
+    # `NAME=…`, `for NAME`, `read NAME`: by then it is another value.
+    names = {name for name in names if not re.search(rf"(?<![\w${{]){name}(?!\w)", line)}
+    return {name: found[name] for name in names if name in found and not _core.is_secret_variable(name, found[name])}
 
 
 def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> Context[Any]:

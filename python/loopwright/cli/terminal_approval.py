@@ -56,7 +56,7 @@ class TerminalApproval:
     def __call__(self, question: Approval) -> bool | str | Edit:
         """`True`, `"once"`, a reason why not, `"abort"`, or the changed call."""
         if not self._can_ask():
-            what, how = one_line(question.name), arguments_of(question.arguments)
+            what, how = _seen(question.name), arguments_of(question.arguments)
             self._screen.note(f"The model wants to use {what}" + (f" with {how}" if how else ""))
             return "there is no terminal to ask a person on"
         with self._screen.hold(), _interruptible():
@@ -103,7 +103,7 @@ class TerminalApproval:
         say = self._screen.say
         risk = one_line(question.risk)
         say("")
-        say(f"The model wants to use {one_line(question.name)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
+        say(f"The model wants to use {_seen(question.name)} (risk: {risk}, {_RISKS.get(risk, 'unknown')}):")
         for line in _told(question.arguments, lines, characters):
             say(f"  │ {line}", style=Style.YELLOW, whole=True)
         if question.part:
@@ -123,7 +123,7 @@ class TerminalApproval:
     def _explain(self, question: Approval) -> None:
         tool = self._tools.get(question.name)
         if tool is not None:
-            self._screen.say(f"What {one_line(question.name)} does: {one_line(tool.description)}")
+            self._screen.say(f"What {_seen(question.name)} does: {one_line(tool.description)}")
         if question.rules:
             self._screen.say(f"What decided that you are asked: {one_line(', '.join(question.rules))}")
         for touched in question.touches:
@@ -169,6 +169,11 @@ class TerminalApproval:
         return typed.decode("utf-8", "replace")
 
 
+def _seen(text: str) -> str:
+    """A text on one line, with what nobody can see written out."""
+    return " ".join(visible(text).split())
+
+
 def _line_of(arguments: Any) -> str | None:
     """The argument that a person would rewrite as a line, where there is one."""
     if not isinstance(arguments, dict):
@@ -194,7 +199,7 @@ def _marked(question: Approval, columns: int) -> Iterator[str]:
             if len(before) + len(shown) <= columns and part != value:
                 yield "│ " + " " * len(before) + "^" * max(1, len(shown))
                 return
-    shown = one_line(part)
+    shown = _seen(part)
     yield f"The part that decides: {shown[:_CHARACTERS]}"
 
 

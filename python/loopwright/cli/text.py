@@ -38,13 +38,10 @@ def one_line(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` with what `clean` takes away written out, for whoever has to judge it."""
-    text = text.replace("\r\n", "\n")
-    return re.sub(
-        f"{_CONTROL.pattern}|[\u2028\u2029]",
-        lambda found: "\\r" if found[0] == "\r" else f"\\u{{{ord(found[0]):x}}}",
-        text,
-    )
+    """`text` with what a person can't see written out, for whoever has to judge it."""
+    from loopwright._approval import visible as written_out
+
+    return written_out(text.replace("\r\n", "\n"))
 
 
 class Cleaner:

@@ -149,6 +149,7 @@ class Approvals:
                 workspace=workspace,
                 now=began,
                 timeout=seconds,
+                links=dict(question.links),
             )
             if request is None:
                 return Remembered(words or "")

@@ -60,15 +60,18 @@ class Risk:
     """The part that decided; `None` if it was the level that the tool declares."""
     loses: bool = field(default=False)
     """Whether one file is gone for good that nothing makes again, though the level is no more than `cautious`."""
+    gated: bool = field(default=False)
+    """Whether the gate asks about it under the rules that are shipped, though its level and `loses` do not say so."""
 
     @property
     def asks(self) -> bool:
-        """Whether a person is asked before such a call runs, whatever the task says.
+        """Whether a person is asked before such a call runs, whatever the task says: what the gate does under the rules
+        that are shipped.
 
         >>> assess_risk("rm notes.txt").level, assess_risk("rm notes.txt").asks
         ('cautious', True)
         """
-        return self.loses or self >= "confirm"
+        return self.gated or self.loses or self >= "confirm"
 
     def __lt__(self, other: Risk | str) -> bool:
         if isinstance(other, Risk):
@@ -160,13 +163,14 @@ def assess_risk(
     ground = (context or _NOTHING).ground()
     if isinstance(call, str):
         found = _core.assess_shell(_whole(call), ground)
-        if tool is None:
+        if tool is None or _by_arguments(tool):
             return _risk(found)
         declared = _risk(_core.assess_arguments("shell", "{}", _declared(tool), False, ground))
-        return max(_risk(found), declared, key=lambda risk: _rank(risk.level))
+        return max(_risk(found), declared, key=lambda risk: (_rank(risk.level), risk.asks))
     name, arguments = _taken_apart(call)
     name, arguments = _whole(name), _whole(arguments)
-    return _risk(_core.assess_arguments(name, arguments, None if tool is None else _declared(tool), False, ground))
+    level = None if tool is None else _declared(tool)
+    return _risk(_core.assess_arguments(name, arguments, level, _by_arguments(tool), ground))
 
 
 def _rank(level: str) -> int:
@@ -175,6 +179,11 @@ def _rank(level: str) -> int:
     except ValueError:
         message = f"there is no level named {level!r}"
         raise UsageError(message, "unknown_level", f"one of {', '.join(_LEVELS)}") from None
+
+
+def _by_arguments(tool: Any) -> bool:
+    """Whether a tool's arguments say all there is to know, as the line of the built-in shell does."""
+    return bool(getattr(tool, "by_arguments", False))
 
 
 def _declared(tool: Any) -> str:
@@ -223,7 +232,8 @@ def _taken_apart(call: Any) -> tuple[str, Any]:
 def _risk(found: _core.AssessedRisk) -> Risk:
     part = found.part
     shown = None if part is None else Part(part[0], (part[1], part[2]), part[3])
-    return Risk(found.level, found.rule, found.why, shown, found.loses)
+    known = found.loses or _rank(found.level) >= _rank("confirm")
+    return Risk(found.level, found.rule, found.why, shown, found.loses, found.asks and not known)
 
 
 redacted_repr(Part, Risk)

@@ -25,6 +25,11 @@ fn harmless(name: &str) -> bool {
     names::has("variables.harmless", name)
 }
 
+/// Whether a setting, `NAME=value`, says no more than how something is shown or told.
+pub(crate) fn is_harmless_setting(setting: &str) -> bool {
+    setting.split_once('=').is_some_and(|(name, _)| harmless(variable(name)))
+}
+
 /// Whether a variable that is set for itself, not before a command, decides about the commands that follow.
 pub(crate) fn lasts(name: &str) -> bool {
     (LASTING.contains(&name) || LASTING_STARTS.iter().any(|start| name.starts_with(start))) && !harmless(name)

@@ -15,6 +15,7 @@ mod runner;
 mod script;
 mod special;
 mod tells;
+mod told;
 mod unknown;
 
 use std::{cell::RefCell, ops::Range};
@@ -27,11 +28,12 @@ use super::{
     shown::shown,
 };
 
-pub(super) use environment::lasts;
+pub(super) use environment::{is_harmless_setting, lasts};
 pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
 pub(super) use reads::{finds_secrets, operands, reads, searches_all};
 pub(super) use tells::without_asking;
+pub(super) use told::{Told, told};
 pub(super) use unknown::known as is_known;
 
 /// What was found of a command.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use regex::RegexBuilder;
 
 use super::{
-    Ground, Verdict,
+    Ground, Told, Verdict,
     nested::nested,
     script::{self, Effect},
 };
@@ -136,6 +136,10 @@ struct Given<'w> {
     operands: Vec<&'w Word>,
     options: Vec<&'w str>,
     acts: Vec<(Act, Word)>,
+    /// Which word names each of the acts: the option, or the operand.
+    named: Vec<usize>,
+    /// Where these words begin among those of the command.
+    from: usize,
     /// An option that the line does not know.
     unknown: bool,
     /// A word that may turn out to be an option.
@@ -198,7 +202,7 @@ impl<'w> Given<'w> {
         };
         match (value, joined) {
             (Value::None, _) | (Value::Joined, None) if act == Act::None => {}
-            (_, Some(text)) => self.acts.push((act, Word { text: text.to_owned(), ..word.clone() })),
+            (_, Some(text)) => self.act(act, Word { text: text.to_owned(), ..word.clone() }),
             (Value::Needed, None) => self.next(act, words),
             _ => {}
         }
@@ -214,7 +218,7 @@ impl<'w> Given<'w> {
                 Some((Value::None, _)) => {}
                 Some((Value::Needed, act)) if bare => self.next(*act, words),
                 Some((_, act)) if !rest.is_empty() => {
-                    return self.acts.push((*act, Word { text: rest.to_owned(), ..word.clone() }));
+                    return self.act(*act, Word { text: rest.to_owned(), ..word.clone() });
                 }
                 Some((Value::Needed, act)) => return self.next(*act, words),
                 Some((Value::Joined, _)) => return,
@@ -231,9 +235,15 @@ impl<'w> Given<'w> {
     fn next(&mut self, act: Act, words: &'w [Word]) {
         if let Some(value) = words.get(self.used) {
             self.open |= value.splits;
-            self.acts.push((act, value.clone()));
+            self.act(act, value.clone());
             self.used += 1;
         }
+    }
+
+    /// What the option that was read last does with this value.
+    fn act(&mut self, act: Act, value: Word) {
+        self.acts.push((act, value));
+        self.named.push(self.used.saturating_sub(1));
     }
 
     fn has(&self, names: &[&str]) -> bool {
@@ -260,7 +270,7 @@ fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Wor
     let (mut depth, mut rest, mut before) = (0, words, Vec::new());
     let mut line = lines.iter().find(|line| line.words.is_empty())?;
     while line.has("/") {
-        let given = Given::read(line, rest);
+        let given = Given { from: words.len() - rest.len(), ..Given::read(line, rest) };
         let from = given.used;
         if given.operands.is_empty() {
             break;
@@ -335,6 +345,49 @@ pub(super) fn reading(name: &str, command: &SimpleCommand, words: &[Word], groun
         _ if known => Reading::Reads,
         _ => Reading::Unknown,
     }
+}
+
+/// The words by which a program is told to write or to run something, each with what it writes, as far as its options
+/// are known. `at` counts from the words that are given.
+pub(super) fn acting(name: &str, words: &[Word]) -> Vec<Told> {
+    let Some((line, rest, before)) = line_of(name, words) else { return Vec::new() };
+    let last = Given { from: words.len() - rest.len(), ..Given::read(line, rest) };
+    let mut found = Vec::new();
+    for given in before.iter().chain([&last]) {
+        for ((act, word), at) in given.acts.iter().zip(&given.named) {
+            let at = given.from + at;
+            match act {
+                Act::None => {}
+                Act::Sets if shell::harmless_setting(&word.text) => {}
+                Act::Writes => found.push(Told { at, runs: false, file: Some(word.clone()) }),
+                Act::Runs | Act::Sets => found.push(Told { at, runs: true, file: None }),
+            }
+        }
+    }
+    // One operand more than are read is written; where it stands is told by what it is.
+    if let (Some(most), true) = (line.most, line.has(">"))
+        && let Some(word) = last.operands.get(most)
+    {
+        let at = words.iter().rposition(|other| other == *word).unwrap_or(usize::MAX);
+        found.push(Told { at, runs: false, file: Some((*word).clone()) });
+    }
+    for effect in script_of(name, &last).into_iter().flatten() {
+        match effect {
+            // A script is one word of many: who permits it permits that very word.
+            Effect::Writes(word) => found.push(Told { at: script_at(words, &word), runs: false, file: Some(word) }),
+            Effect::Runs(word) | Effect::RunsInput(word) => {
+                found.push(Told { at: script_at(words, &word), runs: true, file: None });
+            }
+            // Nobody knows what it does: a rule that permits the program has not permitted that.
+            Effect::Unknown => found.push(Told { at: usize::MAX, runs: true, file: None }),
+        }
+    }
+    found
+}
+
+/// Which word a part of a script stands in.
+fn script_at(words: &[Word], part: &Word) -> usize {
+    words.iter().rposition(|word| word.span == part.span).unwrap_or(usize::MAX)
 }
 
 /// What `find` is told without the commands that it runs, which are judged by themselves.

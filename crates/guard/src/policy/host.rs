@@ -3,6 +3,7 @@
 use regex::{Regex, RegexBuilder};
 
 use super::place::Match;
+use crate::disguise::{both_forms, is_encoded};
 
 /// Hosts of one command; one more says that there were more.
 pub(super) const MOST_HOSTS: usize = 512;
@@ -37,7 +38,8 @@ impl DomainPattern {
         if !legal {
             return Err(format!("{text:?} is no domain; write example.com, .example.com or {{ regex = … }}"));
         }
-        Ok(if below.is_some() { Self::Suffix(name.to_owned()) } else { Self::Exact(name.to_owned()) })
+        let name = plain(name).unwrap_or_else(|| name.to_owned());
+        Ok(if below.is_some() { Self::Suffix(name) } else { Self::Exact(name) })
     }
 
     /// An expression takes the whole name.
@@ -46,16 +48,26 @@ impl DomainPattern {
         expression(&format!("^(?:{text})$")).map(Self::Regex)
     }
 
+    /// A host is one however it is spelled: `münchen.de` is `xn--mnchen-3ya.de`.
     pub(super) fn matches(&self, host: &str) -> Match {
-        let found = match self {
+        let spelled = plain(host);
+        let found = [Some(host), spelled.as_deref()].into_iter().flatten().any(|host| match self {
             Self::Exact(name) => host == name,
             Self::Suffix(name) => {
                 host == name || host.strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('.'))
             }
             Self::Regex(regex) => regex.is_match(host),
-        };
+        });
         if found { Match::Yes } else { Match::No }
     }
+}
+
+/// A host as the network calls it, where that is another spelling than this.
+fn plain(host: &str) -> Option<String> {
+    if host.is_ascii() && !is_encoded(host) {
+        return None;
+    }
+    both_forms(host).map(|(ascii, _)| ascii)
 }
 
 /// Whether a host is this machine.
@@ -161,6 +173,10 @@ mod tests {
         assert_eq!(suffix.matches("badexample.com"), Match::No);
         assert_eq!(regex.matches("api"), Match::Yes);
         assert_eq!(regex.matches("x1.evil.com"), Match::No);
+        let spelled = DomainPattern::new(".münchen.de").unwrap();
+        assert_eq!(spelled.matches("a.xn--mnchen-3ya.de"), Match::Yes);
+        assert_eq!(spelled.matches("a.münchen.de"), Match::Yes);
+        assert_eq!(exact.matches("\u{ff45}xample.com"), Match::Yes);
         assert!(DomainPattern::new("https://x/").is_err());
         assert!(DomainPattern::regex("(").is_err());
     }

@@ -16,7 +16,7 @@ use super::{
     PolicyError, PolicySource, Tier, Verdict,
     host::{DomainPattern, expression},
     place::{Match, PathPattern, Surroundings},
-    rule::{Override, Rule, Test},
+    rule::{Command, Override, Rule, Test},
     subject::Subject,
 };
 use crate::RiskLevel;
@@ -29,6 +29,8 @@ const MOST_ALTERNATIVES: usize = 1_000;
 
 const KEYS: [&str; 11] =
     ["id", "verdict", "why", "tool", "arguments", "shell", "path", "domain", "overrides", "lifts", "examples"];
+
+const CONDITIONS: [&str; 5] = ["tool", "arguments", "shell", "path", "domain"];
 
 type Item<'i> = Spanned<DeValue<'i>>;
 
@@ -84,8 +86,12 @@ pub(super) fn load(source: &PolicySource) -> Result<Loaded, PolicyError> {
             return Err(error.hint("give one of them another id"));
         }
     }
+    reader.contradictions(&rules)?;
     Ok(Loaded { rules, sandbox })
 }
+
+/// What stands last in a command that more words may follow.
+const MORE: [&str; 2] = ["…", "..."];
 
 struct Reader<'s> {
     source: &'s PolicySource,
@@ -167,7 +173,13 @@ impl Reader<'_> {
             domains: Vec::new(),
             overrides: table.get("overrides").map_or(Ok(Vec::new()), |item| self.overrides(item))?,
             lifts: if self.source.tier >= Tier::User { RiskLevel::Confirm } else { RiskLevel::Cautious },
+            said: std::collections::BTreeMap::new(),
         };
+        for key in CONDITIONS {
+            if let Some(item) = table.get(key) {
+                rule.said.insert(key.to_owned(), self.value(item)?);
+            }
+        }
         if let Some(item) = table.get("arguments") {
             rule.arguments = self.arguments(item)?;
         }
@@ -285,8 +297,27 @@ impl Reader<'_> {
         }
     }
 
-    /// `["git", "push"]`, or a list of such lists.
-    fn commands(&self, item: &Item<'_>) -> Result<Vec<Vec<String>>, PolicyError> {
+    /// A rule that permits what another one of its file forbids or asks about would never be heard.
+    fn contradictions(&self, rules: &[Rule]) -> Result<(), PolicyError> {
+        for allow in rules.iter().filter(|rule| rule.verdict == Verdict::Allow) {
+            let Some(strict) = rules.iter().find(|rule| rule.verdict > Verdict::Allow && rule.undoes(allow)) else {
+                continue;
+            };
+            let does = if strict.verdict == Verdict::Forbid { "forbids" } else { "asks about" };
+            let message =
+                format!("it allows nothing: {:?} in line {} {does} all of it", short(&strict.id), strict.line);
+            let error = PolicyError {
+                rule: Some(allow.id.clone()),
+                line: allow.line,
+                ..self.wrong(&(0..0), "contradictory_rule", message)
+            };
+            return Err(error.hint(format!("take one of the two out, or have {:?} say less", short(&strict.id))));
+        }
+        Ok(())
+    }
+
+    /// `["git", "push"]`, `["git", "log", "…"]`, or a list of such lists.
+    fn commands(&self, item: &Item<'_>) -> Result<Vec<Command>, PolicyError> {
         let wanted = "a list of words such as [\"git\", \"push\"], or a list of such lists";
         let Some(items) = item.get_ref().as_array() else { return Err(self.kind(item, "shell", wanted)) };
         self.counted(item, "shell", items.len())?;
@@ -302,7 +333,16 @@ impl Reader<'_> {
                 return Err(self.wrong(&item.span(), "invalid_rule", message).hint(format!("give {wanted}")));
             }
         }
-        Ok(commands)
+        let line = |mut words: Vec<String>| {
+            let more = words.pop_if(|last| MORE.contains(&last.as_str())).is_some();
+            if words.is_empty() || words.iter().any(|word| MORE.contains(&word.as_str())) {
+                let message = "… stands behind a program, as the last word";
+                let hint = "write [\"git\", \"log\", \"…\"]: these words, and more may follow";
+                return Err(self.wrong(&item.span(), "invalid_rule", message).hint(hint));
+            }
+            Ok(Command { words, more })
+        };
+        commands.into_iter().map(line).collect()
     }
 
     fn domains(&self, item: &Item<'_>, verdict: Verdict) -> Result<Vec<DomainPattern>, PolicyError> {
@@ -481,18 +521,28 @@ impl Reader<'_> {
             }
         };
         let subject = Subject::new(&tool, &input, &Surroundings::of_examples());
-        let matches = |part| rule.matches(&subject, part) == Match::Yes;
-        let found = if rule.verdict == Verdict::Allow {
-            !subject.parts.is_empty()
-                && subject.parts.iter().chain(&subject.inside).all(|part| part.again || matches(part))
-        } else {
-            subject.parts.iter().chain(&subject.inside).any(matches)
+        let means = |rule: &Rule| {
+            let matches = |part| rule.matches(&subject, part) == Match::Yes;
+            let mut parts = subject.parts.iter().chain(&subject.inside);
+            if rule.verdict == Verdict::Allow {
+                !subject.parts.is_empty() && parts.all(|part| part.again || matches(part))
+            } else {
+                parts.any(matches)
+            }
         };
-        if found == wanted {
+        if means(rule) == wanted {
             return Ok(());
         }
         let message = if wanted { "the rule does not match this example" } else { "the rule matches this example" };
-        let hint = "mend the rule or the example; no call has been judged by this file";
+        let open = || {
+            let shell = rule.shell.iter().map(|line| Command { more: true, ..line.clone() }).collect();
+            Rule { shell, ..rule.clone() }
+        };
+        let hint = if wanted && rule.verdict == Verdict::Allow && means(&open()) {
+            "what allows means its very words; where more may follow, end them with \"…\""
+        } else {
+            "mend the rule or the example; no call has been judged by this file"
+        };
         Err(self.wrong(&item.span(), "example_failed", message).hint(hint))
     }
 }

@@ -3,6 +3,9 @@
 //! All conditions of a rule must hold; within one condition one of its alternatives is enough. A rule that permits
 //! matches only what is certain and what it covers whole; a rule that forbids or asks matches as soon as something
 //! in a call may be what it means.
+//! in a call may be what it means.
+
+use std::collections::BTreeMap;
 
 use regex::Regex;
 use serde_json::Value;
@@ -10,10 +13,14 @@ use serde_json::Value;
 use super::{
     Tier, Verdict,
     host::DomainPattern,
-    place::{Match, PathPattern},
+    place::{Match, PathPattern, Place},
     subject::{Part, Subject, Word, base_name},
 };
-use crate::{RiskLevel, names::fits};
+use crate::{
+    RiskLevel,
+    command::{Told, is_harmless_setting},
+    names::fits,
+};
 
 /// A rule, ready to match.
 #[derive(Clone, Debug)]
@@ -26,11 +33,42 @@ pub(super) struct Rule {
     pub(super) line: usize,
     pub(super) tools: Vec<String>,
     pub(super) arguments: Vec<(String, Test)>,
-    pub(super) shell: Vec<Vec<String>>,
+    pub(super) shell: Vec<Command>,
     pub(super) paths: Vec<PathPattern>,
     pub(super) domains: Vec<DomainPattern>,
     pub(super) overrides: Vec<Override>,
     pub(super) lifts: RiskLevel,
+    /// Its conditions as they are written, by their keys.
+    pub(super) said: BTreeMap<String, Value>,
+}
+
+/// A command as a rule writes it.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    pub(super) words: Vec<String>,
+    /// Whether more words may follow where the rule permits: `…` stands last. Where it forbids or asks they always may.
+    pub(super) more: bool,
+}
+
+impl Command {
+    /// Whether these very words are a command's, and no word beyond them has it write or run something. `Runs` alone
+    /// counts where the rule says which paths may be written.
+    fn permits(&self, part: &Part, paths: bool) -> bool {
+        // Variables that are set before a command are words of it, unless they say no more than how something is shown.
+        let settings = part.settings.iter().map(|setting| (setting.text.as_str(), setting.exact));
+        let named = self.words.iter().take_while(|word| is_assignment(word)).count();
+        let set = if named == 0 {
+            part.settings.iter().all(|setting| is_harmless_setting(&setting.text))
+        } else {
+            named == part.settings.len()
+                && self.words.iter().zip(settings).all(|(want, (text, sure))| sure && want == text)
+        };
+        let wanted = &self.words[named..];
+        let count = if self.more { wanted.len() <= part.words.len() } else { wanted.len() == part.words.len() };
+        let same = || wanted.iter().zip(&part.words).all(|(want, word)| word.exact && word.text == *want);
+        let within = |told: &Told| told.at < wanted.len() || paths && !told.runs;
+        set && count && same() && (!self.more || part.told.iter().all(within))
+    }
 }
 
 /// A rule of a lower tier that is set aside.
@@ -91,7 +129,13 @@ impl Rule {
             sure = sure.min(self.shell_matches(part, permits));
         }
         if !self.paths.is_empty() {
-            let best = |place| self.paths.iter().map(|pattern| pattern.matches(place)).max().unwrap_or(Match::No);
+            let one =
+                |place: &Place| self.paths.iter().map(|pattern| pattern.matches(place)).max().unwrap_or(Match::No);
+            // What permits means what is reached; what forbids or asks means a link by both of its names.
+            let best = |place: &Place| {
+                let called = place.as_called().filter(|_| !permits);
+                one(place).max(called.map_or(Match::No, one))
+            };
             let over = if permits {
                 // Every path must be covered.
                 part.paths.iter().chain(beside.iter().flat_map(|beside| &beside.paths)).map(best).min()
@@ -120,22 +164,32 @@ impl Rule {
         if permits {
             let writes = self.paths.is_empty()
                 && part.writes.iter().any(|place| !place.raw.starts_with("/dev/null") && !place.raw.starts_with('&'));
-            let begins = |prefix: &Vec<String>| {
-                prefix.len() <= part.words.len()
-                    && prefix.iter().zip(&part.words).all(|(want, word)| word.exact && word.text == *want)
-            };
+            let permits = |line: &Command| line.permits(part, !self.paths.is_empty());
             // What a command writes to is not said by its words.
-            return if !writes && self.shell.iter().any(begins) { Match::Yes } else { Match::No };
+            return if !writes && self.shell.iter().any(permits) { Match::Yes } else { Match::No };
         }
-        self.shell.iter().map(|prefix| begins_in_effect(prefix, &part.words)).max().unwrap_or(Match::No)
+        self.shell.iter().map(|line| begins_in_effect(&line.words, &part.words)).max().unwrap_or(Match::No)
+    }
+
+    /// Whether this rule, which forbids or asks, means every call that `allow` of the same file permits.
+    pub(super) fn undoes(&self, allow: &Self) -> bool {
+        let words = |line: &Command| -> Vec<Word> {
+            line.words.iter().map(|word| Word { text: word.clone(), exact: true }).collect()
+        };
+        let means = |line: &Command| {
+            let words = words(line);
+            self.shell.iter().any(|mine| begins_in_effect(&mine.words, &words) == Match::Yes)
+        };
+        let same = |name: &String| self.said.get(name) == allow.said.get(name);
+        let shell = self.shell.is_empty() || !allow.shell.is_empty() && allow.shell.iter().all(means);
+        shell && self.said.keys().filter(|name| *name != "shell").all(same)
     }
 }
 
 /// Whether a command is what a prefix means, whatever stands between: folders before the program's name, settings
 /// before it, options before the next word.
 fn begins_in_effect(prefix: &[String], words: &[Word]) -> Match {
-    let assignment = |word: &Word| word.text.split_once('=').is_some_and(|(name, _)| is_name(name));
-    let mut words = words.iter().skip_while(|word| assignment(word));
+    let mut words = words.iter().skip_while(|word| is_assignment(&word.text));
     let (Some(program), Some(first)) = (prefix.first(), words.next()) else { return Match::No };
     let mut sure = Match::Yes;
     if !first.exact {
@@ -176,6 +230,11 @@ fn begins_in_effect(prefix: &[String], words: &[Word]) -> Match {
         }
     }
     sure
+}
+
+/// `NAME=value`
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 fn is_name(text: &str) -> bool {

@@ -14,8 +14,10 @@ use super::{
 use crate::{
     RiskContext, RiskLevel,
     code::Language,
-    command::{Started, Verdict as RiskVerdict, is_known, started, started_by_code},
-    files, lines, names,
+    command::{Started, Told, Verdict as RiskVerdict, is_known, started, started_by_code, told},
+    files, lines,
+    links::Links,
+    names,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
@@ -39,6 +41,8 @@ pub(crate) struct Subject {
     pub(crate) beside: Option<Part>,
     /// What of a shell line nobody understands.
     pub(crate) unparsed: Option<Range<usize>>,
+    /// The links that its paths follow.
+    pub(crate) links: Links,
 }
 
 /// A simple command of a shell line, or the whole call.
@@ -64,6 +68,10 @@ pub(crate) struct Part {
     pub(crate) reads: bool,
     /// It changes files by itself, as `touch` and `sed -i` do, and runs nothing.
     pub(crate) writes_files: bool,
+    /// The variables that it is started with, each as `NAME=value`.
+    pub(crate) settings: Vec<Word>,
+    /// The words by which it is told to write or to run something.
+    pub(crate) told: Vec<Told>,
     /// It is a part that was seen before, under another name: what permits need not cover it twice.
     pub(crate) again: bool,
 }
@@ -132,7 +140,17 @@ impl Subject {
         } else if !(whole.paths.is_empty() && whole.hosts.is_empty()) {
             beside = Some(whole);
         }
-        Self { tool: tool.to_owned(), input: input.clone(), lines, parts, inside, beside, unparsed }
+        let (tool, input) = (tool.to_owned(), input.clone());
+        Self { tool, input, lines, parts, inside, beside, unparsed, links: Links::new() }
+    }
+
+    /// Has paths lead where their links do.
+    pub(crate) fn follow(&mut self, links: &Links, around: &Surroundings) {
+        let parts = self.parts.iter_mut().chain(&mut self.inside).chain(&mut self.beside);
+        for place in parts.flat_map(|part| part.paths.iter_mut().chain(&mut part.writes)) {
+            place.follow(links, around);
+        }
+        self.links.clone_from(links);
     }
 
     /// The value that a rule names: by a JSON pointer, or by its key.
@@ -221,9 +239,17 @@ fn command(simple: &SimpleCommand, line: &str, given: bool, around: &Surrounding
         }
         paths.push(to);
     }
-    let words = simple.words.iter().map(|word| Word { text: word.text.clone(), exact: word.exact && !word.pattern });
+    let told = told(simple);
+    for word in told.iter().filter_map(|told| told.file.as_ref()) {
+        let file = place(word, &word.text);
+        if paths.len() <= MOST_STRINGS && !paths.contains(&file) {
+            paths.push(file);
+        }
+    }
+    let plain = |word: &ShellWord| Word { text: word.text.clone(), exact: word.exact && !word.pattern };
+    let (words, settings) = (simple.words.iter().map(plain).collect(), simple.settings.iter().map(plain).collect());
     let span = Some(simple.span.clone());
-    Part { text, span, words: words.collect(), writes, paths, hosts, ..Part::default() }
+    Part { text, span, words, writes, paths, hosts, settings, told, ..Part::default() }
 }
 
 /// Takes down what risk says of a command, and what of it that is about.
@@ -318,16 +344,16 @@ impl Strings {
 }
 
 /// Keys whose words say that a path stands there.
-fn names_a_path(key: &str) -> bool {
+pub(crate) fn names_a_path(key: &str) -> bool {
     words_of(key).any(|word| names::has("tools.path_words", &word))
 }
 
-fn names_a_host(key: &str) -> bool {
+pub(crate) fn names_a_host(key: &str) -> bool {
     const WORDS: [&str; 8] = ["url", "uri", "host", "hostname", "domain", "site", "endpoint", "server"];
     words_of(key).any(|word| WORDS.contains(&word.as_str()))
 }
 
-fn looks_like_a_path(text: &str) -> bool {
+pub(crate) fn looks_like_a_path(text: &str) -> bool {
     text.len() < 4_096
         && !text.contains('\n')
         && (text.starts_with('/')

@@ -22,7 +22,8 @@ fn rule(id: &str, verdict: &str, rest: &str, matches: &str, no_match: &str) -> S
 }
 
 fn shell(id: &str, verdict: &str, words: &str) -> String {
-    let line: Vec<String> = serde_json::from_str(words).unwrap();
+    let mut line: Vec<String> = serde_json::from_str(words).unwrap();
+    line.retain(|word| word != "…");
     rule(id, verdict, &format!("shell = {words}"), &format!("{:?}", line.join(" ")), "\"true\"")
 }
 
@@ -41,8 +42,8 @@ fn x08_the_rules_that_are_shipped_load() {
 #[test]
 fn x08_the_strictest_rule_over_every_command_holds() {
     let text = shell("push", "forbid", r#"["git", "push"]"#)
-        + &shell("git", "allow", r#"["git"]"#)
-        + &shell("ls", "allow", r#"["ls"]"#)
+        + &shell("git", "allow", r#"["git", "…"]"#)
+        + &shell("ls", "allow", r#"["ls", "…"]"#)
         + &shell("make", "ask", r#"["make"]"#);
     let policy = policy(Tier::User, &text);
     assert_eq!(line(&policy, "git status"), (Some(Verdict::Allow), vec!["user:git".into()]));
@@ -123,7 +124,7 @@ fn d10_a_domain_may_be_told_by_how_it_begins_where_nothing_is_allowed_by_it() {
 
 #[test]
 fn x08_what_forbids_needs_no_certainty_and_what_allows_does() {
-    let text = shell("push", "forbid", r#"["git", "push"]"#) + &shell("git", "allow", r#"["git"]"#);
+    let text = shell("push", "forbid", r#"["git", "push"]"#) + &shell("git", "allow", r#"["git", "…"]"#);
     let policy = policy(Tier::User, &text);
     assert_eq!(line(&policy, "git -C x push").0, Some(Verdict::Forbid));
     assert_eq!(line(&policy, "/usr/bin/git push").0, Some(Verdict::Forbid));
@@ -202,7 +203,7 @@ fn d10_commands_inside_of_code_meet_the_rules() {
 
 #[test]
 fn d10_what_permits_covers_the_commands_inside_of_code_too() {
-    let text = shell("python", "allow", r#"["python"]"#) + &shell("ls", "allow", r#"["ls"]"#);
+    let text = shell("python", "allow", r#"["python", "…"]"#) + &shell("ls", "allow", r#"["ls", "…"]"#);
     let policy = policy(Tier::User, &text);
     assert_eq!(line(&policy, "python -c 'print(1)'").0, Some(Verdict::Allow));
     assert_eq!(line(&policy, "python -c 'import os; os.system(\"ls -l\")'").0, Some(Verdict::Allow));
@@ -289,7 +290,7 @@ fn x08_a_policy_travels_with_its_run_and_is_not_changed_on_the_way() {
 #[test]
 fn d10_padding_hides_nothing() {
     let text = rule("keys", "forbid", "path = \"~/.ssh\"", "\"~/.ssh/id\"", "\"a\"")
-        + &shell("all", "allow", r#"["cat"]"#).replace("\"true\"", "\"ls\"");
+        + &shell("all", "allow", r#"["cat", "…"]"#).replace("\"true\"", "\"ls\"");
     let policy = policy(Tier::User, &text);
     let verdict = |input: serde_json::Value| policy.rule_on("shell", &input, &around());
     let folder = |folder: &str| verdict(json!({"command": "cat x", "cwd": folder})).verdict;
@@ -315,6 +316,107 @@ fn d10_large_calls_take_little_time() {
     let line = "cat a b c;".repeat(4_000);
     // Minutes where it were quadratic: the runner's time limit is the assertion.
     assert_eq!(policy.rule_on("shell", &json!({"command": line, "paths": paths}), &around()).verdict, None);
+}
+
+#[test]
+fn g8_an_allow_means_its_very_words() {
+    let of = |words: &str| policy(Tier::User, &shell("r", "allow", words));
+    let allows = |words: &str, text: &str| line(&of(words), text).0 == Some(Verdict::Allow);
+    let mut wrong = Vec::new();
+    for (words, text, wanted) in [
+        (r#"["rm", "-rf", "build"]"#, "rm -rf build", true),
+        (r#"["rm", "-rf", "build"]"#, "rm -rf 'build'", true),
+        (r#"["rm", "-rf", "build"]"#, "rm -rf build ../x", false),
+        (r#"["rm", "-rf", "build"]"#, "rm -rf build*", false),
+        (r#"["rm", "-rf", "build"]"#, "rm -rf", false),
+        (r#"["rm", "-rf", "build"]"#, "/bin/rm -rf build", false),
+        (r#"["rm", "-rf", "build"]"#, "rm -rf build > log", false),
+        (r#"["rm", "-rf", "build"]"#, "rm -rf build; rm -rf build", true),
+        (r#"["rm", "-rf", "build"]"#, "echo ../x | xargs rm -rf build", false),
+        (r#"["make", "test", "…"]"#, "make test", true),
+        (r#"["make", "test", "…"]"#, "make test -j 4 V=1", true),
+        (r#"["make", "test", "..."]"#, "make test all", true),
+        (r#"["make", "test", "…"]"#, "make tests", false),
+        (r#"["make", "test", "…"]"#, "make -j4 test", false),
+        (r#"["git", "log", "…"]"#, "git log --oneline -n 3 main", true),
+        (r#"["git", "log", "…"]"#, "git log --output=f", false),
+        (r#"["git", "log", "…"]"#, "git log --output f", false),
+        (r#"["git", "log", "…"]"#, "git log --outp=f", false),
+        (r#"["git", "log", "…"]"#, "git log main > f", false),
+        (r#"["git", "log", "--output=f", "…"]"#, "git log --output=f main", true),
+        (r#"["git", "log", "--output=f", "…"]"#, "git log --output=g main", false),
+        (r#"["git", "log", "--output=f", "…"]"#, "git log --output=f --output=g", false),
+        (r#"["git", "log", "--output", "…"]"#, "git log --output f", true),
+        (r#"["git", "…"]"#, "git -c core.pager=x log", false),
+        (r#"["sort", "…"]"#, "sort -u a", true),
+        (r#"["sort", "…"]"#, "sort a -oa", false),
+        (r#"["sort", "-o", "…"]"#, "sort -o b a", true),
+        (r#"["uniq", "…"]"#, "uniq a", true),
+        (r#"["uniq", "…"]"#, "uniq a b", false),
+        (r#"["sed", "-n", "…"]"#, "sed -n 3p a", true),
+        (r#"["sed", "-n", "…"]"#, "sed -n 'w b' a", false),
+        (r#"["curl", "-sS", "…"]"#, "curl -sS https://a.example/x", true),
+        (r#"["curl", "-sS", "…"]"#, "curl -sS https://a.example/x -o ~/.bashrc", false),
+        (r#"["curl", "-sS", "…"]"#, "curl -sS https://a.example/x -so f", false),
+        (r#"["ls", "…"]"#, "LANG=C ls -l", true),
+        (r#"["ls", "…"]"#, "LD_PRELOAD=./x.so ls -l", false),
+        (r#"["ls", "…"]"#, "FOO=bar ls -l", false),
+        (r#"["FOO=bar", "ls", "…"]"#, "FOO=bar ls -l", true),
+        (r#"["FOO=bar", "ls", "…"]"#, "FOO=baz ls -l", false),
+        (r#"["FOO=bar", "ls", "…"]"#, "ls -l", false),
+    ] {
+        if allows(words, text) != wanted {
+            wrong.push((words, text));
+        }
+    }
+    assert_eq!(wrong, []);
+    // What forbids or asks needs no such sign, and may have it.
+    let forbid = policy(Tier::User, &shell("r", "forbid", r#"["git", "push", "…"]"#));
+    assert_eq!(line(&forbid, "git -C lib push origin").0, Some(Verdict::Forbid));
+}
+
+#[test]
+fn g8_a_rule_that_says_which_paths_permits_to_write_those() {
+    let text = rule(
+        "r",
+        "allow",
+        "shell = [\"sort\", \"…\"]\npath = \"out\"",
+        "\"sort out/a -o out/b\"",
+        "\"sort out/a -o b\", \"sort out/a -ob\", \"sort out/a > b\"",
+    );
+    let policy = policy(Tier::User, &text);
+    assert_eq!(line(&policy, "sort out/a > out/b").0, Some(Verdict::Allow));
+    assert_eq!(line(&policy, "sort -o ~/.bashrc out/a").0, None);
+}
+
+#[test]
+fn g8_rules_that_can_not_hold_are_errors_with_a_way_out() {
+    for words in [r#"["…"]"#, r#"["git", "…", "log"]"#, r#"["git", "...", "…"]"#] {
+        let error = broken(&rule("a", "allow", &format!("shell = {words}"), "\"git log\"", "\"ls\""));
+        assert_eq!((error.code, error.line), ("invalid_rule", 4), "{words}");
+        assert!(error.hint.unwrap().contains("may follow"), "{words}");
+    }
+    let short = broken(&rule("a", "allow", r#"shell = ["git", "log"]"#, "\"git log -3\"", "\"ls\""));
+    assert_eq!((short.code, short.line), ("example_failed", 5));
+    assert!(short.hint.as_deref().unwrap().contains('…'), "{short:?}");
+    let far = broken(&rule("a", "allow", r#"shell = ["git", "log"]"#, "\"ls\"", "\"git\""));
+    assert!(!far.hint.as_deref().unwrap().contains('…'), "{far:?}");
+    for (strict, words, undone) in [
+        ("forbid", r#"["git", "push"]"#, true),
+        ("ask", r#"["git"]"#, true),
+        ("forbid", r#"["git", "push", "--force"]"#, false),
+        ("forbid", r#"["git", "pull"]"#, false),
+    ] {
+        let both = shell("no", strict, words) + &shell("yes", "allow", r#"["git", "push", "…"]"#);
+        let found = Policy::of(vec![source(Tier::User, &both)]).map(|_| ());
+        let error = found.err().map(|error| (error.code, error.line, error.rule, error.hint.is_some()));
+        assert_eq!(error, undone.then(|| ("contradictory_rule", 7, Some("yes".to_owned()), true)), "{strict} {words}");
+    }
+    // Where the other one says less in another condition, both have their calls.
+    let pushes = shell("no", "forbid", r#"["git", "push"]"#).replace("shell =", "tool = \"other\"\nshell =");
+    let pushes = pushes.replace("\"git push\"", "{tool = \"other\", arguments = {command = \"git push\"}}");
+    let both = pushes + &shell("yes", "allow", r#"["git", "push"]"#);
+    assert!(Policy::of(vec![source(Tier::User, &both)]).is_ok());
 }
 
 proptest! {

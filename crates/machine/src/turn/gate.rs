@@ -6,16 +6,12 @@
 use super::{Round, TurnMachine, children::judged_spawn, emit};
 use crate::{Command, Notice};
 use loopwright_base::message::{ToolFailure, ToolUse};
-use loopwright_guard::{DecidedBy, Declared, Judgement, RiskLevel, judge, policy::Verdict};
+use loopwright_guard::{DecidedBy, Declared, GuardConfig, Judgement, RiskLevel, judge, policy::Verdict};
 
 impl TurnMachine {
     /// What the guard says of a call.
     pub(super) fn judge(&self, call: &ToolUse) -> Judgement {
-        let tool = self.tool(&call.name);
-        let declared = Declared {
-            risk: tool.map_or(RiskLevel::Dangerous, |tool| tool.risk),
-            by_arguments: self.config.guard.as_ref().is_some_and(|guard| guard.by_arguments.contains(&call.name)),
-        };
+        let declared = self.declared(&call.name);
         match &self.config.guard {
             Some(guard) if self.is_spawn(&call.name) => {
                 let input = judged_spawn(&call.input);
@@ -24,6 +20,18 @@ impl TurnMachine {
             Some(guard) => judge(guard, &self.authority, &call.name, &call.input.value(), declared),
             None => by_declaration(&call.name, declared.risk),
         }
+    }
+
+    fn declared(&self, tool: &str) -> Declared {
+        Declared {
+            risk: self.tool(tool).map_or(RiskLevel::Dangerous, |tool| tool.risk),
+            by_arguments: self.config.guard.as_ref().is_some_and(|guard| guard.by_arguments.contains(tool)),
+        }
+    }
+
+    /// What the guard goes by, and what is known of a tool: for a driver that looks up where the paths of a call lead.
+    pub fn guard_of(&self, tool: &str) -> Option<(&GuardConfig, Declared)> {
+        Some((self.config.guard.as_ref()?, self.declared(tool)))
     }
 
     /// What the guard says of the calls of a reply, in their order.

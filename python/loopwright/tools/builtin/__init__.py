@@ -65,4 +65,6 @@ def builtin_tools(
         # For whoever judges calls: where relative paths start, and whether the arguments say all.
         tool.workspace = place.root  # type: ignore[attr-defined]
     tools[-2].by_arguments = True  # type: ignore[attr-defined]
+    # Where the variables of its lines lead, for whoever is asked.
+    tools[-2].environment = shell.environment  # type: ignore[attr-defined]
     return tools

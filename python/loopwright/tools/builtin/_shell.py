@@ -44,6 +44,11 @@ class Shell:
         self._env = env
         self._fencing = Fencing(workspace, sandbox)
 
+    def environment(self) -> dict[str, str]:
+        """The variables that commands find."""
+        env = without_secrets(os.environ) if self._env is None else dict(self._env)
+        return {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", **env}
+
     @tool(risk="confirm", max_output=_KEPT + 2_000)
     async def shell(
         self,
@@ -63,8 +68,7 @@ class Shell:
             message = "there is no command" if not command.strip() else "the command is too long or holds a NUL"
             raise ToolError(message, code="invalid_command", hint="give one command line")
         limit = min(max(timeout_seconds, 0.1), 600.0)
-        env = without_secrets(os.environ) if self._env is None else dict(self._env)
-        env = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", **env}
+        env = self.environment()
         fence, variables = self._fencing.around(command, env, beyond_fence, context)
         try:
             finished = await _process.run(

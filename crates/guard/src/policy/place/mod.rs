@@ -6,6 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{
+    links::{Links, followed},
+    paths::{below_variable, below_working_folder},
+};
+
 mod pattern;
 
 pub(super) use pattern::PathPattern;
@@ -65,6 +70,10 @@ pub(crate) struct Place {
     perhaps: Vec<String>,
     /// Whether it holds wildcards or variables.
     loose: bool,
+    /// Absolute and not shortened, where it has that form.
+    spelled: Option<String>,
+    /// What it is called and where it leads, if it is a link.
+    led: Option<(Box<Self>, String)>,
 }
 
 /// What kind of place a path is, for people and for the keys of approvals.
@@ -122,14 +131,14 @@ impl Place {
         }
         let loose = loose && text.contains(['*', '?', '[', '$', '`', '{']);
         let mut forms = Vec::with_capacity(3);
-        let rooted = |base: &str, rest: &str| normal(&format!("{base}/{rest}"));
-        let absolute = if let Some(rest) = text.strip_prefix("~/").or_else(|| (text == "~").then_some("")) {
+        let rooted = |base: &str, rest: &str| format!("{base}/{rest}");
+        let spelled = if let Some(rest) = text.strip_prefix("~/").or_else(|| (text == "~").then_some("")) {
             if around.home.is_none() {
                 forms.push(tidy("~", rest));
             }
             around.home.as_deref().map(|home| rooted(home, rest))
         } else if text.starts_with('/') {
-            Some(normal(&text))
+            Some(text.clone())
         } else if loose && (text.starts_with(['$', '`']) || text.starts_with("{}")) {
             // It may be any folder: what is known is how the path goes on.
             forms.push(text.clone());
@@ -142,7 +151,8 @@ impl Place {
             }
             around.workspace.as_deref().map(|folder| rooted(folder, &text))
         };
-        if let Some(absolute) = absolute {
+        let of_variable = if spelled.is_none() { below_variable(&text) } else { None };
+        if let Some(absolute) = spelled.as_deref().map(normal) {
             for (sign, root) in [("~", &around.home), (".", &around.workspace)] {
                 let below = root.as_deref().and_then(|root| beneath(&absolute, &normal(root)).map(str::to_owned));
                 if let Some(rest) = below {
@@ -163,11 +173,15 @@ impl Place {
                 perhaps.extend(below.map(|rest| format!("{sign}/{rest}")));
             }
         }
-        Self { raw: raw.to_owned(), forms, perhaps, loose }
+        Self { raw: raw.to_owned(), forms, perhaps, loose, spelled: spelled.or(of_variable), led: None }
     }
 
     /// A path of a command that runs in `folder`; without one it runs where the call runs.
     pub(crate) fn within(raw: &str, loose: bool, folder: Option<&str>, around: &Surroundings) -> Self {
+        if let Some(rest) = below_working_folder(raw) {
+            let here = format!(".{rest}");
+            return Self { raw: raw.to_owned(), ..Self::within(&here, loose, folder, around) };
+        }
         let rooted = raw.starts_with(['/', '~', '$', '`']) || drive(raw) || raw.starts_with("file:");
         match folder {
             Some(folder) if !rooted => {
@@ -176,6 +190,30 @@ impl Place {
             }
             _ => Self::new(raw, loose, around),
         }
+    }
+
+    /// Its absolute path, with what a link may make otherwise: `a/../b`, `/$NAME/b`.
+    pub(crate) fn spelled(&self) -> Option<&str> {
+        self.spelled.as_deref()
+    }
+
+    /// Has it lead where its links do.
+    pub(crate) fn follow(&mut self, links: &Links, around: &Surroundings) {
+        if let Some(real) = self.spelled.as_deref().and_then(|path| followed(path, links)) {
+            let led = Self::new(&real, self.loose, around);
+            let called = std::mem::replace(self, Self { raw: self.raw.clone(), ..led });
+            self.led = Some((Box::new(called), real));
+        }
+    }
+
+    /// Where it leads, if it is a link.
+    pub(crate) fn leads(&self) -> Option<&str> {
+        self.led.as_ref().map(|(_, real)| real.as_str())
+    }
+
+    /// The path as it is called, if it is a link.
+    pub(crate) fn as_called(&self) -> Option<&Self> {
+        self.led.as_ref().map(|(called, _)| called.as_ref())
     }
 
     /// The absolute path, where nothing in it depends on what is there.
