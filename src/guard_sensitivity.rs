@@ -86,7 +86,7 @@ pub(super) fn redact_json(py: Python<'_>, text: &str) -> String {
 /// All detectors: the name, the level, what a hit is.
 #[pyfunction]
 pub(super) fn sensitivity_detectors() -> Vec<(&'static str, &'static str, &'static str)> {
-    sensitivity::detectors().map(|detector| (detector.id, detector.level.name(), detector.why)).collect()
+    sensitivity::detectors().map(|detector| (&*detector.id, detector.level.name(), &*detector.why)).collect()
 }
 
 /// Whether a variable of the environment holds something that opens something.

@@ -37,6 +37,7 @@ pub mod shell;
 mod shown;
 mod sql;
 mod steps;
+mod table;
 
 pub use authority::Authority;
 pub use authority::own_words;

@@ -4,67 +4,13 @@
 use loopwright_guard::sensitivity::{
     Labels, Level, Sensitivity, classify, classify_from, detectors, redact, redact_json, redact_with_hits,
 };
+use loopwright_testing::fill::Dice;
 use proptest::prelude::*;
 
 const FORMATS: &str = include_str!("../../../tests/data/secrets/formats.tsv");
 const CONTEXTS: &str = include_str!("../../../tests/data/secrets/contexts.tsv");
 const LABELLED: &str = include_str!("../../../tests/data/secrets/labelled.tsv");
 const LOOKALIKES: &str = include_str!("../../../tests/data/secrets/lookalikes.txt");
-
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % sides
-    }
-
-    fn string(&mut self, length: usize, class: &str) -> String {
-        let digits = "0123456789";
-        let small = "abcdefghijklmnopqrstuvwxyz";
-        let capital = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-        let letters: Vec<char> = match class {
-            "an" => format!("{capital}{small}{digits}"),
-            "lo" => format!("{small}{digits}"),
-            "up" => format!("{capital}{digits}"),
-            "hex" => "0123456789abcdef".to_owned(),
-            "num" => digits.to_owned(),
-            "b32" => format!("{capital}234567"),
-            "bech" => "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L".to_owned(),
-            "b64" => format!("{capital}{small}{digits}+/"),
-            "url" => format!("{capital}{small}{digits}_-"),
-            other => panic!("no class {other}"),
-        }
-        .chars()
-        .collect();
-        (0..length).map(|_| letters[self.roll(letters.len())]).collect()
-    }
-
-    /// Fills in `{36:an}` and the like; other braces stay.
-    fn fill(&mut self, template: &str) -> String {
-        let mut out = String::new();
-        let mut rest = template;
-        while let Some(at) = rest.find('{') {
-            out.push_str(&rest[..at]);
-            let place = rest[at + 1..].split_once('}').and_then(|(inside, after)| {
-                let (length, class) = inside.split_once(':')?;
-                Some((length.parse().ok()?, class, after))
-            });
-            if let Some((length, class, after)) = place {
-                out.push_str(&self.string(length, class));
-                rest = after;
-            } else {
-                out.push('{');
-                rest = &rest[at + 1..];
-            }
-        }
-        out.push_str(rest);
-        out.replace("\\n", "\n")
-    }
-}
 
 /// Lines that are tuned on, and lines that are held out.
 fn halves(file: &str) -> [Vec<&str>; 2] {
@@ -77,6 +23,23 @@ fn halves(file: &str) -> [Vec<&str>; 2] {
 
 fn share(found: usize, all: usize) -> f64 {
     found as f64 / all.max(1) as f64
+}
+
+#[test]
+fn every_detector_finds_its_example_and_nobody_finds_its_counterexample() {
+    let mut wrong = Vec::new();
+    for detector in detectors() {
+        let (example, near_miss) = (Dice(7).fill(&detector.example), Dice(7).fill(&detector.counterexample));
+        let found = classify(&example).hits;
+        if !found.iter().any(|hit| hit.detector == detector.id && hit.level == detector.level) {
+            wrong.push((&detector.id, example, found));
+        }
+        let found = classify(&near_miss).hits;
+        if !found.is_empty() {
+            wrong.push((&detector.id, near_miss, found));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

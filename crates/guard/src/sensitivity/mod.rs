@@ -12,7 +12,6 @@ mod personal;
 mod redact;
 mod scan;
 mod shape;
-mod table;
 mod value;
 mod variable;
 
@@ -105,7 +104,7 @@ pub fn classify_from(text: &str, label: Option<Level>) -> Sensitivity {
 
 /// All detectors, the most telling first.
 pub fn detectors() -> impl Iterator<Item = &'static Detector> {
-    scan::all()
+    detector::all().iter()
 }
 
 /// Tools whose results come from places that hold private things; see [`Labels`].
