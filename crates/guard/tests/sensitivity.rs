@@ -600,3 +600,108 @@ fn d12_every_name_is_read_in_every_syntax() {
         }
     }
 }
+
+#[test]
+fn g9_a_word_that_exempts_one_name_exempts_no_other() {
+    let mut dice = Dice(29);
+    let mut missed = Vec::new();
+    for name in [
+        "CURSOR_API_KEY",
+        "NEXT_AUTH_SECRET",
+        "FB_PAGE_ACCESS_TOKEN",
+        "cursorApiKey",
+        "nextAuthSecret",
+        "NEXT_BILLING_SECRET",
+        "CURSOR_ACME_TOKEN",
+        "CURSOR_SECRET",
+        "PAGE_SECRET",
+        "REGISTRY_TOKEN",
+        "CACHE_TOKEN",
+        "CACHE_AUTH_TOKEN",
+        "JSON_WEB_TOKEN_SECRET",
+        "SORT_SERVICE_API_KEY",
+        "PRIMARY_ACCESS_KEY",
+        "OBJECT_STORAGE_SECRET",
+        "SEQUENCE_DB_SECRET",
+        "HOT_RELOAD_AUTH_TOKEN",
+        "MASK_SERVICE_CLIENT_SECRET",
+        "PUBLIC_BUCKET_SECRET_KEY",
+        "AUTHOR_API_KEY",
+        "COMPLETION_API_KEY",
+        "GITHUB_TOKEN_NEXT",
+        "API_KEY_CURSOR",
+        "page_token_secret",
+        "csrf_secret",
+    ] {
+        for (before, between, behind) in
+            [("", "=", ""), ("", ": \"", "\""), ("const ", " = '", "';"), ("--", " '", "'")]
+        {
+            let text = format!("{before}{name}{between}{}{behind}", dice.fill("{32:an}"));
+            if classify(&text).level != Level::Secret {
+                missed.push(text);
+            }
+        }
+    }
+    for name in ["NEXT_DB_PASSWORD", "CURSOR_PASSWORD", "next_admin_password", "PAGINATION_DB_PASSWORD"] {
+        for value in ["Tr0ub4dor-{4:num}", "kx{6:num}Qp"] {
+            let text = format!("{name}='{}'", dice.fill(value));
+            if classify(&text).level != Level::Secret {
+                missed.push(text);
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn g9_names_that_say_that_their_value_may_be_known_exempt_themselves() {
+    let mut dice = Dice(31);
+    let mut wrong = Vec::new();
+    for name in [
+        "nextToken",
+        "next_page_token",
+        "pageToken",
+        "continuationToken",
+        "cursor_token",
+        "csrf_token",
+        "XSRF-TOKEN",
+        "authenticity_token",
+        "idempotency_key",
+        "cache_key",
+        "sort_key",
+        "primary_key",
+        "partitionKey",
+        "objectKey",
+        "public_key",
+        "PUBLIC_API_KEY",
+        "NEXT_PUBLIC_SITE_KEY",
+        "stripe_publishable_key",
+        "publicKeyToken",
+        "routing_key",
+        "encrypted_password",
+        "key_fingerprint",
+        "secret_sha256",
+        "eos_token",
+    ] {
+        for (between, behind) in [("=", ""), (": \"", "\""), (" = '", "';")] {
+            let text = format!("{name}{between}{}{behind}", dice.fill("{32:an}"));
+            let class = classify(&text);
+            if class.level > Level::Normal {
+                wrong.push((text, class.hits));
+            }
+        }
+    }
+    for text in [
+        "errorInvalidAccessToken: 'auth/invalid-access-token'",
+        "\"enterNewPassword\": \"Introduce\"",
+        "\"error_wrong_password\": \"Falsch!\"",
+        "\"forgot_your_password\": \"Vergessen?\"",
+        "max_completion_tokens = 4096",
+    ] {
+        let class = classify(text);
+        if class.level > Level::Normal {
+            wrong.push((text.to_owned(), class.hits));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -8,7 +8,7 @@
 use super::{
     super::names,
     Level,
-    name::{ABOUT, KNOWN, OPENING_WORDS, OPENS, credential, key, opens, password, secret},
+    name::{credential, is_known, is_public, key, opened_by, opens, password, secret},
     scan, shape,
     value::{hash, opaque, path},
 };
@@ -123,8 +123,8 @@ fn noun(words: &[String], at: usize) -> Option<Noun> {
         _ if NO_PASSWORDS.contains(&word) => Noun::Chance,
         _ if password(word) || word.len() > 4 && word.ends_with("pass") => Noun::Password,
         _ if secret(word) || credential(word) => Noun::Secret,
-        _ if OPENING_WORDS.contains(&word) || opens(word) => Noun::Key,
-        "key" | "keys" if before.iter().any(|word| OPENS.contains(&word.as_str()) || secret(word)) => Noun::Key,
+        _ if opens(word) => Noun::Key,
+        "key" | "keys" if opened_by(before) => Noun::Key,
         "key" | "keys" => Noun::Last,
         _ if key(word) => Noun::Joined,
         _ => return None,
@@ -146,8 +146,8 @@ fn promises(name: &str, value: &str) -> Option<Noun> {
     let bytes = value.as_bytes();
     // `VAPID_PUBLIC_KEY`, `CACHE_KEY`: the word before says that it may be known.
     let known = match noun {
-        Noun::Key => is(before, &["public", "pub", "publishable"]),
-        Noun::Last => before.last().is_some_and(|word| KNOWN.contains(&word.as_str())),
+        Noun::Key => is_public(&words, at),
+        Noun::Last => is_known(&words, at),
         _ => false,
     };
     // `MAX_TOKENS=4096`, `TOKEN_BUDGET=8k`: how many, not which.
@@ -161,7 +161,7 @@ fn promises(name: &str, value: &str) -> Option<Noun> {
         || is_address(bytes)
         || known
         || counts && is_count(bytes)
-        || !by_chance && (noun == Noun::Chance || is(behind, ABOUT))
+        || !by_chance && (noun == Noun::Chance || behind.iter().any(|word| names::has("secrets.about", word)))
         || noun == Noun::Joined && bytes.len() < if bytes.iter().any(u8::is_ascii_digit) { 8 } else { 16 };
     (!otherwise).then_some(noun)
 }
