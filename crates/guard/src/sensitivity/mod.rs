@@ -8,6 +8,7 @@ mod detector;
 mod encoded;
 mod label;
 mod name;
+mod own;
 mod personal;
 mod redact;
 mod scan;
@@ -20,6 +21,7 @@ use std::{collections::BTreeMap, ops::Range};
 use serde::{Deserialize, Serialize};
 
 pub use detector::Detector;
+pub use own::{OwnSecrets, Pieces, is_telling};
 pub use redact::{Redacted, redact, redact_json, redact_with_hits, without_secrets};
 pub(crate) use variable::is_secret_name;
 pub use variable::is_secret_variable;
