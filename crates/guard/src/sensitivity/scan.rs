@@ -8,6 +8,7 @@ use loopwright_base::text::{ceil_boundary, floor_boundary};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
+    super::names,
     Hit, Level,
     detector::{self, Check, Detector, Find},
     encoded, label, personal, shape, value,
@@ -346,12 +347,6 @@ fn password(value: &[u8]) -> bool {
         && memchr::memmem::find(value, super::redact::MARK).is_none()
 }
 
-/// What stands for a user in addresses that only show their form.
-const SHOWN_USERS: &[&str] = &[
-    "user", "username", "usr", "uname", "login", "name", "my", "your", "some", "foo", "bar", "db", "database", "the",
-    "example", "test",
-];
-
 /// Whether the password of an address may be one: `postgres://user:pass@host/db` only shows the form.
 fn address(text: &[u8], span: &Range<usize>) -> bool {
     let value = &text[span.clone()];
@@ -393,7 +388,7 @@ fn address(text: &[u8], span: &Range<usize>) -> bool {
     }
     let user_shown = user.is_empty() || user.iter().any(|byte| matches!(byte, b'%' | b'$' | b'{' | b'<')) || {
         let words = shape::words(user, 6);
-        !words.is_empty() && words.iter().all(|word| SHOWN_USERS.contains(&word.as_str()))
+        !words.is_empty() && words.iter().all(|word| names::has("secret_values.shown_users", word))
     };
     if shape::names(value) {
         // `admin:password@db.internal` is one, `user:password@localhost` is none.
