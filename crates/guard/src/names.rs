@@ -1,6 +1,9 @@
 //! Names that the guard knows: the lists of `crates/guard/src/guard.toml`.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use loopwright_base::lists::{self, Lists};
 
@@ -11,9 +14,20 @@ pub(super) fn list(name: &str) -> &'static HashSet<String> {
     lists::list(&LISTS, name)
 }
 
+/// The lists that hold a name: most names are in none, and are looked up once.
+static HOLDERS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let mut holders: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (list, names) in &*LISTS {
+        for name in names {
+            holders.entry(name).or_default().push(list);
+        }
+    }
+    holders
+});
+
 /// Whether a list holds this name.
 pub(super) fn has(list: &str, name: &str) -> bool {
-    self::list(list).contains(name)
+    HOLDERS.get(name).is_some_and(|holders| holders.contains(&list))
 }
 
 /// Whether a name is what a pattern with `*` stands for.
