@@ -41,6 +41,7 @@ use loopwright_drive::{
     gather,
     http::{CallFailure, Timeouts},
     in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
+    own::scrub_event,
     pace::{Held, Limits},
     queue::{Queue, Wake},
     repeats::ask_until_repeated,
@@ -718,7 +719,8 @@ pub(super) fn answer_deltas<'py>(
     event: &machine::Event,
     request: &machine::Request,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let (EventKind::Generated { response, .. }, Some(request)) = (&event.0, request.get()) else {
+    let event = scrub_event(event.0.clone());
+    let (EventKind::Generated { response, .. }, Some(request)) = (&event, request.get()) else {
         return Ok(Vec::new());
     };
     if request.stream != Some(true) {

@@ -2,8 +2,8 @@
 
 use pyo3::{exceptions::PyOSError, prelude::*, sync::PyOnceLock, types::PyType};
 
+use super::guard_sensitivity::redacted;
 use loopwright_base::error::{Error, Fault};
-use loopwright_guard::sensitivity::redact;
 
 /// The class for a fault, looked up once.
 fn class(py: Python<'_>, guilt: Fault) -> PyResult<&Bound<'_, PyType>> {
@@ -23,8 +23,8 @@ pub(super) fn exception(error: &Error) -> PyErr {
     Python::attach(|py| match class(py, error.guilt) {
         Ok(class) => {
             // What a provider or a library says may repeat what it was given.
-            let hint = error.hint.as_deref().map(redact);
-            let exception = PyErr::from_type(class.clone(), (redact(&error.message), error.code.to_string(), hint));
+            let hint = error.hint.as_deref().map(redacted);
+            let exception = PyErr::from_type(class.clone(), (redacted(&error.message), error.code.to_string(), hint));
             if let Some(answered) = &error.answered {
                 let value = exception.value(py);
                 let told = value

@@ -1,10 +1,11 @@
 //! What a text holds that not everybody may see, for `loopwright.guard`: spans count characters here.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use pyo3::{prelude::*, types::PyString};
 
 use super::errors;
+use loopwright_drive::{endpoint::Secret, own};
 use loopwright_guard::sensitivity::{self, Hit, Labels, Level};
 
 /// A hit: detector, weight, first character, the one behind the last, reason.
@@ -61,11 +62,34 @@ pub(super) fn classify_sensitivity(
     Ok((class.level.name(), class.label.map(Level::name), hits))
 }
 
-/// The text without its hits; the very same object if there are none.
+/// The text without keys of this process and without its hits.
+pub(super) fn redacted(text: &str) -> String {
+    sensitivity::redact(&own::scrub(text))
+}
+
+/// The text without keys of this process; the very same object if there are none.
+#[pyfunction]
+pub(super) fn without_own_keys<'py>(text: &Bound<'py, PyString>) -> Bound<'py, PyString> {
+    // Text with lone surrogates is nobody's key.
+    match text.to_str().map(own::scrub) {
+        Ok(Cow::Owned(clean)) => PyString::new(text.py(), &clean),
+        Ok(Cow::Borrowed(_)) | Err(_) => text.clone(),
+    }
+}
+
+/// Remembers a key of this process that no endpoint holds: texts are scrubbed of it.
+#[pyfunction]
+pub(super) fn keep_own_key(key: &str) {
+    if sensitivity::is_telling(key) {
+        own::keep(vec![Secret::new(key)]);
+    }
+}
+
+/// The text without keys of this process and without its hits; the very same object if there are none.
 #[pyfunction]
 pub(super) fn redact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let whole = text.to_str()?;
-    let redacted = away(text.py(), whole, || sensitivity::redact(whole));
+    let redacted = away(text.py(), whole, || redacted(whole));
     Ok(if redacted == whole { text.clone() } else { PyString::new(text.py(), &redacted) })
 }
 
@@ -80,18 +104,19 @@ pub(super) fn redact_with_hits(py: Python<'_>, text: &str) -> (String, Vec<HitRo
 /// JSON, or lines of JSON, without its hits.
 #[pyfunction]
 pub(super) fn redact_json(py: Python<'_>, text: &str) -> String {
-    away(py, text, || sensitivity::redact_json(text))
+    away(py, text, || sensitivity::redact_json(&own::scrub(text)))
 }
 
 /// All detectors: the name, the level, what a hit is.
 #[pyfunction]
 pub(super) fn sensitivity_detectors() -> Vec<(&'static str, &'static str, &'static str)> {
-    sensitivity::detectors().map(|detector| (detector.id, detector.level.name(), detector.why)).collect()
+    sensitivity::detectors().map(|detector| (&*detector.id, detector.level.name(), &*detector.why)).collect()
 }
 
-/// Whether a variable of the environment holds something that opens something.
+/// Whether a variable of the environment holds something that opens something, or a key of this process.
 #[pyfunction]
 pub(super) fn is_secret_variable(name: &Bound<'_, PyString>, value: &Bound<'_, PyString>) -> bool {
     // Bytes that are no UTF-8 stand in names and values as lone surrogates.
-    sensitivity::is_secret_variable(&name.to_string_lossy(), &value.to_string_lossy())
+    let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+    own::keys().is_some_and(|own| own.is_in(value.as_bytes())) || sensitivity::is_secret_variable(&name, &value)
 }

@@ -151,6 +151,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guard_sensitivity::redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::sensitivity_detectors, module)?)?;
     module.add_function(wrap_pyfunction!(guard_sensitivity::is_secret_variable, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::keep_own_key, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_sensitivity::without_own_keys, module)?)?;
     module.add_class::<senses_stuck::StuckDetector>()?;
     module.add_class::<senses_stuck::Momentum>()?;
     module.add_function(wrap_pyfunction!(senses_stuck::breakpoint_of, module)?)?;

@@ -7,6 +7,7 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
+use super::guard_sensitivity::redacted;
 use super::{convert, errors, history, messages::json_of, options};
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
@@ -14,7 +15,6 @@ use loopwright_base::{
     message::{Block, ToolFailure, ToolResult},
     request,
 };
-use loopwright_guard::sensitivity::redact;
 use loopwright_machine::{self as machine, ApprovalDecision, Digest, EventKind, Interrupt, Machine as _, Time};
 
 /// Something that happened: what a machine is fed.
@@ -257,7 +257,7 @@ impl Event {
     }
 
     fn __repr__(&self) -> String {
-        redact(&format!("Event({})", self.to_json()))
+        redacted(&format!("Event({})", self.to_json()))
     }
 }
 
@@ -537,7 +537,7 @@ impl Command {
     }
 
     fn __repr__(&self) -> String {
-        redact(&format!("Command({})", self.to_json()))
+        redacted(&format!("Command({})", self.to_json()))
     }
 }
 
@@ -604,7 +604,7 @@ impl Call {
     }
 
     fn __repr__(&self) -> String {
-        redact(&format!("Call({}, {})", self.name(), self.arguments_json()))
+        redacted(&format!("Call({}, {})", self.name(), self.arguments_json()))
     }
 }
 
@@ -725,7 +725,7 @@ impl MachineConfig {
     }
 
     fn __repr__(&self) -> String {
-        redact(&format!("MachineConfig({})", self.to_json()))
+        redacted(&format!("MachineConfig({})", self.to_json()))
     }
 
     /// So often an answer that streams may say the same before it is cut; `None` for any number.

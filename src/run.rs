@@ -13,6 +13,7 @@ use pyo3::{exceptions::PyOSError, prelude::*};
 
 use super::{convert, errors, history, machine, outcome::Ended};
 use loopwright_base::{error::Error, json::Raw, request::History};
+use loopwright_drive::own::scrub_event;
 use loopwright_machine::{
     Command, Event, EventKind, MachineConfig, Notice, Outcome, Time,
     journal::{self, Change, Journal, ResumedRun, Snapshot},
@@ -248,14 +249,15 @@ impl Run {
     #[pyo3(signature = (event, notices=true))]
     fn step(&self, py: Python<'_>, event: &machine::Event, notices: bool) -> PyResult<Vec<machine::Command>> {
         let locked = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let kind = scrub_event(event.0.clone());
         let mut state = locked();
-        if let EventKind::Recalled { found: Ok(found), .. } = &event.0 {
+        if let EventKind::Recalled { found: Ok(found), .. } = &kind {
             state.recalled.clone_from(&found.hits);
         }
-        let prompt = state.stored.as_ref().and_then(|_| RunSummary::prompt_of(&event.0));
-        let step = |state: &mut RunInner| {
+        let prompt = state.stored.as_ref().and_then(|_| RunSummary::prompt_of(&kind));
+        let step = move |state: &mut RunInner| {
             let at = Time::from_seconds(self.now());
-            (at, state.run.step(Event { at, kind: event.0.clone() }))
+            (at, state.run.step(Event { at, kind }))
         };
         let (at, commands) = if state.run.tree().may_take_long() {
             // While it goes on, others may run. Whoever waits for the lock may hold what is let go here, so the lock

@@ -140,6 +140,7 @@ __all__ = [
     "json_members",
     "judge_claim",
     "judge_complexity",
+    "keep_own_key",
     "limit_output",
     "prompts",
     "quote_sources",
@@ -164,6 +165,7 @@ __all__ = [
     "visible",
     "web_request",
     "window_of",
+    "without_own_keys",
 ]
 
 _Json: TypeAlias = str | dict[str, Any] | Sequence[Any]
@@ -1867,9 +1869,16 @@ def redact_json(text: str) -> str:
 def sensitivity_detectors() -> list[tuple[str, str, str]]:
     """All detectors: the name, the level, what a hit is."""
 
+def keep_own_key(key: str) -> None:
+    """Remembers a key of this process that no endpoint holds: texts are scrubbed of it."""
+
+def without_own_keys(text: str) -> str:
+    """The text without the keys of this process, in whatever form; the very same object if there are none."""
+
 def is_secret_variable(name: str, value: str) -> bool:
-    """Whether a variable of the environment holds something that opens something: a password, a token, a key, an
-    address with a password in it. Where the value says nothing, a name that promises a credential is believed.
+    """Whether a variable of the environment holds something that opens something: a password, a token, a key, also one
+    of this process in whatever form, an address with a password in it. Where the value says nothing, a name that
+    promises a credential is believed.
     """
 
 _StuckVerdict: TypeAlias = tuple[str, list[tuple[str, str]], int, int, int, str, str]

@@ -102,6 +102,8 @@ class Observer:
 
 
 def _log(result: Result[Any]) -> None:
+    from .guard import redact_json
+
     def say(level: int, event: str, message: str, **more: Any) -> None:
         _LOG.log(level, message, extra={"event": event, "run_id": result.run_id, **more})
 
@@ -115,7 +117,8 @@ def _log(result: Result[Any]) -> None:
             say(logging.INFO, "agent_loop_attempt", f"attempt {attempt}", attempt=attempt)
         elif not output.get("passed"):
             issues = output.get("issues") or output.get("problems") or []
-            say(logging.WARNING, "verification_failed", f"attempt {attempt} failed", attempt=attempt, issues=issues)
+            told = json.loads(redact_json(json.dumps(issues)))
+            say(logging.WARNING, "verification_failed", f"attempt {attempt} failed", attempt=attempt, issues=told)
     if result.verified:
         say(logging.INFO, "agent_loop_success", "the answer is verified", attempts=result.attempts)
     elif result.stop_reason == "unverified":
@@ -125,7 +128,9 @@ def _log(result: Result[Any]) -> None:
 
 
 def _trace(trace: Any, result: Result[Any]) -> None:
-    """Spans after the fact, with the times of the journal."""
+    """Spans after the fact, with the times of the journal; without secrets, as they go to whoever watches."""
+    from .guard import redact_json
+
     tracer = trace.get_tracer("loopwright")
     end = time.time_ns()
     start = end - int(result.duration * 1e9)
@@ -153,8 +158,8 @@ def _trace(trace: Any, result: Result[Any]) -> None:
             start_time=began,
             attributes={
                 "loopwright.attempt": phase["attempt"],
-                "gen_ai.input": json.dumps(phase["input"]),
-                "gen_ai.output": json.dumps(phase["output"]),
+                "gen_ai.input": redact_json(json.dumps(phase["input"])),
+                "gen_ai.output": redact_json(json.dumps(phase["output"])),
             },
         )
         part.end(end_time=began + int(phase["duration"] * 1e9))

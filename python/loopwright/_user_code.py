@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 
+from ._clean_error import for_logs
 from .errors import LoopwrightError
 
 RAISED = (Exception, GeneratorExit)
@@ -37,4 +38,4 @@ def log_raised(room: str, what: str, error: BaseException) -> None:
     are such words themselves.
     """
     if not isinstance(error, LoopwrightError):
-        logging.getLogger(f"loopwright.{room}").warning("%s raised an exception", what, exc_info=error)
+        logging.getLogger(f"loopwright.{room}").warning("%s raised an exception", what, exc_info=for_logs(error))

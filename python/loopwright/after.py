@@ -435,7 +435,7 @@ class Worker:
             thoughts = self._thoughts(said, reflector)
             if isinstance(thoughts, Unused):
                 problem = f"the rules reflected, as no model did: {thoughts}"
-                logging.getLogger("loopwright.after").warning("%s: %s", job["name"], problem)
+                logging.getLogger("loopwright.after").warning("%s: %s", job["name"], _core.redact(str(problem)))
                 kept = core.perform(said)
             else:
                 kept = core.reflect(said, json.dumps(thoughts))

@@ -4,6 +4,7 @@
 //! type that never prints itself.
 
 use std::{
+    borrow::Cow,
     fmt,
     net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
@@ -18,6 +19,7 @@ use super::{
     batch::{BatchOptions, Batching},
     continued::{Continuation, ContinuedOver},
     credentials::{self, Credentials},
+    own,
     pace::Limits,
     provider::{beside, streaming_url, url_of_host},
     route::{self, Route},
@@ -26,8 +28,8 @@ use loopwright_base::{
     error::{Error, Result},
     message::Wire,
     parameter::Parameter,
-    text::ceil_boundary,
 };
+use loopwright_guard::sensitivity::{OwnSecrets, is_secret_variable, is_telling};
 use loopwright_models::{
     own_profile::OwnProfile,
     profile::{AnswerForm, Profile},
@@ -145,8 +147,10 @@ type Refused = (Arc<str>, Parameter, Option<AnswerForm>);
 /// Refusals that are remembered at most.
 const MOST_REFUSED: usize = 256;
 
-/// Bytes at the beginning of a key that are treated as the key itself when text is scrubbed.
+/// Bytes at the beginning of a key that are treated as the key itself when a provider's words are scrubbed.
 const SECRET_PREFIX: usize = 12;
+/// Bytes of the shortest secret that a provider's words are scrubbed of.
+const SHORTEST_SECRET: usize = 6;
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -260,6 +264,7 @@ impl Endpoint {
             endpoint.set_header(name, value)?;
         }
         endpoint.url = Some(url);
+        own::keep(endpoint.own_keys());
         Ok((endpoint, model.to_owned()))
     }
 
@@ -385,34 +390,33 @@ impl Endpoint {
         &self.headers
     }
 
-    /// `text` with every key of this endpoint replaced by `***`, also where only its beginning is left of it.
-    pub fn scrub(&self, mut text: String) -> String {
-        let given = self.credentials.as_ref().map(Credentials::secrets).unwrap_or_default();
-        for secret in self.secrets.iter().chain(&given) {
-            let secret = secret.reveal();
-            // Shorter values stand in ordinary words, and are no keys.
-            if secret.len() < 6 {
-                continue;
-            }
-            // A text that quotes another may have cut the key short.
-            let head = secret.get(..SECRET_PREFIX).unwrap_or(secret);
-            if !text.contains(head) {
-                continue;
-            }
-            let mut clean = String::with_capacity(text.len());
-            let mut rest = text.as_str();
-            while let Some(at) = rest.find(head) {
-                let found = &rest[at..];
-                let same = found.bytes().zip(secret.bytes()).take_while(|(left, right)| left == right).count();
-                clean.push_str(&rest[..at]);
-                clean.push_str("***");
-                // Equal bytes may end inside a character of the text if the secret is not ASCII.
-                rest = &found[ceil_boundary(found, same)..];
-            }
-            clean.push_str(rest);
-            text = clean;
+    /// `text` with every key of this endpoint replaced by `***`, in whatever form, also where only its beginning is
+    /// left of it.
+    pub fn scrub(&self, text: String) -> String {
+        let secrets = self.all_secrets();
+        // Shorter values stand in ordinary words, and are no keys.
+        let keys = secrets.iter().map(Secret::reveal).filter(|key| key.len() >= SHORTEST_SECRET);
+        match OwnSecrets::new(keys, SECRET_PREFIX).scrub(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => clean,
         }
-        text
+    }
+
+    fn all_secrets(&self) -> Vec<Secret> {
+        let given = self.credentials.as_ref().map(Credentials::secrets).unwrap_or_default();
+        self.secrets.iter().cloned().chain(given).collect()
+    }
+
+    /// The keys of this endpoint that may be looked for in any text. Of headers those count whose name promises one:
+    /// `x-proxy-token`, not `anthropic-beta`.
+    pub fn own_keys(&self) -> Vec<Secret> {
+        let named =
+            self.headers.iter().filter(|(name, value)| value.is_sensitive() && is_secret_variable(name.as_str(), ""));
+        let values: Vec<&str> = named.filter_map(|(_, value)| value.to_str().ok()).collect();
+        let given = self.credentials.as_ref().map(Credentials::secrets).unwrap_or_default();
+        let own = |secret: &Secret| values.iter().any(|value| value.contains(secret.reveal()));
+        let keys = self.secrets.iter().filter(|secret| own(secret)).cloned().chain(given);
+        keys.filter(|key| is_telling(key.reveal())).collect()
     }
 
     /// The endpoint with this key, in place of one that it has.
@@ -420,6 +424,7 @@ impl Endpoint {
         let mut keyed = self.clone();
         let header = self.provider().and_then(|own| own.auth.header.clone());
         keyed.set_key("api_key", key.trim(), header.as_deref())?;
+        own::keep(keyed.own_keys());
         Ok(keyed)
     }
 
@@ -558,6 +563,27 @@ mod tests {
     fn url(model: &str, base: Option<&str>, env: &[(&str, &str)]) -> (String, Wire) {
         let (endpoint, _) = resolve(model, base, env).unwrap();
         (endpoint.url.as_ref().unwrap().to_string(), endpoint.wire)
+    }
+
+    #[test]
+    fn own_keys_are_those_that_no_ordinary_text_holds() {
+        let own = |options: EndpointOptions, env: &[(&str, &str)]| -> Vec<String> {
+            let find = |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            let (endpoint, _) = Endpoint::resolve("openai-chat:m", &options, find).unwrap();
+            endpoint.own_keys().iter().map(|key| key.reveal().to_owned()).collect()
+        };
+        let with = |key: &str, headers: &[(&str, &str)]| EndpointOptions {
+            base_url: Some("http://localhost:1".to_owned()),
+            api_key: (!key.is_empty()).then(|| key.to_owned()),
+            headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            ..EndpointOptions::default()
+        };
+        assert_eq!(own(with(KEY, &[]), &[]), [KEY]);
+        assert_eq!(own(with("", &[]), &[("OPENAI_API_KEY", KEY)]), [KEY]);
+        assert_eq!(own(with("", &[("x-proxy-token", KEY)]), &[]), [KEY]);
+        for word in ["ollama", "sk-no-key-required"] {
+            assert!(own(with(word, &[("anthropic-beta", "context-1m-2025-08-07")]), &[]).is_empty(), "{word}");
+        }
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub mod hooks;
 pub mod http;
 pub mod native;
 mod options;
+pub mod own;
 pub mod pace;
 pub mod page;
 #[cfg(feature = "pdf")]

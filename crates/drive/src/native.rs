@@ -25,6 +25,7 @@ use super::{
     hooks::{Hook, run_hooks},
     http::{CallFailure, Client, Timeouts},
     in_flight::{PartialReply, Watch, catch_panic, catch_panic_now, hand_out, model_outcome, search_panicked},
+    own::scrub_event,
     pace::Held,
     repeats::ask_until_repeated,
 };
@@ -300,9 +301,9 @@ impl Driver {
             }
             let at = work.now();
             if let Some(kind) = partials {
-                run.step(Event { at, kind });
+                run.step(Event { at, kind: scrub_event(kind) });
             }
-            let commands = run.step(Event { at, kind });
+            let commands = run.step(Event { at, kind: scrub_event(kind) });
             journal.extend(run.take_log());
             for command in commands {
                 match command {
@@ -334,7 +335,7 @@ fn forward_piece(heard: StreamPiece, run: &mut Run, at: Time, told: &mut impl Fn
     match heard {
         StreamPiece::Told(piece) => told(piece),
         StreamPiece::Search(id, delta) => {
-            for command in run.step(Event { at, kind: EventKind::Delta { id, delta } }) {
+            for command in run.step(Event { at, kind: scrub_event(EventKind::Delta { id, delta }) }) {
                 if let Command::Emit { notice } = command {
                     told(Update::Notice(notice));
                 }

@@ -16,6 +16,7 @@ use super::{
     endpoint::Endpoint,
     http::{CallFailure, Client, Timeouts},
     in_flight::{PartialReply, Watch},
+    own::{self, ScrubbingWatcher},
     pace::Held,
 };
 use loopwright_base::{
@@ -24,8 +25,27 @@ use loopwright_base::{
 };
 use loopwright_monitor::stuck::{REPEATED_TEXT, TextLoop};
 
-/// Calls [`ask`], and cuts a streamed answer as soon as it has said the same `repeats` times.
+/// Calls [`ask`], and cuts a streamed answer as soon as it has said the same `repeats` times. Whoever listens hears no
+/// key of this process.
 pub async fn ask_until_repeated(
+    client: &Client,
+    endpoint: &Endpoint,
+    timeouts: &Timeouts,
+    request: &Request,
+    attempt: u32,
+    watch: impl Watch,
+    repeats: Option<u32>,
+) -> Result<Response, CallFailure> {
+    let watch = ScrubbingWatcher::new(watch);
+    let answer = ask_or_cut(client, endpoint, timeouts, request, attempt, watch, repeats).await;
+    if endpoint.credentials.is_some() {
+        // They may have given a key meanwhile.
+        own::keep(endpoint.own_keys());
+    }
+    answer
+}
+
+async fn ask_or_cut(
     client: &Client,
     endpoint: &Endpoint,
     timeouts: &Timeouts,

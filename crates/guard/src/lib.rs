@@ -39,6 +39,7 @@ pub mod shell;
 mod shown;
 mod sql;
 mod steps;
+mod table;
 
 pub use authority::Authority;
 pub use authority::own_words;

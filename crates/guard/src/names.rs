@@ -1,6 +1,9 @@
 //! Names that the guard knows: the lists of `crates/guard/src/guard.toml`.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use loopwright_base::lists::{self, Lists};
 
@@ -11,9 +14,20 @@ pub(super) fn list(name: &str) -> &'static HashSet<String> {
     lists::list(&LISTS, name)
 }
 
+/// The lists that hold a name: most names are in none, and are looked up once.
+static HOLDERS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let mut holders: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (list, names) in &*LISTS {
+        for name in names {
+            holders.entry(name).or_default().push(list);
+        }
+    }
+    holders
+});
+
 /// Whether a list holds this name.
 pub(super) fn has(list: &str, name: &str) -> bool {
-    self::list(list).contains(name)
+    HOLDERS.get(name).is_some_and(|holders| holders.contains(&list))
 }
 
 /// Whether a name is what a pattern with `*` stands for.
@@ -94,6 +108,44 @@ mod tests {
             "programs.running_options",
             "programs.opening_objects",
             "programs.telling",
+            "personal.files",
+            "personal.nobody",
+            "personal.phone_words",
+            "personal.iban_lengths",
+            "personal.tops_apart",
+            "personal.domains_apart",
+            "secret_values.shown_users",
+            "secret_values.stand_ins",
+            "secret_values.naming",
+            "secret_values.public_beginnings",
+            "secret_values.defaults",
+            "secret_values.algorithms",
+            "secret_values.of_sentences",
+            "secret_values.wrappers",
+            "secret_values.looking_up",
+            "secret_values.no_passwords",
+            "secret_values.of_vocabularies",
+            "secrets.about",
+            "secrets.about_in_texts",
+            "secrets.asks",
+            "secrets.by_chance",
+            "secrets.nouns_of_two",
+            "secrets.purposes",
+            "secrets.credentials",
+            "secrets.known_keys",
+            "secrets.known_passwords",
+            "secrets.known_tokens",
+            "secrets.messages",
+            "secrets.no_keys",
+            "secrets.no_tokens",
+            "secrets.nouns",
+            "secrets.opening_words",
+            "secrets.opens",
+            "secrets.pages",
+            "secrets.passwords",
+            "secrets.public",
+            "secrets.takes",
+            "variables.chance_last",
             "variables.harmless",
             "variables.public",
             "variables.secret",

@@ -25,9 +25,13 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use toml::de::{DeTable, DeValue};
+use loopwright_base::error::Result;
 
-use super::{RiskLevel, names, rules::Rule};
+use super::{
+    RiskLevel, names,
+    rules::Rule,
+    table::{Item, Table},
+};
 
 /// A program, or several of which the same is known.
 #[derive(Debug, Default)]
@@ -151,81 +155,82 @@ pub(super) fn reader(program: &str) -> bool {
     record(program).is_some_and(|record| record.reads.iter().any(plain))
 }
 
-/// Reads records. What is wrong with them is told with the record and what it should say.
-fn read(text: &str) -> Result<Records, String> {
-    let table = DeTable::parse(text).map_err(|error| error.to_string())?;
+/// Reads records.
+fn read(text: &str) -> Result<Records> {
+    let table = Table { file: "commands.toml", text };
     let mut records = Records::default();
-    for (key, value) in table.get_ref() {
-        match (key.get_ref().as_ref(), value.get_ref()) {
-            ("sets", DeValue::Table(sets)) => {
-                for (name, options) in sets {
-                    let options = options.get_ref().as_str().unwrap_or_default().to_owned();
-                    records.sets.insert(name.get_ref().to_string(), options);
+    for (key, value) in &table.parse()? {
+        match key.get_ref().as_ref() {
+            "sets" => {
+                for (name, options) in table.members(value)? {
+                    records.sets.insert(name.get_ref().to_string(), table.text(options)?);
                 }
             }
-            ("program", DeValue::Array(list)) => {
-                for item in list {
-                    let DeValue::Table(item) = item.get_ref() else { continue };
-                    let record = one(item)?;
+            "program" => {
+                for item in table.items(value)? {
+                    let record = one(&table, item)?;
                     for name in &record.names {
                         if records.by_name.insert(name.clone(), records.all.len()).is_some() {
-                            return Err(format!("{name}: has two records; write one"));
+                            return Err(table.wrong(&item.span(), format!("{name}: has two records"), "write one"));
                         }
                     }
                     records.all.push(record);
                 }
             }
-            (other, _) => return Err(format!("{other}: is no part of records; they have `sets` and `program`")),
+            other => {
+                let what = format!("{other}: is no part of records");
+                return Err(table.wrong(&key.span(), what, "they have `sets` and `program`"));
+            }
         }
     }
     Ok(records)
 }
 
-fn one(item: &DeTable<'_>) -> Result<Record, String> {
+fn one<'t>(table: &Table<'t>, item: &Item<'t>) -> Result<Record> {
     let mut record = Record::default();
-    let text = |value: &DeValue<'_>| value.as_str().unwrap_or_default().to_owned();
-    for (key, value) in item {
-        let lines = || -> Vec<String> {
-            let DeValue::Array(lines) = value.get_ref() else { return Vec::new() };
-            lines.iter().map(|line| text(line.get_ref())).collect()
-        };
+    let wrong = |item: &Item<'_>, line: &str, form: &str| {
+        table.wrong(&item.span(), format!("{line:?} has another form"), format!("write `{form}`"))
+    };
+    for (key, value) in table.members(item)? {
+        let lines = || table.items(value)?.iter().map(|item| Ok((item, table.text(item)?))).collect::<Result<Vec<_>>>();
         match key.get_ref().as_ref() {
-            "names" => record.names = text(value.get_ref()).split_whitespace().map(str::to_owned).collect(),
-            "values" => record.values = text(value.get_ref()),
-            "writes" => record.writes = text(value.get_ref()),
-            "sql" => record.sql = text(value.get_ref()),
-            "about" => record.about = text(value.get_ref()),
-            "help" => record.help = Some(text(value.get_ref())),
+            "names" => record.names = table.words(value)?,
+            "values" => record.values = table.text(value)?,
+            "writes" => record.writes = table.text(value)?,
+            "sql" => record.sql = table.text(value)?,
+            "about" => record.about = table.text(value)?,
+            "help" => record.help = Some(table.text(value)?),
             "dry" => record.dry = value.get_ref().as_bool() == Some(true),
             "reads" => {
-                for line in lines() {
-                    let (words, options) = line.split_once('=').ok_or_else(|| wrong(&line, "SUBCOMMAND = OPTIONS"))?;
+                for (item, line) in lines()? {
+                    let (words, options) =
+                        line.split_once('=').ok_or_else(|| wrong(item, &line, "SUBCOMMAND = OPTIONS"))?;
                     record.reads.push((words.trim().to_owned(), options.trim().to_owned()));
                 }
             }
             "runs" => {
-                for line in lines() {
+                for (item, line) in lines()? {
                     let form = "SUBCOMMAND = NUMBER from text remote elevated OPTIONS";
-                    record.runs.push(Runs::read(&line).ok_or_else(|| wrong(&line, form))?);
+                    record.runs.push(Runs::read(&line).ok_or_else(|| wrong(item, &line, form))?);
                 }
             }
             "rules" => {
-                for line in lines() {
-                    record.rules.push(rule(&line).ok_or_else(|| wrong(&line, "LEVEL ID: PATTERN -> WHY"))?);
+                for (item, line) in lines()? {
+                    record.rules.push(rule(&line).ok_or_else(|| wrong(item, &line, "LEVEL ID: PATTERN -> WHY"))?);
                 }
             }
-            level => {
-                let level = RiskLevel::named(level)
-                    .ok_or_else(|| format!("{level}: is no part of a record; levels have examples"))?;
-                record.examples.extend(lines().into_iter().map(|line| (level, line)));
+            name => {
+                let level = RiskLevel::named(name).ok_or_else(|| {
+                    table.wrong(&key.span(), format!("{name}: is no part of a record"), "levels have examples")
+                })?;
+                record.examples.extend(table.texts(value)?.into_iter().map(|line| (level, line)));
             }
         }
     }
-    if record.names.is_empty() { Err("a record without names".to_owned()) } else { Ok(record) }
-}
-
-fn wrong(line: &str, form: &str) -> String {
-    format!("{line:?} is not written as `{form}`")
+    if record.names.is_empty() {
+        return Err(table.wrong(&item.span(), "a record without names", "say which programs it is for"));
+    }
+    Ok(record)
 }
 
 fn rule(line: &str) -> Option<Rule> {
@@ -272,7 +277,8 @@ mod tests {
             ("[[program]]\nnames = 'a'\nharmless = ['x']", "harmless: is no part"),
             ("programs = []", "programs: is no part"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with("commands.toml, line "), "{text}: {error}");
             assert!(error.contains(wanted), "{text}: {error}");
         }
     }

@@ -4,67 +4,13 @@
 use loopwright_guard::sensitivity::{
     Labels, Level, Sensitivity, classify, classify_from, detectors, redact, redact_json, redact_with_hits,
 };
+use loopwright_testing::fill::Dice;
 use proptest::prelude::*;
 
 const FORMATS: &str = include_str!("../../../tests/data/secrets/formats.tsv");
 const CONTEXTS: &str = include_str!("../../../tests/data/secrets/contexts.tsv");
 const LABELLED: &str = include_str!("../../../tests/data/secrets/labelled.tsv");
 const LOOKALIKES: &str = include_str!("../../../tests/data/secrets/lookalikes.txt");
-
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % sides
-    }
-
-    fn string(&mut self, length: usize, class: &str) -> String {
-        let digits = "0123456789";
-        let small = "abcdefghijklmnopqrstuvwxyz";
-        let capital = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-        let letters: Vec<char> = match class {
-            "an" => format!("{capital}{small}{digits}"),
-            "lo" => format!("{small}{digits}"),
-            "up" => format!("{capital}{digits}"),
-            "hex" => "0123456789abcdef".to_owned(),
-            "num" => digits.to_owned(),
-            "b32" => format!("{capital}234567"),
-            "bech" => "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L".to_owned(),
-            "b64" => format!("{capital}{small}{digits}+/"),
-            "url" => format!("{capital}{small}{digits}_-"),
-            other => panic!("no class {other}"),
-        }
-        .chars()
-        .collect();
-        (0..length).map(|_| letters[self.roll(letters.len())]).collect()
-    }
-
-    /// Fills in `{36:an}` and the like; other braces stay.
-    fn fill(&mut self, template: &str) -> String {
-        let mut out = String::new();
-        let mut rest = template;
-        while let Some(at) = rest.find('{') {
-            out.push_str(&rest[..at]);
-            let place = rest[at + 1..].split_once('}').and_then(|(inside, after)| {
-                let (length, class) = inside.split_once(':')?;
-                Some((length.parse().ok()?, class, after))
-            });
-            if let Some((length, class, after)) = place {
-                out.push_str(&self.string(length, class));
-                rest = after;
-            } else {
-                out.push('{');
-                rest = &rest[at + 1..];
-            }
-        }
-        out.push_str(rest);
-        out.replace("\\n", "\n")
-    }
-}
 
 /// Lines that are tuned on, and lines that are held out.
 fn halves(file: &str) -> [Vec<&str>; 2] {
@@ -77,6 +23,23 @@ fn halves(file: &str) -> [Vec<&str>; 2] {
 
 fn share(found: usize, all: usize) -> f64 {
     found as f64 / all.max(1) as f64
+}
+
+#[test]
+fn every_detector_finds_its_example_and_nobody_finds_its_counterexample() {
+    let mut wrong = Vec::new();
+    for detector in detectors() {
+        let (example, near_miss) = (Dice(7).fill(&detector.example), Dice(7).fill(&detector.counterexample));
+        let found = classify(&example).hits;
+        if !found.iter().any(|hit| hit.detector == detector.id && hit.level == detector.level) {
+            wrong.push((&detector.id, example, found));
+        }
+        let found = classify(&near_miss).hits;
+        if !found.is_empty() {
+            wrong.push((&detector.id, near_miss, found));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -636,4 +599,109 @@ fn d12_every_name_is_read_in_every_syntax() {
             }
         }
     }
+}
+
+#[test]
+fn g9_a_word_that_exempts_one_name_exempts_no_other() {
+    let mut dice = Dice(29);
+    let mut missed = Vec::new();
+    for name in [
+        "CURSOR_API_KEY",
+        "NEXT_AUTH_SECRET",
+        "FB_PAGE_ACCESS_TOKEN",
+        "cursorApiKey",
+        "nextAuthSecret",
+        "NEXT_BILLING_SECRET",
+        "CURSOR_ACME_TOKEN",
+        "CURSOR_SECRET",
+        "PAGE_SECRET",
+        "REGISTRY_TOKEN",
+        "CACHE_TOKEN",
+        "CACHE_AUTH_TOKEN",
+        "JSON_WEB_TOKEN_SECRET",
+        "SORT_SERVICE_API_KEY",
+        "PRIMARY_ACCESS_KEY",
+        "OBJECT_STORAGE_SECRET",
+        "SEQUENCE_DB_SECRET",
+        "HOT_RELOAD_AUTH_TOKEN",
+        "MASK_SERVICE_CLIENT_SECRET",
+        "PUBLIC_BUCKET_SECRET_KEY",
+        "AUTHOR_API_KEY",
+        "COMPLETION_API_KEY",
+        "GITHUB_TOKEN_NEXT",
+        "API_KEY_CURSOR",
+        "page_token_secret",
+        "csrf_secret",
+    ] {
+        for (before, between, behind) in
+            [("", "=", ""), ("", ": \"", "\""), ("const ", " = '", "';"), ("--", " '", "'")]
+        {
+            let text = format!("{before}{name}{between}{}{behind}", dice.fill("{32:an}"));
+            if classify(&text).level != Level::Secret {
+                missed.push(text);
+            }
+        }
+    }
+    for name in ["NEXT_DB_PASSWORD", "CURSOR_PASSWORD", "next_admin_password", "PAGINATION_DB_PASSWORD"] {
+        for value in ["Tr0ub4dor-{4:num}", "kx{6:num}Qp"] {
+            let text = format!("{name}='{}'", dice.fill(value));
+            if classify(&text).level != Level::Secret {
+                missed.push(text);
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn g9_names_that_say_that_their_value_may_be_known_exempt_themselves() {
+    let mut dice = Dice(31);
+    let mut wrong = Vec::new();
+    for name in [
+        "nextToken",
+        "next_page_token",
+        "pageToken",
+        "continuationToken",
+        "cursor_token",
+        "csrf_token",
+        "XSRF-TOKEN",
+        "authenticity_token",
+        "idempotency_key",
+        "cache_key",
+        "sort_key",
+        "primary_key",
+        "partitionKey",
+        "objectKey",
+        "public_key",
+        "PUBLIC_API_KEY",
+        "NEXT_PUBLIC_SITE_KEY",
+        "stripe_publishable_key",
+        "publicKeyToken",
+        "routing_key",
+        "encrypted_password",
+        "key_fingerprint",
+        "secret_sha256",
+        "eos_token",
+    ] {
+        for (between, behind) in [("=", ""), (": \"", "\""), (" = '", "';")] {
+            let text = format!("{name}{between}{}{behind}", dice.fill("{32:an}"));
+            let class = classify(&text);
+            if class.level > Level::Normal {
+                wrong.push((text, class.hits));
+            }
+        }
+    }
+    for text in [
+        "errorInvalidAccessToken: 'auth/invalid-access-token'",
+        "\"enterNewPassword\": \"Introduce\"",
+        "\"error_wrong_password\": \"Falsch!\"",
+        "\"forgot_your_password\": \"Vergessen?\"",
+        "max_completion_tokens = 4096",
+    ] {
+        let class = classify(text);
+        if class.level > Level::Normal {
+            wrong.push((text.to_owned(), class.hits));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

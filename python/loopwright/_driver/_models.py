@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._clean_error import for_logs
 from loopwright._effects import Beside, Raised, attempt, given_of
 from loopwright._plan import ASIDES
 from loopwright._user_code import RAISED, stopping
@@ -212,7 +213,7 @@ def _raised(command_id: int, error: BaseException, *, contained: bool) -> _core.
     # A script that is used up is a fault of its test.
     if contained and getattr(error, "code", None) != "unexpected_request":
         if not isinstance(error, ModelFailure):
-            logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=error)
+            logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=for_logs(error))
         return _aside_failed(command_id, error)
     if isinstance(error, ModelFailure):
         return _failed(command_id, error)

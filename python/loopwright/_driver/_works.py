@@ -89,7 +89,8 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
     if driver.watch:
         call_id, name = call.call_id, call.name
         agent, path = driver.who(command_id)
-        emit = lambda text: driver.tell(ToolProgress(call_id, name, text, agent=agent, path=path))  # noqa: E731
+        clean = _core.without_own_keys
+        emit = lambda text: driver.tell(ToolProgress(call_id, name, clean(text), agent=agent, path=path))  # noqa: E731
     return Context(
         driver.deps,
         run_id=driver.run_id,

@@ -47,7 +47,10 @@ def reflect(hooks: Iterable[Hook], result: Result[Any], deps: Any, work: Callabl
     def ask(stage: str) -> None:
         for reply in run_stage(found, stage, subject, run_id=result.run_id, deps=deps):
             if reply.answer == "failed":
-                _log.warning("the hook %r at %s of run %s failed: %s", reply.name, stage, result.run_id, reply.text)
+                from loopwright.guard import redact
+
+                told = redact(reply.text)
+                _log.warning("the hook %r at %s of run %s failed: %s", reply.name, stage, result.run_id, told)
             if stage == "pre_reflect" and (reply.answer == "veto" or reply.stop):
                 message = f"the hook {reply.name!r} left it out: {reply.text}"
                 raise UsageError(

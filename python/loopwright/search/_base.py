@@ -247,11 +247,14 @@ class Key:
     def __init__(self, given: str | None, names: tuple[str, ...], provider: str) -> None:
         import os
 
+        from loopwright._core import keep_own_key
+
         found = given or next((os.environ[name] for name in names if os.environ.get(name)), None)
         if not isinstance(found, str) or not found.strip():
             message = f"{provider} needs a key"
             raise UsageError(message, "missing_key", f"set {names[0]} in the environment, or give key=")
         key = found.strip()
+        keep_own_key(key)
         self._get: Callable[[], str] = lambda: key
 
     def __call__(self) -> str:

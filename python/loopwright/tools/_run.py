@@ -14,6 +14,8 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from loopwright._clean_error import for_logs, without_keys
+
 from ._context import Context, cancel_flag, relayed
 from ._errors import LoopwrightError, NotSerialisable, ToolTimeout
 from ._result import DEFAULT_MAX_OUTPUT, limit_text, to_content
@@ -263,7 +265,7 @@ def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
     meant = isinstance(error, LoopwrightError)
     cause = error.__cause__ if isinstance(error, _Exit) and error.__cause__ is not None else error
     message = "the tool %s failed" if meant else "the tool %s raised an exception"
-    _LOG.log(logging.INFO if meant else logging.WARNING, message, tool.name, exc_info=cause)
+    _LOG.log(logging.INFO if meant else logging.WARNING, message, tool.name, exc_info=for_logs(cause))
     _clear_frames(cause)
     if isinstance(error, LoopwrightError):
         return _failed(tool, error.code, error.message, error.hint, error)
@@ -274,7 +276,7 @@ def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
 
 def cancelled(tool: Tool[..., Any], error: asyncio.CancelledError) -> Outcome:
     """The outcome of a call that let a cancellation escape which was not the run's; the model may go on without it."""
-    _LOG.warning("the tool %s raised an exception", tool.name, exc_info=error)
+    _LOG.warning("the tool %s raised an exception", tool.name, exc_info=for_logs(error))
     _clear_frames(error)
     return Outcome([], failure=CANCELLED, error=error)
 
@@ -300,7 +302,8 @@ def _returned(tool: Tool[..., Any], value: object) -> Outcome:
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
-        _LOG.warning("the result of the tool %s is of no form that a model can read", tool.name, exc_info=error)
+        message = "the result of the tool %s is of no form that a model can read"
+        _LOG.warning(message, tool.name, exc_info=for_logs(error))
         return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)
     except BaseException as error:  # noqa: BLE001 - what is written is the tool's own, and may raise whatever it likes
         return _raised(tool, error)
@@ -342,8 +345,13 @@ def _failed(
 ) -> Outcome:
     import json
 
+    from loopwright._core import without_own_keys
+
     from ._result import clean_text
 
+    # Before it is cut: of a key that was cut nobody knows what it is.
+    message, hint = without_own_keys(message), hint and without_own_keys(hint)
+    error = without_keys(error)
     short, truncated = limit_text(clean_text(message), min(tool.max_output or _LONGEST_FAILURE, _LONGEST_FAILURE))
     failure = {"kind": kind, "message": short}
     if hint:

@@ -5,16 +5,6 @@ use std::ops::Range;
 
 use super::shape;
 
-/// `password`, `secret`, `token`, `api_key` and `access_key`, small and capital, as they look in base64.
-#[rustfmt::skip] // words, not code
-pub(super) const KEYWORDS: &[&str] = &[
-    "cGFzc3dvcm", "Bhc3N3b3Jk", "wYXNzd29yZ", "UGFzc3dvcm", "QYXNzd29yZ", "UEFTU1dPUk", "BBU1NXT1JE", "QQVNTV09SR",
-    "c2VjcmV0", "NlY3Jld", "zZWNyZX", "U2VjcmV0", "TZWNyZX", "U0VDUkVU", "NFQ1JFV", "TRUNSRV", "dG9rZW", "Rva2Vu",
-    "0b2tlb", "VE9LRU", "RPS0VO", "UT0tFT", "YXBpa2V5", "FwaWtle", "hcGlrZX", "YXBpX2tle", "FwaV9rZX", "hcGlfa2V5",
-    "QVBJX0tFW", "FQSV9LRV", "BUElfS0VZ", "YWNjZXNzX2tle", "FjY2Vzc19rZX", "hY2Nlc3Nfa2V5", "QUNDRVNTX0tFW",
-    "FDQ0VTU19LRV", "BQ0NFU1NfS0VZ",
-];
-
 const WORDS: &[&[u8]] = &[b"passwo", b"secre", b"toke", b"apike", b"api_ke", b"access_ke"];
 
 /// How far around the word is decoded.

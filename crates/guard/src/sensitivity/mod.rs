@@ -8,11 +8,11 @@ mod detector;
 mod encoded;
 mod label;
 mod name;
+mod own;
 mod personal;
 mod redact;
 mod scan;
 mod shape;
-mod table;
 mod value;
 mod variable;
 
@@ -21,6 +21,7 @@ use std::{collections::BTreeMap, ops::Range};
 use serde::{Deserialize, Serialize};
 
 pub use detector::Detector;
+pub use own::{OwnSecrets, Pieces, is_telling};
 pub use redact::{Redacted, redact, redact_json, redact_with_hits, without_secrets};
 pub(crate) use variable::is_secret_name;
 pub use variable::is_secret_variable;
@@ -105,7 +106,7 @@ pub fn classify_from(text: &str, label: Option<Level>) -> Sensitivity {
 
 /// All detectors, the most telling first.
 pub fn detectors() -> impl Iterator<Item = &'static Detector> {
-    scan::all()
+    detector::all().iter()
 }
 
 /// Tools whose results come from places that hold private things; see [`Labels`].

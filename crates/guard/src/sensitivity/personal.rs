@@ -3,29 +3,11 @@
 
 use std::ops::Range;
 
-use super::shape;
+use super::{super::names, shape};
 
 fn at(text: &[u8], place: usize) -> u8 {
     text.get(place).copied().unwrap_or(0)
 }
-
-/// Endings of files that stand behind an `@` in names of pictures and packages.
-#[rustfmt::skip] // words, not code
-const FILES: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "html", "py", "rs", "md", "yml",
-    "yaml", "lock", "tgz", "so", "git",
-];
-
-/// Names that stand for no person.
-#[rustfmt::skip] // words, not code
-const NOBODY: &[&str] = &[
-    "noreply", "no-reply", "no_reply", "donotreply", "do-not-reply", "notifications", "notification", "git", "hg",
-    "svn", "info", "support", "admin", "administrator", "root", "postmaster", "webmaster", "hostmaster", "abuse",
-    "security", "sales", "contact", "hello", "help", "team", "office", "press", "jobs", "billing",
-    "mailer-daemon", "bot", "dev", "user", "username", "users", "test", "tests", "name", "someone", "somebody",
-    "you", "me", "your", "email", "example", "foo", "bar", "baz", "nobody", "alice", "bob", "john.doe",
-    "jane.doe", "johndoe", "janedoe",
-];
 
 /// The mail address around the `@` at this place, if it is a person's.
 pub(super) fn mail(text: &[u8], sign: usize) -> Option<Range<usize>> {
@@ -72,27 +54,13 @@ pub(super) fn mail(text: &[u8], sign: usize) -> Option<Range<usize>> {
     let top = String::from_utf8_lossy(top).to_ascii_lowercase();
     let domain = String::from_utf8_lossy(&text[sign + 1..end]).to_ascii_lowercase();
     let local = String::from_utf8_lossy(&text[start..sign]).to_ascii_lowercase();
-    let set_apart = matches!(top.as_str(), "test" | "example" | "invalid" | "localhost" | "local" | "internal" | "lan")
+    let set_apart = names::has("personal.tops_apart", &top)
         || domain.contains("noreply")
-        || domain.split('.').any(|part| {
-            matches!(
-                part,
-                "example"
-                    | "example1"
-                    | "test"
-                    | "domain"
-                    | "mydomain"
-                    | "yourdomain"
-                    | "foo"
-                    | "bar"
-                    | "email"
-                    | "acme"
-            )
-        });
-    let nobody = NOBODY.contains(&local.as_str())
-        || local.split(['+', '.', '-', '_']).next().is_some_and(|first| NOBODY.contains(&first))
+        || domain.split('.').any(|part| names::has("personal.domains_apart", part));
+    let nobody = names::has("personal.nobody", &local)
+        || local.split(['+', '.', '-', '_']).next().is_some_and(|first| names::has("personal.nobody", first))
         || local.contains("noreply");
-    (!FILES.contains(&top.as_str()) && !set_apart && !nobody).then_some(start..end)
+    (!names::has("personal.files", &top) && !set_apart && !nobody).then_some(start..end)
 }
 
 /// What a run of digits that begins at this place is, with its span.
@@ -119,14 +87,6 @@ pub(super) fn digits(text: &[u8], start: usize) -> Option<(&'static str, Range<u
     national_phone(text, start).map(|span| ("phone-number", span))
 }
 
-/// Words that a telephone number stands behind.
-#[rustfmt::skip] // words, not code
-const PHONE_WORDS: &[&[u8]] = &[
-    b"phone", b"telephone", b"tel", b"mobile", b"mob", b"cell", b"fax", b"telefon", b"telefono", b"telefone",
-    b"handy", b"mobil", b"movil", b"celular", b"portable", b"phone number", b"phone_number", b"phonenumber", b"call",
-    b"whatsapp", b"rufnummer", b"telefonnummer", b"telefoon", b"cellulare", b"phoneno", b"contact number",
-];
-
 /// Whether one of these words stands right before, with nothing but a sign between.
 fn behind_phone_word(text: &[u8], start: usize) -> bool {
     let before = &text[start.saturating_sub(24)..start];
@@ -136,9 +96,10 @@ fn behind_phone_word(text: &[u8], start: usize) -> bool {
         .map_or(0, |at| at + 1);
     // The number may go on from its word, as an argument does; it has to be set off at least.
     end < before.len()
-        && PHONE_WORDS.iter().any(|word| {
+        && names::list("personal.phone_words").iter().any(|word| {
             let Some(at) = end.checked_sub(word.len()) else { return false };
-            before[at..end].eq_ignore_ascii_case(word) && (at == 0 || !before[at - 1].is_ascii_alphanumeric())
+            before[at..end].eq_ignore_ascii_case(word.as_bytes())
+                && (at == 0 || !before[at - 1].is_ascii_alphanumeric())
         })
 }
 
@@ -263,86 +224,14 @@ fn distinct(digits: &[u8]) -> usize {
 
 /// The length of an account number by its country.
 fn iban_length(country: &[u8]) -> Option<usize> {
-    const LENGTHS: &[(&[u8; 2], usize)] = &[
-        (b"AD", 24),
-        (b"AE", 23),
-        (b"AL", 28),
-        (b"AT", 20),
-        (b"AZ", 28),
-        (b"BA", 20),
-        (b"BE", 16),
-        (b"BG", 22),
-        (b"BH", 22),
-        (b"BR", 29),
-        (b"BY", 28),
-        (b"CH", 21),
-        (b"CR", 22),
-        (b"CY", 28),
-        (b"CZ", 24),
-        (b"DE", 22),
-        (b"DK", 18),
-        (b"DO", 28),
-        (b"EE", 20),
-        (b"EG", 29),
-        (b"ES", 24),
-        (b"FI", 18),
-        (b"FO", 18),
-        (b"FR", 27),
-        (b"GB", 22),
-        (b"GE", 22),
-        (b"GI", 23),
-        (b"GL", 18),
-        (b"GR", 27),
-        (b"GT", 28),
-        (b"HR", 21),
-        (b"HU", 28),
-        (b"IE", 22),
-        (b"IL", 23),
-        (b"IQ", 23),
-        (b"IS", 26),
-        (b"IT", 27),
-        (b"JO", 30),
-        (b"KW", 30),
-        (b"KZ", 20),
-        (b"LB", 28),
-        (b"LC", 32),
-        (b"LI", 21),
-        (b"LT", 20),
-        (b"LU", 20),
-        (b"LV", 21),
-        (b"MC", 27),
-        (b"MD", 24),
-        (b"ME", 22),
-        (b"MK", 19),
-        (b"MR", 27),
-        (b"MT", 31),
-        (b"MU", 30),
-        (b"NL", 18),
-        (b"NO", 15),
-        (b"PK", 24),
-        (b"PL", 28),
-        (b"PS", 29),
-        (b"PT", 25),
-        (b"QA", 29),
-        (b"RO", 24),
-        (b"RS", 22),
-        (b"SA", 24),
-        (b"SC", 31),
-        (b"SE", 24),
-        (b"SI", 19),
-        (b"SK", 24),
-        (b"SM", 27),
-        (b"ST", 25),
-        (b"SV", 28),
-        (b"TL", 23),
-        (b"TN", 24),
-        (b"TR", 26),
-        (b"UA", 29),
-        (b"VA", 22),
-        (b"VG", 24),
-        (b"XK", 20),
-    ];
-    LENGTHS.iter().find(|(code, _)| code.as_slice() == country).map(|(_, length)| *length)
+    let of = |entry: &String| {
+        entry
+            .as_bytes()
+            .strip_prefix(country)?
+            .iter()
+            .try_fold(0, |all, digit| digit.is_ascii_digit().then(|| all * 10 + usize::from(*digit - b'0')))
+    };
+    names::list("personal.iban_lengths").iter().filter(|_| country.len() == 2).find_map(of)
 }
 
 fn iban(text: &[u8], digits: usize) -> Option<Range<usize>> {

@@ -8,11 +8,10 @@ use loopwright_base::text::{ceil_boundary, floor_boundary};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{
+    super::names,
     Hit, Level,
-    detector::{Check, Detector, Find},
-    encoded, label, personal, shape,
-    table::TABLES,
-    value,
+    detector::{self, Check, Detector, Find},
+    encoded, label, personal, shape, value,
 };
 
 /// How far an expression that begins at its keyword may reach.
@@ -27,7 +26,7 @@ struct Row {
 impl Row {
     fn form(&self) -> Option<&Regex> {
         self.form
-            .get_or_init(|| match self.detector.find {
+            .get_or_init(|| match &self.detector.find {
                 Find::Here(form) | Find::Near { form, .. } => compile(form),
                 Find::Label | Find::Encoded | Find::Mail | Find::Digits => None,
             })
@@ -50,9 +49,10 @@ fn scanner() -> Option<&'static Scanner> {
     static SCANNER: OnceLock<Option<Scanner>> = OnceLock::new();
     SCANNER
         .get_or_init(|| {
-            let rows: Vec<Row> = all()
+            let rows: Vec<Row> = detector::all()
+                .iter()
                 .map(|detector| {
-                    let any_case = match detector.find {
+                    let any_case = match &detector.find {
                         Find::Here(form) => form.starts_with("(?i)"),
                         _ => true,
                     };
@@ -62,7 +62,7 @@ fn scanner() -> Option<&'static Scanner> {
             let mut words: Vec<String> = Vec::new();
             let mut wakes: Vec<Vec<u16>> = Vec::new();
             for (at, row) in rows.iter().enumerate() {
-                for keyword in row.detector.keywords {
+                for keyword in &row.detector.keywords {
                     let word = keyword.to_ascii_lowercase();
                     let place = words.iter().position(|known| *known == word).unwrap_or_else(|| {
                         words.push(word);
@@ -83,11 +83,6 @@ fn scanner() -> Option<&'static Scanner> {
             Some(Scanner { rows, keywords, wakes })
         })
         .as_ref()
-}
-
-/// All detectors.
-pub(super) fn all() -> impl Iterator<Item = &'static Detector> {
-    TABLES.iter().flat_map(|table| table.iter())
 }
 
 struct Found {
@@ -129,10 +124,10 @@ pub(super) fn hits(text: &str, least: Level) -> Vec<Hit> {
         .filter_map(|one| {
             let detector = scanner.rows.get(usize::from(one.row))?.detector;
             (detector.level >= least).then_some(Hit {
-                detector: detector.id,
+                detector: &detector.id,
                 level: detector.level,
                 span: one.span,
-                why: detector.why,
+                why: &detector.why,
             })
         })
         .collect()
@@ -170,9 +165,9 @@ impl Scanner {
                 if start < done[usize::from(at)] {
                     continue;
                 }
-                let span = match row.detector.find {
+                let span = match &row.detector.find {
                     Find::Here(_) => Self::here(text, row, start..end),
-                    Find::Near { back, ahead, .. } => near(text, row, start, end, back, ahead),
+                    Find::Near { back, ahead, .. } => near(text, row, start, end, *back, *ahead),
                     Find::Label => {
                         if start < named {
                             None
@@ -291,9 +286,7 @@ fn checked(text: &[u8], check: Check, span: &Range<usize>, body: &Range<usize>) 
         Check::None => true,
         Check::Whole => !text[span.end..].starts_with(b"..."),
         Check::Real => !shape::stand_in(body),
-        Check::Entropy(tenths) => {
-            !shape::stand_in(body) && shape::entropy(body) * 10.0 >= f64::from(tenths.min(entropy_of(body.len())))
-        }
+        Check::Entropy => !shape::stand_in(body) && shape::entropy(body) * 10.0 >= f64::from(entropy_of(body.len())),
         Check::Chosen => {
             !shape::stand_in(body)
                 && body
@@ -316,7 +309,7 @@ const fn entropy_of(length: usize) -> u32 {
         0..=9 => 15,
         10..=15 => 22,
         16..=23 => 25,
-        _ => 40,
+        _ => 28,
     }
 }
 
@@ -353,12 +346,6 @@ fn password(value: &[u8]) -> bool {
         && !matches!(value[0], b'$' | b'<' | b'[' | b'{' | b'%')
         && memchr::memmem::find(value, super::redact::MARK).is_none()
 }
-
-/// What stands for a user in addresses that only show their form.
-const SHOWN_USERS: &[&str] = &[
-    "user", "username", "usr", "uname", "login", "name", "my", "your", "some", "foo", "bar", "db", "database", "the",
-    "example", "test",
-];
 
 /// Whether the password of an address may be one: `postgres://user:pass@host/db` only shows the form.
 fn address(text: &[u8], span: &Range<usize>) -> bool {
@@ -401,7 +388,7 @@ fn address(text: &[u8], span: &Range<usize>) -> bool {
     }
     let user_shown = user.is_empty() || user.iter().any(|byte| matches!(byte, b'%' | b'$' | b'{' | b'<')) || {
         let words = shape::words(user, 6);
-        !words.is_empty() && words.iter().all(|word| SHOWN_USERS.contains(&word.as_str()))
+        !words.is_empty() && words.iter().all(|word| names::has("secret_values.shown_users", word))
     };
     if shape::names(value) {
         // `admin:password@db.internal` is one, `user:password@localhost` is none.

@@ -5,6 +5,8 @@ use std::{ops::Range, sync::OnceLock};
 
 use aho_corasick::AhoCorasick;
 
+use crate::names as lists;
+
 /// How unusual a letter is behind another in words, from `a` (a quarter of the letters are this one) to `z` (never),
 /// in half bits; rows are the first letter. Counted over English text and source code.
 const PAIRS: [&[u8; 26]; 26] = [
@@ -230,40 +232,6 @@ pub(super) fn whole(text: &[u8], span: Range<usize>) -> Range<usize> {
     span.start..span.end + text[span.end..].iter().take_while(goes_on).count()
 }
 
-/// Words that stand where a value should, wherever they are in it.
-#[rustfmt::skip] // words, not code
-const STAND_INS: &[&str] = &[
-    "example", "changeme", "change_me", "change-me", "placeholder", "redacted", "replaceme", "replace_me",
-    "replace-me", "replacewith", "yourkey", "yourapi", "yourtoken", "yoursecret", "yourpassword", "your_",
-    "your-", "youraccess", "insert_", "insert-", "putyour", "dummy", "notreal", "not_real", "notsecret", "<your",
-    "todo", "goeshere", "goes_here", "_here", "-here", "keyhere", "tokenhere", "secrethere", "xxxx", "***",
-    "####", "....", "0000000000",
-    // What emulators of storage open to everybody, as their documents say.
-    "eby8vdm02xnocqflquwjpllm", "c2y6ydjf5/r+ob0n8a7cgv30",
-
-];
-
-/// Words that make a value one that nobody uses, where they stand by themselves.
-#[rustfmt::skip] // words, not code
-const TRIAL_WORDS: &[&str] = &[
-    "fake", "sample", "mock", "stub", "foo", "bar", "baz", "foobar", "lorem", "ipsum", "test", "testing", "demo",
-    "some", "my", "your", "any", "the", "invalid", "bogus", "random", "bad", "good", "wrong", "correct", "old",
-    "new", "default", "none", "null", "nil", "undefined", "true", "false", "empty", "unknown", "missing",
-    "required", "optional", "hidden", "masked", "encrypted", "unset", "disabled", "enabled", "error", "function",
-    "object", "boolean", "number", "utf", "ascii", "latin", "non",
-];
-
-/// Words that name what stands there.
-#[rustfmt::skip] // words, not code
-const NAMING_WORDS: &[&str] = &[
-    "password", "passwd", "passphrase", "pass", "pwd", "secret", "secrets", "token", "tokens", "key", "keys",
-    "apikey", "api", "auth", "credential", "credentials", "username", "user", "string", "str", "value", "text",
-    "login", "name", "id", "access", "client", "private", "public", "here", "a", "an", "this", "is", "not", "db",
-    "database", "root", "admin", "app", "passwort", "senha", "contrasena", "contrasenya", "parola", "parole",
-    "salt", "passw", "bearer", "oauth", "heslo", "haslo", "jelszo", "kodeord", "losenord", "passord", "salasana", "wachtwoord", "sifre",
-    "kennwort", "parol", "lozinka", "geslo", "lozinke", "sandi",
-];
-
 /// The words of a name: letters between changes of case, digits and marks. At most `most`, in small letters.
 pub(super) fn words(name: &[u8], most: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
@@ -406,7 +374,9 @@ pub(super) fn masked(value: &[u8]) -> bool {
 /// Whether a word in it says that it stands for something else.
 fn stands_in(value: &[u8]) -> bool {
     static WORDS: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    let words = WORDS.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(STAND_INS).ok());
+    let words = WORDS.get_or_init(|| {
+        AhoCorasick::builder().ascii_case_insensitive(true).build(lists::list("secret_values.stand_ins")).ok()
+    });
     words.as_ref().is_some_and(|words| words.is_match(value))
 }
 
@@ -414,7 +384,7 @@ fn stands_in(value: &[u8]) -> bool {
 pub(super) fn names(value: &[u8]) -> bool {
     let words = words(&value[..value.len().min(512)], 12);
     let letters: usize = words.iter().map(String::len).sum();
-    let known = |word: &str| TRIAL_WORDS.contains(&word) || NAMING_WORDS.contains(&word);
+    let known = |word: &str| lists::has("secret_values.naming", word);
     letters > 0 && value.len() <= letters * 2 + 4 && words.iter().all(|word| known(word.as_str()))
 }
 

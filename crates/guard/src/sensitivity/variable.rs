@@ -8,17 +8,10 @@
 use super::{
     super::names,
     Level,
-    name::{ABOUT, KNOWN, OPENING_WORDS, OPENS, credential, key, opens, password, secret},
+    name::{credential, is_known, is_public, key, opened_by, opens, password, secret},
     scan, shape,
     value::{hash, opaque, path},
 };
-
-/// Words that end like a password and name none.
-const NO_PASSWORDS: &[&str] =
-    &["askpass", "bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"];
-/// In front of `token`, these make it a mark in the texts of a model.
-const OF_VOCABULARIES: &[&str] =
-    &["eos", "bos", "pad", "unk", "mask", "sep", "cls", "eot", "special", "stop", "start", "begin", "end"];
 
 /// What the signature is called that opens an address.
 const SIGNING: &[&str] = &["sig", "signature"];
@@ -112,20 +105,25 @@ fn noun(words: &[String], at: usize) -> Option<Noun> {
     let word = words.get(at)?.as_str();
     let before = words.get(..at).unwrap_or_default();
     let is_last = at + 1 == words.len();
+    let of_vocabulary = || before.last().is_some_and(|word| names::has("secret_values.of_vocabularies", word));
+    let one = word.strip_suffix('s').unwrap_or(word);
     let found = match word {
         _ if names::has("variables.secret", word) => Noun::Secret,
         _ if is_last && names::has("variables.secret_last", word) => Noun::Last,
         "auth" | "oauth" => Noun::Chance,
-        "sk" | "bot" if is_last => Noun::Chance,
-        "token" | "tokens" if before.last().is_some_and(|word| OF_VOCABULARIES.contains(&word.as_str())) => {
-            Noun::Chance
-        }
-        _ if NO_PASSWORDS.contains(&word) => Noun::Chance,
+        _ if is_last && names::has("variables.chance_last", word) => Noun::Chance,
+        _ if one == "token" && of_vocabulary() => Noun::Chance,
+        _ if names::has("secret_values.no_passwords", word) => Noun::Chance,
         _ if password(word) || word.len() > 4 && word.ends_with("pass") => Noun::Password,
         _ if secret(word) || credential(word) => Noun::Secret,
-        _ if OPENING_WORDS.contains(&word) || opens(word) => Noun::Key,
-        "key" | "keys" if before.iter().any(|word| OPENS.contains(&word.as_str()) || secret(word)) => Noun::Key,
-        "key" | "keys" => Noun::Last,
+        _ if opens(word) => Noun::Key,
+        _ if one == "key" => {
+            if opened_by(before) {
+                Noun::Key
+            } else {
+                Noun::Last
+            }
+        }
         _ if key(word) => Noun::Joined,
         _ => return None,
     };
@@ -146,8 +144,8 @@ fn promises(name: &str, value: &str) -> Option<Noun> {
     let bytes = value.as_bytes();
     // `VAPID_PUBLIC_KEY`, `CACHE_KEY`: the word before says that it may be known.
     let known = match noun {
-        Noun::Key => is(before, &["public", "pub", "publishable"]),
-        Noun::Last => before.last().is_some_and(|word| KNOWN.contains(&word.as_str())),
+        Noun::Key => is_public(&words, at),
+        Noun::Last => is_known(&words, at),
         _ => false,
     };
     // `MAX_TOKENS=4096`, `TOKEN_BUDGET=8k`: how many, not which.
@@ -161,7 +159,7 @@ fn promises(name: &str, value: &str) -> Option<Noun> {
         || is_address(bytes)
         || known
         || counts && is_count(bytes)
-        || !by_chance && (noun == Noun::Chance || is(behind, ABOUT))
+        || !by_chance && (noun == Noun::Chance || behind.iter().any(|word| names::has("secrets.about", word)))
         || noun == Noun::Joined && bytes.len() < if bytes.iter().any(u8::is_ascii_digit) { 8 } else { 16 };
     (!otherwise).then_some(noun)
 }

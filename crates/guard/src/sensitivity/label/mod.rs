@@ -17,27 +17,6 @@ use super::{
 use before::value_before;
 use written::value_behind;
 
-/// What wakes this detector.
-pub(super) const KEYWORDS: &[&str] = &[
-    "pass",
-    "pwd",
-    "psw",
-    "secret",
-    "token",
-    "key",
-    "auth",
-    "cred",
-    "access",
-    "private",
-    "contrasen",
-    "pw",
-    "ticket",
-    "psk",
-    "salt",
-    "nonce",
-    "seed",
-];
-
 /// The longest value that is looked at; longer ones are taken whole once their beginning is a hit.
 const LONGEST: usize = 320;
 

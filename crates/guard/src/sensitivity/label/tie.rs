@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::{Tie, at, blanks, blanks_and_breaks, escapes, quote, starts};
+use crate::names as lists;
 use crate::sensitivity::{
     name::{Kind, kind_of},
     shape,
@@ -232,25 +233,11 @@ fn value_attribute(text: &[u8], place: usize) -> Option<usize> {
     matches!(at(text, end), b':' | b'=').then(|| end + 1)
 }
 
-/// Words that end the name of a function which hands its text on.
-#[rustfmt::skip] // words, not code
-const WRAPPERS: &[&str] = &[
-    "byte", "bytes", "string", "str", "from", "decode", "b64decode", "b64encode", "encode", "secret", "value",
-    "key", "credential", "quote", "new", "literal", "unhexlify", "fromhex", "utf8", "parse", "text", "raw", "hex",
-    "base64", "password", "token", "of", "array", "sha256", "md5", "buffer", "char", "set", "some", "just",
-    "option", "ok",
-];
-
 pub(super) fn wrapper(callee: &[u8]) -> bool {
     if callee == b"[]byte" || callee == b"N" || callee == b"T" {
         return callee != b"T";
     }
     let words = shape::words(callee, 8);
-    words.last().is_some_and(|word| WRAPPERS.contains(&word.as_str()))
-        && !words.iter().any(|word| {
-            matches!(
-                word.as_str(),
-                "get" | "getenv" | "env" | "find" | "lookup" | "fetch" | "load" | "read" | "by" | "i18n" | "translate"
-            )
-        })
+    words.last().is_some_and(|word| lists::has("secret_values.wrappers", word))
+        && !words.iter().any(|word| lists::has("secret_values.looking_up", word))
 }

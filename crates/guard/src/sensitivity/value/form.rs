@@ -1,7 +1,10 @@
 //! What a value is by its form alone, whatever its name: written by chance, a hash, a UUID, something public, a
 //! version, a path, code.
 
-use super::super::shape::{self, Shape};
+use super::super::{
+    super::names,
+    shape::{self, Shape},
+};
 
 /// Whether chance wrote it, in an alphabet of keys.
 pub(in crate::sensitivity) fn opaque(value: &[u8]) -> bool {
@@ -35,20 +38,8 @@ pub(in crate::sensitivity) fn hash(value: &[u8]) -> bool {
 
 /// What is public by its form: hashes that say so, public keys, certificates, addresses, pictures, numbers.
 pub(in crate::sensitivity) fn known(value: &[u8]) -> bool {
-    #[rustfmt::skip] // words, not code
-    const BEGINNINGS: &[&[u8]] = &[
-        b"sha256:", b"sha256-", b"sha384-", b"sha512-", b"sha512:", b"sha1-", b"sha1:", b"md5:", b"ssh-rsa",
-        b"ssh-ed25519", b"ecdsa-sha2", b"data:", b"arn:", b"urn:", b"http://", b"https://", b"file:",
-        b"mailto:", b"-----BEGIN", b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MIIBIjANBg", b"refs/",
-        b"git@", b"vault:", b"ref+", b"op://", b"env:", b"projects/", b"secretsmanager:", b"ssm:",
-        b"@Microsoft.KeyVault", b"iVBORw0KGgo", b"R0lGOD", b"/9j/4", b"^(", b"(?", b"!vault", b"!Ref",
-        b"!Sub", b"kms:", b"*.", b"enc:", b"ENC[", b"ENC(", b"{cipher}", b"RU5DW", b"$ANSIBLE_VAULT", b"$2a$", b"$2b$", b"$2y$", b"$5$", b"$6$", b"$argon2", b"$pbkdf2", b"pbkdf2_",
-        b"{SHA}", b"{SSHA}", b"{bcrypt}", b"scrypt:",
-    ];
-    if BEGINNINGS
-        .iter()
-        .any(|beginning| value.len() >= beginning.len() && value[..beginning.len()].eq_ignore_ascii_case(beginning))
-    {
+    let begins = |with: &String| value.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with.as_bytes()));
+    if names::list("secret_values.public_beginnings").iter().any(begins) {
         return true;
     }
     // Numbers, dates, versions, addresses of machines.

@@ -8,10 +8,11 @@ use super::{
     name::Kind,
     shape::{self, Shape},
 };
+use crate::names as lists;
 use form::{code, rising, row_of_numbers, uuid};
 pub(super) use form::{hash, known, opaque, path};
 pub(super) use spoken::spoken;
-use spoken::{ALGORITHMS, ends_with_noun, fake, words_alone};
+use spoken::{ends_with_noun, fake, words_alone};
 
 /// Judges the value of a name.
 pub(super) fn judge(kind: Kind, value: &[u8], name: &[u8], place: &Value) -> bool {
@@ -121,32 +122,10 @@ fn same_as_name(name: &[u8], value: &[u8]) -> bool {
 
 /// What many leave as it came, given to a variable of the environment: `MYSQL_ROOT_PASSWORD=root`.
 fn default_of_setting(value: &[u8], place: &Value) -> bool {
-    const DEFAULTS: &[&[u8]] = &[
-        b"root",
-        b"admin",
-        b"toor",
-        b"guest",
-        b"postgres",
-        b"mysql",
-        b"mongo",
-        b"oracle",
-        b"zabbix",
-        b"tomcat",
-        b"manager",
-        b"letmein",
-        b"welcome",
-        b"qwerty",
-        b"iloveyou",
-        b"dragon",
-        b"monkey",
-        b"administrator",
-        b"rabbitmq",
-        b"minio",
-    ];
     place.variable
         && !place.quoted
         && (place.tie == Tie::Tight || (place.tie == Tie::Colon && place.alone))
-        && DEFAULTS.contains(&value)
+        && std::str::from_utf8(value).is_ok_and(|value| lists::has("secret_values.defaults", value))
 }
 
 /// `required|min:8|confirmed`: what a form asks of a value.
@@ -230,7 +209,7 @@ fn password(value: &[u8], name: &[u8], place: &Value) -> bool {
     let escape = value.starts_with(b"\\") && value.len() < 8;
     let fields = memchr::memchr_iter(b':', value).count() > 2;
     let words = shape::words(value, 8);
-    let algorithm = !words.is_empty() && words.iter().all(|word| ALGORITHMS.contains(&word.as_str()));
+    let algorithm = !words.is_empty() && words.iter().all(|word| lists::has("secret_values.algorithms", word));
     if algorithm
         || masked
         || escape

@@ -1,6 +1,6 @@
 //! What the words of a value say: that it is none, what it is made with, that it makes a sentence or a name.
 
-use super::super::shape;
+use super::super::{super::names, shape};
 
 /// Whether it says of itself that it is none.
 pub(super) fn fake(value: &[u8]) -> bool {
@@ -9,17 +9,10 @@ pub(super) fn fake(value: &[u8]) -> bool {
     WORDS.iter().any(|word| memchr::memmem::find(&lower, word).is_some())
 }
 
-/// Words of the names of ciphers and hashes.
-#[rustfmt::skip] // words, not code
-pub(super) const ALGORITHMS: &[&str] = &[
-    "sha", "scram", "md", "bcrypt", "scrypt", "argon", "hmac", "aes", "cbc", "gcm", "rsa", "des", "pbkdf", "hs",
-    "rs", "es", "ps", "ecdsa", "dsa", "plain", "oauth", "utf", "base", "x", "v", "bit", "bits",
-];
-
 /// `sha256-hashed`, `utf-8`: what is said of a password.
 pub(in crate::sensitivity) fn spoken(value: &[u8]) -> bool {
     let words = shape::words(value, 8);
-    let of = |word: &String| ALGORITHMS.contains(&word.as_str()) && word.len() > 1;
+    let of = |word: &String| names::has("secret_values.algorithms", word) && word.len() > 1;
     words.iter().any(of)
         || words.last().is_some_and(|word| {
             matches!(
@@ -31,13 +24,6 @@ pub(in crate::sensitivity) fn spoken(value: &[u8]) -> bool {
 
 /// `correct horse battery staple`: words that make no sentence, none of which says what stands there.
 pub(super) fn words_alone(value: &[u8]) -> bool {
-    #[rustfmt::skip] // words, not code
-    const OF_SENTENCES: &[&str] = &[
-        "enter", "please", "must", "be", "to", "for", "of", "in", "with", "your", "choose", "type", "confirm",
-        "required", "invalid", "incorrect", "does", "do", "are", "was", "has", "have", "can", "cannot", "will",
-        "should", "if", "used", "use", "set", "change", "forgot", "new", "old", "repeat", "again", "at", "least",
-        "from", "on", "no", "and", "or", "it", "or", "which", "that",
-    ];
     let parts = value.split(|byte| *byte == b' ').count();
     let words = shape::words(value, 16);
     (3..=12).contains(&parts)
@@ -45,7 +31,7 @@ pub(super) fn words_alone(value: &[u8]) -> bool {
         && !value[0].is_ascii_uppercase()
         && !value.iter().any(|byte| matches!(byte, b'.' | b':' | b'?' | b',' | b'(' | b'{' | b'<' | b'%' | b'$'))
         && words.len() + 1 >= parts
-        && words.iter().all(|word| word.len() > 2 && !OF_SENTENCES.contains(&word.as_str()))
+        && words.iter().all(|word| word.len() > 2 && !names::has("secret_values.of_sentences", word))
         && words.iter().filter(|word| shape::names(word.as_bytes())).count() * 2 < words.len()
 }
 
