@@ -19,7 +19,11 @@ pub(super) fn judged(
     input: &Value,
     variables: &HashMap<String, String>,
 ) -> Option<String> {
-    let links = look_up(&named_paths(name, input, &guard.around), variables, &guard.around);
+    let paths = named_paths(name, input, &guard.around);
+    if paths.is_empty() {
+        return None;
+    }
+    let links = look_up(&paths, variables, &guard.around);
     if links.is_empty() {
         return None;
     }
@@ -33,8 +37,8 @@ pub(super) fn judged(
 }
 
 /// The links among absolute paths, and the variables, each with where it leads. What leads into the workspace or the
-/// home folder is told
-/// under the name that these have here, which may hold links itself.
+/// home folder is told under the name that these have here, which may hold
+/// links itself.
 fn look_up(paths: &[String], variables: &HashMap<String, String>, around: &Surroundings) -> Links {
     let named = [&around.workspace, &around.home].into_iter().flatten();
     let roots: Vec<(String, String)> = named

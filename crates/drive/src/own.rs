@@ -12,8 +12,8 @@ use std::{
 
 use super::{endpoint::Secret, in_flight::Watch, pace::Held};
 use loopwright_base::{
-    message::{Block, Message, Usage},
-    request::Delta,
+    message::{Block, Extra, Message, StopReason, Text, ToolResult, ToolUse, Usage},
+    request::{Delta, Response},
 };
 use loopwright_guard::sensitivity::{OwnSecrets, Pieces};
 use loopwright_machine::EventKind;
@@ -66,12 +66,50 @@ pub fn scrub_event(kind: EventKind) -> EventKind {
         EventKind::Pause | EventKind::Resume | EventKind::Embedded { .. } | EventKind::Fired { partial: None, .. }
     );
     let Some(own) = keys().filter(|_| !speechless) else { return kind };
+    if is_clean(&own, &kind) == Some(true) {
+        return kind;
+    }
     let Ok(text) = serde_json::to_string(&kind) else { return kind };
     if !own.is_in(text.as_bytes()) {
         return kind;
     }
     let clean = own.scrub_but(&text, &signed(&kind, &text));
     serde_json::from_str(&clean).unwrap_or(kind)
+}
+
+/// Whether no text of an event holds a key, for the usual events: an answer and a result, of texts and calls; of others
+/// nothing is said, and they are searched as JSON. Each field is named, so that a new one is not forgotten.
+fn is_clean(own: &OwnSecrets, kind: &EventKind) -> Option<bool> {
+    let free = |text: &str| !own.is_in(text.as_bytes());
+    let extra = |extra: &Option<Box<Extra>>| {
+        extra.iter().flat_map(|extra| extra.fields.iter()).all(|(name, raw)| free(name) && free(raw.text()))
+    };
+    let block = |block: &Block| match block {
+        Block::Text(Text { text, extra: fields }) => Some(free(text) && extra(fields)),
+        Block::ToolUse(ToolUse { id, name, input, invalid, extra: fields }) => {
+            let told = [id, name, input.text()].into_iter().chain(invalid.as_deref()).all(free);
+            Some(told && extra(fields))
+        }
+        _ => None,
+    };
+    let blocks = |content: &[Block]| content.iter().try_fold(true, |clean, each| Some(clean && block(each)?));
+    match kind {
+        EventKind::Executed { id: _, result } => {
+            let ToolResult { id, name, content, form: _, is_error: _, failure: None, extra: fields } = result else {
+                return None;
+            };
+            Some(free(id) && free(name) && extra(fields) && blocks(content)?)
+        }
+        EventKind::Generated { id: _, response } => {
+            let Response { id, model, message, stop, usage: _, extra: fields, adapted } = &**response;
+            let Message { role: _, content, form: _, extra: more, host } = message;
+            let reason = if let StopReason::Other(word) = stop { word } else { "" };
+            let told = [id, model, reason].into_iter().chain(host.as_deref()).all(free);
+            let said = adapted.iter().all(|told| free(told));
+            Some(told && said && extra(fields) && extra(more) && blocks(content)?)
+        }
+        _ => None,
+    }
 }
 
 /// Where signed thoughts stand in an event as JSON.
@@ -186,8 +224,8 @@ mod tests {
     use super::*;
     use loopwright_base::{
         error::{Failure, FailureKind},
-        message::{Role, StopReason, Thinking},
-        request::Response,
+        json::{Fields, Raw},
+        message::{Role, Thinking, Wire},
     };
 
     const KEY: &str = "sk-own-0a1b2c3d4e5f6a7b8c9d";
@@ -208,6 +246,63 @@ mod tests {
             adapted: Vec::new(),
         };
         EventKind::Generated { id: 1, response: Box::new(response) }
+    }
+
+    /// The same event with a key at each place of an answer, and of a result, that can hold a text.
+    #[test]
+    fn no_text_of_an_event_hides_a_key() {
+        known();
+        let said = format!("it is {KEY}.");
+        let fields = |name: &str, value: &str| {
+            let fields = Fields::from_iter([(name.to_owned(), Raw::of(value))]);
+            Extra::of(Wire::OpenaiChat, fields)
+        };
+        let text = |text: &str| Block::Text(Text { text: text.to_owned(), extra: None });
+        let call = ToolUse::from_text("c", "look", "{}".to_owned());
+        let mut events = vec![generated(vec![text("a"), text(&said)])];
+        for changed in [
+            ToolUse { id: said.clone(), ..call.clone() },
+            ToolUse { name: said.clone(), ..call.clone() },
+            ToolUse { input: Raw::of(&serde_json::json!({"deep": [{"a": said}]})), ..call.clone() },
+            ToolUse { invalid: Some(said.clone()), ..call.clone() },
+            ToolUse { extra: fields("a", &said), ..call.clone() },
+            ToolUse { extra: fields(&said, "a"), ..call },
+        ] {
+            events.push(generated(vec![text("a"), Block::ToolUse(changed)]));
+        }
+        let of_response: [fn(&mut Response, &str); 6] = [
+            |response, said| said.clone_into(&mut response.id),
+            |response, said| said.clone_into(&mut response.model),
+            |response, said| response.stop = StopReason::Other(said.to_owned()),
+            |response, said| response.adapted = vec![said.to_owned()],
+            |response, said| response.message.host = Some(said.into()),
+            |response, said| {
+                response.message.extra =
+                    Extra::of(Wire::Anthropic, Fields::from_iter([("a".to_owned(), Raw::of(said))]));
+            },
+        ];
+        for change in of_response {
+            let EventKind::Generated { id, mut response } = generated(vec![text("a")]) else { continue };
+            change(&mut response, &said);
+            events.push(EventKind::Generated { id, response });
+        }
+        let result = ToolResult::text("c", "look", "fine".to_owned());
+        for changed in [
+            ToolResult { id: said.clone(), ..result.clone() },
+            ToolResult { name: said.clone(), ..result.clone() },
+            ToolResult { content: vec![text(&said)], ..result.clone() },
+            ToolResult { extra: fields("a", &said), ..result.clone() },
+        ] {
+            events.push(EventKind::Executed { id: 2, result: changed });
+        }
+        let own = keys().unwrap();
+        for event in events {
+            assert_ne!(is_clean(&own, &event), Some(true), "{event:?}");
+            let clean = serde_json::to_string(&scrub_event(event)).unwrap();
+            assert!(!clean.contains(KEY) && clean.contains("***"), "{clean}");
+        }
+        assert_eq!(is_clean(&own, &EventKind::Executed { id: 2, result }), Some(true));
+        assert_eq!(is_clean(&own, &generated(vec![text("a")])), Some(true));
     }
 
     #[test]
