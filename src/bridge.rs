@@ -584,7 +584,7 @@ impl Endpoint {
 
     /// A digest of its whole address, under which other paths and queries differ.
     #[getter]
-    fn place(&self) -> String {
+    fn address_digest(&self) -> String {
         let address = self.inner.url.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{:032x}", xxhash_rust::xxh3::xxh3_128(address.as_bytes()))
     }

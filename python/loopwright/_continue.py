@@ -68,6 +68,7 @@ def resuming(
             name, _, machine = _core.journal_head(found.head())
             _check_tools(plan, machine)
             _check_models(plan, machine)
+            _check_choice(plan, machine)
             try:
                 with writing(path, "be resumed", "give the path of a journal that can be written to"):
                     if found.run is not None:
@@ -157,7 +158,8 @@ def forking(
         with naming(found):
             forked, _, machine = _core.journal_head(text)
             _check_tools(plan, machine)
-            _check_models(plan, machine, forks=True)
+            # The models are those of the agent. Who chooses was asked in events that the fork begins with.
+            _check_choice(plan, machine, "ask")
         name = run_id()
         path = place_of(journal, name)
         with writing(path, "be made", "give a folder that can be written to, or a new file"):
@@ -182,20 +184,24 @@ def _turn_of(machine: str) -> dict[str, Any]:
     return turn
 
 
-def _check_models(plan: Plan, machine: str, *, forks: bool = False) -> None:
+def _check_models(plan: Plan, machine: str) -> None:
     """A run goes on with the models that it began with: other hosts would be asked for some that they do not have. A
-    model of one's own is asked whatever its name, and a fork takes the models of its agent.
+    model of one's own is asked whatever its name.
     """
-    turn = _turn_of(machine)
     here = {place: (name, own) for place, name, own in _asked(_turn_of(plan.config.to_json()), plan, plan.agents)}
-    for place, began, _ in _asked(turn, plan, plan.agents):
+    for place, began, _ in _asked(_turn_of(machine), plan, plan.agents):
         name, own = here.get(place, (None, False))
-        if own or name == began or forks:
+        if own or name == began:
             continue
         message = f"the run began with {place} {began!r}, and this agent has {name!r}"
         hint = "make the agent with that model; or fork the run, or give an answer, to go on with this one"
         raise UsageError(message, "other_model", hint)
-    if "choice" in turn and not plan.chooses and (turn["choice"].get("ask") or not forks):
+
+
+def _check_choice(plan: Plan, machine: str, part: str | None = None) -> None:
+    """A run that may choose its model needs somebody who chooses; with `part`, one whose choice has that member."""
+    choice = _turn_of(machine).get("choice")
+    if choice is not None and not plan.chooses and (part is None or choice.get(part)):
         message = "the run may choose its model, and this agent has nobody who chooses"
         raise UsageError(message, "missing_hook", "make the agent with the choose_model= or escalate_to= of that run")
 

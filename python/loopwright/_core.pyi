@@ -358,7 +358,7 @@ class Endpoint:
         """`host:port` of its address."""
 
     @property
-    def place(self) -> str:
+    def address_digest(self) -> str:
         """A digest of its whole address, under which other paths and queries differ."""
 
     @property

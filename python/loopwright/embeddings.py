@@ -144,7 +144,7 @@ class _Asking:
         # Only a file is waited for.
         self.waits = not isinstance(cache, bool)
         self._cache = None if cache is False else shared_cache(None if cache is True else cache)
-        maker = f"{self._name} at {self.endpoint.place}, {dimensions}, {extra}"
+        maker = f"{self._name} at {self.endpoint.address_digest}, {dimensions}, {extra}"
         self._keys = [content_key(maker, text) for text in self._texts]
         self._known: dict[bytes, list[float]] = {}
         self._missing: dict[bytes, str] = {}

@@ -61,7 +61,8 @@ impl KnownAnswer {
         self.asked + self.own.len()
     }
 
-    /// Whether it covers some of these items, but not all. Calls whose id an earlier one had stand there under another.
+    /// Whether the answer covers some of these items, but not all. Its calls may have other ids in them than the
+    /// provider gave: a history names calls apart whose ids repeat.
     fn begins(&self, place: &str, items: &[Raw]) -> bool {
         &*self.place == place
             && self.covered() < items.len()
@@ -69,7 +70,7 @@ impl KnownAnswer {
             && digest(&items[..self.asked]) == self.digest
     }
 
-    /// The items behind it, as the provider knows its calls.
+    /// The items behind the answer, with the ids that the provider gave to its calls.
     pub(super) fn rest(&self, items: &[Raw]) -> Vec<Raw> {
         let written = items[self.asked..self.covered()].iter().filter_map(|item| Fields::parse(item.text()).ok());
         let named = written.filter(is_call).filter_map(|item| call_id(&item)).zip(&self.calls);
@@ -95,7 +96,7 @@ fn call_id(item: &Fields) -> Option<String> {
     item.get_str(CALL_ID)
 }
 
-/// Whether two items say the same, whatever their calls are called.
+/// Whether two items are the same but for their `call_id`.
 fn is_same_item(own: &Raw, written: &Raw) -> bool {
     let bare = |item: &Raw| {
         let mut fields = Fields::parse(item.text()).ok()?;

@@ -66,7 +66,7 @@ pub fn scrub_event(kind: EventKind) -> EventKind {
         EventKind::Pause | EventKind::Resume | EventKind::Embedded { .. } | EventKind::Fired { partial: None, .. }
     );
     let Some(own) = keys().filter(|_| !speechless) else { return kind };
-    if is_clean(&own, &kind) == Some(true) {
+    if is_known_clean(&own, &kind) {
         return kind;
     }
     let Ok(text) = serde_json::to_string(&kind) else { return kind };
@@ -77,28 +77,27 @@ pub fn scrub_event(kind: EventKind) -> EventKind {
     serde_json::from_str(&clean).unwrap_or(kind)
 }
 
-/// Whether no text of an event holds a key, for the usual events: an answer and a result, of texts and calls; of others
-/// nothing is said, and they are searched as JSON. Each field is named, so that a new one is not forgotten.
-fn is_clean(own: &OwnSecrets, kind: &EventKind) -> Option<bool> {
+/// Whether an event is known to hold no key without writing it as JSON: an answer or a result that consists of texts
+/// and calls. All other events have to be searched as JSON. Each field is named, so that a new one is not forgotten.
+fn is_known_clean(own: &OwnSecrets, kind: &EventKind) -> bool {
     let free = |text: &str| !own.is_in(text.as_bytes());
     let extra = |extra: &Option<Box<Extra>>| {
         extra.iter().flat_map(|extra| extra.fields.iter()).all(|(name, raw)| free(name) && free(raw.text()))
     };
     let block = |block: &Block| match block {
-        Block::Text(Text { text, extra: fields }) => Some(free(text) && extra(fields)),
+        Block::Text(Text { text, extra: fields }) => free(text) && extra(fields),
         Block::ToolUse(ToolUse { id, name, input, invalid, extra: fields }) => {
             let told = [id, name, input.text()].into_iter().chain(invalid.as_deref()).all(free);
-            Some(told && extra(fields))
+            told && extra(fields)
         }
-        _ => None,
+        _ => false,
     };
-    let blocks = |content: &[Block]| content.iter().try_fold(true, |clean, each| Some(clean && block(each)?));
     match kind {
         EventKind::Executed { id: _, result } => {
             let ToolResult { id, name, content, form: _, is_error: _, failure: None, extra: fields } = result else {
-                return None;
+                return false;
             };
-            Some(free(id) && free(name) && extra(fields) && blocks(content)?)
+            free(id) && free(name) && extra(fields) && content.iter().all(block)
         }
         EventKind::Generated { id: _, response } => {
             let Response { id, model, message, stop, usage: _, extra: fields, adapted } = &**response;
@@ -106,9 +105,9 @@ fn is_clean(own: &OwnSecrets, kind: &EventKind) -> Option<bool> {
             let reason = if let StopReason::Other(word) = stop { word } else { "" };
             let told = [id, model, reason].into_iter().chain(host.as_deref()).all(free);
             let said = adapted.iter().all(|told| free(told));
-            Some(told && said && extra(fields) && extra(more) && blocks(content)?)
+            told && said && extra(fields) && extra(more) && content.iter().all(block)
         }
-        _ => None,
+        _ => false,
     }
 }
 
@@ -146,7 +145,7 @@ impl<W: Watch> ScrubbingWatcher<W> {
         Self { watch, own: keys(), pieces: BTreeMap::new() }
     }
 
-    /// What still waits for its end, less that of the block that goes on.
+    /// Gives out the texts that were held back since they may begin a key, of all blocks but one (`but`).
     fn rest(&mut self, own: &OwnSecrets, but: Option<(usize, u8)>, out: &mut Vec<Delta>) {
         for (place, pieces) in &mut self.pieces {
             if Some(*place) != but {
@@ -248,7 +247,7 @@ mod tests {
         EventKind::Generated { id: 1, response: Box::new(response) }
     }
 
-    /// The same event with a key at each place of an answer, and of a result, that can hold a text.
+    /// A key is found at each place of an answer and of a result that can hold a text.
     #[test]
     fn no_text_of_an_event_hides_a_key() {
         known();
@@ -297,12 +296,12 @@ mod tests {
         }
         let own = keys().unwrap();
         for event in events {
-            assert_ne!(is_clean(&own, &event), Some(true), "{event:?}");
+            assert!(!is_known_clean(&own, &event), "{event:?}");
             let clean = serde_json::to_string(&scrub_event(event)).unwrap();
             assert!(!clean.contains(KEY) && clean.contains("***"), "{clean}");
         }
-        assert_eq!(is_clean(&own, &EventKind::Executed { id: 2, result }), Some(true));
-        assert_eq!(is_clean(&own, &generated(vec![text("a")])), Some(true));
+        assert!(is_known_clean(&own, &EventKind::Executed { id: 2, result }));
+        assert!(is_known_clean(&own, &generated(vec![text("a")])));
     }
 
     #[test]

@@ -86,8 +86,9 @@ pub struct ChoiceConfig {
 impl ChoiceConfig {
     /// The model to escalate to is that of another configuration, if any.
     pub(crate) fn take_models(&mut self, other: &Self) {
-        let Self { escalate_to, escalate_price, escalate_settings, .. } = other.clone();
-        *self = Self { escalate_to, escalate_price, escalate_settings, ..self.clone() };
+        self.escalate_to.clone_from(&other.escalate_to);
+        self.escalate_price.clone_from(&other.escalate_price);
+        self.escalate_settings.clone_from(&other.escalate_settings);
     }
 }
 

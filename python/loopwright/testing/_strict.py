@@ -86,7 +86,7 @@ def openai_chat(body: dict[str, Any]) -> None:
         param="stop",
         source=f"{OPENAI_SPEC} (StopConfiguration: maxItems); continuedev/continue#2461",
     )
-    _openai_model(str(body.get("model", "")), "stop" if stops else "", "reasoning_effort" in body)
+    _openai_model(body)
     empty = "cssxsh/mirai-openai-plugin#43, JetBrains/koog#786"
     refuse(body.get("tools", ...) == [], "[] is too short - 'tools'", param="tools", source=empty)
     _chat_parts(body["messages"])
@@ -104,11 +104,14 @@ def openai_chat(body: dict[str, Any]) -> None:
 
 
 @documented(f"{OPENAI_SPEC} (StopConfiguration, ReasoningEffort); BerriAI/litellm#15244, huggingface/smolagents#1868")
-def _openai_model(model: str, stop: str, effort: bool) -> None:  # noqa: FBT001 - whether the body has it
+def _openai_model(body: dict[str, Any]) -> None:
     """Models that reason take no stop, others no effort of reasoning."""
+    model = str(body.get("model", ""))
+    effort = "reasoning_effort" in body or "effort" in (body.get("reasoning") or {})
     reasons = re.match(r"o[134]|gpt-[5-9](?!-chat)", model)
     later = reasons and not model.startswith("o1")
-    refuse(stop and later, f"Unsupported parameter: '{stop}' is not supported with this model.", param="stop")
+    words = "Unsupported parameter: 'stop' is not supported with this model."
+    refuse(body.get("stop") and later, words, param="stop")
     plain = re.match(r"gpt-[34]|chatgpt", model)
     words = "Unsupported parameter: 'reasoning_effort' is not supported with this model."
     refuse(effort and plain, words, param="reasoning_effort", source="BoundaryML/baml#2708, AAswordman/Operit#1048")
@@ -163,7 +166,7 @@ def openai_responses(body: dict[str, Any]) -> None:
             refuse(not LONG_NAME.match(tool["name"]), f"tools[{at}].name: expected a string that matches the pattern")
             if tool.get("strict"):
                 openai_schema(tool["parameters"], f"tools[{at}]")
-    _openai_model(str(body.get("model", "")), "", "effort" in (body.get("reasoning") or {}))
+    _openai_model(body)
     if isinstance(body["input"], str):
         return
     for at, item in enumerate(body["input"]):
@@ -426,16 +429,22 @@ def _generate_content(body: dict[str, Any]) -> None:
     _gemini_pairs(contents)
 
 
+def _kinds(body: dict[str, Any]) -> tuple[set[str], set[str]]:
+    """The kinds of tools in a body: those that declare functions, and the provider's own."""
+    tools = body.get("tools") or ()
+    kinds = {key for each in ([tools] if isinstance(tools, dict) else tools) for key in each}
+    calls = kinds & {"functionDeclarations", "function_declarations"}
+    return calls, kinds - calls
+
+
 @documented("cloudwego/eino-ext#761, strands-agents/harness-sdk#3646; ai.google.dev/gemini-api/docs/tool-combination")
 def _gemini_tools(body: dict[str, Any]) -> None:
     """Tools of the provider beside functions are to be asked for, and a choice is one among functions."""
-    tools = body.get("tools") or ()
-    kinds = {key for each in ([tools] if isinstance(tools, dict) else tools) for key in each}
+    calls, others = _kinds(body)
     config = body.get("toolConfig") or body.get("tool_config") or {}
-    calls = kinds & {"functionDeclarations", "function_declarations"}
     asked = config.get("includeServerSideToolInvocations") or config.get("include_server_side_tool_invocations")
     refuse(
-        calls and kinds - calls and not asked,
+        calls and others and not asked,
         "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.",
     )
     choice = config.get("functionCallingConfig") or config.get("function_calling_config")
@@ -449,10 +458,8 @@ def _gemini_tools(body: dict[str, Any]) -> None:
 @documented("withceleste/celeste-python#197, snailyp/gemini-balance#17")
 def gemini_older(body: dict[str, Any]) -> None:
     """What the models before Gemini 3 refuse: tools of the provider beside functions, however asked for."""
-    tools = body.get("tools") or ()
-    kinds = {key for each in ([tools] if isinstance(tools, dict) else tools) for key in each}
-    calls = kinds & {"functionDeclarations", "function_declarations"}
-    refuse(calls and kinds - calls, "Tool use with function calling is unsupported by the model.")
+    calls, others = _kinds(body)
+    refuse(calls and others, "Tool use with function calling is unsupported by the model.")
 
 
 @documented("google-gemini/gemini-cli#5443 and #16984")

@@ -201,8 +201,15 @@ impl TurnConfig {
     /// The models of another configuration take the places of its own, with their settings and prices: the first one,
     /// the one to escalate to, those of its roles' chains, and those of its sub-agents of the same names.
     pub fn take_models(&mut self, other: &Self) {
-        let Self { model, tool_choice, max_tokens, temperature, top_p, stop, effort, cache, price, .. } = other.clone();
-        *self = Self { model, tool_choice, max_tokens, temperature, top_p, stop, effort, cache, price, ..self.clone() };
+        self.model.clone_from(&other.model);
+        self.tool_choice.clone_from(&other.tool_choice);
+        self.max_tokens = other.max_tokens;
+        self.temperature = other.temperature;
+        self.top_p = other.top_p;
+        self.stop.clone_from(&other.stop);
+        self.effort = other.effort;
+        self.cache = other.cache;
+        self.price.clone_from(&other.price);
         self.roles.take_models(&other.roles);
         self.choice.take_models(&other.choice);
         for agent in &mut self.children.agents {
