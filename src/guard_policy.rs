@@ -2,7 +2,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::{prelude::*, sync::PyOnceLock, types::PyType};
+use pyo3::{
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyDict, PyType},
+};
 use serde_json::Value;
 
 use super::{convert, errors};
@@ -10,6 +14,7 @@ use loopwright_guard::{
     Authority, Cautious, Declared, GuardConfig, Links, RiskLevel,
     approval::{self, Answer, Asked, Question},
     judge,
+    origin::{ToolFlow, Trust},
     policy::{self, PolicySource, Surroundings, Tier},
 };
 
@@ -41,6 +46,24 @@ fn level_of(name: &str) -> PyResult<RiskLevel> {
         let message = format!("there is no level named {name:?}");
         errors::usage("unknown_level", message, "use \"safe\", \"cautious\", \"confirm\" or \"dangerous\"")
     })
+}
+
+/// What a tool brings in and does, as its author declares it, else as its name says: `trust` and `effects`.
+#[pyfunction]
+pub(super) fn tool_flow<'py>(
+    py: Python<'py>,
+    name: &str,
+    read_only: bool,
+    trust: Option<&str>,
+    effects: Option<Vec<String>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let by_name = ToolFlow::by_name(name, read_only);
+    let trust = trust.unwrap_or_else(|| if by_name.trust == Trust::Trusted { "trusted" } else { "untrusted" });
+    let effects = effects.unwrap_or_else(|| by_name.effects.iter().map(|effect| effect.name().to_owned()).collect());
+    let found = PyDict::new(py);
+    found.set_item("trust", trust)?;
+    found.set_item("effects", effects)?;
+    Ok(found)
 }
 
 /// Rules for calls.

@@ -141,6 +141,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(context::count_tools, module)?)?;
     module.add_class::<fence::Fence>()?;
     module.add_function(wrap_pyfunction!(fence::fence_support, module)?)?;
+    module.add_function(wrap_pyfunction!(guard_policy::tool_flow, module)?)?;
     module.add_class::<guard_policy::Policy>()?;
     module.add_class::<guard_policy::ApprovalDesk>()?;
     module.add_function(wrap_pyfunction!(context::assemble_context, module)?)?;

@@ -92,7 +92,7 @@ class Approval:
         if led is not None:
             reached = led["judged"]
             secret = judged.get("secret", False) or reached.get("secret", False)
-            if led["stricter"] and judged.get("by") != "quotation":
+            if led["stricter"] and judged.get("by") not in ("quotation", "origin"):
                 judged, why = reached, reached["why"]
             else:
                 judged, why = {**judged, "touches": reached.get("touches", ())}, f"{led['leads']}; {why}"

@@ -1806,6 +1806,9 @@ class Policy:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+def tool_flow(name: str, read_only: bool, trust: str | None, effects: Sequence[str] | None) -> dict[str, Any]:
+    """What a tool brings in and does, as its author declares it, else as its name says: `trust` and `effects`."""
+
 @final
 class ApprovalDesk:
     """Requests that are open, and yeses that are kept; `loopwright.guard.Approvals` is the one to use."""

@@ -168,6 +168,9 @@ class Prepared(Generic[Output]):
                 "read_only": tool.read_only,
                 "timeout": tool.timeout,
                 "max_output": tool.max_output,
+                "flow": _core.tool_flow(
+                    tool.name, tool.read_only, tool.trust, None if tool.effects is None else sorted(tool.effects)
+                ),
             }
             for tool in self.tools
         ]

@@ -71,6 +71,8 @@ pub enum DecidedBy {
     Quotation,
     /// Something in it that a person can't see, or that looks like something else.
     Disguise,
+    /// Where its values come from.
+    Origin,
 }
 
 /// What the gate says of a call, and what it saw.

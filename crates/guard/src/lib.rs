@@ -29,6 +29,7 @@ mod level;
 mod lines;
 mod links;
 mod names;
+pub mod origin;
 mod paths;
 pub mod policy;
 mod records;

@@ -1,7 +1,6 @@
 //! The grounded answer in the simulated world: gather → act → verify, as a driver sees it.
 
-#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
-#![allow(clippy::float_cmp, reason = "the simulated clock is exact")]
+#![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a failed test can't go on; the simulated clock is exact")]
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
@@ -58,6 +57,7 @@ fn config() -> GroundedConfig {
         read_only: false,
         timeout: None,
         max_output: None,
+        flow: None,
     };
     let turn = TurnConfig { model: "m".into(), tools: vec![tide], ..TurnConfig::default() };
     GroundedConfig { turn, ..GroundedConfig::default() }

@@ -65,7 +65,7 @@ class Decision:
     risk: str
     """How much harm it may do: `safe`, `cautious`, `confirm` or `dangerous`."""
     by: str
-    """What decided: `policy`, `risk`, `intent`, `unparsed`, `sensitivity`, `quotation` or `disguise`."""
+    """What decided: `policy`, `risk`, `intent`, `unparsed`, `sensitivity`, `quotation`, `disguise` or `origin`."""
     rules: tuple[str, ...]
     """The rules that decided: `tier:id` of a policy, `risk:id` of the risk rules."""
     part: str | None

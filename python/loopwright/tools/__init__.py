@@ -28,7 +28,7 @@ from ._errors import (
     UnknownTool,
 )
 from ._result import DEFAULT_MAX_OUTPUT, Image, Text, limit_text, to_content
-from ._tool import RiskLevel, Tool, as_tool, tool
+from ._tool import Effect, RiskLevel, Tool, Trust, as_tool, tool
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "CancelFlag",
     "Context",
     "DuplicateTool",
+    "Effect",
     "Image",
     "InvalidArguments",
     "InvalidOutput",
@@ -55,6 +56,7 @@ __all__ = [
     "ToolError",
     "ToolSet",
     "ToolTimeout",
+    "Trust",
     "UnknownTool",
     "as_tool",
     "builtin_tools",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
 
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ._parameters import Parameters
     from ._run import Outcome
 
-__all__ = ["RiskLevel", "Tool", "as_tool", "tool"]
+__all__ = ["Effect", "RiskLevel", "Tool", "Trust", "as_tool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +29,15 @@ R = TypeVar("R")
 RiskLevel = Literal["safe", "cautious", "confirm", "dangerous"]
 """How much care a call needs, from none to a person's eyes."""
 
+Trust = Literal["trusted", "untrusted"]
+"""Who can have written what a tool gives: only the user and their own systems, or others, too."""
+Effect = Literal["reads", "writes", "deletes", "sends", "publishes", "shares", "pays"]
+"""What a call does: it only reads; makes or changes something that stays; removes or cancels; tells somebody; tells
+everybody; gives somebody access; spends money or books."""
+
 _RISKS: tuple[str, ...] = get_args(RiskLevel)
+_TRUSTS: tuple[str, ...] = get_args(Trust)
+_EFFECTS: tuple[str, ...] = get_args(Effect)
 _MOST = 1e12
 """No number of seconds or characters is larger; what says "for ever" is `None`."""
 _LONGEST_NAME = 64
@@ -54,6 +63,7 @@ class Tool(Generic[P, R]):
         "_namespace",
         "_own",
         "_parameters",
+        "effects",
         "function",
         "idempotent",
         "max_output",
@@ -61,6 +71,7 @@ class Tool(Generic[P, R]):
         "read_only",
         "risk",
         "timeout",
+        "trust",
     )
 
     function: Callable[P, R]
@@ -77,6 +88,10 @@ class Tool(Generic[P, R]):
     """Seconds after which nobody waits for it; `None` leaves it to the engine."""
     max_output: int | None
     """Characters of a result that the model gets to see; `None` leaves it to the engine."""
+    trust: Trust | None
+    """Who can have written what it gives; `None` leaves it to its name."""
+    effects: frozenset[Effect] | None
+    """What its calls do; `None` leaves it to its name."""
 
     def __init__(
         self,
@@ -89,6 +104,8 @@ class Tool(Generic[P, R]):
         idempotent: bool | None = None,
         timeout: float | None = None,
         max_output: int | None = None,
+        trust: Trust | None = None,
+        effects: Iterable[Effect] | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
         self._is_async: bool | None = None
@@ -108,6 +125,8 @@ class Tool(Generic[P, R]):
         self.idempotent = read_only if same else bool(idempotent)
         self.timeout = _positive(timeout, "timeout", "seconds", label)
         self.max_output = _positive(max_output, "max_output", "characters", label, whole=True)
+        self.trust = _checked_trust(trust, label)
+        self.effects = _checked_effects(effects, label, read_only=self.read_only)
         self._description: str | None = _one_of(description, str, "description", "text", label)
         self._namespace = namespace
         self._bound_to: Tool[Any, Any] | None = None
@@ -204,6 +223,8 @@ class Tool(Generic[P, R]):
             idempotent=self.idempotent,
             timeout=self.timeout,
             max_output=self.max_output,
+            trust=self.trust,
+            effects=self.effects,
             namespace=self._namespace,
         )
         bound._bound_to = self
@@ -248,6 +269,8 @@ def tool(
     idempotent: bool | None = None,
     timeout: float | None = None,
     max_output: int | None = None,
+    trust: Trust | None = None,
+    effects: Iterable[Effect] | None = None,
 ) -> Tool[P, R]: ...
 
 
@@ -261,6 +284,8 @@ def tool(
     idempotent: bool | None = None,
     timeout: float | None = None,
     max_output: int | None = None,
+    trust: Trust | None = None,
+    effects: Iterable[Effect] | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
@@ -275,6 +300,8 @@ def tool(
     idempotent: bool | None = None,
     timeout: float | None = None,
     max_output: int | None = None,
+    trust: Trust | None = None,
+    effects: Iterable[Effect] | None = None,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
     """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
 
@@ -286,6 +313,11 @@ def tool(
         idempotent: Whether it may simply be called again after a crash. As `read_only` unless said.
         timeout: Seconds after which nobody waits for it.
         max_output: Characters of a result that the model gets to see.
+        trust: Who can have written what it gives: "untrusted" where others can (pages, mail, tickets), else "trusted".
+            By its name unless said: `docs/flows.md`.
+        effects: What its calls do: any of "reads", "writes", "deletes", "sends", "publishes", "shares", "pays"; `()`
+            for what stays inside the program. By its name unless said. A call with an effect whose target or content
+            comes from untrusted results is asked about.
     """
     frame = sys._getframe(1)  # noqa: SLF001 - hints may name what only the caller's scope knows
 
@@ -302,6 +334,8 @@ def tool(
             idempotent=idempotent,
             timeout=timeout,
             max_output=max_output,
+            trust=trust,
+            effects=effects,
             namespace=namespace,
         )
 
@@ -397,6 +431,27 @@ def _one_of(value: Any, kind: type, name: str, words: str, label: str) -> Any:
         message = f"{label}: {name}={value!r} must be {words}"
         raise ToolDefinitionError(message, hint=f"give {words}, or leave {name} out")
     return value
+
+
+def _checked_trust(trust: Any, label: str) -> Any:
+    if trust is not None and trust not in _TRUSTS:
+        message = f"{label}: trust={trust!r:.100} must be one of {', '.join(_TRUSTS)}"
+        raise ToolDefinitionError(message, hint="leave trust out to go by the tool's name")
+    return trust
+
+
+def _checked_effects(effects: Any, label: str, *, read_only: bool) -> Any:
+    if effects is None:
+        return None
+    given = (effects,) if isinstance(effects, str) else tuple(effects) if isinstance(effects, Iterable) else (effects,)
+    unknown = [effect for effect in given if effect not in _EFFECTS]
+    if unknown:
+        message = f"{label}: {unknown[0]!r:.100} is no effect"
+        raise ToolDefinitionError(message, hint=f"give any of {', '.join(_EFFECTS)}")
+    if read_only and not {"reads"}.issuperset(given):
+        message = f"{label}: read_only says that it changes nothing, and its effects are {', '.join(sorted(given))}"
+        raise ToolDefinitionError(message, hint="leave one of them out")
+    return frozenset(given)
 
 
 def _positive(value: Any, name: str, unit: str, label: str, *, whole: bool = False) -> Any:

@@ -171,6 +171,11 @@ impl Authority {
         }
     }
 
+    /// Whether a word of the user is of this stem, where no negation stands before it.
+    pub(crate) fn says(&self, word: &str) -> bool {
+        self.verbs.contains(&stem(word))
+    }
+
     /// What of the user's words names this call: its target or its verb. `None` if nothing does, or if the user has
     /// named its target as one to leave alone, or its very verb as what not to do.
     pub(crate) fn names(&self, subject: &Subject) -> Option<Signal> {

@@ -232,6 +232,7 @@ mod tests {
             read_only: true,
             timeout: None,
             max_output: None,
+            flow: None,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };
         turn.budget.iterations = 100;

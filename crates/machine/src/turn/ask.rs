@@ -28,6 +28,7 @@ impl TurnMachine {
             return self.fail(error.hint("give the run a message"), out);
         }
         self.started = self.now;
+        self.origins.began = self.history.iter().count();
         self.stuck.show(self.config.system.as_deref().unwrap_or_default());
         for message in self.history.iter().filter(|message| message.role != Role::Assistant) {
             self.stuck.show_blocks(&message.content);
@@ -35,7 +36,7 @@ impl TurnMachine {
         if self.config.guard.is_some() {
             // What one model writes to another is nobody's wish.
             let given = self.config.authority.take();
-            self.authority = given.unwrap_or_else(|| Authority::of(self.history.iter()));
+            self.origins.authority = given.unwrap_or_else(|| Authority::of(self.history.iter()));
         }
         if self.config.budget.cost.is_some() && self.config.price.is_none() {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");

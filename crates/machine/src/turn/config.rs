@@ -17,7 +17,7 @@ use loopwright_base::{
     text::clip,
 };
 use loopwright_extract::known_dialect;
-use loopwright_guard::{Authority, GuardConfig, RiskLevel};
+use loopwright_guard::{Authority, GuardConfig, RiskLevel, origin::ToolFlow};
 use loopwright_models::price::Price;
 use loopwright_monitor::{momentum::MomentumPolicy, stuck::StuckPolicy};
 
@@ -44,6 +44,10 @@ pub struct ToolConfig {
     /// Characters of text a call may give; the middle of longer text is left out.
     #[serde(default)]
     pub max_output: Option<usize>,
+    /// Who can have written what it gives, and what its calls do outside; `None` asks nothing about where the values of
+    /// calls come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<ToolFlow>,
 }
 
 /// What a turn is made of.

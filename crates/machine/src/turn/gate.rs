@@ -15,9 +15,9 @@ impl TurnMachine {
         match &self.config.guard {
             Some(guard) if self.is_spawn(&call.name) => {
                 let input = judged_spawn(&call.input);
-                judge(guard, &self.authority, &call.name, &input.value(), declared)
+                judge(guard, &self.origins.authority, &call.name, &input.value(), declared)
             }
-            Some(guard) => judge(guard, &self.authority, &call.name, &call.input.value(), declared),
+            Some(guard) => judge(guard, &self.origins.authority, &call.name, &call.input.value(), declared),
             None => by_declaration(&call.name, declared.risk),
         }
     }

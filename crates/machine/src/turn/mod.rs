@@ -15,6 +15,7 @@ mod choose;
 mod config;
 mod decision;
 mod end;
+mod flows;
 mod gate;
 mod hooks;
 mod intent;
@@ -48,6 +49,7 @@ use children::Children;
 pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
+use flows::Origins;
 use hooks::Held;
 pub(crate) use hooks::legal;
 pub use intent::IntentMode;
@@ -76,7 +78,6 @@ use loopwright_base::{
     request::{History, Request, Response, ToolChoice},
 };
 use loopwright_extract::Signatures;
-use loopwright_guard::Authority;
 use loopwright_monitor::{momentum::Momentum, stuck::StuckDetector};
 
 /// Where a turn stands.
@@ -154,9 +155,8 @@ pub struct TurnMachine {
     last_failure: Option<String>,
     breakers: BTreeMap<String, Breaker>,
     ids: CallIds,
-    /// What the person has asked for in the messages that the run began with.
-    #[serde(default)]
-    authority: Authority,
+    #[serde(flatten)]
+    origins: Origins,
     outcome: Outcome,
     reply: Option<String>,
     nudged: bool,
@@ -216,7 +216,7 @@ impl TurnMachine {
             last_failure: None,
             breakers: BTreeMap::new(),
             ids: CallIds::default(),
-            authority: Authority::default(),
+            origins: Origins::default(),
             outcome: Outcome::new(Stop::Error),
             reply: None,
             nudged: false,

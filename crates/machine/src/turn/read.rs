@@ -92,6 +92,7 @@ impl TurnMachine {
             return self.finish(stop, out);
         }
         let mut judged = self.judge_all(&calls);
+        self.trace_calls(&calls, &mut judged);
         for (_, judged) in judged.iter_mut().enumerate().filter(|(at, _)| asked.contains(at)) {
             gate::quoted(judged);
         }

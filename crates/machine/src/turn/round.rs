@@ -24,7 +24,7 @@ use loopwright_base::{
     message::{Block, ToolFailure, ToolResult, ToolUse},
     text::clip,
 };
-use loopwright_guard::{Judgement, RiskLevel, policy::Verdict as Ruled};
+use loopwright_guard::{DecidedBy, Judgement, RiskLevel, policy::Verdict as Ruled};
 use loopwright_wire::searches::query_of;
 
 /// A call of the round.
@@ -448,6 +448,9 @@ impl Round {
                 Some("the person ended the run".to_owned())
             }
         };
+        if let (None, Some(pending)) = (&refused, self.calls.get(question.call)) {
+            turn.agree(&pending.call);
+        }
         self.settle(question.call, refused, remembered, out);
         true
     }
@@ -455,20 +458,22 @@ impl Round {
     /// Whether a yes counts for one call alone.
     fn always_asks(&self, at: usize) -> bool {
         let judged = self.calls.get(at).map(|pending| &pending.judged);
-        judged.is_none_or(|judged| judged.risk >= RiskLevel::Dangerous || judged.secret)
+        judged
+            .is_none_or(|judged| judged.risk >= RiskLevel::Dangerous || judged.secret || judged.by == DecidedBy::Origin)
     }
 
     /// The call has other arguments: it is another call now, judged anew; nobody has said yes to it.
-    pub(super) fn change(&mut self, at: usize, input: Raw, turn: &TurnMachine) {
+    pub(super) fn change(&mut self, at: usize, input: Raw, turn: &mut TurnMachine) {
         let Some(pending) = self.calls.get_mut(at) else { return };
         pending.call.input = input;
         pending.allowed = false;
         pending.hash = arguments_hash(&pending.call);
         pending.judged = turn.judge(&pending.call);
+        turn.trace_call(&pending.call, &mut pending.judged);
     }
 
     /// A person has changed the arguments.
-    fn edit(&mut self, at: usize, input: Raw, turn: &TurnMachine, out: &mut Vec<Command>) {
+    fn edit(&mut self, at: usize, input: Raw, turn: &mut TurnMachine, out: &mut Vec<Command>) {
         self.change(at, input, turn);
         let Some(pending) = self.calls.get_mut(at) else { return };
         pending.edited = true;

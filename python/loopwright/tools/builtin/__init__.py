@@ -64,6 +64,8 @@ def builtin_tools(
     for tool in tools[:-1]:
         # For whoever judges calls: where relative paths start, and whether the arguments say all.
         tool.workspace = place.root  # type: ignore[attr-defined]
+        # What they do is judged by the paths and the lines that they are given.
+        tool.effects = frozenset()
     tools[-2].by_arguments = True  # type: ignore[attr-defined]
     # Where the variables of its lines lead, for whoever is asked.
     tools[-2].environment = shell.environment  # type: ignore[attr-defined]

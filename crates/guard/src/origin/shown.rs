@@ -1,0 +1,407 @@
+//! What a model was shown, by who wrote it: an index that grows with the history and is asked where a value stands.
+
+use std::collections::{HashMap, HashSet};
+
+use loopwright_base::text::clip;
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    address::{is_address, is_fact},
+    plain::{day_of, is_short_number, joined, plain, words},
+    trace::{near_number, percent_decoded},
+};
+use crate::{names, own_words, policy::subject::words_of};
+
+/// Words that stand one behind the other in a text of others: so many are no chance.
+pub(super) const RUN: usize = 6;
+/// Entries of a broken structure that are tried and can't be read.
+const MOST_TRIES: usize = 64;
+/// Longer values of a structure are texts.
+const LONGEST_LEAF: usize = 80;
+/// Characters of what a call was about that are told.
+const ABOUT: usize = 80;
+/// What parts short values of structures from each other.
+const APART: &str = "\u{1} ";
+
+/// A text that others may have written: the result of a call, or what came without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The tool that gave it; empty for what no tool gave.
+    pub tool: String,
+    /// The id of the call.
+    pub call_id: String,
+    /// The answer of the model, from 1, that called it.
+    pub round: usize,
+    /// The first argument of the call.
+    pub about: String,
+}
+
+impl Source {
+    /// The result of a call.
+    pub fn of_call(tool: &str, call_id: &str, round: usize, input: &Value) -> Self {
+        let about = input.as_object().and_then(|input| input.values().find_map(Value::as_str)).unwrap_or_default();
+        Self { tool: tool.to_owned(), call_id: call_id.to_owned(), round, about: clip(about, ABOUT) }
+    }
+
+    /// What it is, for people.
+    pub(super) fn told(&self) -> String {
+        let about = if self.about.is_empty() { String::new() } else { format!(" for {:?}", self.about) };
+        if self.tool.is_empty() {
+            return format!("the {}", if self.about.is_empty() { "text the model was given" } else { &self.about });
+        }
+        format!("what {:?} gave{about} in round {}", self.tool, self.round)
+    }
+}
+
+/// A text of others.
+#[derive(Clone, Debug)]
+struct Prose {
+    plain: String,
+    source: usize,
+}
+
+/// A value of a structure: an id, a name, an address that a system gives.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    pub(super) source: usize,
+    /// Where it stands in the structure, the same for all entries of a list.
+    pub(super) path: String,
+    /// Whether the user's words name the entry that it stands in: by its name, or also by a number in it.
+    pub(super) is_named: bool,
+    pub(super) is_meant: bool,
+}
+
+/// Where a value stands in a text of others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// The number of the text; `usize::MAX` for a part of a value of a structure.
+    pub(super) text: usize,
+    /// The place in it, in bytes of its plain form.
+    pub(super) at: usize,
+    pub(super) source: usize,
+}
+
+/// What a model was shown.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// The user's words.
+    said: String,
+    said_words: HashSet<String>,
+    /// What the system and trusted tools say.
+    known: String,
+    known_words: HashSet<String>,
+    prose: Vec<Prose>,
+    /// Words with a sign or a digit in them, and days, by the text that holds them.
+    signs: HashMap<String, usize>,
+    runs: HashMap<u64, usize>,
+    leaves: HashMap<String, Vec<Leaf>>,
+    /// All short values, and where those of a source begin.
+    short: String,
+    begins: Vec<(usize, usize)>,
+    sources: Vec<Source>,
+}
+
+impl Shown {
+    /// Takes words of the user; what they paste of others is a text of others.
+    pub fn user(&mut self, text: &str) {
+        let own = own_words(text);
+        let said = words(&own);
+        self.said.push_str(&joined(&said));
+        // `owner/project#12` names a project, too.
+        let parts = |word: &String| word.split(['/', '#', ':', '=']).map(str::to_owned).collect::<Vec<_>>();
+        self.said_words.extend(said.iter().flat_map(parts).filter(|part| part.chars().count() > 2));
+        self.said_words.extend(said);
+        if own.len() != text.len() {
+            self.untrusted(text, Source { about: "text in your message".to_owned(), ..Source::default() });
+        }
+    }
+
+    /// Takes words of the system.
+    pub fn trusted(&mut self, text: &str) {
+        let known = words(text);
+        self.known.push_str(&joined(&known));
+        self.known_words.extend(known);
+    }
+
+    /// Takes the result of a trusted call: what it only repeats of the call says nothing new.
+    pub fn trusted_result(&mut self, text: &str, input: &Value) {
+        let mut given = Vec::new();
+        strings(input, &mut given);
+        given.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
+        let mut text = text.to_owned();
+        for given in given.into_iter().filter(|given| given.len() > 2) {
+            text = text.replace(given, " ");
+        }
+        self.trusted(&text);
+    }
+
+    /// Takes a text that others may have written.
+    pub fn untrusted(&mut self, text: &str, source: Source) {
+        let is_page = words_of(&source.tool).any(|word| names::has("flows.pages", &word));
+        self.sources.push(source);
+        if is_page || !text.trim_start().starts_with(['{', '[']) {
+            self.take_prose(text);
+        } else if let Ok(value) = serde_json::from_str::<Value>(text) {
+            self.walk(&value, "", &Value::Null);
+        } else {
+            self.take_pieces(text);
+        }
+        if text.contains('%') {
+            let read = percent_decoded(text);
+            if read != text {
+                self.take_prose(&read);
+            }
+        }
+    }
+
+    /// Whether a text of others was shown.
+    pub const fn has_untrusted(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Takes a structure that is not whole, as a long result without its middle: the entries that are whole are read,
+    /// and what stands between them is a text.
+    fn take_pieces(&mut self, text: &str) {
+        let (mut at, mut prose, mut tries) = (0, 0, 0);
+        while let Some(found) = text.get(at..).and_then(|rest| rest.find('{')).filter(|_| tries < MOST_TRIES) {
+            let begins = at + found;
+            let mut entries = serde_json::Deserializer::from_str(&text[begins..]).into_iter::<Value>();
+            let Some(Ok(entry)) = entries.next() else {
+                (at, tries) = (begins + 1, tries + 1);
+                continue;
+            };
+            at = begins + entries.byte_offset();
+            self.take_prose(&text[prose..begins]);
+            self.walk(&entry, "[]", &Value::Null);
+            prose = at;
+        }
+        self.take_prose(&text[prose..]);
+    }
+
+    fn take_prose(&mut self, text: &str) {
+        let words = words(text);
+        let at = self.prose.len();
+        for word in &words {
+            let day = day_of(word);
+            if let Some(word) = day.or_else(|| is_sign(word).then_some(word)) {
+                self.signs.entry(word.to_owned()).or_insert(at);
+            }
+        }
+        for run in words.windows(RUN) {
+            self.runs.entry(xxh3_64(joined(run).as_bytes())).or_insert(at);
+        }
+        self.prose.push(Prose { plain: joined(&words), source: self.sources.len() - 1 });
+    }
+
+    fn walk(&mut self, value: &Value, path: &str, entry: &Value) {
+        match value {
+            Value::Object(members) => {
+                // Many keys, or keys that are no words, are data.
+                let names = members.keys().all(|key| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+                for (key, member) in members {
+                    let data = !names || members.len() > 40 || key.bytes().all(|byte| byte.is_ascii_digit());
+                    if data || key.starts_with(|c: char| c.is_uppercase()) {
+                        self.leaf(key, &format!("{path}{{}}"), value);
+                    }
+                    let below = if data { format!("{path}{{}}=") } else { format!("{path}.{key}") };
+                    self.walk(member, &below, value);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.walk(item, &format!("{path}[]"), entry)),
+            Value::String(text) => self.leaf(text, path, entry),
+            Value::Number(number) => self.leaf(&number.to_string(), path, entry),
+            Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    fn leaf(&mut self, text: &str, path: &str, entry: &Value) {
+        let found = words(text);
+        if found.is_empty() {
+            return;
+        }
+        if found.len() > RUN || text.len() > LONGEST_LEAF {
+            return self.take_prose(text);
+        }
+        let source = self.sources.len() - 1;
+        if self.begins.last().is_none_or(|(_, last)| *last != source) {
+            self.begins.push((self.short.len(), source));
+        }
+        let plain = joined(&found);
+        self.short.push_str(&plain);
+        self.short.push_str(APART);
+        let is_named = self.names_entry(entry);
+        let is_meant = is_named || self.counts_entry(entry);
+        let leaf = Leaf { source, path: path.to_owned(), is_named, is_meant };
+        // Behind the name of somebody stands their address: `Ann Lee <ann@example.com>`.
+        let key = path.rsplit('.').next().unwrap_or_default();
+        if found.len() > 1 && words_of(key).any(|word| names::has("flows.identity", &word)) {
+            for address in found.iter().filter(|word| word.contains('@')) {
+                self.leaves.entry(joined(std::slice::from_ref(address))).or_default().push(leaf.clone());
+            }
+        }
+        self.leaves.entry(plain).or_default().push(leaf);
+    }
+
+    /// Whether the user names the entry of a list by a name that it has.
+    fn names_entry(&self, entry: &Value) -> bool {
+        let Value::Object(members) = entry else { return false };
+        members.iter().any(|(key, member)| {
+            let Value::String(text) = member else { return false };
+            let identity = words_of(key).any(|word| names::has("flows.identity", &word));
+            let found = words(text);
+            identity && found.len() <= RUN && found.iter().any(|word| word.len() > 2 && self.said_words.contains(word))
+        })
+    }
+
+    /// Whether the user says a number of two digits or more that the entry of a list holds.
+    fn counts_entry(&self, entry: &Value) -> bool {
+        let Value::Object(members) = entry else { return false };
+        members.values().filter_map(Value::as_number).any(|number| {
+            words(&number.to_string()).iter().any(|word| word.len() > 1 && self.said_words.contains(word))
+        })
+    }
+
+    /// Whether a word of the user goes on where this one ends, as names do in many languages.
+    pub(super) fn says_a_form_of(&self, word: &str) -> bool {
+        word.chars().count() > 3 && self.said.contains(&format!(" {word}"))
+    }
+
+    /// Whether the user says these signs, which no blanks part.
+    pub(super) fn says_signs(&self, text: &str) -> bool {
+        !text.is_ascii() && self.said.contains(&plain(text))
+    }
+
+    /// Whether the user's words hold a word.
+    pub(super) fn said(&self, word: &str) -> bool {
+        self.said_words.contains(word)
+    }
+
+    /// Whether the user, the system or a trusted tool says these words: one behind the other, or each of them.
+    pub(super) fn names(&self, words: &[String], beside: &[String]) -> bool {
+        if let [word] = words
+            && is_short_number(word)
+            && !beside.is_empty()
+        {
+            return [&self.said, &self.known].into_iter().any(|text| near_number(text, word, beside).is_some());
+        }
+        let each = words.iter().all(|word| {
+            let day = day_of(word).is_some_and(|day| self.said.contains(&format!("-{day} ")));
+            day || self.said_words.contains(word) || self.known_words.contains(word)
+        });
+        each || [&self.said, &self.known].into_iter().any(|text| text.contains(&joined(words)))
+    }
+
+    /// Whether the user or the system says the host of an address.
+    pub(super) fn names_host(&self, host: &str) -> bool {
+        let bare = host.strip_prefix("www.").unwrap_or(host);
+        [&self.said, &self.known].into_iter().any(|text| {
+            text.match_indices(bare).any(|(at, _)| {
+                let before = text.get(..at).and_then(|text| text.chars().next_back());
+                let behind = text.get(at + bare.len()..).and_then(|text| text.chars().next());
+                let begins = before.is_none_or(|c| matches!(c, ' ' | '/' | '@')) || text[..at].ends_with("www.");
+                begins && behind.is_none_or(|c| matches!(c, ' ' | '/' | ':' | '?' | '#'))
+            })
+        })
+    }
+
+    /// Where these words stand in a text of others, one behind the other.
+    pub(super) fn in_prose(&self, words: &[String], beside: &[String]) -> Option<Spot> {
+        let wanted = joined(words);
+        if let [word] = words {
+            if let Some(day) = day_of(word) {
+                let text = *self.signs.get(day)?;
+                let prose = self.prose.get(text)?;
+                return Some(Spot { text, at: prose.plain.find(day).unwrap_or_default(), source: prose.source });
+            }
+            if is_short_number(word) && !beside.is_empty() {
+                return self.prose.iter().enumerate().find_map(|(text, prose)| {
+                    let at = near_number(&prose.plain, word, beside)?;
+                    Some(Spot { text, at, source: prose.source })
+                });
+            }
+        }
+        self.prose.iter().enumerate().find_map(|(text, prose)| {
+            let at = memchr::memmem::find(prose.plain.as_bytes(), wanted.as_bytes())?;
+            Some(Spot { text, at, source: prose.source })
+        })
+    }
+
+    /// Where a word with a sign in it, or a run of words, of a longer text stands in a text of others; with `facts`
+    /// words that lead nowhere don't count: numbers, times, versions.
+    pub(super) fn in_prose_partly(&self, words: &[String], facts: bool) -> Option<(String, Spot)> {
+        let spot = |text: usize, words: &[String]| {
+            let prose = self.prose.get(text)?;
+            let at = prose.plain.find(&joined(words)).unwrap_or_default();
+            Some((joined(words).trim().to_owned(), Spot { text, at, source: prose.source }))
+        };
+        let known = |word: &str| self.said_words.contains(word) || self.known_words.contains(word);
+        let leads = |word: &str| is_sign(word) && (!facts || is_address(word) && !is_fact(word));
+        let sign = words
+            .iter()
+            .filter(|word| leads(word) && !known(word))
+            .find_map(|word| self.signs.get(word).and_then(|text| spot(*text, std::slice::from_ref(word))));
+        sign.or_else(|| {
+            words.windows(RUN).find_map(|run| {
+                let plain = joined(run);
+                let text = *self.runs.get(&xxh3_64(plain.as_bytes()))?;
+                let told =
+                    run.iter().all(|word| self.said(word)) || self.said.contains(&plain) || self.known.contains(&plain);
+                if told { None } else { spot(text, run) }
+            })
+        })
+    }
+
+    /// The values of structures that are just these words.
+    pub(super) fn leaves(&self, words: &[String]) -> &[Leaf] {
+        self.leaves.get(&joined(words)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where these words stand within a value of a structure that holds more.
+    pub(super) fn in_leaf(&self, words: &[String]) -> Option<Spot> {
+        let at = self.short.find(&joined(words))?;
+        let begins = self.begins.partition_point(|(begins, _)| *begins <= at);
+        let (_, source) = self.begins.get(begins.checked_sub(1)?)?;
+        Some(Spot { text: usize::MAX, at, source: *source })
+    }
+
+    /// Whether the user names another value that stands in the same place of what the same tool gave, or its entry.
+    pub(super) fn names_another(&self, leaf: &Leaf) -> Option<&str> {
+        // The key under which a value stands; lists of the same things may be wrapped in other ways.
+        let last = |leaf: &Leaf| leaf.path.rsplit('.').next().map(str::to_owned);
+        let tool = |leaf: &Leaf| self.sources.get(leaf.source).map(|source| source.tool.as_str());
+        self.leaves.iter().find_map(|(plain, leaves)| {
+            let mut beside =
+                leaves.iter().filter(|other| last(other) == last(leaf) && tool(other) == tool(leaf)).peekable();
+            beside.peek()?;
+            let said = plain.trim().len() > 3 && self.said.contains(plain.as_str());
+            (said || beside.any(|other| other.is_named)).then(|| plain.trim())
+        })
+    }
+
+    pub(super) fn source(&self, at: usize) -> Option<&Source> {
+        self.sources.get(at)
+    }
+
+    /// Whether a word stands in anything that tools gave.
+    pub(super) fn holds(&self, word: &str) -> bool {
+        let wanted = plain(word);
+        self.known.contains(&wanted)
+            || self.short.contains(&wanted)
+            || self.prose.iter().any(|prose| prose.plain.contains(&wanted))
+    }
+}
+
+/// Whether a word names something by its looks: it has five characters or more, and a sign or a digit in it.
+pub(super) fn is_sign(word: &str) -> bool {
+    word.len() > 4 && word.chars().any(|c| !c.is_alphabetic() && c != '\'' && c != '’')
+}
+
+fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(members) => members.values().for_each(|member| strings(member, found)),
+        _ => {}
+    }
+}
