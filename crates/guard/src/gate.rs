@@ -19,6 +19,7 @@ use super::{
         Place, Policy, Subject, Surroundings, Verdict, is_here,
         subject::{base_name, words_of},
     },
+    records::enter,
     sensitivity::{self, Level},
 };
 
@@ -119,8 +120,7 @@ pub struct Declared {
 /// Judges a call.
 pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Value, declared: Declared) -> Judgement {
     let around = &config.around;
-    let context =
-        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let context = RiskContext::of(around);
     let subject = Subject::new(tool, input, around);
     decide(config, authority, &subject, declared, &context, &Links::new())
 }
@@ -136,8 +136,7 @@ pub fn judge_led(
     links: &Links,
 ) -> Judgement {
     let around = &config.around;
-    let context =
-        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let context = RiskContext::of(around);
     let mut subject = Subject::new(tool, input, around);
     subject.follow(links, around);
     let mut judged = decide(config, authority, &subject, declared, &context, links);
@@ -178,6 +177,7 @@ pub fn assess(tool: &str, input: &Value, declared: Option<DeclaredRisk>, context
     let around = Surroundings {
         home: context.home.clone(),
         workspace: context.cwd.clone().or_else(|| context.workspace.clone()),
+        commands: context.commands,
     };
     let declared = declared.unwrap_or_default();
     // What the task has to name is a question of its own: only calls that it can't answer for count here.
@@ -236,6 +236,7 @@ fn decide(
     context: &RiskContext,
     links: &Links,
 ) -> Judgement {
+    let _records = enter(context.commands);
     let mut judged = by_risk(config, authority, subject, declared, context, links);
     by_sensitivity(subject, &mut judged);
     by_disguise(subject, &mut judged);

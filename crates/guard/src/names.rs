@@ -157,7 +157,7 @@ mod tests {
         for name in ["files.keys", "files.key_folders", "files.settings", "files.open"] {
             assert!(!list(name).is_empty(), "{name}");
         }
-        for name in ["said.reporting", "said.speakers"] {
+        for name in ["said.reporting", "said.speakers", "rules.own_rooms", "rules.lowering_keys"] {
             assert!(!list(name).is_empty(), "{name}");
         }
         for name in ["said.reading", "said.telling", "said.fillers", "said.run", "said.change"] {

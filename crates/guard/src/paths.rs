@@ -1,6 +1,6 @@
 //! Where a path leads, by its text alone: `~`, `$HOME`, `.` and `..` resolved, no symbolic link followed.
 
-use super::shell::Word;
+use super::{Commands, policy::Surroundings, shell::Word};
 
 /// What is known of the machine that a call runs on. All of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,16 @@ pub struct RiskContext {
     pub home: Option<String>,
     /// More folders for what nobody misses, besides `/tmp`, `/var/tmp` and `$TMPDIR`.
     pub temporary: Vec<String>,
+    /// What the user says of programs.
+    pub commands: Option<Commands>,
+}
+
+impl RiskContext {
+    /// What the surroundings of a run say.
+    pub(super) fn of(around: &Surroundings) -> Self {
+        let Surroundings { home, workspace, commands } = around.clone();
+        Self { workspace, home, commands, ..Self::default() }
+    }
 }
 
 /// The kinds of places, from those that nobody misses to those that everything hangs on.
@@ -421,6 +431,7 @@ mod tests {
             home: Some("/home/me".to_owned()),
             cwd: Some("/home/me/project/sub".to_owned()),
             temporary: vec!["/scratch".to_owned()],
+            commands: None,
         };
         let at = |text: &str| place(text, true, &context);
         assert_eq!(at("/home/me/project/a"), Place::Workspace);

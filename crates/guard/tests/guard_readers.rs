@@ -15,7 +15,11 @@ fn level(line: &str) -> RiskLevel {
 fn verdict(task: &str, line: &str) -> Verdict {
     let declared = Declared { risk: RiskLevel::Confirm, by_arguments: true };
     let input = json!({ "command": line });
-    let around = Surroundings { home: Some("/home/user".into()), workspace: Some("/home/user/project".into()) };
+    let around = Surroundings {
+        home: Some("/home/user".into()),
+        workspace: Some("/home/user/project".into()),
+        ..Surroundings::default()
+    };
     judge(&GuardConfig { around, ..GuardConfig::default() }, &Authority::of_text(task), "shell", &input, declared)
         .verdict
 }

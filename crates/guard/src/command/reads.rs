@@ -1,7 +1,7 @@
 //! Whether a program does nothing but read: told by the options that it is given, of which each must be known to read.
 //! An option that writes or runs something makes a call what it does; one that is not known makes it no reading.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::collections::BTreeMap;
 
 use regex::RegexBuilder;
 
@@ -15,13 +15,13 @@ use crate::{
     files::{self, keep},
     names,
     paths::place_of,
-    records::{self, records},
+    records::{self, Records},
     shell::{self, SimpleCommand, Word},
     shown::is_home,
 };
 
 /// What stands behind an option.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     None,
     /// Joined to it, or the next word.
@@ -31,7 +31,7 @@ enum Value {
 }
 
 /// What an option does with its value beside reading.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Act {
     None,
     Writes,
@@ -43,7 +43,7 @@ enum Act {
 type Known = (Value, Act);
 
 /// A line of the table.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Line {
     words: Vec<Vec<&'static str>>,
     letters: BTreeMap<char, Known>,
@@ -106,11 +106,14 @@ fn meaning(text: &'static str) -> (Known, &'static str) {
     }
 }
 
-fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
-    static INDEX: OnceLock<BTreeMap<&'static str, Vec<Line>>> = OnceLock::new();
-    INDEX.get_or_init(|| {
+/// The lines of records, by program.
+#[derive(Debug)]
+pub(crate) struct Index(BTreeMap<&'static str, Vec<Line>>);
+
+impl Index {
+    pub(crate) fn of(records: &'static Records) -> Self {
         let mut index: BTreeMap<&'static str, Vec<Line>> = BTreeMap::new();
-        for record in &records().all {
+        for record in &records.all {
             for (words, options) in &record.reads {
                 let words = words.split(' ').filter(|word| !word.is_empty()).map(|word| word.split('|').collect());
                 let words: Vec<Vec<&str>> = words.collect();
@@ -118,7 +121,7 @@ fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
                     let mut line = Line { words: words.clone(), ..Line::default() };
                     for token in options.split_whitespace() {
                         match token.strip_prefix('%') {
-                            Some(set) => records::set(set).split_whitespace().for_each(|token| line.add(token)),
+                            Some(set) => records.set(set).split_whitespace().for_each(|token| line.add(token)),
                             None => line.add(token),
                         }
                     }
@@ -126,8 +129,12 @@ fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
                 }
             }
         }
-        index
-    })
+        Self(index)
+    }
+}
+
+fn lines(program: &str) -> Option<&'static Vec<Line>> {
+    records::records_of(program).index().0.get(program)
 }
 
 /// The words of a command, as a line of the table reads them.
@@ -266,7 +273,7 @@ pub(super) enum Reading {
 
 /// The line for a command, its words behind the program and subcommands, and what stands before them.
 fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Word], Vec<Given<'w>>)> {
-    let lines = lines().get(name)?;
+    let lines = lines(name)?;
     let (mut depth, mut rest, mut before) = (0, words, Vec::new());
     let mut line = lines.iter().find(|line| line.words.is_empty())?;
     while line.has("/") {
@@ -408,7 +415,7 @@ fn without_run(words: &[Word]) -> Vec<Word> {
 
 /// Whether a program is one that reads.
 pub(crate) fn reads(name: &str) -> bool {
-    lines().contains_key(name)
+    lines(name).is_some()
 }
 
 /// The operands of a command: its words without options and their values. Of a program that no line is for, every word
