@@ -26,6 +26,7 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "Command",
+    "Commands",
     "ContextArchive",
     "ContextReport",
     "Continuation",

@@ -8,7 +8,7 @@ import pickle
 import pytest
 from loopwright import Agent, RiskContext, UsageError, assess_risk, replay, tool
 from loopwright.guard import Commands, Guard, Policy
-from loopwright.testing import ScriptedModel
+from loopwright.testing import ScriptedModel, call
 
 RECORDS = """
 [[program]]
@@ -45,7 +45,7 @@ def run(guard, line, **options):
         asked.append(question)
         return False
 
-    answers = [[("shell", {"command": line})], "Done."]
+    answers = [call("shell", command=line), "Done."]
     agent = Agent(ScriptedModel(answers), tools=[shell], guard=Guard(approve=approve, **guard), **options)
     return agent.run_sync("Go on."), asked
 
@@ -78,7 +78,7 @@ def test_wrong_records_are_told_with_file_line_and_way_out(tmp_path, records):
         (RECORDS + "safe = 3\n", 9),
         (RECORDS.replace("shipit list", "shipit push"), 7),
         (RECORDS + "unknown = []\n", 9),
-        (RECORDS + RECORDS, 11),
+        (RECORDS + RECORDS, 10),
         ("[[program]]\nnames = 'git'\nabout = '-x'\nsafe = ['git -x']\n", 3),
     ]:
         path.write_text(text)

@@ -158,7 +158,9 @@ fn names_variable(text: &str) -> bool {
     let of_cmd =
         |text: &str| text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_secret_name);
     let in_text = || {
-        let names = text.split(['$', '{']).filter_map(|part| part.strip_prefix("env:"));
+        let parts =
+            text.split(['$', '{']).filter(|part| part.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("env:")));
+        let names = parts.map(|part| &part[4..]);
         let end = |name: &str| name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
         names.map(|name| &name[..end(name)]).any(is_secret_name)
     };
@@ -302,7 +304,7 @@ pub(super) fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
         let letters = name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
         let means = letters > 1 || name.starts_with('.') || is_home(folder);
         let pattern = word.pattern && name.contains(['*', '?', '[']) && means;
-        let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes(), false));
+        let kept = KEPT.iter().filter(|kept| pattern && fits(name, kept, false));
         kept.filter_map(|kept| secret_file(&format!("{folder}{kept}"))).max()
     })?;
     Some((weight, word.span.clone()))
@@ -313,29 +315,11 @@ const KEPT: &[&str] = &[".env", "id_rsa", "id_ed25519", "shadow", ".netrc", ".pg
 
 /// Whether a pattern of a shell stands for a name. What begins with a dot is meant by what begins with one, except
 /// where `dots` says that any sign stands for a dot, as `find` has it.
-pub(super) fn fits(pattern: &[u8], name: &[u8], dots: bool) -> bool {
-    if !dots && name.first() == Some(&b'.') && pattern.first() != Some(&b'.') || pattern.len() > 64 {
+pub(super) fn fits(pattern: &str, name: &str, dots: bool) -> bool {
+    if !dots && name.starts_with('.') && !pattern.starts_with('.') || pattern.len() > 64 {
         return false;
     }
-    // Rows of a table instead of going back: time is bounded by both lengths.
-    let mut row = vec![false; name.len() + 1];
-    row[0] = true;
-    let mut at = 0;
-    while let Some(sign) = pattern.get(at) {
-        let mut next = vec![false; name.len() + 1];
-        let class = (*sign == b'[').then(|| pattern[at..].iter().position(|byte| *byte == b']')).flatten();
-        for place in 0..=name.len() {
-            next[place] = match sign {
-                b'*' => row[place] || place > 0 && next[place - 1],
-                // What a class holds is not looked at: any sign.
-                _ if *sign == b'?' || class.is_some() => place > 0 && row[place - 1],
-                sign => place > 0 && row[place - 1] && name[place - 1] == *sign,
-            };
-        }
-        row = next;
-        at += class.map_or(1, |length| length + 1);
-    }
-    row[name.len()]
+    names::fits(pattern, name)
 }
 
 /// Whether a text names an address at which a cloud hands out keys, in any of its spellings.

@@ -560,7 +560,7 @@ fn g2_what_a_subcommand_writes_or_tells_beside_its_sisters_is_asked_about() {
             "terraform providers",
             "docker compose config --quiet",
             "docker compose config --services",
-            "kubectl get pods,svc -o json",
+            "kubectl get nodes,svc -o json",
             "ps -eo pid,comm",
             "git branch --merged main",
             "git branch -r --contains abc123",

@@ -10,13 +10,6 @@ use crate::{
 /// Variables whose value the loader or a shell runs in every program.
 const INJECT: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV"];
 
-/// Variables that a shell has exported already, or that choose what is loaded: set for themselves they are for all that
-/// follows.
-const LASTING: &[&str] =
-    &["PATH", "HOME", "SHELL", "ENV", "PROMPT_COMMAND", "CDPATH", "PAGER", "EDITOR", "VISUAL", "PS4"];
-const LASTING_STARTS: &[&str] =
-    &["LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL", "RUBY", "JAVA_", "_JAVA", "JDK_", "BASH_", "XDG_"];
-
 /// Programs whose own words may be variables for what they run, or for all that follows.
 const SETTERS: &[&str] = &["env", "sudo", "doas", "cross-env", "dotenv", "export", "let"];
 
@@ -32,7 +25,8 @@ pub(crate) fn is_harmless_setting(setting: &str) -> bool {
 
 /// Whether a variable that is set for itself, not before a command, decides about the commands that follow.
 pub(crate) fn lasts(name: &str) -> bool {
-    (LASTING.contains(&name) || LASTING_STARTS.iter().any(|start| name.starts_with(start))) && !harmless(name)
+    let starts = || names::list("variables.lasting_starts").iter().any(|start| name.starts_with(start.as_str()));
+    (names::has("variables.lasting", name) || starts()) && !harmless(name)
 }
 
 /// The variables that a program of the shell is told to set: `printf -v PATH %s ./bin`, `read PATH`.

@@ -31,7 +31,7 @@ use super::{
 pub(super) use environment::{is_harmless_setting, lasts};
 pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
-pub(super) use reads::{Index, finds_secrets, operands, reads, searches_all};
+pub(super) use reads::{Index, finds_secrets, operands, reads, searches_all, seeks_secrets};
 pub(super) use tells::without_asking;
 pub(super) use told::{Told, told};
 pub(super) use unknown::known as is_known;

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     RiskLevel,
     files::{self, keep},
+    flow::secret_file,
     names,
     paths::place_of,
     records::{self, Records},
@@ -439,7 +440,18 @@ fn searches_folders(name: &str) -> bool {
 /// Searches of a whole folder, hidden files with it, that print lines such as `API_KEY=…`.
 pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     // Names and counts show nothing.
-    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    let silent = [
+        "-l",
+        "-L",
+        "-c",
+        "-q",
+        "--files-with-matches",
+        "--files-without-match",
+        "--count",
+        "--quiet",
+        "--files",
+        "--brief",
+    ];
     let Some((line, rest, _)) = line_of(name, words) else { return false };
     !Given::read(line, rest).has(&silent) && finds_secrets(name, words)
 }
@@ -451,15 +463,28 @@ const RECURSIVE: &[&str] = &["-r", "-R", "--recursive", "--dereference-recursive
 pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
     let folders = searches_folders(name);
+    let git = name == "git" && words.iter().any(|word| word.text == "--no-index");
+    let compares = names::has("programs.comparing", name);
     let hidden: &[&str] = match name {
         "rg" => &["-.", "--hidden"],
         "ag" => &["-u", "--unrestricted", "--hidden"],
         _ if folders => &[],
-        _ if names::has("programs.searches", name) => RECURSIVE,
+        _ if git => &["--no-index"],
+        _ if compares || names::has("programs.searches", name) => RECURSIVE,
         _ => return false,
     };
     let Some((line, rest, _)) = line_of(name, words) else { return false };
     let given = Given::read(line, rest);
+    if compares || git && line.words.iter().flatten().any(|word| *word == "diff") {
+        // All that differs is shown.
+        return given.has(hidden) && given.operands.iter().any(|word| is_whole(&word.text) || is_beyond(&word.text));
+    }
+    if git && given.has(&["--exclude-standard"]) {
+        return false;
+    }
+    if seeks_secrets(words) {
+        return true;
+    }
     let unrestricted = given.options.iter().filter(|option| matches!(**option, "u" | "--unrestricted")).count() > 1;
     // Files of one sort are not those with settings.
     let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
@@ -476,9 +501,8 @@ pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     if !all {
         return false;
     }
-    let whole = |root: &str| matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD");
     let mut roots = operands.peekable();
-    if roots.peek().is_some() && !roots.any(whole) {
+    if roots.peek().is_some() && !roots.any(is_whole) {
         return false;
     }
     let values = given.acts.iter().map(|(_, word)| word.text.as_str()).filter(|_| named);
@@ -497,6 +521,42 @@ pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
         let found = RegexBuilder::new(&text).case_insensitive(ignores).size_limit(1 << 20).build();
         given.has(&["-v", "--invert-match", "-f", "--file"])
             || found.map_or(true, |found| LINE.split(' ').any(|line| found.is_match(line)))
+    })
+}
+
+/// Whether a folder is all that one works in, or more.
+fn is_whole(root: &str) -> bool {
+    matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD")
+}
+
+/// Whether a folder lies where others than those of the work do.
+fn is_beyond(root: &str) -> bool {
+    root.starts_with(['/', '~', '$']) && !root.starts_with("/tmp/") || root.starts_with("../")
+}
+
+/// Whether a search is told to look into files of secrets, by what their names are: `rg -g '.e*'`.
+pub(crate) fn seeks_secrets(words: &[Word]) -> bool {
+    let options = names::list("programs.naming_files");
+    let secret = |pattern: &str| {
+        // What is left out is not looked into.
+        if pattern.starts_with('!') {
+            return false;
+        }
+        let pattern = pattern.trim_matches('"').replace('\\', "").to_ascii_lowercase();
+        let name = pattern.rsplit('/').next().unwrap_or_default();
+        secret_file(name).is_some() || name.starts_with('.') && names::fits(name, ".env")
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let text = word.text.as_str();
+        let value = if options.contains(text) {
+            words.get(at + 1).map(|word| word.text.as_str())
+        } else {
+            options.iter().find_map(|option| {
+                let joined = text.strip_prefix(option.as_str())?;
+                if option.starts_with("--") { joined.strip_prefix('=') } else { Some(joined) }
+            })
+        };
+        value.is_some_and(secret)
     })
 }
 

@@ -4,8 +4,9 @@
 //! `about` with which options they only tell about themselves, with `help` that they print help for `sub --help` and
 //! `help sub` (its value are the words that have subcommands themselves), in `values` which of their options take a
 //! value (`@` where a single dash begins a whole word, as in `-destroy`), in `writes` those that have it write a file
-//! (`@` alike), in `sql` those whose value is SQL, in `reads`
-//! what only reads, in `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
+//! (`@` alike), in
+//! `starts` those whose value it runs (`@` alike), in `sql` those whose value is SQL, in `reads` what only reads, in
+//! `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
 //! that `--dry-run` and its like only show. `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that
 //! level, which a test checks.
 //!
@@ -25,6 +26,8 @@
 //!
 //! Users add records in a file of the same form; `own.rs` says what those may change.
 
+#[cfg(test)]
+mod laws;
 mod own;
 
 use std::{
@@ -56,6 +59,8 @@ pub(super) struct Record {
     pub(super) help: Option<String>,
     /// Its options that have it write a file, parted by blanks, where no line of `reads` tells.
     pub(super) writes: String,
+    /// Its options whose value it runs, parted by blanks, where no line of `reads` tells.
+    pub(super) starts: String,
     /// Its options whose value is SQL, parted by blanks.
     pub(super) sql: String,
     /// Whether it refuses options that it does not know.
@@ -235,6 +240,7 @@ fn one<'t>(table: &Table<'t>, item: &Item<'t>) -> Result<Record> {
             "names" => record.names = table.words(value)?,
             "values" => record.values = table.text(value)?,
             "writes" => record.writes = table.text(value)?,
+            "starts" => record.starts = table.text(value)?,
             "sql" => record.sql = table.text(value)?,
             "about" => record.about = table.text(value)?,
             "help" => record.help = Some(table.text(value)?),

@@ -180,7 +180,8 @@ fn added(here: &Record, more: &Record) -> Record {
     let mut all = here.clone();
     all.names.clone_from(&more.names);
     all.rules.extend(more.rules.iter().cloned());
-    for (options, more) in [(&mut all.writes, &more.writes), (&mut all.sql, &more.sql)] {
+    let both = [(&mut all.writes, &more.writes), (&mut all.starts, &more.starts), (&mut all.sql, &more.sql)];
+    for (options, more) in both {
         for option in more.split_whitespace().filter(|option| *option != "@") {
             options.push_str(if options.is_empty() { "" } else { " " });
             options.push_str(option);
@@ -272,7 +273,7 @@ fn contradictions(source: &Source) -> Result<()> {
         if let (Some(name), Some((key, _))) = (names.iter().find(here), lowers) {
             let what = format!("{name} has a record already, to which `{}` can't be added", key.get_ref());
             let way_out = "write `replaces = true` to have this one count in its place, or say only what makes it \
-                           worse: `rules`, `writes`, `sql`";
+                           worse: `rules`, `writes`, `starts`, `sql`";
             return Err(table.wrong(&key.span(), what, way_out));
         }
     }
