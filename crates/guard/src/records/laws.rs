@@ -22,7 +22,7 @@ fn plain() -> Vec<&'static str> {
     let lines: Vec<&str> = lines
         .filter(|line| line.chars().all(is_plain) && !first(line).contains('=') && first(line) != "time")
         .collect();
-    assert!(lines.len() > 900, "{}", lines.len());
+    assert!(lines.len() > 800, "{}", lines.len());
     lines
 }
 
@@ -73,16 +73,20 @@ fn wrappers_and_env_change_no_verdict() {
         "timeout 5 {}",
         "nice {}",
         "sh -c '{}'",
-        "eval '{}'",
         "({})",
         "{ {}; }",
         "if true; then {}; fi",
         "for i in 1; do {}; done",
         "! {}",
-        "f() { {}; }; f",
     ];
     let wrapped = |line: &str| around.map(|around| (line.to_owned(), around.replace("{}", line)));
     hold(plain().into_iter().flat_map(wrapped), same_level);
+    // What these do beside is not known to be nothing.
+    let wrapped = |line: &str| {
+        ["eval '{}'", "f() { {}; }; f", "trap '{}' EXIT", "xargs {}"]
+            .map(|around| (line.to_owned(), around.replace("{}", line)))
+    };
+    hold(plain().into_iter().flat_map(wrapped), |plain, other| found(other).0 >= found(plain).0);
 }
 
 #[test]
@@ -101,8 +105,7 @@ fn the_order_of_parts_changes_no_verdict() {
 
 #[test]
 fn words_that_ask_or_are_added_pardon_nothing() {
-    let words =
-        ["--help", "-h", "--version", "/?", "help", "x", "--zzz", "-n --help", "--help x", "> /dev/null", "2>&1"];
+    let words = ["--help", "-h", "--version", "/?", "help", "x", "--zzz", "--help x", "> /dev/null", "2>&1"];
     let more = |line: &'static str| words.map(|word| (line.to_owned(), format!("{line} {word}")));
     // Who prints its help for a subcommand is asked for that and nothing else.
     let held = |plain: &str, other: &str| found(other).0 >= found(plain).0 || found(other).1 == "shell.help";
