@@ -4,6 +4,7 @@
 //! asked about, dangerous ones always. An allow of a policy answers the question of risk up to what its tier may lift;
 //! nothing answers the question about a dangerous call, an unreadable line or a secret but a person.
 
+use crate::names;
 use std::{collections::BTreeSet, ops::Range};
 
 use loopwright_base::{message::ToolUse, text::clip};
@@ -334,15 +335,11 @@ fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
 
 /// Where a call would send something; `None` for calls that stay here.
 fn destination(subject: &Subject) -> Option<String> {
-    const SENDING: [&str; 17] = [
-        "send", "post", "mail", "email", "publish", "upload", "tweet", "message", "notify", "slack", "share", "submit",
-        "webhook", "comment", "reply", "push", "sms",
-    ];
     let mut hosts = subject.all().flat_map(|part| &part.hosts);
     if let Some(host) = hosts.find(|host| !is_here(host)) {
         return Some(clip(host, 100));
     }
-    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
+    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| names::has("tools.sending", word.as_str()));
     sends.then(|| format!("wherever {} sends it", subject.tool))
 }
 

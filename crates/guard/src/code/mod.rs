@@ -3,7 +3,6 @@
 //! The text is cut into names, strings and signs, whatever the language, so that comments and strings are not taken
 //! for calls. Then calls that delete are judged by the path they are given, and calls that start a shell by the text.
 
-mod calls;
 mod lex;
 mod path;
 mod words;
@@ -11,7 +10,6 @@ mod words;
 use std::{collections::BTreeMap, ops::Range};
 
 use self::{
-    calls::{CALL_BACKS, DECODE, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
     lex::{Token, lex, string_at},
     path::{aliases, arguments, assigned, names, path_from, text_before, texts},
     words::partly_known,
@@ -140,10 +138,6 @@ fn says_all(tokens: &[(Token<'_>, Range<usize>)], range: Range<usize>, strings: 
     true
 }
 
-/// What code sends requests with.
-const CLIENTS: &[&str] =
-    &["requests", "httpx", "axios", "fetch", "got", "ky", "superagent", "needle", "HTTParty", "RestClient", "Faraday"];
-
 fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     const MOST: usize = 256;
     let mut found = Vec::new();
@@ -199,7 +193,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         // A method of something that is not read as a path: `Model.all.destroy_all`, `client().deleteIndex(…)`.
-        if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && EMPTIES.contains(&first) {
+        if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && crate::names::has("code.emptying", first) {
             found.push(Act::Named {
                 level: RiskLevel::Confirm,
                 what: format!("deletes all that {first} is called for"),
@@ -246,7 +240,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         {
             continue;
         }
-        if EMPTIES.contains(&last) && path.contains('.') {
+        if crate::names::has("code.emptying", last) && path.contains('.') {
             found
                 .push(Act::Named { level: RiskLevel::Confirm, what: format!("deletes all that {last} is called for") });
             continue;
@@ -269,16 +263,14 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 break;
             }
         }
-        let is = |list: &[&str]| {
-            list.iter().any(|name| {
-                path == *name
-                    || last == *name && !name.contains('.')
-                    || path.ends_with(name) && path[..path.len() - name.len()].ends_with('.')
-            })
+        // A name with dots is the end of a path, one without stands for itself.
+        let is = |list: &str| {
+            let ends = || path.match_indices('.').any(|(at, _)| crate::names::has(list, &path[at + 1..]));
+            crate::names::has(list, &path) || crate::names::has(list, last) || ends()
         };
         let values = texts(tokens, arguments.clone(), &strings);
         // `requests.delete(url)`, `axios.request({method: 'DELETE'})`, `fetch(url, {method: 'DELETE'})`
-        let client = path.split('.').next().is_some_and(|owner| CLIENTS.contains(&owner));
+        let client = path.split('.').next().is_some_and(|owner| crate::names::has("code.clients", owner));
         let asked = values.iter().any(|(value, _)| value.eq_ignore_ascii_case("delete"));
         if client && (last == "delete" && !arguments.is_empty() || asked) {
             found.push(Act::Named { level: RiskLevel::Confirm, what: "asks a server to delete something".to_owned() });
@@ -299,23 +291,23 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             } else {
                 found.push(Act::Delete { path: before, recursive: false });
             }
-        } else if CALL_BACKS.contains(&last)
-            && values
-                .first()
-                .is_some_and(|(value, _)| DELETE.contains(&value.as_str()) || RUN.contains(&value.as_str()))
+        } else if crate::names::has("code.calling_back", last)
+            && values.first().is_some_and(|(value, _)| {
+                crate::names::has("code.deleting", value.as_str()) || crate::names::has("code.running", value.as_str())
+            })
         {
             found.push(Act::Delete { path: None, recursive: false });
-        } else if is(DELETE_ALL) {
+        } else if is("code.deleting_all") {
             let globs = !anything;
             let recursive = !matches!(last, "rm") || !values.is_empty();
             if !globs {
                 found.push(Act::Delete { path: literal, recursive });
             }
-        } else if (is(DELETE) || last == "rm" && language == Language::Other)
+        } else if (is("code.deleting") || last == "rm" && language == Language::Other)
             && names(tokens, arguments.clone(), "recursive")
         {
             found.push(Act::Delete { path: literal, recursive: true });
-        } else if is(DELETE)
+        } else if is("code.deleting")
             && (anything || language != Language::Python || path.contains('.') && matches!(last, "unlink" | "rmdir"))
         {
             // A list's or a set's `remove` is something else: only names of modules count.
@@ -356,7 +348,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 .any(|start| path.starts_with(start))
         {
             // `/x/.exec(text)` is a regular expression.
-        } else if EVALUATE.contains(&last)
+        } else if crate::names::has("code.evaluating", last)
             && (last != "exec" || language == Language::Python)
             && !path.contains('.')
             && path != "re.compile"
@@ -371,7 +363,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 }
                 _ => {}
             }
-        } else if is(RUN)
+        } else if is("code.running")
             && !(last == "script" || last == "sh" && language != Language::Ruby && language != Language::JavaScript)
         {
             // What only joins words says nothing: `" ".join(["git", "push"])`.
@@ -384,7 +376,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 words.remove(0);
             }
             // The text is put together from another alphabet: what it says is hidden.
-            if DECODE.iter().any(|name| names(tokens, arguments.clone(), name)) {
+            if crate::names::list("code.decoding").iter().any(|name| names(tokens, arguments.clone(), name)) {
                 found.push(Act::Unknown { what: format!("the hidden text that {last}() is given") });
                 continue;
             }
@@ -411,7 +403,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             }
             // The call is one: its strings are not looked at again.
             at = at.max(arguments.end);
-        } else if is(MOVE) && values.len() == 2 {
+        } else if is("code.moving") && values.len() == 2 {
             let words = values.into_iter().map(|(value, _)| value);
             found.push(Act::Run { words: std::iter::once("mv".to_owned()).chain(words).collect() });
         } else if matches!(path.as_str(), "os.truncate" | "File.truncate" | "fs.truncate") {
@@ -426,7 +418,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             })
         {
             found.push(Act::Named { level: RiskLevel::Dangerous, what: "kills every process".to_owned() });
-        } else if SQL.contains(&last) {
+        } else if crate::names::has("code.sql", last) {
             found
                 .extend(values.into_iter().filter(|(value, _)| value.contains(' ')).map(|(text, _)| Act::Sql { text }));
         } else if matches!(path.as_str(), "db.dropDatabase" | "dropDatabase") {

@@ -427,7 +427,7 @@ pub(crate) fn operands<'w>(name: &str, words: &'w [Word]) -> Vec<&'w Word> {
     };
     let given = Given::read(line, rest);
     // What is looked for is no file.
-    let pattern = PATTERN_FIRST.contains(&name)
+    let pattern = names::has("programs.pattern_first", name)
         && !given.has(&["-e", "-f", "--regexp", "--file", "--expression", "--files", "--match"]);
     given.operands.into_iter().skip(usize::from(pattern)).collect()
 }
@@ -559,12 +559,6 @@ pub(crate) fn seeks_secrets(words: &[Word]) -> bool {
         value.is_some_and(secret)
     })
 }
-
-/// Programs whose first operand is what they look for or do, not a file.
-const PATTERN_FIRST: &[&str] = &[
-    "grep", "egrep", "fgrep", "zgrep", "ggrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq",
-    "tr", "look",
-];
 
 fn fits(line: &Line, given: &Given<'_>) -> bool {
     let most = line.most.is_none_or(|most| given.operands.len() <= most + usize::from(line.has(">")));

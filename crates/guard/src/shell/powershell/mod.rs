@@ -10,7 +10,9 @@ mod words;
 
 use std::ops::Range;
 
-use self::words::{AUTOMATIC, KEYWORDS, operator, reads, tame};
+use crate::names;
+
+use self::words::{operator, reads, tame};
 pub(super) use self::{value::is_value, words::cmdlet};
 use super::{Redirect, RedirectKind, Word};
 
@@ -144,7 +146,7 @@ impl Reader<'_> {
         let start = self.at;
         let word = self.word()?;
         let lower = word.text.to_ascii_lowercase();
-        if word.exact && KEYWORDS.contains(&lower.as_str()) {
+        if word.exact && names::has("powershell.keywords", lower.as_str()) {
             // `catch [System.Exception] {`, `function Name {`, `break`
             self.blanks();
             match lower.as_str() {
@@ -368,7 +370,7 @@ impl Reader<'_> {
         }
         let name = self.text[start..self.at].to_owned();
         let lower = name.to_ascii_lowercase();
-        self.plain |= lower.starts_with("$env:") || AUTOMATIC.contains(&lower.as_str());
+        self.plain |= lower.starts_with("$env:") || names::has("powershell.automatic", lower.as_str());
         self.members()?;
         Some(name)
     }
@@ -505,7 +507,7 @@ impl Reader<'_> {
                 byte if byte.is_ascii_alphabetic() => {
                     let letters = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
                     let word = self.text[self.at..self.at + letters].to_ascii_lowercase();
-                    return KEYWORDS.contains(&word.as_str()).then_some(false);
+                    return names::has("powershell.keywords", word.as_str()).then_some(false);
                 }
                 _ => return None,
             }
