@@ -3,6 +3,11 @@
 use super::{Commands, policy::Surroundings, shell::Word};
 use crate::names;
 
+/// The list of start-up files and secrets, below a home folder.
+const PRIVATE: &str = "files.private";
+/// The list of folders of the system.
+const SYSTEM: &str = "files.system";
+
 /// What is known of the machine that a call runs on. All of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RiskContext {
@@ -250,7 +255,7 @@ fn in_home(rest: &str, exact: bool) -> Place {
     } else if first == ".cache" || rest.starts_with("Library/Caches/") {
         Place::Elsewhere
     } else if STARTED.iter().any(|folder| below(rest, folder).is_some())
-        || names::has("files.private", first)
+        || names::has(PRIVATE, first)
         || (first.starts_with('.') && !exact)
     {
         Place::Private
@@ -277,7 +282,7 @@ fn absolute(path: &str, exact: bool) -> Place {
         ["usr", "local", _, ..] | ["opt" | "srv" | "data" | "mnt" | "media" | "Volumes", _, ..] => Place::Elsewhere,
         ["var", "www" | "folders", _, ..] => Place::Elsewhere,
         ["opt" | "srv" | "mnt" | "media" | "Volumes" | "data"] => Place::WholeHome,
-        [first, ..] if names::has("files.system", first) => Place::System,
+        [first, ..] if names::has(SYSTEM, first) => Place::System,
         [first, ..] if first.contains(['*', '?', '[', '$', '(']) => Place::Root,
         [_] if !exact => Place::Unknown,
         _ => Place::Elsewhere,

@@ -38,7 +38,8 @@ def doctor(arguments: argparse.Namespace) -> int:
         *(("", f"left open: {gap}") for gap in fence["gaps"]),
     ]
     if (records := found.get("commands")) is not None:
-        lines.append(("commands", f"{records['file']}: all examples hold, of {', '.join(records['programs']) or 'none'}"))
+        programs = ", ".join(records["programs"]) or "none"
+        lines.append(("commands", f"{records['file']}: all examples hold, of {programs}"))
         lines += [("", f"in place of what is known of {program}") for program in records["replaced"]]
     for name, text in lines:
         line = f"{name:{_COLUMN}}  {one_line(text)}"

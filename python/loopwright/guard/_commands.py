@@ -31,8 +31,8 @@ class Commands:
     ('shipit',)
 
     The lines below `safe`, `cautious`, `confirm` and `dangerous` are examples: one that does not hold, or a record that
-    can't be read, raises `UsageError` with file and line. A record of a program that is known already adds to what makes
-    its calls worse; with `replaces = true` it counts in place of that one, and its programs stand in `replaced`.
+    can't be read, raises `UsageError` with file and line. A record of a program that is known already adds to what
+    makes its calls worse; with `replaces = true` it counts in place of that one, and its programs stand in `replaced`.
     """
 
     __slots__ = ("_core",)

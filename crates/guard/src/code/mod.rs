@@ -16,6 +16,27 @@ use self::{
 };
 use super::{RiskLevel, flow};
 
+/// Calls that delete a folder with all that is in it.
+const DELETE_ALL: &str = "code.deleting_all";
+/// Calls that delete one file.
+const DELETE: &str = "code.deleting";
+/// Calls that run a program.
+const RUN: &str = "code.running";
+/// Calls that run a text as code.
+const EVALUATE: &str = "code.evaluating";
+/// Calls whose text is SQL.
+const SQL: &str = "code.sql";
+/// Calls that empty what they are called on.
+const EMPTIES: &str = "code.emptying";
+/// Calls that move a file over another.
+const MOVE: &str = "code.moving";
+/// Functions that call the one whose name they are given.
+const CALL_BACKS: &str = "code.calling_back";
+/// Calls that make a text out of what hides it.
+const DECODE: &str = "code.decoding";
+/// What begins the calls that ask a server.
+const CLIENTS: &str = "code.clients";
+
 /// The languages, as far as they differ here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -193,7 +214,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         // A method of something that is not read as a path: `Model.all.destroy_all`, `client().deleteIndex(…)`.
-        if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && crate::names::has("code.emptying", first) {
+        if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && crate::names::has(EMPTIES, first) {
             found.push(Act::Named {
                 level: RiskLevel::Confirm,
                 what: format!("deletes all that {first} is called for"),
@@ -240,7 +261,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         {
             continue;
         }
-        if crate::names::has("code.emptying", last) && path.contains('.') {
+        if crate::names::has(EMPTIES, last) && path.contains('.') {
             found
                 .push(Act::Named { level: RiskLevel::Confirm, what: format!("deletes all that {last} is called for") });
             continue;
@@ -270,7 +291,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         };
         let values = texts(tokens, arguments.clone(), &strings);
         // `requests.delete(url)`, `axios.request({method: 'DELETE'})`, `fetch(url, {method: 'DELETE'})`
-        let client = path.split('.').next().is_some_and(|owner| crate::names::has("code.clients", owner));
+        let client = path.split('.').next().is_some_and(|owner| crate::names::has(CLIENTS, owner));
         let asked = values.iter().any(|(value, _)| value.eq_ignore_ascii_case("delete"));
         if client && (last == "delete" && !arguments.is_empty() || asked) {
             found.push(Act::Named { level: RiskLevel::Confirm, what: "asks a server to delete something".to_owned() });
@@ -291,23 +312,23 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             } else {
                 found.push(Act::Delete { path: before, recursive: false });
             }
-        } else if crate::names::has("code.calling_back", last)
+        } else if crate::names::has(CALL_BACKS, last)
             && values.first().is_some_and(|(value, _)| {
-                crate::names::has("code.deleting", value.as_str()) || crate::names::has("code.running", value.as_str())
+                crate::names::has(DELETE, value.as_str()) || crate::names::has(RUN, value.as_str())
             })
         {
             found.push(Act::Delete { path: None, recursive: false });
-        } else if is("code.deleting_all") {
+        } else if is(DELETE_ALL) {
             let globs = !anything;
             let recursive = !matches!(last, "rm") || !values.is_empty();
             if !globs {
                 found.push(Act::Delete { path: literal, recursive });
             }
-        } else if (is("code.deleting") || last == "rm" && language == Language::Other)
+        } else if (is(DELETE) || last == "rm" && language == Language::Other)
             && names(tokens, arguments.clone(), "recursive")
         {
             found.push(Act::Delete { path: literal, recursive: true });
-        } else if is("code.deleting")
+        } else if is(DELETE)
             && (anything || language != Language::Python || path.contains('.') && matches!(last, "unlink" | "rmdir"))
         {
             // A list's or a set's `remove` is something else: only names of modules count.
@@ -348,7 +369,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 .any(|start| path.starts_with(start))
         {
             // `/x/.exec(text)` is a regular expression.
-        } else if crate::names::has("code.evaluating", last)
+        } else if crate::names::has(EVALUATE, last)
             && (last != "exec" || language == Language::Python)
             && !path.contains('.')
             && path != "re.compile"
@@ -363,7 +384,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 }
                 _ => {}
             }
-        } else if is("code.running")
+        } else if is(RUN)
             && !(last == "script" || last == "sh" && language != Language::Ruby && language != Language::JavaScript)
         {
             // What only joins words says nothing: `" ".join(["git", "push"])`.
@@ -376,7 +397,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 words.remove(0);
             }
             // The text is put together from another alphabet: what it says is hidden.
-            if crate::names::list("code.decoding").iter().any(|name| names(tokens, arguments.clone(), name)) {
+            if crate::names::list(DECODE).iter().any(|name| names(tokens, arguments.clone(), name)) {
                 found.push(Act::Unknown { what: format!("the hidden text that {last}() is given") });
                 continue;
             }
@@ -403,7 +424,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             }
             // The call is one: its strings are not looked at again.
             at = at.max(arguments.end);
-        } else if is("code.moving") && values.len() == 2 {
+        } else if is(MOVE) && values.len() == 2 {
             let words = values.into_iter().map(|(value, _)| value);
             found.push(Act::Run { words: std::iter::once("mv".to_owned()).chain(words).collect() });
         } else if matches!(path.as_str(), "os.truncate" | "File.truncate" | "fs.truncate") {
@@ -418,7 +439,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             })
         {
             found.push(Act::Named { level: RiskLevel::Dangerous, what: "kills every process".to_owned() });
-        } else if crate::names::has("code.sql", last) {
+        } else if crate::names::has(SQL, last) {
             found
                 .extend(values.into_iter().filter(|(value, _)| value.contains(' ')).map(|(text, _)| Act::Sql { text }));
         } else if matches!(path.as_str(), "db.dropDatabase" | "dropDatabase") {

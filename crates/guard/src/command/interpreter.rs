@@ -15,6 +15,9 @@ use crate::{
     sql,
 };
 
+/// The list of clients of databases that take SQL.
+const SQL_CLIENTS: &str = "programs.sql_clients";
+
 /// The language of an interpreter, the options that hold code, and those that take another value.
 fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'static str)> {
     Some(match name {
@@ -49,7 +52,7 @@ fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'st
 
 pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
     let mut worst: Option<Verdict> = None;
-    if names::has("programs.sql_clients", name) {
+    if names::has(SQL_CLIENTS, name) {
         let mut texts: Vec<&Word> = words
             .iter()
             .filter(|word| word.text.contains(' ') || word.text.contains(';') || word.text.starts_with("--"))
@@ -103,7 +106,7 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         }
     }
     // Statements that a database makes up are run unseen; a script may say by its name what it does.
-    if names::has("programs.sql_clients", name) {
+    if names::has(SQL_CLIENTS, name) {
         if let Input::Piped(from) = &command.input
             && !from.ends_with("dump")
         {
