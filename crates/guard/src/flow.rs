@@ -195,14 +195,10 @@ fn named_secret(lower: &str) -> Option<Weight> {
     {
         return Some(weight);
     }
-    let folder = |wanted: &String| {
-        let wanted: Vec<&str> = wanted.split('/').collect();
-        parts.windows(wanted.len()).any(|near| near == wanted)
-    };
-    if names::list("files.key_folders").iter().any(folder) || names::ends_as("files.keys", &parts) {
+    if names::goes_through("files.key_folders", &parts) || names::ends_as("files.keys", &parts) {
         return Some(Weight::Keys);
     }
-    (!is_example(name) && names::ends_as("files.settings", &parts)).then_some(Weight::Settings)
+    (names::ends_as("files.settings", &parts) && !is_example(name)).then_some(Weight::Settings)
 }
 
 /// Names of files that show how another one is written: `.env.example`.

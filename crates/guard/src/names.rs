@@ -56,14 +56,54 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|sign| *sign == b'*')
 }
 
+/// The entries of a list of paths, each from its name on up to its folders: those whose name stands for itself by that.
+#[derive(Default)]
+struct Ends {
+    named: HashMap<&'static str, Vec<Vec<&'static str>>>,
+    patterns: Vec<Vec<&'static str>>,
+}
+
+static ENDS: LazyLock<HashMap<&str, Ends>> = LazyLock::new(|| {
+    let mut all: HashMap<&str, Ends> = HashMap::new();
+    for (list, entries) in &*LISTS {
+        let ends = all.entry(list).or_default();
+        for entry in entries {
+            let parts: Vec<&str> = entry.trim_start_matches('/').rsplit('/').collect();
+            match parts.first() {
+                Some(name) if !name.contains(['*', '?', '[']) => ends.named.entry(name).or_default().push(parts),
+                _ => ends.patterns.push(parts),
+            }
+        }
+    }
+    all
+});
+
 /// Whether the last folders and the name of a path are what an entry of a list says.
 pub(super) fn ends_as(list: &str, parts: &[&str]) -> bool {
-    let ends = |entry: &str| {
-        let mut wanted = entry.trim_start_matches('/').rsplit('/');
+    let (Some(ends), Some(name)) = (ENDS.get(list), parts.last()) else { return false };
+    let fit = |wanted: &Vec<&str>| {
         let mut given = parts.iter().rev();
-        wanted.all(|pattern| given.next().is_some_and(|part| fits(pattern, part)))
+        wanted.iter().all(|pattern| given.next().is_some_and(|part| may_fit(pattern, part) && fits(pattern, part)))
     };
-    self::list(list).iter().any(|entry| ends(entry))
+    ends.named.get(name).is_some_and(|named| named.iter().any(fit)) || ends.patterns.iter().any(fit)
+}
+
+/// Whether the first and the last sign of a pattern let a name through.
+fn may_fit(pattern: &str, name: &str) -> bool {
+    let open = |sign: &u8| matches!(sign, b'*' | b'?' | b'[' | b']');
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    pattern.first().is_none_or(|sign| open(sign) || Some(sign) == name.first())
+        && pattern.last().is_none_or(|sign| open(sign) || Some(sign) == name.last())
+}
+
+/// Whether a path leads through one of the folders of a list.
+pub(super) fn goes_through(list: &str, parts: &[&str]) -> bool {
+    let Some(ends) = ENDS.get(list) else { return false };
+    parts.iter().enumerate().any(|(at, name)| {
+        ends.named.get(name).is_some_and(|named| {
+            named.iter().any(|wanted| parts[..=at].iter().rev().take(wanted.len()).eq(wanted.iter()))
+        })
+    })
 }
 
 #[cfg(test)]
