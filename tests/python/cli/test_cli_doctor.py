@@ -41,7 +41,7 @@ def test_it_follows_the_policies_of_the_workspace(loopwright: Callable, tmp_path
 
 def test_it_checks_records_of_programs(loopwright: Callable, tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
-    path.write_text("[[program]]\nnames = 'terraform'\nreplaces = true\nreads = ['= *']\nsafe = ['terraform show']\n")
+    path.write_text("[[program]]\nnames = 'terraform'\nreplaces = true\nreads = ['= *']\nsafe = ['terraform apply']\n")
     ended = loopwright("doctor", "--workspace", str(tmp_path), "--commands", str(path))
     assert (ended.code, ended.err) == (0, "")
     assert "in place of what is known of terraform" in ended.out

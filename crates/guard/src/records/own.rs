@@ -198,12 +198,12 @@ fn well_formed(table: &Table<'_>, read: &Records) -> Result<()> {
         return Err(table.wrong(&(0..0), format!("more than {MOST_PROGRAMS} programs"), "say less of fewer programs"));
     }
     if let Some(set) = read.sets.keys().find(|set| super::records().sets.contains_key(*set)) {
-        let span = parsed.get("sets").map_or(0..0, |sets| sets.span());
+        let span = parsed.get("sets").map_or(0..0, Item::span);
         return Err(table.wrong(&span, format!("there is a set {set:?} already"), "give yours another name"));
     }
     for (item, record) in programs.iter().zip(&read.all) {
         let members = table.members(item)?;
-        let at = |key: &str| members.get(key).map_or_else(|| item.span(), |value| value.span());
+        let at = |key: &str| members.get(key).map_or_else(|| item.span(), Item::span);
         let odd = |c: char| c.is_ascii_uppercase() || c.is_control() || matches!(c, '/' | '\\' | '$' | '"' | '\'');
         if let Some(name) = record.names.iter().find(|name| name.contains(odd)) {
             let what = format!("{} is no name of a program", clip(name, 60));
