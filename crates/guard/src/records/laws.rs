@@ -49,7 +49,7 @@ fn quotes_change_no_verdict() {
         |word| format!("'{word}'"),
         |word| format!("\"{word}\""),
         |word| format!("$'{word}'"),
-        |word| word.chars().map(|c| format!("\\{c}")).collect(),
+        |word| word.chars().flat_map(|c| ['\\', c]).collect(),
         |word| format!("{}''{}", &word[..1], &word[1..]),
     ];
     let written = |line: &str, way: fn(&str) -> String| {
