@@ -95,10 +95,10 @@ pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if let Some(secret) = shown(command) {
         keep(&mut worst, secret);
     }
-    for redirect in &command.redirects {
-        if let Some(verdict) = redirect::redirection(redirect, command, ground) {
-            keep(&mut worst, verdict);
-        }
+    if !command.redirects.is_empty() {
+        let given = redirect::Beside::of(command);
+        let found = command.redirects.iter().filter_map(|one| redirect::redirection(one, command, &given, ground));
+        found.for_each(|verdict| keep(&mut worst, verdict));
     }
     keep(&mut worst, program::program(command, ground));
     let mut verdict =
