@@ -240,7 +240,7 @@ class Policy:
             workspace=str(Path(_path(workspace, "workspace") if workspace is not None else ".").absolute()),
             cautious=_one_of(cautious, "cautious", _CAUTIOUS, f"the call of {name!r:.100}"),
             task=_task(task),
-            commands=records and records._core,  # noqa: SLF001 - a part of ours
+            commands=None if records is None else records._core,  # noqa: SLF001 - a part of ours
         )
         return decision_from(json.loads(text))
 

@@ -140,7 +140,7 @@ class RiskContext:
             workspace, cwd, home = (None if v is None else str(v) for v in (self.workspace, self.cwd, self.home))
             commands = commands_of(self.commands, "RiskContext.commands")
             folders = [str(folder) for folder in self.temporary]
-            ground = _core.RiskGround(workspace, cwd, home, folders, commands and commands._core)  # noqa: SLF001
+            ground = _core.RiskGround(workspace, cwd, home, folders, None if commands is None else commands._core)  # noqa: SLF001
             self.__dict__["_made"] = ground
         return ground
 
