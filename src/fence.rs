@@ -64,7 +64,7 @@ impl Fence {
         self.with(|fence| {
             let text = |path: &PathBuf| path.to_str().map(str::to_owned);
             let home = fence.environment.home.as_ref().and_then(text);
-            let around = Surroundings { home, workspace: text(&fence.workspace) };
+            let around = Surroundings { home, workspace: text(&fence.workspace), commands: None };
             let named = steps(line, &around).into_iter().map(|step| Step {
                 changes: step.level > RiskLevel::Safe,
                 asked: step.level >= RiskLevel::Confirm,

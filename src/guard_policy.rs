@@ -9,7 +9,7 @@ use pyo3::{
 };
 use serde_json::Value;
 
-use super::{convert, errors};
+use super::{convert, errors, guard_risk::Commands};
 use loopwright_guard::{
     Authority, Cautious, Declared, GuardConfig, Links, RiskLevel,
     approval::{self, Answer, Asked, Question},
@@ -118,7 +118,7 @@ impl Policy {
 
     /// What may be done with a call, as JSON text.
     #[allow(clippy::too_many_arguments)] // as Python gives them
-    #[pyo3(signature = (tool, arguments, *, risk, by_arguments, home, workspace, cautious, task))]
+    #[pyo3(signature = (tool, arguments, *, risk, by_arguments, home, workspace, cautious, task, commands=None))]
     fn decide(
         &self,
         tool: &str,
@@ -129,11 +129,12 @@ impl Policy {
         workspace: Option<String>,
         cautious: &str,
         task: Option<&str>,
+        commands: Option<&Commands>,
     ) -> PyResult<String> {
         let input: Value = convert::parse(arguments, "arguments")?;
         let config = GuardConfig {
             policy: self.0.clone(),
-            around: Surroundings { home, workspace },
+            around: Surroundings { home, workspace, commands: commands.map(|commands| commands.0) },
             cautious: cautious_of(cautious)?,
             ..GuardConfig::default()
         };
@@ -208,7 +209,7 @@ impl ApprovalDesk {
         let input: Value = convert::parse(arguments, "arguments")?;
         let question = Question { tool, input, hash, risk: level_of(risk)?, secret, why };
         let mut desk = self.desk();
-        desk.set_surroundings(Surroundings { home, workspace });
+        desk.set_surroundings(Surroundings { home, workspace, commands: None });
         desk.set_links(links.unwrap_or_default());
         match desk.ask(question, now, timeout).map_err(raised)? {
             Asked::Remembered(words) => Ok((None, Some(words))),

@@ -54,6 +54,48 @@ impl AssessedRisk {
     }
 }
 
+/// Records of programs that a user has added.
+#[pyclass(frozen, module = "loopwright._core")]
+pub(super) struct Commands(pub(super) guard::Commands);
+
+#[pymethods]
+impl Commands {
+    /// The records of a file, checked by the examples in it.
+    #[new]
+    fn new(name: &str, text: &str) -> PyResult<Self> {
+        guard::Commands::read(name, text).map(Self).map_err(|error| errors::exception(&error))
+    }
+
+    /// What errors call the file.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// The text of the file.
+    #[getter]
+    fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    /// The programs that it has records of.
+    #[getter]
+    fn programs(&self) -> Vec<String> {
+        self.0.programs().to_vec()
+    }
+
+    /// The programs whose record here no longer counts.
+    #[getter]
+    fn replaced(&self) -> Vec<String> {
+        self.0.replaced().to_vec()
+    }
+
+    /// The records as configurations of machines hold them.
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).unwrap_or_default()
+    }
+}
+
 /// What is known of the machine that a call runs on.
 #[pyclass(frozen, module = "loopwright._core")]
 pub(super) struct RiskGround(guard::RiskContext);
@@ -61,8 +103,14 @@ pub(super) struct RiskGround(guard::RiskContext);
 #[pymethods]
 impl RiskGround {
     #[new]
-    fn new(workspace: Option<String>, cwd: Option<String>, home: Option<String>, temporary: Vec<String>) -> Self {
-        Self(guard::RiskContext { workspace, cwd, home, temporary })
+    fn new(
+        workspace: Option<String>,
+        cwd: Option<String>,
+        home: Option<String>,
+        temporary: Vec<String>,
+        commands: Option<&Commands>,
+    ) -> Self {
+        Self(guard::RiskContext { workspace, cwd, home, temporary, commands: commands.map(|commands| commands.0) })
     }
 }
 

@@ -164,6 +164,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(roles::summary_words, module)?)?;
     module.add_class::<guard_risk::AssessedRisk>()?;
     module.add_class::<guard_risk::RiskGround>()?;
+    module.add_class::<guard_risk::Commands>()?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_shell, module)?)?;
     module.add_function(wrap_pyfunction!(guard_risk::visible, module)?)?;
     module.add_function(wrap_pyfunction!(guard_risk::assess_arguments, module)?)?;

@@ -26,6 +26,7 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "Command",
+    "Commands",
     "ContextArchive",
     "ContextReport",
     "Continuation",
@@ -1800,6 +1801,7 @@ class Policy:
         workspace: str | None,
         cautious: str,
         task: str | None,
+        commands: Commands | None = None,
     ) -> str:
         """What may be done with a call, as JSON text."""
 
@@ -1976,11 +1978,40 @@ class AssessedRisk:
         """The argument that decided, the bytes of its text, and the text there."""
 
 @final
+class Commands:
+    """Records of programs that a user has added; `loopwright.guard.Commands` is the one to use."""
+
+    def __new__(cls, name: str, text: str) -> Commands: ...
+    @property
+    def name(self) -> str:
+        """What errors call the file."""
+
+    @property
+    def text(self) -> str:
+        """The text of the file."""
+
+    @property
+    def programs(self) -> list[str]:
+        """The programs that it has records of."""
+
+    @property
+    def replaced(self) -> list[str]:
+        """The programs whose record here no longer counts."""
+
+    def to_json(self) -> str:
+        """The records as configurations of machines hold them."""
+
+@final
 class RiskGround:
     """What is known of the machine that a call runs on."""
 
     def __new__(
-        cls, workspace: str | None, cwd: str | None, home: str | None, temporary: Sequence[str]
+        cls,
+        workspace: str | None,
+        cwd: str | None,
+        home: str | None,
+        temporary: Sequence[str],
+        commands: Commands | None,
     ) -> RiskGround: ...
 
 def visible(text: str) -> str:

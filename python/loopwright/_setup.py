@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._endpoints import ProviderEndpoint
     from .agent import Agent
     from .context import ContextPolicy
-    from .guard import Approvals
+    from .guard import Approvals, Commands
     from .hooks import Hook
     from .models import Responds
     from .roles import Role, Roles
@@ -204,7 +204,11 @@ def _checked_budget(budget: object) -> Budget:
 
 
 def _guard_of(
-    tools: Iterable[Tool[..., Any]], policy: object, cautious: str, workspace: str | os.PathLike[str] | None
+    tools: Iterable[Tool[..., Any]],
+    policy: object,
+    cautious: str,
+    workspace: str | os.PathLike[str] | None,
+    commands: Commands | None,
 ) -> tuple[dict[str, Any], tuple[str | None, str | None], tuple[str, bool] | None]:
     """What judges the calls, where they run, and what the policy says of the fence around them."""
     import os
@@ -220,9 +224,10 @@ def _guard_of(
     home = Path("~").expanduser()
     folder = str(Path(os.fspath(workspace if workspace is not None else (places or ["."])[0])).absolute())
     around = (str(home) if home.is_absolute() else None, folder)
+    records = {"commands": json.loads(commands._core.to_json())} if commands is not None else {}
     guard = {
         "policy": json.loads(rules.to_json()),
-        "around": {"home": around[0], "workspace": folder},
+        "around": {"home": around[0], "workspace": folder, **records},
         "cautious": cautious,
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
@@ -247,6 +252,10 @@ def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
                 f"the sub-agent {agent.name!r} has a policy of its own, and its calls are judged by that of the run"
             )
             raise UsageError(message, "invalid_option", "give the policy to the agent that starts it")
+        own = agent._config["guard"]["around"].get("commands")
+        if own is not None and own != parent._config["guard"]["around"].get("commands"):
+            message = f"the sub-agent {agent.name!r} says of programs what the run that starts it does not"
+            raise UsageError(message, "invalid_option", "give Guard(commands=...) to the agent that starts it")
         if agent._sandbox is not None and agent._sandbox != parent._sandbox:
             message = f"the sub-agent {agent.name!r} says of the fence what the run that starts it does not"
             raise UsageError(message, "invalid_option", "give Guard(sandbox=...) to the agent that starts it")

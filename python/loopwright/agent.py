@@ -110,7 +110,8 @@ class Agent(Running[Output]):
         policy: What may run: a `loopwright.guard.Policy`, or the path of its TOML file. Without one the built-in rules
             hold. Forbidden calls never run, whoever says so.
         guard: A `loopwright.guard.Guard`: what this page says of `approve`, `policy`, `approvals`, `cautious`,
-            `workspace` and `approval_timeout`, said in one place, and `sandbox`, the fence around commands.
+            `workspace` and `approval_timeout`, said in one place, `sandbox`, the fence around commands, and
+            `commands`, what programs do that the guard does not know.
         approvals: Who is asked, with a memory: a `loopwright.guard.Approvals`. In place of `approve`.
         cautious: What calls at `cautious` need: `"run"` nothing (but in a shell, which is declared stricter, the words
             that `"intent"` wants), `"intent"` a word of the user that names their verb or target (else a person is
@@ -221,7 +222,7 @@ class Agent(Running[Output]):
         from .tools import ToolSet
 
         judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
-        judged, sandbox = asked_of_guard(
+        judged, sandbox, commands = asked_of_guard(
             guard, {**judged, "workspace": workspace, "approval_timeout": approval_timeout}
         )
         approve, policy, approvals, cautious, workspace, approval_timeout = judged.values()
@@ -280,7 +281,7 @@ class Agent(Running[Output]):
             approval_timeout = getattr(approvals, "timeout", 60.0)
         self._approve = _approver(approve, approvals)
         rules, self._around, fenced = _guard_of(
-            self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace
+            self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace, commands
         )
         self._sandbox = decided_sandbox(sandbox, fenced)
         self._durable = durable

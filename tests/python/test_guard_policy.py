@@ -66,7 +66,7 @@ def test_d10_x08_a_rule_holds_for_every_command_of_a_line() -> None:
         decision = shell(policy, command)
         assert (decision.verdict, decision.by, decision.rules) == ("forbid", "policy", ("user:no-push",)), command
         assert "releases are made elsewhere" in decision.why
-    for command in ["git status", "echo 'git push'", "echo git push", "grep push .git/config"]:
+    for command in ["git status", "echo 'git push'", "echo git push", "grep push .git/HEAD"]:
         assert shell(policy, command).verdict == "allow", command
 
 

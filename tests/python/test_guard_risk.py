@@ -121,7 +121,8 @@ def test_bad_input_is_told_by_name():
         _ = assess_risk("ls") < "deadly"
 
 
-def test_the_examples_of_the_docs_run():
+def test_the_examples_of_the_docs_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     module = importlib.import_module("loopwright.guard._risk")
     failed, tried = doctest.testmod(module)
     assert tried > 5

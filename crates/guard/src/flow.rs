@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     RiskLevel,
-    command::{Verdict, without_asking},
+    command::{Verdict, operands, without_asking},
     files::keep,
     handed, names,
     shell::{Input, Options, RedirectKind, Script, SimpleCommand, Via, Word, basename},
@@ -195,14 +195,10 @@ fn named_secret(lower: &str) -> Option<Weight> {
     {
         return Some(weight);
     }
-    let folder = |wanted: &String| {
-        let wanted: Vec<&str> = wanted.split('/').collect();
-        parts.windows(wanted.len()).any(|near| near == wanted)
-    };
-    if names::list("files.key_folders").iter().any(folder) || names::ends_as("files.keys", &parts) {
+    if names::goes_through("files.key_folders", &parts) || names::ends_as("files.keys", &parts) {
         return Some(Weight::Keys);
     }
-    (!is_example(name) && names::ends_as("files.settings", &parts)).then_some(Weight::Settings)
+    (names::ends_as("files.settings", &parts) && !is_example(name)).then_some(Weight::Settings)
 }
 
 /// Names of files that show how another one is written: `.env.example`.
@@ -254,10 +250,36 @@ fn told(command: &SimpleCommand, whole: bool) -> Option<Weight> {
     let line = |line: &String| is_line(line, program, words);
     let kept = whole && names::list("programs.telling").iter().any(line);
     let inspected = names::list("programs.inspecting").iter().any(line) && !is_narrow(words);
-    if !told && (kept || whole && inspected) {
+    if !told && (kept || whole && (inspected || tells_objects(program, words))) {
         return Some(Weight::Settings);
     }
     told.then_some(if tells_environment(program) { Weight::Settings } else { Weight::Keys })
+}
+
+/// Whether a cluster is asked for things of it in full, settings and environments of programs with them:
+/// `kubectl get pods -o yaml`.
+fn tells_objects(program: &str, words: &[Word]) -> bool {
+    if !names::has("programs.clusters", program) || !words.iter().any(|word| word.text == "get") {
+        return false;
+    }
+    let formats = words.iter().enumerate().filter_map(|(at, word)| match word.text.as_str() {
+        "-o" | "--output" => words.get(at + 1).map(|word| word.text.as_str()),
+        text => {
+            let joined = text.strip_prefix("--output=").or_else(|| text.strip_prefix("-o"));
+            joined.map(|joined| joined.trim_start_matches('='))
+        }
+    });
+    // Of an expression what ends in a whole part, or names settings, tells as much.
+    let full = |format: &str| {
+        let format = format.to_ascii_lowercase();
+        matches!(format.as_str(), "yaml" | "json" | "kyaml")
+            || ["file=", "env", ".data", "..", "spec}", "containers[*]}", "{@}", "{.}", "items}", "items[*]}"]
+                .iter()
+                .any(|part| format.contains(part))
+    };
+    let open = |kind: &str| names::has("programs.clusters_open", kind.split(['/', '.']).next().unwrap_or_default());
+    let kinds = operands(program, words);
+    formats.into_iter().any(full) && !kinds.first().is_some_and(|kinds| kinds.text.split(',').all(open))
 }
 
 /// Whether a line of a list, such as `git var -l`, describes a command: it has the program, and all words of the line.

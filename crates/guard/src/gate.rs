@@ -4,6 +4,7 @@
 //! asked about, dangerous ones always. An allow of a policy answers the question of risk up to what its tier may lift;
 //! nothing answers the question about a dangerous call, an unreadable line or a secret but a person.
 
+use crate::names;
 use std::{collections::BTreeSet, ops::Range};
 
 use loopwright_base::{message::ToolUse, text::clip};
@@ -19,6 +20,7 @@ use super::{
         Place, Policy, Subject, Surroundings, Verdict, is_here,
         subject::{base_name, words_of},
     },
+    records::enter,
     sensitivity::{self, Level},
 };
 
@@ -121,8 +123,7 @@ pub struct Declared {
 /// Judges a call.
 pub fn judge(config: &GuardConfig, authority: &Authority, tool: &str, input: &Value, declared: Declared) -> Judgement {
     let around = &config.around;
-    let context =
-        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let context = RiskContext::of(around);
     let subject = Subject::new(tool, input, around);
     decide(config, authority, &subject, declared, &context, &Links::new())
 }
@@ -138,8 +139,7 @@ pub fn judge_led(
     links: &Links,
 ) -> Judgement {
     let around = &config.around;
-    let context =
-        RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+    let context = RiskContext::of(around);
     let mut subject = Subject::new(tool, input, around);
     subject.follow(links, around);
     let mut judged = decide(config, authority, &subject, declared, &context, links);
@@ -180,6 +180,7 @@ pub fn assess(tool: &str, input: &Value, declared: Option<DeclaredRisk>, context
     let around = Surroundings {
         home: context.home.clone(),
         workspace: context.cwd.clone().or_else(|| context.workspace.clone()),
+        commands: context.commands,
     };
     let declared = declared.unwrap_or_default();
     // What the task has to name is a question of its own: only calls that it can't answer for count here.
@@ -238,6 +239,7 @@ fn decide(
     context: &RiskContext,
     links: &Links,
 ) -> Judgement {
+    let _records = enter(context.commands);
     let mut judged = by_risk(config, authority, subject, declared, context, links);
     by_sensitivity(subject, &mut judged);
     by_disguise(subject, &mut judged);
@@ -335,15 +337,11 @@ fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
 
 /// Where a call would send something; `None` for calls that stay here.
 fn destination(subject: &Subject) -> Option<String> {
-    const SENDING: [&str; 17] = [
-        "send", "post", "mail", "email", "publish", "upload", "tweet", "message", "notify", "slack", "share", "submit",
-        "webhook", "comment", "reply", "push", "sms",
-    ];
     let mut hosts = subject.all().flat_map(|part| &part.hosts);
     if let Some(host) = hosts.find(|host| !is_here(host)) {
         return Some(clip(host, 100));
     }
-    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| SENDING.contains(&word.as_str()));
+    let sends = !subject.runs_lines() && words_of(&subject.tool).any(|word| names::has("tools.sending", word.as_str()));
     sends.then(|| format!("wherever {} sends it", subject.tool))
 }
 

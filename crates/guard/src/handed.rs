@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use regex::RegexBuilder;
 
 use super::{
-    command::{Verdict, finds_secrets, operands, searches_all},
+    command::{Verdict, finds_secrets, operands, searches_all, seeks_secrets},
     files::keep,
     flow::Weight,
     names,
@@ -228,9 +228,12 @@ fn lists_hidden(command: &SimpleCommand) -> bool {
             words.iter().any(|word| word.text.to_ascii_lowercase().replace('_', "").contains("dot"))
         }
         "rg" if has(&["--files"]) => {
-            let sorted = has(&["-g", "--glob", "-t", "--type"]);
+            let kept = |pair: &[Word]| {
+                matches!(pair[0].text.as_str(), "-g" | "--glob" | "-t" | "--type") && !pair[1].text.starts_with('!')
+            };
+            let sorted = words.windows(2).any(kept) && !seeks_secrets(words);
             let twice = words.iter().filter(|word| matches!(word.text.as_str(), "-u" | "--unrestricted")).count() > 1;
-            !sorted && (twice || has(&["-.", "--hidden", "-uu", "-uuu"]))
+            !sorted && (seeks_secrets(words) || twice || has(&["-.", "--hidden", "-uu", "-uuu"]))
         }
         _ => finds_secrets(name, words),
     }
@@ -273,13 +276,13 @@ fn finds_hidden(words: &[Word]) -> bool {
             "-type" => texts.next().is_none_or(|kind| kind.contains('f')),
             "-name" | "-iname" => texts.next().is_none_or(|pattern| {
                 let pattern = pattern.to_ascii_lowercase();
-                fits(pattern.as_bytes(), ANY.as_bytes(), true) || !negated && names_secrets(&pattern)
+                fits(&pattern, ANY, true) || !negated && names_secrets(&pattern)
             }),
             "-path" | "-ipath" | "-wholename" | "-iwholename" => {
                 let pattern = texts.next().unwrap_or("*");
                 let last = if negated { pattern } else { pattern.rsplit('/').next().unwrap_or(pattern) };
                 let name = if negated { within.as_str() } else { ANY };
-                fits(last.as_bytes(), name.as_bytes(), true)
+                fits(last, name, true)
             }
             "-regex" | "-iregex" => {
                 let pattern = texts.next().unwrap_or_default();

@@ -51,6 +51,7 @@ pub use gate::{
 pub use level::RiskLevel;
 pub use links::{Links, named_paths};
 pub use paths::RiskContext;
+pub use records::Commands;
 pub use risk::{DeclaredRisk, Part, Risk, assess_arguments, assess_risk, assess_shell};
 pub use steps::{LineStep, steps};
 

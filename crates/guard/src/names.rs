@@ -30,33 +30,80 @@ pub(super) fn has(list: &str, name: &str) -> bool {
     HOLDERS.get(name).is_some_and(|holders| holders.contains(&list))
 }
 
-/// Whether a name is what a pattern with `*` stands for.
+/// Whether a pattern stands for a name: `*` is anything, `?` any sign. What a class holds is not looked at: any sign.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut pieces = pieces.peekable();
-    if pieces.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return rest.ends_with(piece);
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut place) = (0, 0);
+    // Where the last star stands, and what it has taken.
+    let mut star: Option<(usize, usize)> = None;
+    while place < name.len() {
+        let sign = pattern.get(at).copied();
+        let class = || pattern[at..].iter().position(|byte| *byte == b']');
+        if sign == Some(b'*') {
+            star = Some((at, place));
+            at += 1;
+        } else if let (Some(b'['), Some(length)) = (sign, class()) {
+            (at, place) = (at + length + 1, place + 1);
+        } else if sign == Some(b'?') || sign == Some(name[place]) {
+            (at, place) = (at + 1, place + 1);
+        } else if let Some((before, taken)) = star {
+            (at, place) = (before + 1, taken + 1);
+            star = Some((before, taken + 1));
+        } else {
+            return false;
         }
-        let Some(at) = rest.find(piece) else { return false };
-        rest = &rest[at + piece.len()..];
     }
-    false
+    pattern[at..].iter().all(|sign| *sign == b'*')
 }
+
+/// The entries of a list of paths, each from its name on up to its folders: those whose name stands for itself by that.
+#[derive(Default)]
+struct Ends {
+    named: HashMap<&'static str, Vec<Vec<&'static str>>>,
+    patterns: Vec<Vec<&'static str>>,
+}
+
+static ENDS: LazyLock<HashMap<&str, Ends>> = LazyLock::new(|| {
+    let mut all: HashMap<&str, Ends> = HashMap::new();
+    for (list, entries) in &*LISTS {
+        let ends = all.entry(list).or_default();
+        for entry in entries {
+            let parts: Vec<&str> = entry.trim_start_matches('/').rsplit('/').collect();
+            match parts.first() {
+                Some(name) if !name.contains(['*', '?', '[']) => ends.named.entry(name).or_default().push(parts),
+                _ => ends.patterns.push(parts),
+            }
+        }
+    }
+    all
+});
 
 /// Whether the last folders and the name of a path are what an entry of a list says.
 pub(super) fn ends_as(list: &str, parts: &[&str]) -> bool {
-    let ends = |entry: &str| {
-        let mut wanted = entry.trim_start_matches('/').rsplit('/');
+    let (Some(ends), Some(name)) = (ENDS.get(list), parts.last()) else { return false };
+    let fit = |wanted: &Vec<&str>| {
         let mut given = parts.iter().rev();
-        wanted.all(|pattern| given.next().is_some_and(|part| fits(pattern, part)))
+        wanted.iter().all(|pattern| given.next().is_some_and(|part| may_fit(pattern, part) && fits(pattern, part)))
     };
-    self::list(list).iter().any(|entry| ends(entry))
+    ends.named.get(name).is_some_and(|named| named.iter().any(fit)) || ends.patterns.iter().any(fit)
+}
+
+/// Whether the first and the last sign of a pattern let a name through.
+fn may_fit(pattern: &str, name: &str) -> bool {
+    let open = |sign: &u8| matches!(sign, b'*' | b'?' | b'[' | b']');
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    pattern.first().is_none_or(|sign| open(sign) || Some(sign) == name.first())
+        && pattern.last().is_none_or(|sign| open(sign) || Some(sign) == name.last())
+}
+
+/// Whether a path leads through one of the folders of a list.
+pub(super) fn goes_through(list: &str, parts: &[&str]) -> bool {
+    let Some(ends) = ENDS.get(list) else { return false };
+    parts.iter().enumerate().any(|(at, name)| {
+        ends.named.get(name).is_some_and(|named| {
+            named.iter().any(|wanted| parts[..=at].iter().rev().take(wanted.len()).eq(wanted.iter()))
+        })
+    })
 }
 
 #[cfg(test)]
@@ -66,6 +113,44 @@ mod tests {
     #[test]
     fn every_list_that_is_asked_for_is_there() {
         for name in [
+            "programs.windows",
+            "programs.handing_on",
+            "programs.setters",
+            "programs.pattern_first",
+            "programs.sql_clients",
+            "programs.deleting_verbs",
+            "programs.git_not_showing",
+            "programs.sought_first",
+            "programs.to_last",
+            "programs.awks",
+            "programs.runners",
+            "programs.running_subcommands",
+            "programs.shell_options",
+            "variables.injecting",
+            "variables.printable",
+            "variables.programs",
+            "powershell.keywords",
+            "powershell.automatic",
+            "powershell.operators",
+            "powershell.tame",
+            "powershell.valued",
+            "made.folders",
+            "made.names",
+            "made.endings",
+            "files.system",
+            "files.private",
+            "tools.sending",
+            "said.common",
+            "code.clients",
+            "code.deleting",
+            "code.deleting_all",
+            "code.running",
+            "code.evaluating",
+            "code.sql",
+            "code.emptying",
+            "code.moving",
+            "code.calling_back",
+            "code.decoding",
             "files.copies",
             "files.harmless_sections",
             "programs.hooks",
@@ -89,6 +174,9 @@ mod tests {
             "said.negations",
             "programs.block_takers",
             "programs.cmdlets",
+            "programs.clusters_open",
+            "programs.comparing",
+            "programs.naming_files",
             "programs.dry",
             "programs.folders",
             "programs.without_environment",
@@ -157,7 +245,14 @@ mod tests {
         for name in ["files.keys", "files.key_folders", "files.settings", "files.open"] {
             assert!(!list(name).is_empty(), "{name}");
         }
-        for name in ["said.reporting", "said.speakers"] {
+        for name in [
+            "said.reporting",
+            "said.speakers",
+            "rules.own_rooms",
+            "rules.lowering_keys",
+            "variables.lasting",
+            "variables.lasting_starts",
+        ] {
             assert!(!list(name).is_empty(), "{name}");
         }
         for name in ["said.reading", "said.telling", "said.fillers", "said.run", "said.change"] {
@@ -177,6 +272,14 @@ mod tests {
             ("a*b*c", "axbyc", true),
             ("a*b*c", "acb", false),
             ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a?c", "abc", true),
+            ("a?", "a", false),
+            ("a[xy]c", "abc", true),
+            ("a[", "a[", true),
+            ("*a*a", "aab", false),
+            ("*ab", "aab", true),
         ] {
             assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
         }

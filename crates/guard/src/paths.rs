@@ -1,6 +1,12 @@
 //! Where a path leads, by its text alone: `~`, `$HOME`, `.` and `..` resolved, no symbolic link followed.
 
-use super::shell::Word;
+use super::{Commands, policy::Surroundings, shell::Word};
+use crate::names;
+
+/// The list of start-up files and secrets, below a home folder.
+const PRIVATE: &str = "files.private";
+/// The list of folders of the system.
+const SYSTEM: &str = "files.system";
 
 /// What is known of the machine that a call runs on. All of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +19,16 @@ pub struct RiskContext {
     pub home: Option<String>,
     /// More folders for what nobody misses, besides `/tmp`, `/var/tmp` and `$TMPDIR`.
     pub temporary: Vec<String>,
+    /// What the user says of programs.
+    pub commands: Option<Commands>,
+}
+
+impl RiskContext {
+    /// What the surroundings of a run say.
+    pub(super) fn of(around: &Surroundings) -> Self {
+        let Surroundings { home, workspace, commands } = around.clone();
+        Self { workspace, home, commands, ..Self::default() }
+    }
 }
 
 /// The kinds of places, from those that nobody misses to those that everything hangs on.
@@ -66,67 +82,6 @@ impl Place {
 
 const TEMPORARY: &[&str] =
     &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm", "$TMPDIR", "$TMP", "$TEMP"];
-const SYSTEM: &[&str] = &[
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "lib",
-    "lib32",
-    "lib64",
-    "proc",
-    "run",
-    "sbin",
-    "sys",
-    "usr",
-    "var",
-    "Library",
-    "System",
-    "Applications",
-    "private",
-    "cores",
-    "snap",
-    "Windows",
-    "nix",
-];
-/// Start-up files and secrets, below a home folder.
-const PRIVATE: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".gitconfig",
-    ".git-credentials",
-    ".pgpass",
-    ".my.cnf",
-    ".password-store",
-    ".bash_history",
-    ".zsh_history",
-    ".mozilla",
-    ".thunderbird",
-    ".vault-token",
-    ".pam_environment",
-    ".xinitrc",
-    ".xprofile",
-    ".crontab",
-    ".rhosts",
-    ".forward",
-    ".inputrc",
-];
-
 /// Folders below a home folder whose programs are started by themselves.
 const STARTED: &[&str] = &[
     "Library/LaunchAgents",
@@ -300,7 +255,7 @@ fn in_home(rest: &str, exact: bool) -> Place {
     } else if first == ".cache" || rest.starts_with("Library/Caches/") {
         Place::Elsewhere
     } else if STARTED.iter().any(|folder| below(rest, folder).is_some())
-        || PRIVATE.contains(&first)
+        || names::has(PRIVATE, first)
         || (first.starts_with('.') && !exact)
     {
         Place::Private
@@ -327,7 +282,7 @@ fn absolute(path: &str, exact: bool) -> Place {
         ["usr", "local", _, ..] | ["opt" | "srv" | "data" | "mnt" | "media" | "Volumes", _, ..] => Place::Elsewhere,
         ["var", "www" | "folders", _, ..] => Place::Elsewhere,
         ["opt" | "srv" | "mnt" | "media" | "Volumes" | "data"] => Place::WholeHome,
-        [first, ..] if SYSTEM.contains(first) => Place::System,
+        [first, ..] if names::has(SYSTEM, first) => Place::System,
         [first, ..] if first.contains(['*', '?', '[', '$', '(']) => Place::Root,
         [_] if !exact => Place::Unknown,
         _ => Place::Elsewhere,
@@ -421,6 +376,7 @@ mod tests {
             home: Some("/home/me".to_owned()),
             cwd: Some("/home/me/project/sub".to_owned()),
             temporary: vec!["/scratch".to_owned()],
+            commands: None,
         };
         let at = |text: &str| place(text, true, &context);
         assert_eq!(at("/home/me/project/a"), Place::Workspace);

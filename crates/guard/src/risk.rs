@@ -14,6 +14,7 @@ use super::{
     command::{self, Ground, Verdict},
     files, flow, names,
     paths::{RiskContext, place},
+    records::enter,
     shell::{self, Script, SimpleCommand, Word},
     sql,
 };
@@ -93,6 +94,7 @@ impl Risk {
 
 /// The risk of shell text.
 pub fn assess_shell(text: &str, context: &RiskContext) -> Risk {
+    let _records = enter(context.commands);
     shell_risk(text, "", context)
 }
 
@@ -170,6 +172,7 @@ pub fn assess_risk(call: &ToolUse, tool: Option<DeclaredRisk>, context: &RiskCon
 
 /// As [`assess_risk`], for a name and arguments.
 pub fn assess_arguments(name: &str, arguments: &Value, tool: Option<DeclaredRisk>, context: &RiskContext) -> Risk {
+    let _records = enter(context.commands);
     let risk = assess_work(name, arguments, tool, context);
     match beyond_fence(arguments) {
         Some(asked) => risk.or(asked),

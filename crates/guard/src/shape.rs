@@ -4,6 +4,7 @@
 //! programs that run what they are given are taken whole. Of another call it is the tool with its arguments, where
 //! paths count by their kind and long text counts as text. What depends on variables or can't be read has no shape.
 
+use crate::names;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -19,67 +20,6 @@ use super::{
 
 /// Characters of one argument that count as they are; longer ones count as text.
 const LITERAL: usize = 80;
-
-/// Programs that run or evaluate what they are given: every word of theirs counts.
-const RUNNERS: [&str; 57] = [
-    "python",
-    "python2",
-    "python3",
-    "node",
-    "ruby",
-    "perl",
-    "php",
-    "lua",
-    "rscript",
-    "deno",
-    "bun",
-    "bash",
-    "sh",
-    "zsh",
-    "dash",
-    "fish",
-    "ksh",
-    "eval",
-    "exec",
-    "source",
-    ".",
-    "env",
-    "xargs",
-    "parallel",
-    "sudo",
-    "doas",
-    "su",
-    "ssh",
-    "npx",
-    "uvx",
-    "uv",
-    "pipx",
-    "make",
-    "just",
-    "task",
-    "rake",
-    "npm",
-    "yarn",
-    "pnpm",
-    "awk",
-    "gawk",
-    "sed",
-    "psql",
-    "mysql",
-    "sqlite3",
-    "mongosh",
-    "redis-cli",
-    "find",
-    "watch",
-    "nohup",
-    "timeout",
-    "time",
-    "tee",
-    "dd",
-    "crontab",
-    "at",
-    "osascript",
-];
 
 /// Programs with subcommands, and how many of their words are such.
 const SUBCOMMANDS: [(&str, usize); 24] = [
@@ -108,10 +48,6 @@ const SUBCOMMANDS: [(&str, usize); 24] = [
     ("gem", 1),
     ("rustup", 1),
 ];
-
-/// Of these a subcommand can do anything: every word counts.
-const RUNNING_SUBCOMMANDS: [&str; 10] =
-    ["run", "exec", "eval", "shell", "x", "dlx", "alias", "config", "filter-branch", "bisect"];
 
 /// A shape, as a key and in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,10 +100,10 @@ fn of_command(part: &Part) -> Option<Shape> {
         return None;
     }
     let whole = assigns
-        || RUNNERS.contains(&name.as_str())
+        || names::has("programs.runners", name.as_str())
         || name.starts_with("python")
         || text(0).is_some_and(|text| text.contains('/'))
-        || subcommands.iter().any(|word| RUNNING_SUBCOMMANDS.contains(word));
+        || subcommands.iter().any(|word| names::has("programs.running_subcommands", word));
     if whole {
         let line = joined(part);
         return Some(Shape { key: format!("whole {line}"), words: format!("exactly `{line}`") });

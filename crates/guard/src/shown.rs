@@ -15,25 +15,8 @@ use super::{
     shell::{Input, RedirectKind, SimpleCommand, Word},
 };
 
-/// What awk is called.
-const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk"];
-
 /// What the names of programs begin with that run the code that they are given.
 const INTERPRETERS: &[&str] = &["python", "pypy", "node", "ruby", "perl", "php", "deno", "bun"];
-
-/// Subcommands of git that show nothing of the files that they are given.
-#[rustfmt::skip] // words, not code
-const GIT_NOT_SHOWING: &[&str] = &[
-    "add", "rm", "mv", "status", "ls-files", "ls-tree", "check-ignore", "check-attr", "restore", "checkout", "switch",
-    "reset", "commit", "stash", "branch", "tag", "clone", "fetch", "pull", "push", "update-index", "clean", "merge", "rebase",
-    "config", "init", "remote", "rev-parse",
-];
-
-/// What these are given first is sought, not read.
-const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "git", "find"];
-
-/// The last word of these is where it goes to.
-const TO_LAST: &[&str] = &["cp", "gcp", "mv", "ln", "install", "rsync", "copy-item"];
 
 /// Whether a program shows or copies what is in the files that it is given.
 pub(super) fn shows(name: &str) -> bool {
@@ -102,13 +85,15 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
     if name == "git" {
         // Any subcommand may show what it is given, but those of which it is known that they show nothing.
         let at = git_subcommand(words);
-        let Some(at) = at.filter(|at| !GIT_NOT_SHOWING.contains(&words[*at].text.as_str())) else { return Vec::new() };
+        let Some(at) = at.filter(|at| !names::has("programs.git_not_showing", words[*at].text.as_str())) else {
+            return Vec::new();
+        };
         let folder = words[..at].iter().position(|word| word.text == "-C").and_then(|at| words.get(at + 1));
         if let Some(found) = folder.and_then(|folder| weighed(folder, command)) {
             return vec![found];
         }
         words = &words[at + 1..];
-    } else if AWKS.contains(&name) {
+    } else if names::has("programs.awks", name) {
         // Its program names files, and so do the variables that it is given.
         let values = words.iter().filter_map(|word| Some((word, word.text.split_once('=')?.1)));
         let values = values.map(|(word, value)| Word { text: value.to_owned(), ..word.clone() });
@@ -124,10 +109,10 @@ fn read_by(name: &str, command: &SimpleCommand, words: &[Word]) -> Vec<Found> {
         return found;
     }
     let mut files: Vec<&Word> = operands(name, words);
-    if TO_LAST.contains(&name) && files.len() > 1 {
+    if names::has("programs.to_last", name) && files.len() > 1 {
         files.pop();
     }
-    if !SEARCHES.contains(&name) {
+    if !names::has("programs.sought_first", name) {
         // Options name files, too: `--to-file=.env`, `--rawfile x .env`, `-f .env`.
         let joined = words.iter().filter_map(|word| Some((word, word.text.strip_prefix("--")?.split_once('=')?.1)));
         let values = joined.map(|(word, value)| Word { text: value.to_owned(), ..word.clone() });
@@ -158,7 +143,9 @@ fn names_variable(text: &str) -> bool {
     let of_cmd =
         |text: &str| text.strip_prefix('%').and_then(|text| text.strip_suffix('%')).is_some_and(is_secret_name);
     let in_text = || {
-        let names = text.split(['$', '{']).filter_map(|part| part.strip_prefix("env:"));
+        let parts =
+            text.split(['$', '{']).filter(|part| part.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("env:")));
+        let names = parts.map(|part| &part[4..]);
         let end = |name: &str| name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
         names.map(|name| &name[..end(name)]).any(is_secret_name)
     };
@@ -184,8 +171,8 @@ fn listed_in<'w>(name: &str, words: &'w [Word]) -> impl Iterator<Item = Word> + 
         _ => ('f', "--file"),
     };
     let takes = letter != 'f'
-        || SEARCHES.contains(&name)
-        || AWKS.contains(&name)
+        || names::has("programs.sought_first", name)
+        || names::has("programs.awks", name)
         || matches!(name, "file" | "date" | "jq" | "ggrep");
     let letters = |text: &str| text.starts_with('-') && !text.starts_with("--");
     words.iter().enumerate().filter(move |_| takes).filter_map(move |(at, word)| {
@@ -238,7 +225,7 @@ fn environment_of<'w>(name: &str, words: &'w [Word]) -> Option<&'w Word> {
         "jq" => {
             words.iter().find(|word| names(word, "$ENV", &[], &[]) || names(word, "env", &['.', '"', '$'], &['"', ':']))
         }
-        _ if AWKS.contains(&name) => words.iter().find(|word| names(word, "ENVIRON", &[], &[])),
+        _ if names::has("programs.awks", name) => words.iter().find(|word| names(word, "ENVIRON", &[], &[])),
         _ => None,
     }
 }
@@ -302,7 +289,7 @@ pub(super) fn weighed(word: &Word, command: &SimpleCommand) -> Option<Found> {
         let letters = name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
         let means = letters > 1 || name.starts_with('.') || is_home(folder);
         let pattern = word.pattern && name.contains(['*', '?', '[']) && means;
-        let kept = KEPT.iter().filter(|kept| pattern && fits(name.as_bytes(), kept.as_bytes(), false));
+        let kept = KEPT.iter().filter(|kept| pattern && fits(name, kept, false));
         kept.filter_map(|kept| secret_file(&format!("{folder}{kept}"))).max()
     })?;
     Some((weight, word.span.clone()))
@@ -313,29 +300,11 @@ const KEPT: &[&str] = &[".env", "id_rsa", "id_ed25519", "shadow", ".netrc", ".pg
 
 /// Whether a pattern of a shell stands for a name. What begins with a dot is meant by what begins with one, except
 /// where `dots` says that any sign stands for a dot, as `find` has it.
-pub(super) fn fits(pattern: &[u8], name: &[u8], dots: bool) -> bool {
-    if !dots && name.first() == Some(&b'.') && pattern.first() != Some(&b'.') || pattern.len() > 64 {
+pub(super) fn fits(pattern: &str, name: &str, dots: bool) -> bool {
+    if !dots && name.starts_with('.') && !pattern.starts_with('.') || pattern.len() > 64 {
         return false;
     }
-    // Rows of a table instead of going back: time is bounded by both lengths.
-    let mut row = vec![false; name.len() + 1];
-    row[0] = true;
-    let mut at = 0;
-    while let Some(sign) = pattern.get(at) {
-        let mut next = vec![false; name.len() + 1];
-        let class = (*sign == b'[').then(|| pattern[at..].iter().position(|byte| *byte == b']')).flatten();
-        for place in 0..=name.len() {
-            next[place] = match sign {
-                b'*' => row[place] || place > 0 && next[place - 1],
-                // What a class holds is not looked at: any sign.
-                _ if *sign == b'?' || class.is_some() => place > 0 && row[place - 1],
-                sign => place > 0 && row[place - 1] && name[place - 1] == *sign,
-            };
-        }
-        row = next;
-        at += class.map_or(1, |length| length + 1);
-    }
-    row[name.len()]
+    names::fits(pattern, name)
 }
 
 /// Whether a text names an address at which a cloud hands out keys, in any of its spellings.

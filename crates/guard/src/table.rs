@@ -18,7 +18,7 @@ pub(super) type Item<'t> = Spanned<DeValue<'t>>;
 /// A table: the name and the text of its file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table<'t> {
-    pub(super) file: &'static str,
+    pub(super) file: &'t str,
     pub(super) text: &'t str,
 }
 
@@ -66,6 +66,11 @@ impl<'t> Table<'t> {
     pub(super) fn number(&self, item: &Item<'_>) -> Result<usize> {
         let number = item.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
         number.ok_or_else(|| self.kind(item, "a whole number"))
+    }
+
+    /// True or false.
+    pub(super) fn truth(&self, item: &Item<'_>) -> Result<bool> {
+        item.get_ref().as_bool().ok_or_else(|| self.kind(item, "a plain true or false"))
     }
 
     fn kind(&self, item: &Item<'_>, wanted: &str) -> Error {

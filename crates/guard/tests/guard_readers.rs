@@ -15,7 +15,11 @@ fn level(line: &str) -> RiskLevel {
 fn verdict(task: &str, line: &str) -> Verdict {
     let declared = Declared { risk: RiskLevel::Confirm, by_arguments: true };
     let input = json!({ "command": line });
-    let around = Surroundings { home: Some("/home/user".into()), workspace: Some("/home/user/project".into()) };
+    let around = Surroundings {
+        home: Some("/home/user".into()),
+        workspace: Some("/home/user/project".into()),
+        ..Surroundings::default()
+    };
     judge(&GuardConfig { around, ..GuardConfig::default() }, &Authority::of_text(task), "shell", &input, declared)
         .verdict
 }
@@ -556,7 +560,7 @@ fn g2_what_a_subcommand_writes_or_tells_beside_its_sisters_is_asked_about() {
             "terraform providers",
             "docker compose config --quiet",
             "docker compose config --services",
-            "kubectl get pods,svc -o json",
+            "kubectl get nodes,svc -o json",
             "ps -eo pid,comm",
             "git branch --merged main",
             "git branch -r --contains abc123",

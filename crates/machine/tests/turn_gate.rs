@@ -47,7 +47,11 @@ fn config() -> TurnConfig {
         ],
         guard: Some(GuardConfig {
             policy: Policy::of(vec![source]).unwrap(),
-            around: Surroundings { home: Some("/home/me".into()), workspace: Some("/home/me/work".into()) },
+            around: Surroundings {
+                home: Some("/home/me".into()),
+                workspace: Some("/home/me/work".into()),
+                ..Surroundings::default()
+            },
             cautious: Cautious::Intent,
             by_arguments: BTreeSet::from(["shell".to_owned()]),
         }),

@@ -21,6 +21,8 @@ _COLUMN = 10
 def doctor(arguments: argparse.Namespace) -> int:
     """Says what is there; gives the exit code."""
     found = _found(arguments.workspace)
+    if arguments.commands is not None:
+        found["commands"] = _records(arguments.commands)
     screen = Screen(bare=arguments.json)
     if arguments.json:
         screen.answer(json.dumps(found))
@@ -35,6 +37,10 @@ def doctor(arguments: argparse.Namespace) -> int:
         ("", f"Landlock: {landlock}; filter of system calls: {'yes' if fence['seccomp'] else 'no'}"),
         *(("", f"left open: {gap}") for gap in fence["gaps"]),
     ]
+    if (records := found.get("commands")) is not None:
+        programs = ", ".join(records["programs"]) or "none"
+        lines.append(("commands", f"{records['file']}: all examples hold, of {programs}"))
+        lines += [("", f"in place of what is known of {program}") for program in records["replaced"]]
     for name, text in lines:
         line = f"{name:{_COLUMN}}  {one_line(text)}"
         screen.answer(line, style=Style.RED if name == "fence" and not fence["on"] else None)
@@ -61,6 +67,13 @@ def _found(workspace: str) -> dict[str, Any]:
             "gaps": gaps,
         },
     }
+
+
+def _records(path: str) -> dict[str, Any]:
+    from loopwright.guard import Commands
+
+    commands = Commands.load(path)
+    return {"file": path, "programs": commands.programs, "replaced": commands.replaced}
 
 
 def _fence(fence: dict[str, Any]) -> str:

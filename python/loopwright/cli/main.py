@@ -323,6 +323,7 @@ def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", default=".", metavar="DIR", help="the folder whose policies are looked at (default: this one)"
     )
+    parser.add_argument("--commands", metavar="FILE", help="check these records of programs, and say what they replace")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._approvals import Approvals, Edit, Kept, Request
+    from ._commands import Commands
     from ._guard import Guard, Sandbox
     from ._policy import Decision, Policy, PolicyError, Rule
     from ._risk import Part, Risk, RiskContext, assess_risk
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Approvals": "_approvals",
+    "Commands": "_commands",
     "Decision": "_policy",
     "Edit": "_approvals",
     "Guard": "_guard",
@@ -55,6 +57,7 @@ _HOMES = {
 
 __all__ = [
     "Approvals",
+    "Commands",
     "Decision",
     "Edit",
     "Guard",

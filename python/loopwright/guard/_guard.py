@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from loopwright._approval import Approval
 
     from ._approvals import Approvals
+    from ._commands import Commands
     from ._policy import Policy
 
 __all__ = ["Guard", "Sandbox"]
@@ -76,9 +77,15 @@ class Guard:
     sandbox: bool | Sandbox | None = field(default=None)
     """The fence around commands: by default that of the tools, which stands where the kernel has one. `False` takes it
     away, a `Sandbox` says what they may do beyond it."""
+    commands: Commands | StrPath | None = None
+    """What programs do that the guard does not know: a `Commands`, or the path of its TOML file."""
 
     def __post_init__(self) -> None:
         checked(self.sandbox, "Guard.sandbox")
+        from ._commands import commands_of
+
+        # Read once: what holds is what was checked here.
+        object.__setattr__(self, "commands", commands_of(self.commands, "Guard.commands"))
 
 
 def checked(given: object, what: str) -> Any:
@@ -94,10 +101,10 @@ _OLD |= {"timeout": "approval_timeout"}
 """The keywords of an agent that say the same."""
 
 
-def asked_of_guard(guard: object, given: Mapping[str, Any]) -> tuple[dict[str, Any], bool | Sandbox | None]:
-    """What an agent's keywords and its `Guard` say together, and what the guard says of the fence."""
+def asked_of_guard(guard: object, given: Mapping[str, Any]) -> tuple[dict[str, Any], bool | Sandbox | None, Any]:
+    """What an agent's keywords and its `Guard` say together, and what the guard says of the fence and of programs."""
     if guard is None:
-        return dict(given), None
+        return dict(given), None, None
     if not isinstance(guard, Guard):
         message = f"guard can't be {guard!r:.100}"
         raise UsageError(message, "invalid_option", "give a loopwright.guard.Guard")
@@ -113,7 +120,7 @@ def asked_of_guard(guard: object, given: Mapping[str, Any]) -> tuple[dict[str, A
             message = f"{option} is said by the Agent and by its Guard, and they differ"
             raise UsageError(message, "invalid_option", f"say it in one of them: Guard({name}=...)")
         found[option] = value
-    return found, guard.sandbox
+    return found, guard.sandbox, guard.commands
 
 
 def decided_sandbox(chosen: bool | Sandbox | None, policy: tuple[str, bool] | None) -> bool | Sandbox | None:  # noqa: FBT001

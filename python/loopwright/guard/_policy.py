@@ -13,8 +13,12 @@ from loopwright._fields import made
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
+from ._commands import commands_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ._commands import Commands
 
 __all__ = ["Decision", "Policy", "PolicyError", "Rule"]
 
@@ -209,6 +213,7 @@ class Policy:
         workspace: str | os.PathLike[str] | None = None,
         cautious: str = "run",
         task: str | None = None,
+        commands: Commands | str | os.PathLike[str] | None = None,
     ) -> Decision:
         """What may be done with a call.
 
@@ -222,8 +227,10 @@ class Policy:
             cautious: What cautious calls need: `"run"` nothing where `risk` is no more, `"intent"` a word of `task`
                 that names their verb or their target, `"ask"` a person.
             task: What the user said, for `"intent"`. Give the user's own words and nothing else.
+            commands: What programs do that the guard does not know.
         """
         name, given = _name_and_arguments(call, arguments)
+        records = commands_of(commands, "commands")
         text = self._core.decide(
             name,
             given,
@@ -233,6 +240,7 @@ class Policy:
             workspace=str(Path(_path(workspace, "workspace") if workspace is not None else ".").absolute()),
             cautious=_one_of(cautious, "cautious", _CAUTIOUS, f"the call of {name!r:.100}"),
             task=_task(task),
+            commands=None if records is None else records._core,  # noqa: SLF001 - a part of ours
         )
         return decision_from(json.loads(text))
 

@@ -18,8 +18,14 @@ from loopwright import _core
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
+from ._commands import commands_of
+
 if TYPE_CHECKING:
+    import os
+
     from loopwright.tools import Tool
+
+    from ._commands import Commands
 
 __all__ = ["Part", "Risk", "RiskContext", "assess_risk"]
 
@@ -119,6 +125,8 @@ class RiskContext:
     """The home folder."""
     temporary: Sequence[str] = ()
     """More folders for what nobody misses, besides `/tmp`, `/var/tmp` and `$TMPDIR`."""
+    commands: Commands | str | os.PathLike[str] | None = None
+    """What programs do that the guard does not know: a `Commands`, or the path of its TOML file."""
 
     def ground(self) -> _core.RiskGround:
         """As the core takes it; made once."""
@@ -130,7 +138,9 @@ class RiskContext:
                     message = f"{name}={value!r} is no absolute path"
                     raise UsageError(message, "invalid_value", "give the folder from the root on")
             workspace, cwd, home = (None if v is None else str(v) for v in (self.workspace, self.cwd, self.home))
-            ground = _core.RiskGround(workspace, cwd, home, [str(folder) for folder in self.temporary])
+            commands = commands_of(self.commands, "RiskContext.commands")
+            folders = [str(folder) for folder in self.temporary]
+            ground = _core.RiskGround(workspace, cwd, home, folders, None if commands is None else commands._core)  # noqa: SLF001
             self.__dict__["_made"] = ground
         return ground
 

@@ -37,3 +37,16 @@ def test_it_follows_the_policies_of_the_workspace(loopwright: Callable, tmp_path
     (tmp_path / ".loopwright" / "policy.toml").write_text("sandbox = false\n")
     ended = loopwright("doctor", "--workspace", str(tmp_path))
     assert ended.code == 2 and "can't take the fence away" in ended.err
+
+
+def test_it_checks_records_of_programs(loopwright: Callable, tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[[program]]\nnames = 'terraform'\nreplaces = true\nreads = ['= *']\nsafe = ['terraform apply']\n")
+    ended = loopwright("doctor", "--workspace", str(tmp_path), "--commands", str(path))
+    assert (ended.code, ended.err) == (0, "")
+    assert "in place of what is known of terraform" in ended.out
+    told = json.loads(loopwright("doctor", "--json", "--workspace", str(tmp_path), "--commands", str(path)).out)
+    assert told["commands"] == {"file": str(path), "programs": ["terraform"], "replaced": ["terraform"]}
+    path.write_text("[[program]]\nnames = 'mine'\nsafe = ['mine x']\n")
+    ended = loopwright("doctor", "--workspace", str(tmp_path), "--commands", str(path))
+    assert ended.code == 2 and "line 3: the example" in ended.err

@@ -9,6 +9,9 @@ use crate::{
     },
 };
 
+/// The list of programs whose names people write without meaning them.
+const COMMON: &str = "said.common";
+
 /// Words that mean the same wish, by group.
 const GROUPS: [&[&str]; 11] = [
     &[
@@ -86,14 +89,6 @@ const MEANS: &[(&[&str], &[&str])] = &[
     (&["chmod", "chown"], &["permission", "permissions", "executable"]),
 ];
 
-/// Names of programs and subcommands that people write without meaning them.
-#[rustfmt::skip] // words, not code
-const COMMON: &[&str] = &[
-    "time", "watch", "split", "script", "at", "link", "kill", "service", "screen", "sort", "join", "more", "less",
-    "file",
-    "host", "who", "exec", "use", "show", "list", "new", "source", "in", "for", "do", "with", "nice", "yes", "cut",
-];
-
 /// Whether a word is a verb of those groups.
 pub(super) fn is_verb(word: &str) -> bool {
     GROUPS.iter().any(|group| group.contains(&word))
@@ -118,7 +113,7 @@ pub(super) fn meant_by(part: &Part) -> Vec<String> {
         .skip(1)
         .filter(|word| word.exact && !word.text.starts_with('-') && plain(&word.text));
     let names: Vec<String> = program.into_iter().chain(operands.map(|word| word.text.to_lowercase()).take(2)).collect();
-    let common = |name: &str| COMMON.contains(&name) || GROUPS.iter().any(|group| group.contains(&name));
+    let common = |name: &str| crate::names::has(COMMON, name) || GROUPS.iter().any(|group| group.contains(&name));
     let run =
         ["test", "build", "compile", "pytest", "start", "commit", "install", "lint", "format", "duplicate", "publish"];
     let mut words: Vec<String> = Vec::new();

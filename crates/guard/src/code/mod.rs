@@ -3,7 +3,6 @@
 //! The text is cut into names, strings and signs, whatever the language, so that comments and strings are not taken
 //! for calls. Then calls that delete are judged by the path they are given, and calls that start a shell by the text.
 
-mod calls;
 mod lex;
 mod path;
 mod words;
@@ -11,12 +10,32 @@ mod words;
 use std::{collections::BTreeMap, ops::Range};
 
 use self::{
-    calls::{CALL_BACKS, DECODE, DELETE, DELETE_ALL, EMPTIES, EVALUATE, MOVE, RUN, SQL},
     lex::{Token, lex, string_at},
     path::{aliases, arguments, assigned, names, path_from, text_before, texts},
     words::partly_known,
 };
 use super::{RiskLevel, flow};
+
+/// Calls that delete a folder with all that is in it.
+const DELETE_ALL: &str = "code.deleting_all";
+/// Calls that delete one file.
+const DELETE: &str = "code.deleting";
+/// Calls that run a program.
+const RUN: &str = "code.running";
+/// Calls that run a text as code.
+const EVALUATE: &str = "code.evaluating";
+/// Calls whose text is SQL.
+const SQL: &str = "code.sql";
+/// Calls that empty what they are called on.
+const EMPTIES: &str = "code.emptying";
+/// Calls that move a file over another.
+const MOVE: &str = "code.moving";
+/// Functions that call the one whose name they are given.
+const CALL_BACKS: &str = "code.calling_back";
+/// Calls that make a text out of what hides it.
+const DECODE: &str = "code.decoding";
+/// What begins the calls that ask a server.
+const CLIENTS: &str = "code.clients";
 
 /// The languages, as far as they differ here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,10 +159,6 @@ fn says_all(tokens: &[(Token<'_>, Range<usize>)], range: Range<usize>, strings: 
     true
 }
 
-/// What code sends requests with.
-const CLIENTS: &[&str] =
-    &["requests", "httpx", "axios", "fetch", "got", "ky", "superagent", "needle", "HTTParty", "RestClient", "Faraday"];
-
 fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
     const MOST: usize = 256;
     let mut found = Vec::new();
@@ -199,7 +214,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             continue;
         }
         // A method of something that is not read as a path: `Model.all.destroy_all`, `client().deleteIndex(…)`.
-        if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && EMPTIES.contains(&first) {
+        if here > 0 && matches!(tokens[here - 1].0, Token::Sign('.')) && crate::names::has(EMPTIES, first) {
             found.push(Act::Named {
                 level: RiskLevel::Confirm,
                 what: format!("deletes all that {first} is called for"),
@@ -246,7 +261,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
         {
             continue;
         }
-        if EMPTIES.contains(&last) && path.contains('.') {
+        if crate::names::has(EMPTIES, last) && path.contains('.') {
             found
                 .push(Act::Named { level: RiskLevel::Confirm, what: format!("deletes all that {last} is called for") });
             continue;
@@ -269,16 +284,14 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 break;
             }
         }
-        let is = |list: &[&str]| {
-            list.iter().any(|name| {
-                path == *name
-                    || last == *name && !name.contains('.')
-                    || path.ends_with(name) && path[..path.len() - name.len()].ends_with('.')
-            })
+        // A name with dots is the end of a path, one without stands for itself.
+        let is = |list: &str| {
+            let ends = || path.match_indices('.').any(|(at, _)| crate::names::has(list, &path[at + 1..]));
+            crate::names::has(list, &path) || crate::names::has(list, last) || ends()
         };
         let values = texts(tokens, arguments.clone(), &strings);
         // `requests.delete(url)`, `axios.request({method: 'DELETE'})`, `fetch(url, {method: 'DELETE'})`
-        let client = path.split('.').next().is_some_and(|owner| CLIENTS.contains(&owner));
+        let client = path.split('.').next().is_some_and(|owner| crate::names::has(CLIENTS, owner));
         let asked = values.iter().any(|(value, _)| value.eq_ignore_ascii_case("delete"));
         if client && (last == "delete" && !arguments.is_empty() || asked) {
             found.push(Act::Named { level: RiskLevel::Confirm, what: "asks a server to delete something".to_owned() });
@@ -299,10 +312,10 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             } else {
                 found.push(Act::Delete { path: before, recursive: false });
             }
-        } else if CALL_BACKS.contains(&last)
-            && values
-                .first()
-                .is_some_and(|(value, _)| DELETE.contains(&value.as_str()) || RUN.contains(&value.as_str()))
+        } else if crate::names::has(CALL_BACKS, last)
+            && values.first().is_some_and(|(value, _)| {
+                crate::names::has(DELETE, value.as_str()) || crate::names::has(RUN, value.as_str())
+            })
         {
             found.push(Act::Delete { path: None, recursive: false });
         } else if is(DELETE_ALL) {
@@ -356,7 +369,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 .any(|start| path.starts_with(start))
         {
             // `/x/.exec(text)` is a regular expression.
-        } else if EVALUATE.contains(&last)
+        } else if crate::names::has(EVALUATE, last)
             && (last != "exec" || language == Language::Python)
             && !path.contains('.')
             && path != "re.compile"
@@ -384,7 +397,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
                 words.remove(0);
             }
             // The text is put together from another alphabet: what it says is hidden.
-            if DECODE.iter().any(|name| names(tokens, arguments.clone(), name)) {
+            if crate::names::list(DECODE).iter().any(|name| names(tokens, arguments.clone(), name)) {
                 found.push(Act::Unknown { what: format!("the hidden text that {last}() is given") });
                 continue;
             }
@@ -426,7 +439,7 @@ fn acts_at(text: &str, language: Language, depth: usize) -> Vec<Act> {
             })
         {
             found.push(Act::Named { level: RiskLevel::Dangerous, what: "kills every process".to_owned() });
-        } else if SQL.contains(&last) {
+        } else if crate::names::has(SQL, last) {
             found
                 .extend(values.into_iter().filter(|(value, _)| value.contains(' ')).map(|(text, _)| Act::Sql { text }));
         } else if matches!(path.as_str(), "db.dropDatabase" | "dropDatabase") {

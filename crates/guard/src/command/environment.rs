@@ -7,19 +7,6 @@ use crate::{
     shell::{self, SimpleCommand, Word},
 };
 
-/// Variables whose value the loader or a shell runs in every program.
-const INJECT: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV"];
-
-/// Variables that a shell has exported already, or that choose what is loaded: set for themselves they are for all that
-/// follows.
-const LASTING: &[&str] =
-    &["PATH", "HOME", "SHELL", "ENV", "PROMPT_COMMAND", "CDPATH", "PAGER", "EDITOR", "VISUAL", "PS4"];
-const LASTING_STARTS: &[&str] =
-    &["LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL", "RUBY", "JAVA_", "_JAVA", "JDK_", "BASH_", "XDG_"];
-
-/// Programs whose own words may be variables for what they run, or for all that follows.
-const SETTERS: &[&str] = &["env", "sudo", "doas", "cross-env", "dotenv", "export", "let"];
-
 /// Whether a variable says how something is shown or told, and nothing of what runs.
 fn harmless(name: &str) -> bool {
     names::has("variables.harmless", name)
@@ -32,7 +19,8 @@ pub(crate) fn is_harmless_setting(setting: &str) -> bool {
 
 /// Whether a variable that is set for itself, not before a command, decides about the commands that follow.
 pub(crate) fn lasts(name: &str) -> bool {
-    (LASTING.contains(&name) || LASTING_STARTS.iter().any(|start| name.starts_with(start))) && !harmless(name)
+    let starts = || names::list("variables.lasting_starts").iter().any(|start| name.starts_with(start.as_str()));
+    (names::has("variables.lasting", name) || starts()) && !harmless(name)
 }
 
 /// The variables that a program of the shell is told to set: `printf -v PATH %s ./bin`, `read PATH`.
@@ -65,7 +53,8 @@ fn variable(name: &str) -> &str {
 
 /// The variables that a command is started with, if one of them may make it another.
 pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
-    let own = command.program().filter(|name| SETTERS.contains(name)).map_or(&[][..], |_| &command.words[1..]);
+    let own =
+        command.program().filter(|name| names::has("programs.setters", name)).map_or(&[][..], |_| &command.words[1..]);
     // What stands behind an option may be its value.
     let open = |at: usize| at == 0 || own[at - 1].text.starts_with('-') || own[at - 1].text.contains('=');
     let own =
@@ -81,7 +70,7 @@ pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
     for word in command.settings.iter().chain(own) {
         let Some((name, value)) = word.text.split_once('=') else { continue };
         let name = variable(name.trim_end_matches('+'));
-        if INJECT.contains(&name) && !value.is_empty() {
+        if names::has("variables.injecting", name) && !value.is_empty() {
             let why = format!("is started with {name}, which runs code in it");
             return Some(Verdict::new(RiskLevel::Confirm, "shell.environment", why, word.span.clone()));
         }
@@ -97,8 +86,7 @@ pub(super) fn environment(command: &SimpleCommand) -> Option<Verdict> {
 
 /// `printenv` without a name, or with one that is not known to be harmless, shows what is kept there for others.
 pub(super) fn printed(name: &str, words: &[Word]) -> bool {
-    const PUBLIC: &[&str] =
-        &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "HOSTNAME", "EDITOR", "PAGER"];
     let names: Vec<&str> = words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-')).collect();
-    name == "printenv" && (names.is_empty() || !names.iter().all(|name| PUBLIC.contains(name) || harmless(name)))
+    name == "printenv"
+        && (names.is_empty() || !names.iter().all(|name| names::has("variables.printable", name) || harmless(name)))
 }

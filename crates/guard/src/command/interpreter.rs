@@ -10,10 +10,13 @@ use crate::{
     RiskLevel,
     code::{self, Language},
     files::keep,
-    rules,
+    names, rules,
     shell::{Input, Options, Redirect, RedirectKind, SimpleCommand, Word},
     sql,
 };
+
+/// The list of clients of databases that take SQL.
+const SQL_CLIENTS: &str = "programs.sql_clients";
 
 /// The language of an interpreter, the options that hold code, and those that take another value.
 fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'static str)> {
@@ -47,78 +50,9 @@ fn interpreter_of(name: &str) -> Option<(Language, &'static [&'static str], &'st
     })
 }
 
-const SQL_CLIENTS: &[&str] = &[
-    "psql",
-    "mysql",
-    "mariadb",
-    "sqlite3",
-    "sqlite",
-    "sqlcmd",
-    "bcp",
-    "isql",
-    "usql",
-    "pgcli",
-    "mycli",
-    "litecli",
-    "duckdb",
-    "cockroach",
-    "clickhouse-client",
-    "clickhouse",
-    "clickhouse-local",
-    "cqlsh",
-    "bq",
-    "snowsql",
-    "impala-shell",
-    "beeline",
-    "hive",
-    "spark-sql",
-    "presto",
-    "trino",
-    "athena",
-    "influx",
-    "vsql",
-    "nzsql",
-    "db2",
-    "sqlplus",
-    "tsql",
-    "mssql-cli",
-    "turso",
-    "pscale",
-    "wrangler",
-    "ksql",
-    "monetdb",
-    "crash",
-    "osqueryi",
-    "libsql",
-    "edgedb",
-    "gel",
-    "rqlite",
-    "surreal",
-    "psqlodbc",
-    "prisma",
-    "steampipe",
-    "q",
-    "datasette",
-    "sqlite-utils",
-    "cypher-shell",
-    "invoke-sqlcmd",
-    "mysqlsh",
-    "pgbench",
-    "sqlline",
-    "phoenix-sqlline",
-    "spanner-cli",
-    "exaplus",
-    "hdbsql",
-    "bteq",
-    "isql-fb",
-    "ksql-cli",
-    "osql",
-    "ysqlsh",
-];
-
 pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], ground: &Ground<'_>) -> Option<Verdict> {
     let mut worst: Option<Verdict> = None;
-    if SQL_CLIENTS.contains(&name) {
+    if names::has(SQL_CLIENTS, name) {
         let mut texts: Vec<&Word> = words
             .iter()
             .filter(|word| word.text.contains(' ') || word.text.contains(';') || word.text.starts_with("--"))
@@ -172,7 +106,7 @@ pub(super) fn interpreter(name: &str, command: &SimpleCommand, words: &[Word], g
         }
     }
     // Statements that a database makes up are run unseen; a script may say by its name what it does.
-    if SQL_CLIENTS.contains(&name) {
+    if names::has(SQL_CLIENTS, name) {
         if let Input::Piped(from) = &command.input
             && !from.ends_with("dump")
         {

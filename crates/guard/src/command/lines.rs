@@ -3,7 +3,7 @@
 
 use super::Verdict;
 use crate::{
-    RiskLevel,
+    RiskLevel, names,
     shell::{Input, SimpleCommand, Word},
 };
 
@@ -37,40 +37,6 @@ pub(super) fn lines(name: &str, command: &SimpleCommand, words: &[Word]) -> Opti
 }
 
 fn destroys(line: &str) -> bool {
-    const VERBS: &[&str] = &[
-        "rm",
-        "del",
-        "delete",
-        "mdelete",
-        "mdel",
-        "mrm",
-        "rmdir",
-        "rd",
-        "erase",
-        "drop",
-        "drop_all",
-        "disable_all",
-        "truncate",
-        "truncate_preserve",
-        "deleteall",
-        "deltree",
-        "flush_all",
-        "flushall",
-        "flushdb",
-        "destroy",
-        "undefine",
-        "purge",
-        "wipe",
-        "clean",
-        "mkfs",
-        "format",
-        "shutdown",
-        "poweroff",
-        "delprinc",
-        "reload",
-        "zeroize",
-        "glob",
-    ];
     let line = line.trim().to_ascii_lowercase();
     let mut parts = line.split(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '\'' | ','));
     let first = parts.next().unwrap_or_default();
@@ -78,7 +44,7 @@ fn destroys(line: &str) -> bool {
     let rest: Vec<&str> = parts.filter(|part| !part.is_empty()).take(8).collect();
     match first {
         // The `glob` of lftp runs what follows it.
-        "glob" => rest.first().is_some_and(|verb| VERBS.contains(verb)),
+        "glob" => rest.first().is_some_and(|verb| names::has("programs.deleting_verbs", verb)),
         "mirror" => rest
             .iter()
             .any(|word| matches!(*word, "--delete" | "-e" | "-re" | "--remove-source-files" | "--delete-first")),
@@ -95,6 +61,10 @@ fn destroys(line: &str) -> bool {
                 "router" | "interface" | "ip" | "ipv6" | "neighbor" | "route-map" | "access-list" | "vlan" | "network"
             )
         }),
-        verb => VERBS.contains(&verb) || verb.starts_with("files.delete") || verb.starts_with("removedirectory"),
+        verb => {
+            names::has("programs.deleting_verbs", verb)
+                || verb.starts_with("files.delete")
+                || verb.starts_with("removedirectory")
+        }
     }
 }

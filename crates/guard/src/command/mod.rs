@@ -31,7 +31,7 @@ use super::{
 pub(super) use environment::{is_harmless_setting, lasts};
 pub(super) use listing::{Started, started, started_by_code};
 pub(super) use nested::act_verdict;
-pub(super) use reads::{finds_secrets, operands, reads, searches_all};
+pub(super) use reads::{Index, finds_secrets, operands, reads, searches_all, seeks_secrets};
 pub(super) use tells::without_asking;
 pub(super) use told::{Told, told};
 pub(super) use unknown::known as is_known;
@@ -95,10 +95,10 @@ pub(super) fn judge(command: &SimpleCommand, ground: &Ground<'_>) -> Verdict {
     if let Some(secret) = shown(command) {
         keep(&mut worst, secret);
     }
-    for redirect in &command.redirects {
-        if let Some(verdict) = redirect::redirection(redirect, command, ground) {
-            keep(&mut worst, verdict);
-        }
+    if !command.redirects.is_empty() {
+        let given = redirect::Beside::of(command);
+        let found = command.redirects.iter().filter_map(|one| redirect::redirection(one, command, &given, ground));
+        found.for_each(|verdict| keep(&mut worst, verdict));
     }
     keep(&mut worst, program::program(command, ground));
     let mut verdict =

@@ -1,7 +1,7 @@
 //! Whether a program does nothing but read: told by the options that it is given, of which each must be known to read.
 //! An option that writes or runs something makes a call what it does; one that is not known makes it no reading.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::collections::BTreeMap;
 
 use regex::RegexBuilder;
 
@@ -13,15 +13,16 @@ use super::{
 use crate::{
     RiskLevel,
     files::{self, keep},
+    flow::secret_file,
     names,
     paths::place_of,
-    records::{self, records},
+    records::{self, Records},
     shell::{self, SimpleCommand, Word},
     shown::is_home,
 };
 
 /// What stands behind an option.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     None,
     /// Joined to it, or the next word.
@@ -31,7 +32,7 @@ enum Value {
 }
 
 /// What an option does with its value beside reading.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Act {
     None,
     Writes,
@@ -43,7 +44,7 @@ enum Act {
 type Known = (Value, Act);
 
 /// A line of the table.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Line {
     words: Vec<Vec<&'static str>>,
     letters: BTreeMap<char, Known>,
@@ -106,11 +107,14 @@ fn meaning(text: &'static str) -> (Known, &'static str) {
     }
 }
 
-fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
-    static INDEX: OnceLock<BTreeMap<&'static str, Vec<Line>>> = OnceLock::new();
-    INDEX.get_or_init(|| {
+/// The lines of records, by program.
+#[derive(Debug)]
+pub(crate) struct Index(BTreeMap<&'static str, Vec<Line>>);
+
+impl Index {
+    pub(crate) fn of(records: &'static Records) -> Self {
         let mut index: BTreeMap<&'static str, Vec<Line>> = BTreeMap::new();
-        for record in &records().all {
+        for record in &records.all {
             for (words, options) in &record.reads {
                 let words = words.split(' ').filter(|word| !word.is_empty()).map(|word| word.split('|').collect());
                 let words: Vec<Vec<&str>> = words.collect();
@@ -118,7 +122,7 @@ fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
                     let mut line = Line { words: words.clone(), ..Line::default() };
                     for token in options.split_whitespace() {
                         match token.strip_prefix('%') {
-                            Some(set) => records::set(set).split_whitespace().for_each(|token| line.add(token)),
+                            Some(set) => records.set(set).split_whitespace().for_each(|token| line.add(token)),
                             None => line.add(token),
                         }
                     }
@@ -126,8 +130,12 @@ fn lines() -> &'static BTreeMap<&'static str, Vec<Line>> {
                 }
             }
         }
-        index
-    })
+        Self(index)
+    }
+}
+
+fn lines(program: &str) -> Option<&'static Vec<Line>> {
+    records::records_of(program).index().0.get(program)
 }
 
 /// The words of a command, as a line of the table reads them.
@@ -266,7 +274,7 @@ pub(super) enum Reading {
 
 /// The line for a command, its words behind the program and subcommands, and what stands before them.
 fn line_of<'w>(name: &str, words: &'w [Word]) -> Option<(&'static Line, &'w [Word], Vec<Given<'w>>)> {
-    let lines = lines().get(name)?;
+    let lines = lines(name)?;
     let (mut depth, mut rest, mut before) = (0, words, Vec::new());
     let mut line = lines.iter().find(|line| line.words.is_empty())?;
     while line.has("/") {
@@ -408,7 +416,7 @@ fn without_run(words: &[Word]) -> Vec<Word> {
 
 /// Whether a program is one that reads.
 pub(crate) fn reads(name: &str) -> bool {
-    lines().contains_key(name)
+    lines(name).is_some()
 }
 
 /// The operands of a command: its words without options and their values. Of a program that no line is for, every word
@@ -419,7 +427,7 @@ pub(crate) fn operands<'w>(name: &str, words: &'w [Word]) -> Vec<&'w Word> {
     };
     let given = Given::read(line, rest);
     // What is looked for is no file.
-    let pattern = PATTERN_FIRST.contains(&name)
+    let pattern = names::has("programs.pattern_first", name)
         && !given.has(&["-e", "-f", "--regexp", "--file", "--expression", "--files", "--match"]);
     given.operands.into_iter().skip(usize::from(pattern)).collect()
 }
@@ -432,7 +440,18 @@ fn searches_folders(name: &str) -> bool {
 /// Searches of a whole folder, hidden files with it, that print lines such as `API_KEY=…`.
 pub(crate) fn searches_all(name: &str, words: &[Word]) -> bool {
     // Names and counts show nothing.
-    let silent = ["-l", "-L", "-c", "-q", "--files-with-matches", "--files-without-match", "--count", "--quiet"];
+    let silent = [
+        "-l",
+        "-L",
+        "-c",
+        "-q",
+        "--files-with-matches",
+        "--files-without-match",
+        "--count",
+        "--quiet",
+        "--files",
+        "--brief",
+    ];
     let Some((line, rest, _)) = line_of(name, words) else { return false };
     !Given::read(line, rest).has(&silent) && finds_secrets(name, words)
 }
@@ -444,15 +463,28 @@ const RECURSIVE: &[&str] = &["-r", "-R", "--recursive", "--dereference-recursive
 pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     const LINE: &str = "API_KEY=Q7 SECRET=Q7 PASSWORD=Q7 TOKEN=Q7";
     let folders = searches_folders(name);
+    let git = name == "git" && words.iter().any(|word| word.text == "--no-index");
+    let compares = names::has("programs.comparing", name);
     let hidden: &[&str] = match name {
         "rg" => &["-.", "--hidden"],
         "ag" => &["-u", "--unrestricted", "--hidden"],
         _ if folders => &[],
-        _ if names::has("programs.searches", name) => RECURSIVE,
+        _ if git => &["--no-index"],
+        _ if compares || names::has("programs.searches", name) => RECURSIVE,
         _ => return false,
     };
     let Some((line, rest, _)) = line_of(name, words) else { return false };
     let given = Given::read(line, rest);
+    if compares || git && line.words.iter().flatten().any(|word| *word == "diff") {
+        // All that differs is shown.
+        return given.has(hidden) && given.operands.iter().any(|word| is_whole(&word.text) || is_beyond(&word.text));
+    }
+    if git && given.has(&["--exclude-standard"]) {
+        return false;
+    }
+    if seeks_secrets(words) {
+        return true;
+    }
     let unrestricted = given.options.iter().filter(|option| matches!(**option, "u" | "--unrestricted")).count() > 1;
     // Files of one sort are not those with settings.
     let sort = |(_, value): &(Act, Word)| value.text.starts_with("*.") && !value.text.ends_with(['*', '?', ']', 'v']);
@@ -469,9 +501,8 @@ pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     if !all {
         return false;
     }
-    let whole = |root: &str| matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD");
     let mut roots = operands.peekable();
-    if roots.peek().is_some() && !roots.any(whole) {
+    if roots.peek().is_some() && !roots.any(is_whole) {
         return false;
     }
     let values = given.acts.iter().map(|(_, word)| word.text.as_str()).filter(|_| named);
@@ -493,11 +524,41 @@ pub(crate) fn finds_secrets(name: &str, words: &[Word]) -> bool {
     })
 }
 
-/// Programs whose first operand is what they look for or do, not a file.
-const PATTERN_FIRST: &[&str] = &[
-    "grep", "egrep", "fgrep", "zgrep", "ggrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq",
-    "tr", "look",
-];
+/// Whether a folder is all that one works in, or more.
+fn is_whole(root: &str) -> bool {
+    matches!(root.trim_end_matches(['/', '*']), "" | "." | ".." | "~" | "$HOME" | "$PWD")
+}
+
+/// Whether a folder lies where others than those of the work do.
+fn is_beyond(root: &str) -> bool {
+    root.starts_with(['/', '~', '$']) && !root.starts_with("/tmp/") || root.starts_with("../")
+}
+
+/// Whether a search is told to look into files of secrets, by what their names are: `rg -g '.e*'`.
+pub(crate) fn seeks_secrets(words: &[Word]) -> bool {
+    let options = names::list("programs.naming_files");
+    let secret = |pattern: &str| {
+        // What is left out is not looked into.
+        if pattern.starts_with('!') {
+            return false;
+        }
+        let pattern = pattern.trim_matches('"').replace('\\', "").to_ascii_lowercase();
+        let name = pattern.rsplit('/').next().unwrap_or_default();
+        secret_file(name).is_some() || name.starts_with('.') && names::fits(name, ".env")
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let text = word.text.as_str();
+        let value = if options.contains(text) {
+            words.get(at + 1).map(|word| word.text.as_str())
+        } else {
+            options.iter().find_map(|option| {
+                let joined = text.strip_prefix(option.as_str())?;
+                if option.starts_with("--") { joined.strip_prefix('=') } else { Some(joined) }
+            })
+        };
+        value.is_some_and(secret)
+    })
+}
 
 fn fits(line: &Line, given: &Given<'_>) -> bool {
     let most = line.most.is_none_or(|most| given.operands.len() <= most + usize::from(line.has(">")));

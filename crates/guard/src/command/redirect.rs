@@ -1,5 +1,7 @@
 //! What a command writes to by redirection: where it lies, and whether the file is only emptied.
 
+use std::collections::HashSet;
+
 use super::Ground;
 use super::Verdict;
 use crate::{
@@ -8,7 +10,32 @@ use crate::{
     shell::{Redirect, RedirectKind, SimpleCommand, is_shell},
 };
 
-pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: &Ground<'_>) -> Option<Verdict> {
+/// What a command is given and reads, looked through once for all of its redirections.
+pub(super) struct Beside<'c> {
+    /// Its words, and the files that it reads from.
+    texts: HashSet<&'c str>,
+    /// Whether random bytes or zeros are among them.
+    noise: bool,
+}
+
+impl<'c> Beside<'c> {
+    pub(super) fn of(command: &'c SimpleCommand) -> Self {
+        let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
+        let words = command.words.iter().skip(1).map(|word| word.text.as_str());
+        let noise = command.words.iter().any(|word| {
+            let file = word.text.strip_prefix("if=").unwrap_or(&word.text);
+            matches!(file, "/dev/urandom" | "/dev/random" | "/dev/zero")
+        });
+        Self { texts: words.chain(read.map(|redirect| redirect.target.text.as_str())).collect(), noise }
+    }
+}
+
+pub(super) fn redirection(
+    redirect: &Redirect,
+    command: &SimpleCommand,
+    given: &Beside<'_>,
+    ground: &Ground<'_>,
+) -> Option<Verdict> {
     if !matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite) {
         return None;
     }
@@ -54,11 +81,7 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
     // `jq . data.json > data.json`: the shell empties the file before the program reads it.
     let reads_it = || {
         !matches!(command.known_program(), Some("echo" | "printf" | "touch" | "test" | "["))
-            && (command.words.iter().skip(1).any(|word| word.text == target)
-                || command
-                    .redirects
-                    .iter()
-                    .any(|other| other.kind == RedirectKind::Read && other.target.text == target))
+            && given.texts.contains(target)
     };
     if redirect.kind == RedirectKind::Write
         && level < RiskLevel::Confirm
@@ -78,10 +101,7 @@ pub(super) fn redirection(redirect: &Redirect, command: &SimpleCommand, ground: 
         && level < RiskLevel::Confirm
         && !matches!(place, Place::Temporary)
         && !files::is_made_again(target)
-        && command.words.iter().any(|word| {
-            matches!(word.text.as_str(), "/dev/urandom" | "/dev/random" | "/dev/zero")
-                || matches!(word.text.as_str(), "if=/dev/urandom" | "if=/dev/random" | "if=/dev/zero")
-        })
+        && given.noise
     {
         return Some(Verdict::new(
             RiskLevel::Confirm,

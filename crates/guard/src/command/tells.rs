@@ -3,12 +3,9 @@
 //! busybox).
 
 use crate::{
-    files, records,
+    files, names, records,
     shell::{self, Input, RedirectKind, SimpleCommand, Word},
 };
-
-/// Subcommands that hand what follows them to something else.
-const HANDING_ON: &[&str] = &["exec", "run", "x", "dlx", "eval", "shell", "ssh", "bisect", "foreach"];
 
 /// Whether a call only asks a program about itself.
 pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
@@ -59,7 +56,10 @@ pub(super) fn only_tells(name: &str, command: &SimpleCommand) -> bool {
         [group, _] => groups.split(' ').any(|known| known == *group),
         _ => false,
     };
-    asked && subcommand && before.iter().all(plain) && !before.iter().any(|word| HANDING_ON.contains(word))
+    asked
+        && subcommand
+        && before.iter().all(plain)
+        && !before.iter().any(|word| names::has("programs.handing_on", word))
 }
 
 /// The command without the words that ask, where some stand among others: what is wrong with it then is wrong with it.
@@ -86,11 +86,5 @@ pub(super) fn asks_about_a_verb(words: &[Word]) -> bool {
 
 /// `format /?`: to a shell of Unix that is a pattern of files, so only programs count that are found nowhere else.
 fn windows(name: &str, word: &str) -> bool {
-    #[rustfmt::skip] // words, not code
-    const PROGRAMS: &[&str] = &[
-        "format", "diskpart", "net", "reg", "sc", "xcopy", "robocopy", "icacls", "takeown", "taskkill", "wmic",
-        "bcdedit",
-        "vssadmin", "schtasks", "chkdsk", "cipher", "attrib",
-    ];
-    word == "/?" && PROGRAMS.contains(&name)
+    word == "/?" && names::has("programs.windows", name)
 }

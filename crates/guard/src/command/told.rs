@@ -26,16 +26,18 @@ pub(crate) fn told(command: &SimpleCommand) -> Vec<Told> {
     for told in &mut found {
         told.at = told.at.saturating_add(1);
     }
-    let writes = records::record(&name).map_or("", |record| record.writes.as_str());
-    let (whole, writes) = writes.strip_prefix("@ ").map_or((false, writes), |writes| (true, writes));
+    let Some(record) = records::record(&name) else { return found };
     let plain = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
-    for (at, word) in words.iter().enumerate().take(plain) {
-        if let Some(joined) = writes.split_whitespace().find_map(|option| written_by(option, whole, &word.text)) {
-            let file = match joined {
-                "" => words.get(at + 1).cloned(),
-                joined => Some(Word { text: joined.to_owned(), ..word.clone() }),
-            };
-            found.push(Told { at: at + 1, runs: false, file });
+    for (options, runs) in [(&record.writes, false), (&record.starts, true)] {
+        let (whole, options) = options.strip_prefix("@ ").map_or((false, options.as_str()), |options| (true, options));
+        for (at, word) in words.iter().enumerate().take(plain) {
+            if let Some(joined) = options.split_whitespace().find_map(|option| written_by(option, whole, &word.text)) {
+                let file = match joined {
+                    "" => words.get(at + 1).cloned(),
+                    joined => Some(Word { text: joined.to_owned(), ..word.clone() }),
+                };
+                found.push(Told { at: at + 1, runs, file: file.filter(|_| !runs) });
+            }
         }
     }
     found
@@ -95,6 +97,16 @@ mod tests {
             ("wget -q -O f https://a.example", vec![(2, false)]),
             ("rg --pre x y", vec![(1, true)]),
             ("ls -l", vec![]),
+            ("tar -xzf a.tgz", vec![]),
+            ("tar -xf a.tar -C f", vec![(3, false)]),
+            ("tar -xf a.tar --to-command=x", vec![(3, true)]),
+            ("tar -I x -xf a.tar", vec![(1, true)]),
+            ("ffmpeg -i a.mp4 -progress f b.mp4", vec![(3, false)]),
+            ("rsync -a -e x a b:", vec![(2, true)]),
+            ("zip -r a.zip d -TT x", vec![(4, true)]),
+            ("pytest -q --junitxml=f", vec![(2, false)]),
+            ("pandoc a.md -F x -o f", vec![(4, false), (2, true)]),
+            ("psql -c x -o f", vec![(3, false)]),
         ] {
             assert_eq!(at(line), wanted, "{line}");
         }

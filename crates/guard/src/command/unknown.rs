@@ -14,7 +14,7 @@ use crate::{
 
 /// Whether something is known here of the program.
 pub(crate) fn known(name: &str) -> bool {
-    records::known(name) || files::known(name) || names::has("programs.cmdlets", name)
+    !records::is_own(name) && (records::known(name) || files::known(name) || names::has("programs.cmdlets", name))
 }
 
 /// What an unknown program is given that makes it worse than a program that may change files.

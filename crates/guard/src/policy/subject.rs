@@ -18,6 +18,7 @@ use crate::{
     files, lines,
     links::Links,
     names,
+    records::enter,
     risk::{Nature, code_of, is_command, nature},
     shell::{self, RedirectKind, SimpleCommand, Via, Word as ShellWord},
 };
@@ -85,12 +86,12 @@ pub(crate) struct Word {
 
 impl Subject {
     pub(crate) fn new(tool: &str, input: &Value, around: &Surroundings) -> Self {
+        let _records = enter(around.commands);
         let nature = nature(tool);
         let mut strings = Strings::default();
         strings.walk("", "", input, &nature, around);
         let (mut parts, mut inside, mut unparsed, mut lines) = (Vec::new(), Vec::new(), None, Vec::new());
-        let context =
-            RiskContext { workspace: around.workspace.clone(), home: around.home.clone(), ..RiskContext::default() };
+        let context = RiskContext::of(around);
         for (pointer, line) in std::mem::take(&mut strings.lines) {
             let (text, script) = match &line {
                 Line::Text(text) => (text.clone(), shell::parse(text)),

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Commands,
     links::{Links, followed},
     paths::{below_variable, below_working_folder},
 };
@@ -29,12 +30,16 @@ pub struct Surroundings {
     /// The folder that the run works in, absolute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// What the user says of programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
 }
 
 impl Surroundings {
     /// The surroundings in which the examples of rules are read.
     pub(crate) fn of_examples() -> Self {
-        Self { home: Some("/home/user".to_owned()), workspace: Some("/home/user/project".to_owned()) }
+        let (home, workspace) = (Some("/home/user".to_owned()), Some("/home/user/project".to_owned()));
+        Self { home, workspace, commands: None }
     }
 }
 

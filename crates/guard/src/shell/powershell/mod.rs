@@ -10,7 +10,9 @@ mod words;
 
 use std::ops::Range;
 
-use self::words::{AUTOMATIC, KEYWORDS, operator, reads, tame};
+use crate::names;
+
+use self::words::{operator, reads, tame};
 pub(super) use self::{value::is_value, words::cmdlet};
 use super::{Redirect, RedirectKind, Word};
 
@@ -113,11 +115,22 @@ impl Reader<'_> {
                 self.plain = true;
                 self.command()
             }
+            // `. 'x.ps1'`, `.$x`: what runs here and now. `.\x.ps1` is a path, `.5` a number.
+            b'.' if self.sources() => {
+                self.at += 1;
+                self.blanks();
+                self.command()
+            }
             b'%' => self.alias("foreach-object"),
             b'?' => self.alias("where-object"),
             byte if byte.is_ascii_alphabetic() || byte == b'_' => self.named(),
             _ => self.expression(),
         }
+    }
+
+    /// Whether a dot begins a call of what follows.
+    fn sources(&self) -> bool {
+        matches!(self.bytes.get(self.at + 1), Some(b' ' | b'\t' | b'\'' | b'"' | b'$' | b'{' | b'(' | b'&'))
     }
 
     /// `% { … }`, `? Name -like x`
@@ -133,7 +146,7 @@ impl Reader<'_> {
         let start = self.at;
         let word = self.word()?;
         let lower = word.text.to_ascii_lowercase();
-        if word.exact && KEYWORDS.contains(&lower.as_str()) {
+        if word.exact && names::has("powershell.keywords", lower.as_str()) {
             // `catch [System.Exception] {`, `function Name {`, `break`
             self.blanks();
             match lower.as_str() {
@@ -357,7 +370,7 @@ impl Reader<'_> {
         }
         let name = self.text[start..self.at].to_owned();
         let lower = name.to_ascii_lowercase();
-        self.plain |= lower.starts_with("$env:") || AUTOMATIC.contains(&lower.as_str());
+        self.plain |= lower.starts_with("$env:") || names::has("powershell.automatic", lower.as_str());
         self.members()?;
         Some(name)
     }
@@ -405,26 +418,42 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// A value, with operators between values; what is put into a variable is a statement of its own.
+    /// A value that is printed, or put into a variable: then it is a statement of its own. One of a variable of the
+    /// environment is printed as `Write-Output` would.
     fn expression(&mut self) -> Option<()> {
         let start = self.at;
+        let put = self.text[..start].trim_end().ends_with('=');
+        let assigned = self.values(start)?;
+        let text = &self.text[start..self.at];
+        if !put && !assigned && text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"env:")) {
+            let word = |text: &str| Word { text: text.to_owned(), span: self.span(start), ..Word::default() };
+            let words = vec![Word { exact: true, ..word("write-output") }, word(text.trim())];
+            self.calls.push(Call { words, redirects: Vec::new() });
+        }
+        Some(())
+    }
+
+    /// Values with operators between them, and whether the first is given another value.
+    fn values(&mut self, start: usize) -> Option<bool> {
         loop {
             self.blanks();
-            let Some(byte) = self.peek() else { return Some(()) };
+            let Some(byte) = self.peek() else { return Some(false) };
             match byte {
-                b'\n' | b';' | b'|' | b')' | b'}' | b']' => return Some(()),
-                b'&' if self.next_is("&&") => return Some(()),
+                b'\n' | b';' | b'|' | b')' | b'}' | b']' => return Some(false),
+                b'&' if self.next_is("&&") => return Some(false),
                 b'#' => self.comment()?,
                 b'=' => {
                     self.at += 1;
                     self.assigned(start)?;
-                    return Some(());
+                    return Some(true);
                 }
                 b'+' | b'-' | b'*' | b'/' | b'%' if self.bytes.get(self.at + 1) == Some(&b'=') => {
                     self.at += 2;
                     self.assigned(start)?;
-                    return Some(());
+                    return Some(true);
                 }
+                // Behind a value it would be a member of it: only ranges and numbers stand alone.
+                b'.' if self.sources() => return None,
                 b'$' => {
                     self.variable()?;
                 }
@@ -478,7 +507,7 @@ impl Reader<'_> {
                 byte if byte.is_ascii_alphabetic() => {
                     let letters = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
                     let word = self.text[self.at..self.at + letters].to_ascii_lowercase();
-                    return KEYWORDS.contains(&word.as_str()).then_some(());
+                    return names::has("powershell.keywords", word.as_str()).then_some(false);
                 }
                 _ => return None,
             }

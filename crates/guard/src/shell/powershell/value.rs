@@ -1,6 +1,7 @@
 //! Values of PowerShell where a shell would look for a program: told by the variables in them.
 
-use super::{super::Word, words::AUTOMATIC};
+use super::super::Word;
+use crate::names;
 
 /// Whether what stands where a shell expects a program can only be a value of PowerShell: all its variables are those
 /// of PowerShell, or are given their value there. Any other may hold the name of a program, and a shell would run it.
@@ -11,8 +12,9 @@ pub(in crate::shell) fn is_value(text: &str, word: &Word, known_to_the_shell: im
         && parts.all(|part| {
             let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
             let (name, behind) = part.split_at(end);
-            let own =
-                name == "_" || behind.starts_with(':') || AUTOMATIC.contains(&&*format!("${name}").to_lowercase());
+            let own = name == "_"
+                || behind.starts_with(':')
+                || names::has("powershell.automatic", &format!("${name}").to_lowercase());
             !name.is_empty() && !behind.contains('`') && (own || !known_to_the_shell(name) && is_given(text, name))
         })
 }

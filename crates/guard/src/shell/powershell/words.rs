@@ -1,30 +1,11 @@
 //! Names of PowerShell: its keywords, the variables that it sets, operators, and which methods and commands only read.
-
-/// Words that are no commands: what stands behind them is read as statements.
-#[rustfmt::skip] // words, not code
-pub(super) const KEYWORDS: &[&str] = &[
-    "if", "else", "elseif", "foreach", "for", "while", "do", "until", "switch", "try", "catch", "finally", "param",
-    "function", "filter", "begin", "process", "end", "return", "throw", "break", "continue", "exit", "in", "default",
-];
-
-/// Variables that only PowerShell has.
-#[rustfmt::skip] // words, not code
-pub(super) const AUTOMATIC: &[&str] = &[
-    "$psversiontable", "$lastexitcode", "$erroractionpreference", "$progresspreference", "$psscriptroot",
-    "$myinvocation", "$pscommandpath", "$pscmdlet", "$psboundparameters", "$profile", "$pshome",
-];
+use crate::names;
 
 /// Whether a word behind a `-` stands between values.
 pub(super) fn operator(name: &str) -> bool {
-    #[rustfmt::skip] // words, not code
-    const OPERATORS: &[&str] = &[
-        "eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "contains", "notcontains", "in",
-        "notin", "replace", "split", "join", "f", "and", "or", "not", "xor", "band", "bor", "bnot", "bxor", "shl", "shr",
-        "is", "isnot", "as",
-    ];
     let name = name.to_ascii_lowercase();
     let bare = name.strip_prefix(['c', 'i']).unwrap_or(&name);
-    OPERATORS.contains(&bare) || OPERATORS.contains(&name.as_str())
+    names::has("powershell.operators", bare) || names::has("powershell.operators", name.as_str())
 }
 
 /// Whether a method, as it is called, only tells something.
@@ -53,13 +34,6 @@ pub(in crate::shell) fn cmdlet(name: &str) -> bool {
 /// Whether a command may be called by this name in a text that counts as understood: not one that starts others, or
 /// that does what no rule of ours is about.
 pub(super) fn tame(name: &str) -> bool {
-    #[rustfmt::skip] // words, not code
-    const VERBS: &[&str] = &[
-        "get", "select", "where", "sort", "measure", "compare", "group", "find", "show", "test", "resolve", "join",
-        "convertto", "convertfrom", "convert", "write", "format", "out", "split", "foreach", "tee", "set", "push", "pop",
-        "new", "export", "import", "copy", "read", "remove", "clear", "move", "rename", "expand", "compress", "trace",
-        "wait", "receive", "update", "enter", "exit", "use", "add",
-    ];
     if name.eq_ignore_ascii_case("start-sleep") {
         return true;
     }
@@ -69,7 +43,7 @@ pub(super) fn tame(name: &str) -> bool {
     }
     match lower.split_once('-') {
         Some((verb, noun)) if !noun.is_empty() && verb.chars().all(|c| c.is_ascii_alphabetic()) => {
-            VERBS.contains(&verb)
+            names::has("powershell.tame", verb)
         }
         _ => true,
     }

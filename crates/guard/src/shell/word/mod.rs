@@ -298,6 +298,37 @@ impl Expansion<'_> {
         }
     }
 
+    /// A value of an array. A pattern in it stood for files when the array was made.
+    fn element(&mut self, value: &str) {
+        self.push(value);
+        self.field().pattern |= value.contains(['*', '?', '[']);
+    }
+
+    /// Values of an array that are named by where they stand: `${a[0]}`, `${a[@]:1:2}`. Shells differ in where they
+    /// begin to count, so what runs as a program by it is not known.
+    fn elements(&mut self, name: &str, operation: &str) -> bool {
+        let Some(Value::Many(values)) = self.variables.get(name) else { return false };
+        let part = |text: &str| text.parse::<usize>().ok();
+        let picked = match operation.strip_prefix("[@]:").or_else(|| operation.strip_prefix("[*]:")) {
+            Some(slice) => {
+                let (from, most) = slice.split_once(':').unwrap_or((slice, ""));
+                let most = if most.is_empty() { Some(values.len()) } else { part(most) };
+                part(from).zip(most)
+            }
+            None => operation.strip_prefix('[').and_then(|at| part(at.strip_suffix(']')?)).map(|at| (at, 1)),
+        };
+        let Some((from, most)) = picked else { return false };
+        let picked: Vec<String> = values.iter().skip(from).take(most).cloned().collect();
+        for (at, value) in picked.iter().enumerate() {
+            if at > 0 && self.fields.len() < MAX_FIELDS {
+                self.fields.push(Field::default());
+            }
+            self.element(value);
+            self.field().inexact = true;
+        }
+        !picked.is_empty()
+    }
+
     /// A variable; of an array `all` are meant (`${x[@]}`), or the one that the shell takes (`$x`).
     fn variable(&mut self, name: &str, quoted: bool, all: bool) {
         match self.variables.get(name) {
@@ -323,7 +354,7 @@ impl Expansion<'_> {
                     if at > 0 && self.fields.len() < MAX_FIELDS {
                         self.fields.push(Field::default());
                     }
-                    self.push(value);
+                    self.element(value);
                 }
             }
             _ if name == "IFS" => self.put(" ", quoted),
@@ -481,6 +512,9 @@ impl Expansion<'_> {
         if operation.is_empty() || operation == "[@]" || operation == "[*]" {
             // Each value is a word of its own, in quotes as well.
             return self.variable(name, quoted && operation != "[@]", !operation.is_empty());
+        }
+        if self.elements(name, operation) {
+            return;
         }
         let plain = operation.strip_prefix(':').unwrap_or(operation);
         let known = self.variables.get(name).is_some_and(|value| !matches!(value, Value::Unknown));

@@ -5,21 +5,16 @@ use super::{
     super::{Via, Word},
     Options, Outer, behind_options, join,
 };
+use crate::names;
 
 /// The shell text that a variable gives to other programs to run, if it is one of those: `GIT_PAGER='…'`.
 pub(in crate::shell) fn run_by_variable(name: &str, value: &str) -> Option<String> {
-    #[rustfmt::skip] // words, not code
-    const RUN: &[&str] = &[
-        "PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "LESSOPEN", "LESSCLOSE", "EDITOR", "VISUAL", "GIT_EDITOR",
-        "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS",
-        "GIT_PROXY_COMMAND", "PROMPT_COMMAND", "BROWSER", "RSYNC_RSH",
-    ];
     let text = if name.starts_with("GIT_CONFIG_VALUE_") || name == "GIT_CONFIG_PARAMETERS" {
         // `GIT_CONFIG_PARAMETERS="'alias.p=push --force'"`: an alias, it may be.
         let alias = value.trim_matches('\'');
         let alias = alias.rsplit_once('=').map_or(alias, |(_, alias)| alias).trim_start_matches('\'');
         alias.strip_prefix('!').map_or_else(|| format!("git {alias}"), str::to_owned)
-    } else if RUN.contains(&name) {
+    } else if names::has("variables.programs", name) {
         value.trim_start_matches(['|', '-']).to_owned()
     } else {
         return None;
@@ -38,14 +33,10 @@ pub(crate) fn harmless_setting(setting: &str) -> bool {
     let (name, _) = setting.split_once('=').unwrap_or((setting, ""));
     let name = name.to_ascii_lowercase();
     ["color.", "column.", "advice."].iter().any(|start| name.starts_with(start))
-        || SHELL_OPTIONS.contains(&name.as_str())
+        || names::has("programs.shell_options", name.as_str())
         || matches!(name.as_str(), "core.quotepath" | "core.abbrev" | "log.date" | "log.showsignature" | "user.name")
         || names_program_setting(&name)
 }
-
-/// Options of a shell that load nothing and run nothing.
-const SHELL_OPTIONS: &[&str] =
-    &["errexit", "errtrace", "functrace", "noclobber", "noexec", "noglob", "nounset", "pipefail", "verbose", "xtrace"];
 
 /// Git runs text in `submodule foreach`, `rebase --exec`, `filter-branch`, and in aliases set for one call.
 pub(super) fn git(outer: &mut Outer<'_>, words: &[Word]) {

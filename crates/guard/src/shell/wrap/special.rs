@@ -6,6 +6,7 @@ use super::{
     Options, Outer, behind_options, is_assignment, is_shell, join,
     settings::run_by_variable,
 };
+use crate::names;
 
 pub(super) fn shell(outer: &mut Outer<'_>, words: &[Word]) {
     let mut at = 0;
@@ -329,26 +330,6 @@ pub(super) fn kubectl(outer: &mut Outer<'_>, words: &[Word]) {
     }
 }
 
-/// Options of PowerShell with a value, besides those that hold commands.
-const POWERSHELL: &[&str] = &[
-    "-executionpolicy",
-    "-ep",
-    "-ex",
-    "-exec",
-    "-windowstyle",
-    "-w",
-    "-version",
-    "-v",
-    "-inputformat",
-    "-outputformat",
-    "-configurationname",
-    "-workingdirectory",
-    "-wd",
-    "-custompipename",
-    "-settingsfile",
-    "-psconsolefile",
-];
-
 pub(super) fn windows(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
     let power = name != "cmd";
     if power && let Some(word) = hidden(words) {
@@ -370,7 +351,7 @@ pub(super) fn windows(name: &str, outer: &mut Outer<'_>, words: &[Word]) {
         let file = words.iter().any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "-file" | "-f"));
         let mut from = 0;
         while let Some(word) = words.get(from).filter(|word| word.text.starts_with('-')) {
-            from += 1 + usize::from(POWERSHELL.contains(&word.text.to_ascii_lowercase().as_str()));
+            from += 1 + usize::from(names::has("powershell.valued", word.text.to_ascii_lowercase().as_str()));
         }
         let plain = words.get(from).is_some_and(|word| !word.text.to_ascii_lowercase().ends_with(".ps1"));
         if !file && plain {

@@ -4,8 +4,9 @@
 //! `about` with which options they only tell about themselves, with `help` that they print help for `sub --help` and
 //! `help sub` (its value are the words that have subcommands themselves), in `values` which of their options take a
 //! value (`@` where a single dash begins a whole word, as in `-destroy`), in `writes` those that have it write a file
-//! (`@` alike), in `sql` those whose value is SQL, in `reads`
-//! what only reads, in `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
+//! (`@` alike), in
+//! `starts` those whose value it runs (`@` alike), in `sql` those whose value is SQL, in `reads` what only reads, in
+//! `rules` what does harm, and with `dry = true` that they refuse options that they do not know, so
 //! that `--dry-run` and its like only show. `safe`, `cautious`, `confirm` and `dangerous` hold example lines of that
 //! level, which a test checks.
 //!
@@ -22,19 +23,32 @@
 //! text, whether it runs on another machine or as another user, and the options before it that take a value.
 //!
 //! A line of `rules` is `LEVEL ID: PATTERN -> WHY`; `rules.rs` says how a pattern reads.
+//!
+//! Users add records in a file of the same form; `own.rs` says what those may change.
 
-use std::{collections::HashMap, sync::LazyLock};
+#[cfg(test)]
+mod laws;
+mod own;
+
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use loopwright_base::error::Result;
 
 use super::{
-    RiskLevel, names,
+    RiskLevel,
+    command::Index,
+    names,
     rules::Rule,
     table::{Item, Table},
 };
+pub use own::Commands;
+pub(super) use own::enter;
 
 /// A program, or several of which the same is known.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     pub(super) names: Vec<String>,
     /// Its options that take a value, parted by blanks.
@@ -45,6 +59,8 @@ pub(super) struct Record {
     pub(super) help: Option<String>,
     /// Its options that have it write a file, parted by blanks, where no line of `reads` tells.
     pub(super) writes: String,
+    /// Its options whose value it runs, parted by blanks, where no line of `reads` tells.
+    pub(super) starts: String,
     /// Its options whose value is SQL, parted by blanks.
     pub(super) sql: String,
     /// Whether it refuses options that it does not know.
@@ -56,10 +72,12 @@ pub(super) struct Record {
     pub(super) runs: Vec<Runs>,
     /// Lines with the level that they have.
     pub(super) examples: Vec<(RiskLevel, String)>,
+    /// Whether it stands in place of the record that is here: only in a file of the user.
+    replaces: bool,
 }
 
 /// Where a command begins that another one runs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     /// The words that must stand next for this to be so, each one of alternatives: `exec|run`.
     pub(super) words: Vec<String>,
@@ -103,18 +121,45 @@ pub(super) struct Records {
     pub(super) all: Vec<Record>,
     sets: HashMap<String, String>,
     by_name: HashMap<String, usize>,
+    index: OnceLock<Index>,
+}
+
+impl Records {
+    fn record(&self, program: &str) -> Option<&Record> {
+        self.by_name.get(program).and_then(|at| self.all.get(*at))
+    }
+
+    /// The lines of `reads`, by program; made when they are first asked for.
+    pub(super) fn index(&'static self) -> &'static Index {
+        self.index.get_or_init(|| Index::of(self))
+    }
+
+    /// The options of a set: one of these records, or of those of this project.
+    pub(super) fn set(&'static self, name: &str) -> &'static str {
+        self.sets.get(name).or_else(|| records().sets.get(name)).map_or("", String::as_str)
+    }
 }
 
 /// The records of this project.
 pub(super) fn records() -> &'static Records {
-    static RECORDS: LazyLock<Records> = LazyLock::new(|| read(include_str!("commands.toml")).unwrap_or_default());
+    static RECORDS: LazyLock<Records> = LazyLock::new(|| read(include_str!("../commands.toml")).unwrap_or_default());
     &RECORDS
 }
 
-/// The record of a program.
+/// The record of a program: the user's, where there is one, else that of this project.
 pub(super) fn record(program: &str) -> Option<&'static Record> {
-    let records = records();
-    records.by_name.get(program).and_then(|at| records.all.get(*at))
+    own::records().and_then(|own| own.record(program)).or_else(|| records().record(program))
+}
+
+/// The records that hold for a program.
+pub(super) fn records_of(program: &str) -> &'static Records {
+    own::records().filter(|own| own.record(program).is_some()).unwrap_or_else(records)
+}
+
+/// Whether all that is known of a program is what the user says: what that leaves open is judged as of a program that
+/// nobody knows.
+pub(super) fn is_own(program: &str) -> bool {
+    own::records().is_some_and(|own| own.record(program).is_some()) && records().record(program).is_none()
 }
 
 /// The name under which commands of PowerShell have a record: their own, or that of their verb (`remove-*`).
@@ -142,11 +187,6 @@ pub(super) fn valued(program: &str) -> &'static str {
     record(program).map_or("", |record| &record.values)
 }
 
-/// The options of a set.
-pub(super) fn set(name: &str) -> &'static str {
-    records().sets.get(name).map_or("", String::as_str)
-}
-
 /// Whether a program by itself, without a subcommand, only reads what it is given and runs nothing of it.
 pub(super) fn reader(program: &str) -> bool {
     let plain = |(words, options): &(String, String)| {
@@ -155,9 +195,12 @@ pub(super) fn reader(program: &str) -> bool {
     record(program).is_some_and(|record| record.reads.iter().any(plain))
 }
 
-/// Reads records.
+/// Reads the records of this project.
 fn read(text: &str) -> Result<Records> {
-    let table = Table { file: "commands.toml", text };
+    read_table(&Table { file: "commands.toml", text })
+}
+
+fn read_table(table: &Table<'_>) -> Result<Records> {
     let mut records = Records::default();
     for (key, value) in &table.parse()? {
         match key.get_ref().as_ref() {
@@ -168,7 +211,7 @@ fn read(text: &str) -> Result<Records> {
             }
             "program" => {
                 for item in table.items(value)? {
-                    let record = one(&table, item)?;
+                    let record = one(table, item)?;
                     for name in &record.names {
                         if records.by_name.insert(name.clone(), records.all.len()).is_some() {
                             return Err(table.wrong(&item.span(), format!("{name}: has two records"), "write one"));
@@ -197,10 +240,12 @@ fn one<'t>(table: &Table<'t>, item: &Item<'t>) -> Result<Record> {
             "names" => record.names = table.words(value)?,
             "values" => record.values = table.text(value)?,
             "writes" => record.writes = table.text(value)?,
+            "starts" => record.starts = table.text(value)?,
             "sql" => record.sql = table.text(value)?,
             "about" => record.about = table.text(value)?,
             "help" => record.help = Some(table.text(value)?),
-            "dry" => record.dry = value.get_ref().as_bool() == Some(true),
+            "dry" => record.dry = table.truth(value)?,
+            "replaces" => record.replaces = table.truth(value)?,
             "reads" => {
                 for (item, line) in lines()? {
                     let (words, options) =
@@ -248,7 +293,7 @@ mod tests {
 
     #[test]
     fn records_can_be_read() {
-        let records = read(include_str!("commands.toml")).unwrap();
+        let records = read(include_str!("../commands.toml")).unwrap();
         assert!(records.all.len() > 400);
     }
 
