@@ -326,9 +326,8 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().names_paths(command, call_id)
     }
 
-    /// What is said of a call of the command of that number, as JSON, if paths that it names are symbolic links: what
-    /// the guard says of what it reaches, the links, and whether that is stricter than what it says of the call itself.
-    /// `variables` are those that its line would find, as far as they may be told.
+    /// What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it
+    /// reaches, the links, and whether that is stricter than for the call itself. `variables`: those its line would find.
     #[allow(clippy::needless_pass_by_value)] // as Python gives them
     fn led(
         &self,

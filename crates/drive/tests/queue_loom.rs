@@ -88,7 +88,9 @@ fn a_poke_wakes_beside_an_item() {
             taken.extend(queue.drain());
             seen = set.load(Ordering::SeqCst);
         }
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert_eq!(taken, [1]);
         assert!(queue.waker().count.load(Ordering::SeqCst) <= 2);
         queue.close();

@@ -60,7 +60,7 @@ fn reply_policy() -> Policy {
 }
 
 /// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes.
-/// Reasoning is told from prose; calls are read where the request says so. `tools`: the [`reply_signatures`] of the request.
+/// Reasoning is told from prose; calls are read where the request says so. `tools`: the [`reply_signatures`] of it.
 pub fn reply_parser(request: &Request, tools: &Signatures) -> Parser {
     if request.read_markup {
         let format = request.tool_format.as_deref().and_then(dialect_named);

@@ -14,8 +14,8 @@ pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Str<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        struct StrVisitor;
+        impl<'de> de::Visitor<'de> for StrVisitor {
             type Value = Str<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
@@ -27,7 +27,7 @@ impl<'de> Deserialize<'de> for Str<'de> {
                 Ok(Str(text.to_owned().into()))
             }
         }
-        deserializer.deserialize_str(Visitor)
+        deserializer.deserialize_str(StrVisitor)
     }
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct Counts<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Counts<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        struct CountsVisitor;
+        impl<'de> de::Visitor<'de> for CountsVisitor {
             type Value = Counts<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Counts<'de> {
                 Ok(Counts(members))
             }
         }
-        deserializer.deserialize_map(Visitor)
+        deserializer.deserialize_map(CountsVisitor)
     }
 }
 
