@@ -327,7 +327,7 @@ impl Run {
     }
 
     /// What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it
-    /// reaches, the links, and whether that is stricter than for the call itself. `variables`: those its line would find.
+    /// reaches, the links, and whether that is stricter than for the call. `variables`: those its line would find.
     #[allow(clippy::needless_pass_by_value)] // as Python gives them
     fn led(
         &self,
