@@ -152,7 +152,7 @@ impl Hub {
 
     /// Wakes whoever waits, without anything having arrived.
     fn poke(&self) {
-        self.inbox.push((0, HubItem::Deltas(Vec::new())));
+        self.inbox.poke();
     }
 
     /// Sends the request of a `generate` command; its `Event` arrives under `key`, with `show` its deltas before it.

@@ -321,9 +321,13 @@ impl Run {
         state.run.tree().agent_of(command).map(|place| (place.kind.clone(), place.name.clone(), place.path.clone()))
     }
 
-    /// What is said of a call of the command of that number, as JSON, if paths that it names are symbolic links: what
-    /// the guard says of what it reaches, the links, and whether that is stricter than what it says of the call itself.
-    /// `variables` are those that its line would find, as far as they may be told.
+    /// Whether a call of the command of that number may name paths: only then there is something for `led` to say.
+    fn names_paths(&self, command: u64, call_id: &str) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().names_paths(command, call_id)
+    }
+
+    /// What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it
+    /// reaches, the links, and whether that is stricter than for the call. `variables`: those its line would find.
     #[allow(clippy::needless_pass_by_value)] // as Python gives them
     fn led(
         &self,

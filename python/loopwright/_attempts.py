@@ -6,6 +6,7 @@ in an event loop or without one.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ._remember import Following
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._running import Running
     from .budget import Budget
-    from .events import Event
+    from .events import Event, RunFinished
     from .result import Result
 
 __all__ = ["Attempts", "Progress"]
@@ -30,6 +31,14 @@ __all__ = ["Attempts", "Progress"]
 Drives = TypeVar("Drives", bound="Driver")
 
 _MOST = 3
+
+
+@cache
+def _run_finished() -> type[RunFinished]:
+    """Loaded by the first run; an import costs thousands of instructions each time, even of what is there."""
+    from .events import RunFinished
+
+    return RunFinished
 
 
 class Progress(Generic[Drives, Output]):
@@ -141,9 +150,7 @@ class Attempts(Generic[Drives, Output]):
 
     def last(self, result: Result[Output], warned: list[Any]) -> list[Event]:
         """The last events: what whoever called should know, and the end."""
-        from .events import RunFinished
-
-        event = RunFinished(result)
+        event = _run_finished()(result)
         if self.driver is not None:
             self.driver.numbered(event)
         self.progress.result = result

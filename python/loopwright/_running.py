@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from contextlib import closing, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from ._driver import Driver
+    from ._driver import Driver, SyncDriver
     from ._plan import Plan
     from .budget import Budget
     from .children import AgentPlan
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 
 _NOBODY = _core.History([])
 """Before anybody has said anything."""
+
+
+@cache
+def _sync_driver() -> type[SyncDriver]:
+    """Loaded by the first run; an import costs thousands of instructions each time, even of what is there."""
+    from ._driver import SyncDriver
+
+    return SyncDriver
 
 
 class Running(Prepared[Output]):
@@ -49,8 +58,6 @@ class Running(Prepared[Output]):
         begin: Callable[[Plan], Begun] | None = None,
     ) -> Result[Output]:
         """Runs in the caller's thread, from a conversation or from where another run has come."""
-        from ._driver import SyncDriver
-
         of_run(signal=signal, on_event=on_event)
         if inspect.iscoroutinefunction(on_event):
             message = "run_sync calls on_event without an event loop"
@@ -59,7 +66,7 @@ class Running(Prepared[Output]):
         place = self.journal if journal is None else journal
         progress: Progress[SyncDriver, Output] = Progress()
         attempts = Attempts(
-            self, SyncDriver, conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
+            self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
         )
         while attempts.more:
             with attempts as (driver, start), closing(driver.events(start, signal)) as events:

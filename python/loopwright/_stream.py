@@ -13,6 +13,7 @@ import contextlib
 import inspect
 from collections import deque
 from contextlib import aclosing
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ._attempts import Attempts, Progress
@@ -222,6 +223,15 @@ async def _closed(events: AsyncGenerator[Event, None]) -> None:
         await events.aclose()
 
 
+@cache
+def _asynchronous() -> tuple[Callable[[], object], type[AsyncDriver]]:
+    """Loaded by the first run; an import costs thousands of instructions each time, even of what is there."""
+    from ._bridge import running_loop
+    from ._driver import AsyncDriver
+
+    return running_loop, AsyncDriver
+
+
 async def _followed(
     progress: Progress[AsyncDriver, Output],
     agent: Running[Output],
@@ -235,13 +245,10 @@ async def _followed(
     begin: Callable[[Plan], Begun] | None,
 ) -> AsyncGenerator[Event, None]:
     """Drives a run in the event loop, with all its attempts; gives what they tell."""
-    # In full: what is relative is resolved by code in Python each time.
-    from loopwright._bridge import running_loop
-    from loopwright._driver import AsyncDriver
-
+    running_loop, driver_type = _asynchronous()
     running_loop()
     attempts = Attempts(
-        agent, AsyncDriver, conversation, deps, limits, journal, begin=begin, progress=progress, watch=watch
+        agent, driver_type, conversation, deps, limits, journal, begin=begin, progress=progress, watch=watch
     )
     while attempts.more:
         with attempts as (driver, start):

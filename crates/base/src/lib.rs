@@ -29,4 +29,5 @@ pub mod parameter;
 pub mod request;
 pub mod sources;
 pub mod text;
+pub mod word_hash;
 pub mod workers;

@@ -59,7 +59,7 @@ pub async fn ask(
     let mut body = SentBody::from(with_passed(body, &profile, &own));
     count(&mut body, endpoint, &profile, &own);
     // Apart: the reader is large, and whoever waits for an answer is moved.
-    let written = TextCallStream::new(&own).filter(|_| stream).map(Box::new);
+    let written = if stream { TextCallStream::new(&own).map(Box::new) } else { None };
     let sent = SentRequest { request: &own, body, stream, attempt };
     let answer = if let Some(calls) = written {
         let mut reader = TextCallWatcher { calls, watch };

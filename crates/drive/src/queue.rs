@@ -23,10 +23,19 @@ impl Wake for NoWake {
 #[derive(Debug)]
 struct QueueState<T> {
     items: Vec<T>,
+    /// Whether the consumer is to look although nothing may have come.
+    poked: bool,
     closed: bool,
     /// Consumers that wait in [`Queue::wait`]. Where nobody does, nobody need be woken, which is a call of the system
     /// each time.
     waiting: usize,
+}
+
+impl<T> QueueState<T> {
+    /// Whether the consumer has been woken and has not looked since.
+    fn is_told(&self) -> bool {
+        self.poked || !self.items.is_empty()
+    }
 }
 
 /// A queue of many producers and one consumer, which takes whole batches.
@@ -41,7 +50,7 @@ impl<T, W: Wake> Queue<T, W> {
     /// An empty queue.
     pub fn new(waker: W) -> Self {
         Self {
-            state: Mutex::new(QueueState { items: Vec::new(), closed: false, waiting: 0 }),
+            state: Mutex::new(QueueState { items: Vec::new(), poked: false, closed: false, waiting: 0 }),
             arrived: Condvar::new(),
             waker,
         }
@@ -54,15 +63,25 @@ impl<T, W: Wake> Queue<T, W> {
 
     /// Adds an item; false (and the item is gone) once the queue is closed.
     pub fn push(&self, item: T) -> bool {
+        self.tell(|state| state.items.push(item))
+    }
+
+    /// Wakes the consumer without an item; false once the queue is closed. Takes no memory, which in a thread that is
+    /// new costs far more than all else here.
+    pub fn poke(&self) -> bool {
+        self.tell(|state| state.poked = true)
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut QueueState<T>)) -> bool {
         let mut state = self.lock();
         if state.closed {
             return false;
         }
-        let was_empty = state.items.is_empty();
-        state.items.push(item);
+        let was_told = state.is_told();
+        what(&mut state);
         let waiting = state.waiting > 0;
         drop(state);
-        if was_empty {
+        if !was_told {
             if waiting {
                 self.arrived.notify_one();
             }
@@ -73,7 +92,9 @@ impl<T, W: Wake> Queue<T, W> {
 
     /// Takes all items.
     pub fn drain(&self) -> Vec<T> {
-        std::mem::take(&mut self.lock().items)
+        let mut state = self.lock();
+        state.poked = false;
+        std::mem::take(&mut state.items)
     }
 
     /// Closes the queue: no item is taken any more; those inside are dropped.
@@ -91,11 +112,11 @@ impl<T, W: Wake> Queue<T, W> {
         &self.waker
     }
 
-    /// Blocks until there are items, the queue is closed or the time is over; may also return early, so the caller
-    /// looks for itself.
+    /// Blocks until there are items, somebody pokes, the queue is closed or the time is over; may also return early, so
+    /// the caller looks for itself.
     pub fn wait(&self, most: std::time::Duration) {
         let mut state = self.lock();
-        if state.items.is_empty() && !state.closed {
+        if !state.is_told() && !state.closed {
             state.waiting += 1;
             let woken = self.arrived.wait_timeout(state, most);
             let (mut state, _) = woken.unwrap_or_else(std::sync::PoisonError::into_inner);

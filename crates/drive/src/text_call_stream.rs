@@ -30,7 +30,7 @@ impl<'a> TextCallStream<'a> {
     pub(super) fn new(request: &'a Request) -> Option<Self> {
         extract::reads_reply(request).then(|| Self {
             request,
-            tools: extract::signatures(&request.tools),
+            tools: extract::reply_signatures(request),
             shown: Shown::new(request),
             reader: None,
             read: Vec::new(),

@@ -69,6 +69,36 @@ fn a_burst_wakes_once() {
 }
 
 #[test]
+fn a_poke_wakes_beside_an_item() {
+    loom::model(|| {
+        let queue = Arc::new(Queue::new(Byte { notify: Notify::new(), count: AtomicUsize::new(0) }));
+        let set = Arc::new(AtomicUsize::new(0));
+        let (giver, other, flag) = (queue.clone(), queue.clone(), set.clone());
+        let threads = [
+            loom::thread::spawn(move || assert!(giver.push(1))),
+            loom::thread::spawn(move || {
+                flag.store(1, Ordering::SeqCst);
+                assert!(other.poke());
+            }),
+        ];
+        let (mut taken, mut seen) = (Vec::new(), 0);
+        // What was set before a poke is seen after the wake-up of it, whether that was its own or that of the item.
+        while taken.is_empty() || seen == 0 {
+            queue.waker().notify.wait();
+            taken.extend(queue.drain());
+            seen = set.load(Ordering::SeqCst);
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(taken, [1]);
+        assert!(queue.waker().count.load(Ordering::SeqCst) <= 2);
+        queue.close();
+        assert!(!queue.poke());
+    });
+}
+
+#[test]
 fn a_closed_queue_takes_nothing() {
     loom::model(|| {
         let queue = Arc::new(Queue::new(Byte { notify: Notify::new(), count: AtomicUsize::new(0) }));

@@ -93,7 +93,9 @@ pub use policy::{Policy, Quoted, UnknownTool};
 pub use quotation::{Read, ReplyReader, Shown};
 pub use render::{Unwritable, render_call, render_calls, render_result, render_results};
 pub use repair::{Repair, Repaired, repair_json};
-pub use reply::{Reading, read_reply, reads_reply, reply_parser, signatures, spoken, tool_instructions};
+pub use reply::{
+    Reading, read_reply, reads_reply, reply_parser, reply_signatures, signatures, spoken, tool_instructions,
+};
 pub use schema::{NoSchema, check_schema};
 pub use signature::{Kind, Signature, Signatures};
 pub use tool_name::{MARK, last_name};

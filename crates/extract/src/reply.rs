@@ -36,6 +36,11 @@ pub struct Reading {
     pub repaired: Vec<RepairedCall>,
 }
 
+/// The declared tools of a request as the parser of its reply wants them: none where calls aren't read in texts.
+pub fn reply_signatures(request: &Request) -> Signatures {
+    if request.read_markup { signatures(&request.tools) } else { Signatures::default() }
+}
+
 /// The declared tools of a request, as the parser wants them.
 pub fn signatures(tools: &[Tool]) -> Signatures {
     let mut signatures = Signatures::default();
@@ -55,7 +60,7 @@ fn reply_policy() -> Policy {
 }
 
 /// The parser of one text of the reply to `request`, for whoever reads it whole and whoever reads it as it comes.
-/// Reasoning is told from prose; calls are read where the request says so. `tools`: the [`signatures`] of the request.
+/// Reasoning is told from prose; calls are read where the request says so. `tools`: the [`reply_signatures`] of it.
 pub fn reply_parser(request: &Request, tools: &Signatures) -> Parser {
     if request.read_markup {
         let format = request.tool_format.as_deref().and_then(dialect_named);

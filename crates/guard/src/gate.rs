@@ -15,7 +15,7 @@ use super::{
     Authority, DeclaredRisk, Part, Risk, RiskContext, RiskLevel, assess_arguments, assess_risk,
     disguise::{disguise, host_in_words, visible},
     lines::takes_files,
-    links::Links,
+    links::{Links, names_paths},
     policy::{
         Place, Policy, Subject, Surroundings, Verdict, is_here,
         subject::{base_name, words_of},
@@ -102,6 +102,14 @@ pub struct Judgement {
     /// Whether a person is asked about a call that holds a secret, or one would leave: a yes is never kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
+    /// Whether it may name paths, of which somebody has to see where they lead. It isn't written down: who reads a
+    /// judgement looks.
+    #[serde(skip, default = "yes")]
+    pub names_paths: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl Judgement {
@@ -428,6 +436,7 @@ fn by_risk(
         why: risk.why,
         touches: Vec::new(),
         secret: false,
+        names_paths: names_paths(subject),
     };
     if let Some(range) = &subject.unparsed {
         judged.by = DecidedBy::Unparsed;

@@ -39,6 +39,11 @@ pub fn named_paths(tool: &str, input: &Value, around: &Surroundings) -> Vec<Stri
     found
 }
 
+/// Whether [`named_paths`] finds any.
+pub(crate) fn names_paths(subject: &Subject) -> bool {
+    subject.all().any(|part| part.paths.iter().chain(&part.writes).any(|place| place.spelled().is_some()))
+}
+
 /// Where an absolute path leads, if a part of it is a link.
 pub(crate) fn followed(path: &str, links: &Links) -> Option<String> {
     if links.is_empty() {
@@ -197,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Authority, Declared, GuardConfig, RiskLevel, judge, judge_led, policy::Verdict};
+    use crate::{Authority, Declared, GuardConfig, Judgement, RiskLevel, judge, judge_led, policy::Verdict};
 
     fn links(pairs: &[(&str, &str)]) -> Links {
         pairs.iter().map(|(link, target)| ((*link).to_owned(), (*target).to_owned())).collect()
@@ -275,6 +280,30 @@ mod tests {
             named.contains(&format!("{workspace}/out/../a")) && named.contains(&"/home/user/b".to_owned()),
             "{named:?}"
         );
+    }
+
+    #[test]
+    fn a_judgement_says_whether_there_are_paths_to_look_up() {
+        let config = GuardConfig { around: Surroundings::of_examples(), ..GuardConfig::default() };
+        let declared = Declared { risk: RiskLevel::Cautious, by_arguments: true };
+        for (tool, input, named) in [
+            ("look", json!({"q": "weather in Rome"}), false),
+            ("look", json!({"q": "src/a"}), true),
+            ("look", json!({"file": "note"}), true),
+            ("look", json!({"q": {"deep": [{"folder": "note"}]}}), true),
+            ("look", json!({"q": "https://example.org/a"}), false),
+            ("shell", json!({"command": "cat note"}), true),
+            ("shell", json!({"command": "cat < $NOTES/a"}), true),
+            ("shell", json!({"command": "bash -c 'touch a'"}), true),
+            ("shell", json!({"command": "date"}), false),
+            ("look", json!({}), false),
+        ] {
+            let judged = judge(&config, &Authority::default(), tool, &input, declared);
+            assert_eq!(judged.names_paths, named, "{tool} {input}");
+            assert_eq!(!named_paths(tool, &input, &config.around).is_empty(), named, "{tool} {input}");
+            let read: Judgement = serde_json::from_value(json!(judged)).unwrap();
+            assert!(read.names_paths, "of one that was written down nobody knows");
+        }
     }
 
     #[test]

@@ -5,7 +5,10 @@ use std::{
     sync::LazyLock,
 };
 
-use loopwright_base::lists::{self, Lists};
+use loopwright_base::{
+    lists::{self, Lists},
+    word_hash::Hashed,
+};
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!("guard.toml")));
 
@@ -15,8 +18,8 @@ pub(super) fn list(name: &str) -> &'static HashSet<String> {
 }
 
 /// The lists that hold a name: most names are in none, and are looked up once.
-static HOLDERS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
-    let mut holders: HashMap<&str, Vec<&str>> = HashMap::new();
+static HOLDERS: LazyLock<HashMap<&str, Vec<&str>, Hashed>> = LazyLock::new(|| {
+    let mut holders: HashMap<&str, Vec<&str>, Hashed> = HashMap::default();
     for (list, names) in &*LISTS {
         for name in names {
             holders.entry(name).or_default().push(list);
@@ -25,9 +28,14 @@ static HOLDERS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
     holders
 });
 
+/// The lists that hold a name.
+pub(super) fn holders(name: &str) -> &'static [&'static str] {
+    HOLDERS.get(name).map_or(&[], Vec::as_slice)
+}
+
 /// Whether a list holds this name.
 pub(super) fn has(list: &str, name: &str) -> bool {
-    HOLDERS.get(name).is_some_and(|holders| holders.contains(&list))
+    holders(name).contains(&list)
 }
 
 /// Whether a pattern stands for a name: `*` is anything, `?` any sign. What a class holds is not looked at: any sign.

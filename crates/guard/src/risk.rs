@@ -247,7 +247,8 @@ pub(super) fn nature(name: &str) -> Nature {
         }
         before = c;
     }
-    let has = |list: &str| words.iter().any(|word| names::has(list, word));
+    let holders: Vec<&str> = words.iter().flat_map(|word| names::holders(word)).copied().collect();
+    let has = |list: &str| holders.contains(&list);
     let code = if has("tools.python") {
         Some(Language::Python)
     } else if has("tools.javascript") {

@@ -4,11 +4,10 @@
 //! word each, so that nobody is taken at the words of others. Contractions are written out (`i'll` is `i will`), which
 //! lets rules speak of words alone, never of parts of words. Time is linear, memory is bounded by a window.
 
-use loopwright_base::text::floor_boundary;
+use loopwright_base::{text::floor_boundary, word_hash::Hashed};
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    hash::{BuildHasherDefault, Hasher},
     ops::Range,
 };
 
@@ -433,30 +432,6 @@ fn written_out(word: &str) -> Option<(&str, &'static str)> {
     };
     (!head.is_empty()).then_some((head, second))
 }
-
-/// A hash of short words, for tables that hold only words of ours: nobody can fill those with words that collide.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for piece in bytes.chunks(8) {
-            let mut whole = [0; 8];
-            whole.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(whole)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    }
-
-    // What stands behind a text's bytes, so that texts in a row differ; a table of single texts needs nothing.
-    fn write_u8(&mut self, _: u8) {}
-
-    fn finish(&self) -> u64 {
-        // The lower half of a product knows little of the upper half of what was multiplied.
-        self.0 ^ (self.0 >> 32)
-    }
-}
-
-type Hashed = BuildHasherDefault<WordHasher>;
 
 /// A list of words.
 pub struct Words(HashSet<&'static str, Hashed>);

@@ -297,6 +297,12 @@ impl Tree {
         if let Node::Turn(turn) = &member.node { turn.guard_of(tool) } else { None }
     }
 
+    /// Returns whether a call of the command of that number may name paths, as far as is known.
+    pub fn names_paths(&self, command: Id, call_id: &str) -> bool {
+        let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);
+        !matches!(member, Some(Member { node: Node::Turn(turn), .. }) if !turn.names_paths(call_id))
+    }
+
     /// Returns whether a turn waits for the answer of its model to the command of that number.
     pub fn asks(&self, command: Id) -> bool {
         let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);

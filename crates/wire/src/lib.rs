@@ -23,6 +23,7 @@
 
 pub mod anthropic;
 pub mod bedrock;
+mod counts;
 mod failure;
 pub mod frames;
 pub mod gemini;

@@ -89,9 +89,7 @@ class SyncDriver(Driver):
             self.hub.wait(max(0.0, left))
         if idle or self.requests.calls or self.requests.asides:
             for _, item in self.hub.drain():
-                # Whoever pokes it puts an empty list there.
-                if item != []:
-                    self.arrived(item)
+                self.arrived(item)
         # Those that are there: what comes of them must not keep timers waiting.
         for _ in range(len(self.wanted)):
             self.wanted.popleft()()

@@ -37,7 +37,7 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         arguments = call.arguments
     except UNREADABLE as error:
         return driver.executed(command_id, call, unreadable(error))
-    led = where_led(driver, command_id, call)
+    led = where_led(driver, command_id, call) if driver.run.names_paths(command_id, call.call_id) else None
     if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
         why = f"a path of the call is a link: {led['judged']['why']}"
         return _core.Event.tool_failed(command_id, call.call_id, "forbidden", why, _BY_NAME)

@@ -7,7 +7,7 @@ mod first;
 mod regions;
 mod table;
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use loopwright_base::error::{Error, Result};
 
@@ -231,13 +231,18 @@ pub(crate) fn expected() -> &'static [&'static str] {
 /// Whether a text begins with what opens a call, of whichever dialect that has markers.
 pub fn opens_call(text: &str) -> bool {
     let text = text.trim_start();
-    dialects().iter().filter(|dialect| !dialect.bare).any(|dialect| {
-        let sections = dialect.section.map_or(&[][..], |(open, _)| open);
-        let tag = if let Grammar::Tags(tags) = dialect.grammar { tags.call.0 } else { "" };
-        let marks = |opener: &&&str| opener.starts_with(|c: char| !c.is_alphanumeric());
-        sections.iter().chain(dialect.open).chain([&tag]).filter(marks).any(|opener| text.starts_with(opener))
-    })
+    !text.starts_with(char::is_alphanumeric) && OPENERS.iter().any(|opener| text.starts_with(opener))
 }
+
+/// The marks that open calls, of all dialects.
+static OPENERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let all = dialects().iter().filter(|dialect| !dialect.bare).flat_map(|dialect| {
+        let sections = dialect.section.map_or(&[][..], |(open, _)| open);
+        let tag = if let Grammar::Tags(tags) = &dialect.grammar { tags.call.0 } else { "" };
+        sections.iter().chain(dialect.open).copied().chain([tag])
+    });
+    all.filter(|opener| opener.starts_with(|c: char| !c.is_alphanumeric())).collect()
+});
 
 /// The dialect that a model is known to write, by its name as its maker, a hub or a server spells it; `None` if nothing
 /// is known. Of all patterns that the name holds the longest decides.

@@ -28,6 +28,8 @@ struct Form {
 pub struct OwnSecrets {
     forms: Vec<Form>,
     heads: Option<AhoCorasick>,
+    /// Bytes of the shortest head: a shorter text holds none.
+    shortest: usize,
     /// The forms of each head.
     of_head: Vec<Vec<usize>>,
 }
@@ -67,8 +69,9 @@ impl OwnSecrets {
             });
             of_head[place].push(at);
         }
+        let shortest = heads.iter().map(|head| head.len()).min().unwrap_or_default();
         let heads = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&heads).ok();
-        Self { heads: heads.filter(|_| !forms.is_empty()), forms, of_head }
+        Self { heads: heads.filter(|_| !forms.is_empty()), shortest, forms, of_head }
     }
 
     /// Whether no key is known.
@@ -78,7 +81,7 @@ impl OwnSecrets {
 
     /// Whether a text holds a key.
     pub fn is_in(&self, text: &[u8]) -> bool {
-        self.heads.as_ref().is_some_and(|heads| heads.is_match(text))
+        text.len() >= self.shortest && self.heads.as_ref().is_some_and(|heads| heads.is_match(text))
     }
 
     /// Where a key stands first, from a place on, and whether it may go on behind the end of the text.

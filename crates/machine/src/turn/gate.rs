@@ -3,7 +3,7 @@
 //! A judgement belongs to a call's id, tool and arguments, by their hash: a call that is another one by then does not
 //! run. Without a guard in the configuration the tool's declared level decides alone, as a host without rules wants it.
 
-use super::{Round, TurnMachine, children::judged_spawn, emit};
+use super::{Phase, Round, TurnMachine, children::judged_spawn, emit};
 use crate::{Command, Notice};
 use loopwright_base::message::{ToolFailure, ToolUse};
 use loopwright_guard::{DecidedBy, Declared, GuardConfig, Judgement, RiskLevel, judge, policy::Verdict};
@@ -32,6 +32,12 @@ impl TurnMachine {
     /// What the guard goes by, and what is known of a tool: for a driver that looks up where the paths of a call lead.
     pub fn guard_of(&self, tool: &str) -> Option<(&GuardConfig, Declared)> {
         Some((self.config.guard.as_ref()?, self.declared(tool)))
+    }
+
+    /// Whether a call of the round may name paths.
+    pub fn names_paths(&self, call_id: &str) -> bool {
+        let Phase::Tools(round) = &self.phase else { return true };
+        round.pending(call_id).is_none_or(|pending| pending.judged.names_paths)
     }
 
     /// What the guard says of the calls of a reply, in their order.
@@ -91,5 +97,6 @@ fn by_declaration(name: &str, risk: RiskLevel) -> Judgement {
         why: format!("the tool {name:?} is declared {}", risk.name()),
         touches: Vec::new(),
         secret: false,
+        names_paths: true,
     }
 }

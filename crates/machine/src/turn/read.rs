@@ -18,7 +18,7 @@ use loopwright_base::{
     message::{Message, Role, StopReason, ToolUse},
     request::Response,
 };
-use loopwright_extract::{self as extract, Reading, RepairedCall};
+use loopwright_extract::{self as extract, Reading, RepairedCall, Signatures};
 use loopwright_guard::Judgement;
 use loopwright_monitor::{
     continuation::{Standing, continuation},
@@ -193,7 +193,10 @@ impl TurnMachine {
         if self.replaced.is_some() {
             self.signatures = None;
         }
-        let signatures = self.signatures.get_or_insert_with(|| extract::signatures(&request.tools));
+        let none = Signatures::default();
+        let read = request.read_markup;
+        let signatures =
+            if read { self.signatures.get_or_insert_with(|| extract::reply_signatures(&request)) } else { &none };
         let reading = extract::read_reply(message, &request, signatures);
         self.tell_repaired(&reading.repaired, out);
         if reading.doubled > 0 {

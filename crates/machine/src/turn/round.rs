@@ -504,13 +504,21 @@ impl Round {
         }
     }
 
+    /// The place of the call of that id.
+    fn place(&self, call_id: &str) -> Option<usize> {
+        let id = |at: &usize| self.calls.get(*at).map(|pending| pending.call.id.as_str());
+        let place = self.by_id.binary_search_by(|at| id(at).cmp(&Some(call_id)));
+        self.by_id.get(place.ok()?).copied()
+    }
+
+    /// The call of that id.
+    pub(super) fn pending(&self, call_id: &str) -> Option<&Pending> {
+        self.calls.get(self.place(call_id)?)
+    }
+
     /// Takes the result of a call that runs; gives its place. With `held`, the call keeps it until hooks have seen it.
     pub(super) fn executed(&mut self, id: Id, mut result: ToolResult, now: Time, held: bool) -> Option<usize> {
-        let place = self
-            .by_id
-            .binary_search_by(|at| self.calls.get(*at).map(|pending| &pending.call.id).cmp(&Some(&result.id)));
-        let place = place.ok()?;
-        let at = *self.by_id.get(place)?;
+        let at = self.place(&result.id)?;
         let pending = self.calls.get_mut(at)?;
         let ran = matches!(pending.hooking, Hooking::Ran(_) | Hooking::After(..));
         if pending.running != Some(id) || pending.result.is_some() || ran {

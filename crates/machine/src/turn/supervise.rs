@@ -319,6 +319,7 @@ impl TurnMachine {
             why: why.clone(),
             touches: Vec::new(),
             secret: true,
+            names_paths: true,
         };
         emit(out, Notice::ApprovalAsked { call_id: call.id.clone(), name: call.name.clone(), risk, expires });
         out.push(Command::Timer { id: timer, at: expires });

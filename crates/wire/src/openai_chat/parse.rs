@@ -16,7 +16,10 @@ use loopwright_base::{
     message::Usage,
 };
 
-use super::object::kept_key;
+use super::{
+    super::counts::{Counts, Str},
+    object::kept_key,
+};
 
 /// Members that were not understood.
 pub(super) type Rest<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
@@ -24,28 +27,6 @@ pub(super) type Rest<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 /// The members as they are kept.
 pub(super) fn kept(rest: &Rest<'_>) -> Fields {
     rest.iter().map(|(key, value)| (kept_key(key).into_owned(), Raw::copied(value))).collect()
-}
-
-/// A string, borrowed where it holds no escapes.
-pub(super) struct Str<'a>(pub(super) Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Str<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Str<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Str<'de>, E> {
-                Ok(Str(text.into()))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Str<'de>, E> {
-                Ok(Str(text.to_owned().into()))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
 }
 
 /// The string that `raw` is.
@@ -293,48 +274,19 @@ pub(super) fn parts(content: &RawValue) -> Option<Vec<Part>> {
 /// What `usage` says, in all the dialects; what can't be read counts as nothing, and takes nothing else with it.
 pub(super) fn usage(raw: &str) -> Usage {
     let counts = Counts::read(raw);
-    let inner = |key: &str| counts.get(key).map_or_else(Counts::default, |raw| Counts::read(raw.get()));
-    let (prompt, completion) = (inner("prompt_tokens_details"), inner("completion_tokens_details"));
+    let (prompt, completion) = (counts.inner("prompt_tokens_details"), counts.inner("completion_tokens_details"));
     // The names of `DeepSeek` and of Moonshot.
-    let beside = || count(&counts, "prompt_cache_hit_tokens").or_else(|| count(&counts, "cached_tokens"));
+    let beside = || counts.count("prompt_cache_hit_tokens").or_else(|| counts.count("cached_tokens"));
     Usage {
-        input: count(&counts, "prompt_tokens").unwrap_or(0),
-        output: count(&counts, "completion_tokens").unwrap_or(0),
-        cache_read: count(&prompt, "cached_tokens").or_else(beside).unwrap_or(0),
-        cache_write: count(&prompt, "cache_write_tokens").unwrap_or(0),
+        input: counts.count("prompt_tokens").unwrap_or(0),
+        output: counts.count("completion_tokens").unwrap_or(0),
+        cache_read: prompt.count("cached_tokens").or_else(beside).unwrap_or(0),
+        cache_write: prompt.count("cache_write_tokens").unwrap_or(0),
         cache_write_hour: 0,
-        reasoning: count(&completion, "reasoning_tokens").unwrap_or(0),
+        reasoning: completion.count("reasoning_tokens").unwrap_or(0),
         // Of `OpenRouter`.
-        provider_tool_uses: count(&inner("server_tool_use"), "web_search_requests").unwrap_or(0),
+        provider_tool_uses: counts.inner("server_tool_use").count("web_search_requests").unwrap_or(0),
     }
-}
-
-/// The members of an object of numbers.
-#[derive(Default)]
-struct Counts<'a>(Rest<'a>);
-
-impl<'de> Members<'de> for Counts<'de> {
-    fn member<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, map: &mut A) -> Result<(), A::Error> {
-        self.0.push((key, map.next_value()?));
-        Ok(())
-    }
-}
-
-impl<'a> Counts<'a> {
-    fn read(raw: &'a str) -> Self {
-        serde_json::from_str(raw).map_or_else(|_| Self::default(), |Obj(counts)| counts)
-    }
-
-    /// The value under `key`; of several the last one counts.
-    fn get(&self, key: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
-    }
-}
-
-/// A number of tokens; some servers write it with a full stop.
-fn count(counts: &Counts<'_>, key: &str) -> Option<u64> {
-    let raw = counts.get(key)?.get();
-    raw.parse().ok().or_else(|| raw.parse::<f64>().ok().filter(|number| *number >= 0.0).map(|number| number as u64))
 }
 
 /// The usage that stands elsewhere than servers usually put it: inside the choice, or in a member of Groq's.

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::{EXACT, LIST, WIRE, failure_of, is_mark, item, ours, part::REFUSAL, wire_key};
-use crate::{invalid, object::Object};
+use crate::{counts::Counts, invalid, object::Object};
 use loopwright_base::{
     error::{Failure, FailureKind, Result},
     json::{Fields, Raw},
@@ -26,7 +26,7 @@ pub(super) fn decode_fields(mut fields: Fields) -> Result<Response, Failure> {
         return Err(invalid(format!("the answer has an unknown field {key:?}")));
     }
     let status = fields.get_str("status");
-    let error: Option<Fields> = fields.get("error").and_then(|error| error.to().ok());
+    let error: Option<Fields> = fields.get("error").filter(|error| error.is_object()).and_then(|error| error.to().ok());
     if status.as_deref() == Some("failed") || error.is_some() {
         return Err(failure_of(&error.unwrap_or_default(), "the model's answer failed"));
     }
@@ -90,13 +90,9 @@ fn stop_reason(status: Option<&str>, fields: &Fields, blocks: &[Block]) -> StopR
 }
 
 fn usage(fields: &Fields, blocks: &[Block]) -> Usage {
-    let object = |fields: &Fields, key: &str| -> Fields {
-        fields.get(key).and_then(|object| object.to().ok()).unwrap_or_default()
-    };
-    let count = |fields: &Fields, key: &str| fields.get(key).and_then(|n| n.to().ok()).unwrap_or(0);
-    let usage = object(fields, "usage");
-    let input = object(&usage, "input_tokens_details");
-    let output = object(&usage, "output_tokens_details");
+    let usage = fields.get("usage").map_or_else(Counts::default, |usage| Counts::read(usage.text()));
+    let (input, output) = (usage.inner("input_tokens_details"), usage.inner("output_tokens_details"));
+    let count = |counts: &Counts<'_>, key: &str| counts.count(key).unwrap_or(0);
     Usage {
         input: count(&usage, "input_tokens"),
         output: count(&usage, "output_tokens"),
