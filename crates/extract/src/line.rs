@@ -84,6 +84,10 @@ pub(super) struct Line {
     quotes: Quotes,
     /// How many bytes of a byte order mark were read; `PAST_MARK` where none may stand any more.
     mark: usize,
+    /// Nothing but white space stands between the last markup and the next byte.
+    behind_markup: bool,
+    /// What this line talks of: the name of a reasoning markup whose opener stands in the middle of it.
+    talks_of: Option<&'static str>,
     /// How many bytes were looked at.
     pub(super) looked: u64,
 }
@@ -91,6 +95,7 @@ pub(super) struct Line {
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
+        self.leave_markup(bytes);
         let watched = self.fence.is_some_and(Fence::watched);
         let first = self.within(bytes);
         self.quotes.follow(bytes, first.is_some());
@@ -109,6 +114,7 @@ impl Line {
 
     /// Reads on in what is text whatever it says: no quotation mark in it opens anything.
     pub(super) fn advance_inert(&mut self, bytes: &[u8]) {
+        self.leave_markup(bytes);
         self.each(bytes);
         self.quotes.clear(memchr(b'\n', bytes).is_some());
     }
@@ -130,7 +136,30 @@ impl Line {
         self.closing = false;
         self.head = Head::Text;
         self.mark = PAST_MARK;
+        self.behind_markup = true;
         self.quotes.clear(false);
+    }
+
+    /// These bytes follow, and markup no longer stands right before what comes next unless they are blank.
+    fn leave_markup(&mut self, bytes: &[u8]) {
+        if self.behind_markup {
+            self.behind_markup = bytes.iter().all(u8::is_ascii_whitespace);
+        }
+    }
+
+    /// The opener of this reasoning markup stands in the middle of the line: the line talks of it.
+    pub(super) fn talk_of(&mut self, reasoning: &'static str) {
+        self.talks_of = Some(reasoning);
+    }
+
+    /// Whether the opener of this reasoning markup stands in the line as text.
+    pub(super) fn talks_of(&self, reasoning: &str) -> bool {
+        self.talks_of == Some(reasoning)
+    }
+
+    /// Whether a line begins here: nothing but white space stands before the next byte on its line, or markup does.
+    pub(super) fn begins(&self) -> bool {
+        self.at_start() || self.behind_markup
     }
 
     /// The fence that is open, or begins with the next line, was none.

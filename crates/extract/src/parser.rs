@@ -125,6 +125,8 @@ pub struct Parser {
     pub(super) said_cut: bool,
     /// Where the candidate stands that is being decided on.
     pub(super) front: usize,
+    /// Where what ends a message stood last and was text, and the next message may begin.
+    pub(super) message_end: Option<usize>,
     /// No marker begins before this place, and no brace or bracket stands there, as far as they were looked for.
     pub(super) unmarked: usize,
     /// Up to here markers were looked for last, and none was found.
@@ -189,6 +191,7 @@ impl Parser {
             again: false,
             said_cut: false,
             front: 0,
+            message_end: None,
             unmarked: 0,
             searched: 0,
             unbraced: 0,

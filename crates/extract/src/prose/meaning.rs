@@ -54,7 +54,7 @@ impl Parser {
         }
         let mut ordinal = 0;
         let mut below = usize::MAX;
-        while let Some((length, roles)) = markers.longest(&walk, below) {
+        'markers: while let Some((length, roles)) = markers.longest(&walk, below) {
             below = length;
             if quoted && self.policy.quoted_calls == Quoted::Ignore && matches!(self.thinking, Thinking::Not) {
                 continue;
@@ -65,6 +65,10 @@ impl Parser {
                     continue;
                 }
                 match self.propose(*role, length, ordinal - 1, input, last) {
+                    // Nor is a shorter marker meant that it begins with.
+                    Proposal::No if matches!(role, Role::ReasonOpen(open) if self.line.talks_of(open.name)) => {
+                        break 'markers;
+                    }
                     Proposal::No => {}
                     Proposal::More => return Found::Wait(walk, ordinal - 1),
                     Proposal::Yes(meaning) => {
@@ -106,8 +110,11 @@ impl Parser {
             }
         }
         if !quoted {
-            let roles = markers.longest(&walk, usize::MAX).map_or(&[][..], |(_, roles)| roles);
+            let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
             self.pass_marker(roles);
+            if roles.iter().any(|role| matches!(role, Role::FrameClose | Role::TurnEnd)) {
+                self.message_end = Some(self.front + length);
+            }
         }
         let dead = self.dead.saturating_sub(self.front);
         Found::Text(if below == usize::MAX { 1 } else { below }.max(dead))
@@ -278,7 +285,12 @@ impl Parser {
                 _ => Proposal::No,
             },
             Role::ReasonOpen(reasoning) => match self.thinking {
-                Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                Thinking::Not if self.begins_line() => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                // In the middle of a line the text talks of it.
+                Thinking::Not => {
+                    self.line.talk_of(reasoning.name);
+                    Proposal::No
+                }
                 // The prompt ended with the opener, and the model wrote it once more.
                 Thinking::Prompted if self.front == 0 => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
                 _ => Proposal::No,
@@ -288,6 +300,8 @@ impl Parser {
                 // A closer without an opener is markup still: the opener stood in the prompt. Not so what closes other
                 // things too.
                 Thinking::Not if closes_frames(input.get(..length).unwrap_or_default()) => Proposal::No,
+                // Nor what closes an opener that the line talks of.
+                Thinking::Not if self.line.talks_of(reasoning.name) => Proposal::No,
                 Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
                 _ => Proposal::Yes(Meaning::Markup(length, Then::Speak)),
             },
@@ -312,6 +326,7 @@ impl Parser {
                 match (head, dialect) {
                     (Head::More, _) => Proposal::More,
                     (Head::Text(end), _) => Proposal::Yes(Meaning::Markup(end, Then::Frame(true))),
+                    (Head::Reasoning(_), _) if !thinks && !self.begins_line() => Proposal::No,
                     (Head::Reasoning(end), _) => match reasoning_markups().iter().find(|one| one.name == "harmony") {
                         Some(reasoning) => Proposal::Yes(Meaning::Markup(end, Then::Think(reasoning))),
                         None => Proposal::No,
@@ -330,6 +345,11 @@ impl Parser {
             Role::FrameClose if self.framed && !thinks => Proposal::Yes(Meaning::Markup(length, Then::Frame(false))),
             _ => Proposal::No,
         }
+    }
+
+    /// Whether reasoning may open here: where a line begins, or right behind markup or what ends a message.
+    fn begins_line(&self) -> bool {
+        self.line.begins() || self.message_end == Some(self.front)
     }
 
     /// Whether nothing follows the marker of this length but what may: white space, and what ends a turn once more.

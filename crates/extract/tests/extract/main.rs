@@ -17,6 +17,7 @@ mod inert;
 mod limits;
 mod merged;
 mod mutated;
+mod openings;
 mod orphaned;
 mod quoted_values;
 mod reading;
