@@ -86,6 +86,8 @@ pub(super) struct Line {
     mark: usize,
     /// Nothing but white space stands between the last markup and the next byte.
     behind_markup: bool,
+    /// The byte before the next one; 0 where a line begins.
+    before: u8,
     /// What this line talks of: the name of a reasoning markup whose opener stands in the middle of it.
     talks_of: Option<&'static str>,
     /// How many bytes were looked at.
@@ -99,17 +101,22 @@ impl Line {
         let watched = self.fence.is_some_and(Fence::watched);
         let first = self.within(bytes);
         self.quotes.follow(bytes, first.is_some());
-        let Some(first) = first else { return };
+        let Some(first) = first else {
+            self.before = bytes.last().copied().unwrap_or(self.before);
+            return;
+        };
         self.newline();
         let rest = bytes.get(first + 1..).unwrap_or_default();
         if watched || self.fence.is_some_and(Fence::watched) {
             self.each(rest);
+            self.before = bytes.last().copied().unwrap_or(self.before);
             return;
         }
         let after = memrchr(b'\n', rest).map_or(0, |last| last + 1);
         let last = rest.get(after..).unwrap_or_default();
         self.looked += last.len() as u64;
         self.within(last);
+        self.before = bytes.last().copied().unwrap_or(self.before);
     }
 
     /// Reads on in what is text whatever it says: no quotation mark in it opens anything.
@@ -137,6 +144,7 @@ impl Line {
         self.head = Head::Text;
         self.mark = PAST_MARK;
         self.behind_markup = true;
+        self.before = 0;
         self.quotes.clear(false);
     }
 
@@ -155,6 +163,16 @@ impl Line {
     /// Whether the opener of this reasoning markup stands in the line as text.
     pub(super) fn talks_of(&self, reasoning: &str) -> bool {
         self.talks_of == Some(reasoning)
+    }
+
+    /// Whether no quotation mark stands open on the line.
+    pub(super) fn quotation_free(&mut self) -> bool {
+        self.quotation().is_none()
+    }
+
+    /// Whether the next byte follows right on a word or the end of a sentence.
+    pub(super) fn glued(&self) -> bool {
+        self.before.is_ascii_alphanumeric() || self.before >= 0x80 || b".!?;:,".contains(&self.before)
     }
 
     /// Whether a line begins here: nothing but white space stands before the next byte on its line, or markup does.

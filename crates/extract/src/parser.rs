@@ -125,6 +125,10 @@ pub struct Parser {
     pub(super) said_cut: bool,
     /// Where the candidate stands that is being decided on.
     pub(super) front: usize,
+    /// Where what opens a call stood last behind which none could be read.
+    pub(super) unread: Option<usize>,
+    /// Whether what opens calls stands in the text, and none was read there.
+    pub(super) talks: bool,
     /// Where what ends a message stood last and was text, and the next message may begin.
     pub(super) message_end: Option<usize>,
     /// No marker begins before this place, and no brace or bracket stands there, as far as they were looked for.
@@ -191,6 +195,8 @@ impl Parser {
             again: false,
             said_cut: false,
             front: 0,
+            unread: None,
+            talks: false,
             message_end: None,
             unmarked: 0,
             searched: 0,

@@ -96,6 +96,8 @@ pub(super) const WORDS: &str = "words stand behind a value's closing element";
 pub(super) const OPENED_TWICE: &str = "a parameter that was opened twice";
 /// What is said of a value that something else than its own closing element ended.
 pub(super) const UNCLOSED: &str = "a parameter without its closing element";
+/// What is said of a value or key whose closing element was written more than once.
+pub(super) const CLOSED_AGAIN: &str = "a closing element that stands there twice; both are one";
 
 /// How much of a possible end was seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -137,6 +139,8 @@ pub(super) struct Until {
     around: u8,
     /// What a cut left of a marker stands behind the value's closing element: only another call shows that it ends.
     torn: bool,
+    /// The value's closing element stands there more than once.
+    again: bool,
     /// Where to go on: what stands before it was looked at.
     from: usize,
     look: Look,
@@ -264,6 +268,7 @@ impl Until {
                 self.named = 0;
                 self.around = 0;
                 self.torn = false;
+                self.again = false;
                 self.wanted = ends;
                 self.look = Look::at(at);
             }
@@ -378,6 +383,11 @@ impl Until {
         self.torn
     }
 
+    /// Whether the closing element that ended the value stands there more than once.
+    pub(super) fn closed_again(&self) -> bool {
+        self.again
+    }
+
     /// Whether nothing but white space was the value's so far.
     pub(super) fn is_blank(&self) -> bool {
         !self.solid
@@ -460,7 +470,16 @@ impl Until {
                 (Seen::Mark { class: END, end, .. }, Phase::Front) => {
                     self.phase = Phase::Closed;
                     self.end = end;
-                    self.wanted = self.may_follow(FOLLOW);
+                    // Once more it may stand there, unless the value holds nothing else, or talks of it.
+                    let own = input.get(..self.base).unwrap_or_default();
+                    let again = (self.solid || !blank(Some(own))) && !self.doubt;
+                    self.wanted = self.may_follow(if again { FOLLOW | END } else { FOLLOW });
+                    self.look = Look::at(end);
+                }
+                // Models write it twice now and then.
+                (Seen::Mark { class: END, end, .. }, Phase::Closed) if self.wanted & (END | FOLLOW) == self.wanted => {
+                    self.again = true;
+                    self.end = end;
                     self.look = Look::at(end);
                 }
                 (Seen::Mark { class: class @ (CALL_END | CLOSER), end, .. }, Phase::Front) => {

@@ -315,6 +315,11 @@ pub const fn frames() -> &'static [Frame] {
     }
 }
 
+/// What stands between a call's name and its arguments, and in no other place.
+pub(crate) const fn call_separators() -> &'static [&'static str] {
+    &["<|tool_call_argument_begin|>", "<｜tool▁sep｜>", "<|tool▁sep|>"]
+}
+
 /// What ends a turn in the models' templates, and comes with a reply whose server leaves it there: markup where nothing
 /// follows.
 pub const fn turn_ends() -> &'static [&'static str] {
@@ -339,5 +344,45 @@ pub const fn turn_ends() -> &'static [&'static str] {
         "<|assistant_end|>",
         "<|close|>message<|sep|>",
         "<|end_of_msg|>",
+        "</s>",
+        "<eos>",
+        "<EOS>",
+        "<EOS_TOKEN>",
+        "<|eos|>",
+        "[EOS]",
+        "[EOT]",
+        "<|EOT|>",
+        "<|end|>",
+        "<|return|>",
+        "<|call|>",
+        "<|endofturn|>",
+        "[|endofturn|]",
+        "<|endofprompt|>",
+        "<|endofresponse|>",
+        "<|end_of_sentence|>",
+        "<|end▁of▁sentence|>",
+        "<|end_of_document|>",
+        "<|end_of_role|>",
+        "<|end_of_message|>",
+        "<|end_message|>",
+        "<|message_sep|>",
+        "<|role_end|>",
+        "<|separator|>",
+        "<|eod|>",
+        "<eod>",
+        "<|eoa|>",
+        "<eoa>",
+        "<end_of_text>",
+        "<|assistant|>",
+        "<|im_start|>",
+        "<|start_header_id|>",
+        "<|header_start|>",
+        "<start_of_turn>",
+        "<|turn>",
+        "<｜User｜>",
+        "<|content_model_end_sampling|>",
+        "</longcat_s>",
+        "<pad>",
+        "<|pad|>",
     ]
 }

@@ -192,6 +192,9 @@ pub(super) struct Json {
     lost: bool,
     /// Whether a line ends behind the quote that may have ended the string.
     line: bool,
+    /// Whether a quotation mark was escaped in the string at hand that pairs off with none, and whether one was in any.
+    odd_marks: bool,
+    unbalanced: bool,
     /// Whether the string's last byte is white space.
     blank: bool,
     /// Whether prose may follow without anything between, and how many lines ended since the last byte that is no white
@@ -264,6 +267,8 @@ impl Json {
             broken: false,
             lost: false,
             line: false,
+            odd_marks: false,
+            unbalanced: false,
             blank: false,
             endless: false,
             lines: 0,
@@ -361,6 +366,11 @@ impl Json {
     /// Whether the value is nested deeper than allowed. It is read to its end, but no more of it is given out.
     pub(super) fn too_deep(&self) -> bool {
         self.too_deep
+    }
+
+    /// Whether quotation marks within a string were escaped that don't pair off: its end isn't known then.
+    pub(super) fn unbalanced(&self) -> bool {
+        self.unbalanced
     }
 
     /// Whether anything was mended so far.

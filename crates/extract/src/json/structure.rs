@@ -220,6 +220,7 @@ impl Json {
         self.quote = quote;
         self.key = key;
         self.doubtful = false;
+        self.odd_marks = false;
         self.colon = false;
         self.unpaired = false;
         self.last_byte = b'"';

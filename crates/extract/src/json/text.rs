@@ -249,6 +249,7 @@ impl Json {
 
     /// The quote did end the string.
     pub(super) fn text_ends(&mut self) {
+        self.unbalanced |= std::mem::take(&mut self.odd_marks);
         if self.key {
             self.state = State::AfterKey;
         } else if self.state == State::AfterTextComma {
@@ -259,9 +260,14 @@ impl Json {
     }
 
     /// The quote stands inside the string, and so does what followed it.
-    pub(super) fn text_goes_on(&mut self) {
+    pub(super) fn text_goes_on(&mut self, next: Option<u8>) {
         self.doubt = true;
         self.tail.clear();
+        // A mark within a word has no partner.
+        let apart = self.mark + 1 < self.out.len();
+        let within = |byte: u8| byte.is_ascii_alphanumeric();
+        let apostrophe = !apart && !self.blank && within(self.last_byte) && next.is_some_and(within);
+        self.odd_marks ^= !apostrophe;
         if self.mark + 1 == self.out.len() && matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
             // Nothing stands behind the quote.
             self.comma = None;
@@ -353,7 +359,7 @@ impl Json {
             _ => ahead::quoted_key(rest, last, &mut self.looks)?,
         };
         if inner {
-            self.text_goes_on();
+            self.text_goes_on(rest.first().copied());
         } else {
             self.text_ends();
         }
@@ -381,6 +387,19 @@ impl Json {
             self.text_ends();
             return Some(1);
         }
+        // Words behind a string's end, and then the structure goes on: they are none of it.
+        let word = matches!(class, Class::Byte(byte) if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80);
+        if word
+            && apart
+            && !(self.doubtful || self.odd_marks)
+            && !self.foreign(rest, last)?
+            && !(array && ahead::literal(rest, last)?)
+            && let Some(words) = ahead::words(rest, array, last, &mut self.looks)?
+        {
+            self.note_to(Mend::Words, self.at, self.at + words);
+            self.text_ends();
+            return Some(words);
+        }
         let ends = match class {
             Class::Byte(b',') if array => !self.doubtful || ahead::element(behind, last, &mut self.looks)?,
             Class::Byte(b',') => ahead::member(behind, last, &mut self.looks)?,
@@ -398,7 +417,7 @@ impl Json {
             }
             Class::Byte(b'+') => {
                 let Some(bytes) = ahead::concatenation(rest, last, &mut self.looks)? else {
-                    self.text_goes_on();
+                    self.text_goes_on(rest.first().copied());
                     return Some(0);
                 };
                 self.note_to(Mend::Joined, self.at, self.at + bytes);
@@ -439,6 +458,7 @@ impl Json {
                 self.trim_text();
             }
             self.note(Mend::MissingQuote, self.at.saturating_sub(1));
+            self.unbalanced = true;
             self.doubt = true;
             self.out.extend_from_slice(b"\",");
             let key = !array;
@@ -450,7 +470,7 @@ impl Json {
         if ends {
             self.text_ends();
         } else {
-            self.text_goes_on();
+            self.text_goes_on(rest.first().copied());
         }
         Some(0)
     }
@@ -514,13 +534,16 @@ impl Json {
                 }
                 Class::Curly | Class::CurlySingle | Class::Ellipsis | Class::Nothing => true,
                 _ if self.foreign(rest, last)? => true,
-                _ => ahead::bare_key(rest, last, &mut self.looks)?,
+                _ => {
+                    ahead::bare_key(rest, last, &mut self.looks)?
+                        || ahead::words(rest, false, last, &mut self.looks)?.is_some()
+                }
             }
         };
         if ends {
             self.text_ends();
         } else {
-            self.text_goes_on();
+            self.text_goes_on(rest.first().copied());
         }
         Some(0)
     }

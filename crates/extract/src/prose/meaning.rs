@@ -39,6 +39,12 @@ impl Parser {
         self.met = walk;
         let around = self.around();
         let quoted = around == Around::Quoted;
+        if self.unread == Some(self.front) {
+            // It was decided on, and told of.
+            let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
+            self.pass_marker(roles);
+            return Found::Text(length.max(self.dead.saturating_sub(self.front)));
+        }
         if self.behind.is_some()
             && let Some((length, roles)) = markers.longest(&walk, usize::MAX)
         {
@@ -109,8 +115,12 @@ impl Parser {
                 self.walked = self.front;
             }
         }
+        let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
+        self.talks |= roles.iter().any(|role| role.opens().is_some());
+        if around == Around::Plain && self.is_unread(roles) {
+            return Found::Unread(length);
+        }
         if !quoted {
-            let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
             self.pass_marker(roles);
             if roles.iter().any(|role| matches!(role, Role::FrameClose | Role::TurnEnd)) {
                 self.message_end = Some(self.front + length);
@@ -282,8 +292,10 @@ impl Parser {
                 Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {
                     Proposal::Yes(Meaning::Markup(length, Then::SectionOver))
                 }
+                _ if !thinks => self.stray_closer(input, length, last),
                 _ => Proposal::No,
             },
+            Role::CallClose(_) if !thinks => self.stray_closer(input, length, last),
             Role::ReasonOpen(reasoning) => match self.thinking {
                 Thinking::Not if self.begins_line() => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
                 // In the middle of a line the text talks of it.
@@ -347,6 +359,36 @@ impl Parser {
         }
     }
 
+    /// Whether a marker with these roles, which came to nothing, opens calls where a line begins, or stands in none but
+    /// them.
+    fn is_unread(&mut self, roles: &[Role]) -> bool {
+        let opens = |role: &Role| matches!(role, Role::Section(_) | Role::Call(_) | Role::Bodied(_));
+        let within = |role: &Role| matches!(role, Role::Within);
+        matches!(self.thinking, Thinking::Not)
+            && !self.said_cut
+            && (roles.iter().any(within) || (self.line.begins() && roles.iter().any(opens)))
+            && self.line.quotation_free()
+    }
+
+    /// Whether the closer of calls at the front, which nothing opened, is markup that a model left there: in a text in
+    /// which no call stands and none is talked of, right behind a word or a sentence.
+    fn stray_closer(&mut self, input: &[u8], length: usize, last: bool) -> Proposal {
+        let marker = input.get(..length).unwrap_or_default();
+        if self.calls.consumed > 0 || self.talks || turn_ends().iter().any(|end| end.as_bytes() == marker) {
+            return Proposal::No;
+        }
+        let next = input.get(length);
+        if next.is_none() && !last {
+            return Proposal::More;
+        }
+        let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"'\"`*_-)]}".contains(byte) || *byte >= 0x80;
+        if self.line.glued() && !next.is_some_and(part) {
+            Proposal::Yes(Meaning::Markup(length, Then::Nothing))
+        } else {
+            Proposal::No
+        }
+    }
+
     /// Whether reasoning may open here: where a line begins, or right behind markup or what ends a message.
     fn begins_line(&self) -> bool {
         self.line.begins() || self.message_end == Some(self.front)
@@ -364,14 +406,19 @@ impl Parser {
         if here.is_empty() {
             return last.then_some(true);
         }
-        let again = self.glances.which(place + space, here, turn_ends().iter().map(|end| ((), *end)));
-        let Some((.., end, _)) = again.iter().find(|(.., verdict)| *verdict == Verdict::Yes) else {
-            let begun = again.iter().any(|(.., verdict)| *verdict == Verdict::More);
+        let (walk, longer) = self.walk(place + space - self.at, here);
+        if longer && !last {
+            return None;
+        }
+        let markers = Arc::clone(&self.markers);
+        let ends = |role: &Role| matches!(role, Role::TurnEnd);
+        let Some((length, _)) = markers.longest(&walk, usize::MAX).filter(|(_, roles)| roles.iter().any(ends)) else {
             // What a cut left of another one is no text either.
-            return if begun { last.then_some(true) } else { Some(false) };
+            let begun = longer && turn_ends().iter().any(|end| end.as_bytes().starts_with(here));
+            return Some(begun);
         };
-        let behind = here.get(end.len()..).unwrap_or_default();
-        let space_behind = self.glances.space(place + space + end.len(), behind, MOST_BEHIND);
+        let behind = here.get(length..).unwrap_or_default();
+        let space_behind = self.glances.space(place + space + length, behind, MOST_BEHIND);
         if behind.len() > space_behind { Some(false) } else { last.then_some(true) }
     }
 

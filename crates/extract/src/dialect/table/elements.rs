@@ -30,7 +30,7 @@ const FUNCTION: Tags = Tags {
 };
 
 /// The elements of `DeepSeek`, whose parameters say whether their value is text or JSON.
-const DSML: Tags = Tags {
+pub(super) const DSML: Tags = Tags {
     call: ("<｜DSML｜invoke name=\"", "\">"),
     call_end: "</｜DSML｜invoke>",
     parameter: ("<｜DSML｜parameter name=\"", "\">"),
@@ -52,6 +52,7 @@ pub(super) const QWEN3_CODER: Dialect = Dialect {
         "nemotron-nano-3",
         "intellect-3",
     ],
+    since: &[("qwen", (3, 5)), ("step", (3, 5))],
     open: &["<tool_call>", ""],
     close: &["</tool_call>", ""],
     first: First::OneOf(&["<function="]),
@@ -64,6 +65,7 @@ pub(super) const SEED: Dialect = Dialect {
     name: "seed",
     models: "Seed-OSS",
     patterns: &["seed-oss", "seed-1", "seed-2"],
+    since: &[("seed", (1, 0))],
     open: &["<seed:tool_call>"],
     close: &["</seed:tool_call>"],
     first: First::OneOf(&["<function="]),
@@ -88,6 +90,7 @@ pub(super) const MINIMAX_M2: Dialect = Dialect {
     name: "minimax-m2",
     models: "MiniMax M2",
     patterns: &["minimax-m2", "minimax"],
+    since: &[("minimax-m", (2, 0))],
     open: &["<minimax:tool_call>"],
     close: &["</minimax:tool_call>"],
     first: First::OneOf(&["<invoke name="]),
@@ -120,6 +123,7 @@ const ATEM: Tags = Tags {
 pub(super) const MUSE_ROUTED: Dialect = Dialect {
     name: "muse-routed",
     models: "Muse, with the message's header",
+    form_of: "muse",
     open: &["<|start|>assistant to=", "to="],
     close: &["</atem:function_calls><|eom|>", "</atem:function_calls>"],
     message_end: "<|eom|>",
@@ -147,6 +151,7 @@ pub(super) const MINICPM_5: Dialect = Dialect {
     name: "minicpm-5",
     models: "MiniCPM 5",
     patterns: &["minicpm-5"],
+    since: &[("minicpm", (5, 0))],
     open: &[""],
     first: First::OneOf(&["<function name="]),
     grammar: Grammar::Tags(Tags {
@@ -164,6 +169,7 @@ pub(super) const DEEPSEEK_V3_2: Dialect = Dialect {
     name: "deepseek-v3.2",
     models: "DeepSeek V3.2",
     patterns: &["deepseek-v3.2", "deepseek-v3p2", "deepseek.v3.2", "deepseek-chat", "deepseek-reasoner"],
+    since: &[("deepseek-v", (3, 2))],
     open: &["<｜DSML｜function_calls>", ""],
     close: &["</｜DSML｜function_calls>", ""],
     first: First::OneOf(&["<｜DSML｜invoke name="]),
@@ -176,6 +182,7 @@ pub(super) const DEEPSEEK_V4: Dialect = Dialect {
     name: "deepseek-v4",
     models: "DeepSeek V4",
     patterns: &["deepseek-v4"],
+    since: &[("deepseek-v", (4, 0))],
     open: &["<｜DSML｜tool_calls>", ""],
     close: &["</｜DSML｜tool_calls>", ""],
     first: First::OneOf(&["<｜DSML｜invoke name="]),
@@ -188,6 +195,7 @@ pub(super) const DEEPSEEK_V4_1: Dialect = Dialect {
     name: "deepseek-v4.1",
     models: "DeepSeek V4.1",
     patterns: &["deepseek-v4.1", "deepseek-v4p1"],
+    since: &[("deepseek-v", (4, 1))],
     open: &["<｜DSML｜ calls>", ""],
     close: &["</｜DSML｜ calls>", ""],
     first: First::OneOf(&["<｜DSML｜ invoke name="]),
@@ -206,6 +214,7 @@ pub(super) const STEP_3: Dialect = Dialect {
     name: "step-3",
     models: "Step 3",
     patterns: &["step-3"],
+    since: &[("step", (3, 0))],
     section: Some((&["<｜tool_calls_begin｜>"], &["<｜tool_calls_end｜>"])),
     // Some replies have the separator between two calls too.
     open: &[
@@ -230,6 +239,7 @@ pub(super) const MINIMAX_M3: Dialect = Dialect {
     name: "minimax-m3",
     models: "MiniMax M3",
     patterns: &["minimax-m3"],
+    since: &[("minimax-m", (3, 0))],
     open: &["]<]minimax[>[<tool_call>", ""],
     close: &["]<]minimax[>[</tool_call>", ""],
     first: First::OneOf(&["]<]minimax[>[<invoke name="]),
@@ -242,6 +252,7 @@ pub(super) const KIMI_K3: Dialect = Dialect {
     name: "kimi-k3",
     models: "Kimi K3",
     patterns: &["kimi-k3"],
+    since: &[("kimi-k", (3, 0))],
     // Each as it is written, then with a token twice.
     section: Some((
         &["<|open|>tools<|sep|>", "<|open|>tools<|sep|><|sep|>"],

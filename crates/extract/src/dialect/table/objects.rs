@@ -53,6 +53,7 @@ pub(super) const HERMES: Dialect = Dialect {
         "tongyi-deepresearch",
         "trinity-mini",
     ],
+    since: &[("qwen", (1, 0)), ("granite", (4, 0)), ("ernie", (4, 5)), ("exaone", (4, 0)), ("smollm", (3, 0))],
     open: &["<tool_call>"],
     close: &["</tool_call>"],
     first: FENCED,
@@ -64,6 +65,7 @@ pub(super) const GRANITE: Dialect = Dialect {
     name: "granite",
     models: "Granite 3.1 to 3.3",
     patterns: &["granite-3.1", "granite-3.2", "granite-3.3", "granite"],
+    since: &[("granite", (3, 1))],
     open: &["<tool_call>"],
     close: &["", "</tool_call>"],
     first: First::OneOf(&["["]),
@@ -76,6 +78,7 @@ pub(super) const LONGCAT: Dialect = Dialect {
     name: "longcat",
     models: "LongCat",
     patterns: &["longcat"],
+    since: &[("longcat", (1, 0))],
     open: &["<longcat_tool_call>"],
     close: &["</longcat_tool_call>"],
     first: FENCED,
@@ -109,6 +112,7 @@ pub(super) const MINIMAX_M1: Dialect = Dialect {
     name: "minimax-m1",
     models: "MiniMax M1",
     patterns: &["minimax-m1"],
+    since: &[("minimax-m", (1, 0))],
     open: &["<tool_calls>"],
     close: &["</tool_calls>"],
     padding: "\n",
@@ -119,6 +123,7 @@ pub(super) const GRANITE_3_0: Dialect = Dialect {
     name: "granite-3.0",
     models: "Granite 3.0, Phi-4-mini",
     patterns: &["granite-3.0", "granite3-dense", "granite3-moe"],
+    since: &[("granite", (3, 0))],
     open: &["<|tool_call|>"],
     close: &["", "<|/tool_call|>"],
     first: First::OneOf(&["[", "{"]),
@@ -153,6 +158,7 @@ pub(super) const INTERNLM: Dialect = Dialect {
     name: "internlm",
     models: "InternLM 2 and later",
     patterns: &["internlm", "intern-s1"],
+    since: &[("internlm", (2, 0)), ("intern-s", (1, 0))],
     open: &[
         "<|action_start|><|plugin|>",
         "<|action_start|> <|plugin|>",
@@ -202,6 +208,7 @@ pub(super) const GIGACHAT_3: Dialect = Dialect {
     name: "gigachat-3",
     models: "GigaChat 3",
     patterns: &["gigachat"],
+    since: &[("gigachat", (3, 0))],
     // Words before a call are a message of their own, whose end stands before the call's.
     open: &[
         "function call<|role_sep|>",
@@ -229,6 +236,7 @@ pub(super) const INKLING: Dialect = Dialect {
 pub(super) const INKLING_UNTITLED: Dialect = Dialect {
     name: "inkling-untitled",
     models: "Inkling, without the name in front",
+    form_of: "inkling",
     open: &["<|message_model|><|content_invoke_tool_json|>", "<|content_invoke_tool_json|>"],
     close: &["<|end_message|>", "<|end_message|><|content_model_end_sampling|>"],
     grammar: ARGS,
@@ -239,6 +247,7 @@ pub(super) const LLAMA_3: Dialect = Dialect {
     name: "llama-3",
     models: "Llama 3.1 to 3.3",
     patterns: &["llama-3", "llama-v3", "deepseek-r1-distill-llama", "deepseek-r1:70b", "nemotron-70b", "nemotron:70b"],
+    since: &[("llama", (3, 0))],
     open: &["<|python_tag|>"],
     close: &["", "<|eom_id|>", "<|eot_id|>"],
     grammar: Grammar::Object { name: NAME, arguments: PARAMETERS, array: false },
@@ -270,6 +279,7 @@ pub(super) const MISTRAL_V7: Dialect = Dialect {
         "mistral-small:",
         "mistral:",
     ],
+    form_of: "mistral",
     open: &["[TOOL_CALLS]"],
     close: &["", "[/TOOL_CALLS]"],
     first: First::OneOf(&["[", "{"]),
@@ -281,6 +291,7 @@ pub(super) const MISTRAL_V7: Dialect = Dialect {
 pub(super) const K2_HORIZON_JSON: Dialect = Dialect {
     name: "k2-horizon-json",
     models: "K2-Horizon, asked for JSON",
+    form_of: "k2-horizon",
     section: Some((&["<ifm|tool_calls>"], &["</ifm|tool_calls>"])),
     open: &["<ifm|tool_call>"],
     close: &["</ifm|tool_call>"],
@@ -291,6 +302,7 @@ pub(super) const K2_HORIZON_JSON: Dialect = Dialect {
 pub(super) const LFM2_JSON: Dialect = Dialect {
     name: "lfm2-json",
     models: "LFM2, asked for JSON",
+    form_of: "lfm2",
     open: &["<|tool_call_start|>"],
     close: &["<|tool_call_end|>"],
     first: First::OneOf(&["[", "{"]),
@@ -315,5 +327,24 @@ pub(super) const JSON_ARRAY: Dialect = Dialect {
     first: First::OneOf(&["["]),
     grammar: ARRAY,
     bare: true,
+    ..ROW
+};
+
+pub(super) const LM_STUDIO: Dialect = Dialect {
+    name: "lm-studio",
+    models: "any model that LM Studio tells of tools",
+    open: &["[TOOL_REQUEST]", "[TOOL_CALL]"],
+    close: &["[END_TOOL_REQUEST]", "[/TOOL_REQUEST]", "[/TOOL_CALL]", "[END_TOOL_CALL]"],
+    first: FENCED,
+    ..ROW
+};
+
+pub(super) const TOOL_USE: Dialect = Dialect {
+    name: "tool-use",
+    models: "any model told of tools by a prompt of its host",
+    open: &["<tool_use>", "<TOOL_CALL>", "<toolcall>", "<function_call_request>"],
+    close: &["</tool_use>", "</TOOL_CALL>", "</toolcall>", "</function_call_request>"],
+    first: FENCED,
+    padding: "\n",
     ..ROW
 };

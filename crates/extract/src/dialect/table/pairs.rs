@@ -9,10 +9,14 @@ const fn pairs(after_name: &'static str, gap: &'static str) -> Grammar {
     Grammar::Pairs { after_name, key: ("<arg_key>", "</arg_key>"), value: ("<arg_value>", "</arg_value>"), gap }
 }
 
+/// `call:` and a name, or the name alone.
+const LOOSE: First = First::Either(&[First::OneOf(&["call:"]), First::NameThen(&["{", "("])]);
+
 pub(super) const HUNYUAN_V3: Dialect = Dialect {
     name: "hunyuan-v3",
     models: "Hunyuan v3",
     patterns: &["hunyuan-v3", "hunyuan-3", "hy3"],
+    since: &[("hunyuan", (3, 0)), ("hy", (3, 0))],
     section: Some((&["<tool_calls>"], &["</tool_calls>"])),
     open: &["<tool_call>"],
     close: &["</tool_call>"],
@@ -25,6 +29,7 @@ pub(super) const HUNYUAN_V4: Dialect = Dialect {
     name: "hunyuan-v4",
     models: "Hunyuan v4",
     patterns: &["hunyuan-v4", "hunyuan-4", "hy4", "hy-v4"],
+    since: &[("hunyuan", (4, 0)), ("hy", (4, 0))],
     section: Some((&["<tool_calls>"], &["</tool_calls>"])),
     open: &["<tool_call>"],
     close: &["</tool_call>"],
@@ -37,6 +42,7 @@ pub(super) const GLM_4_5: Dialect = Dialect {
     name: "glm-4.5",
     models: "GLM 4.5 and 4.6",
     patterns: &["glm-4.5", "glm-4.6", "glm-4p5", "glm-4p6", "autoglm"],
+    since: &[("glm", (4, 5))],
     open: &["<tool_call>"],
     close: &["</tool_call>"],
     first: First::NameThen(&["<arg_key>", "</tool_call>", "{"]),
@@ -48,6 +54,7 @@ pub(super) const GLM_4_7: Dialect = Dialect {
     name: "glm-4.7",
     models: "GLM 4.7 and 5, Poolside, Spark 2.5",
     patterns: &["glm-4.7", "glm-4p7", "glm-5", "poolside", "laguna", "spark-2.5"],
+    since: &[("glm", (4, 7)), ("spark", (2, 5))],
     open: &["<tool_call>"],
     close: &["</tool_call>"],
     first: First::NameThen(&["<arg_key>", "</tool_call>", "{"]),
@@ -76,9 +83,10 @@ pub(super) const GEMMA_4: Dialect = Dialect {
     name: "gemma-4",
     models: "Gemma 4",
     patterns: &["gemma-4"],
+    since: &[("gemma", (4, 0))],
     open: &["<|tool_call>"],
     close: &["<tool_call|>"],
-    first: First::OneOf(&["call:"]),
+    first: LOOSE,
     grammar: Grammar::Loose { quote: "<|\"|>" },
     ..ROW
 };
@@ -89,7 +97,7 @@ pub(super) const FUNCTIONGEMMA: Dialect = Dialect {
     patterns: &["functiongemma"],
     open: &["<start_function_call>"],
     close: &["<end_function_call>"],
-    first: First::OneOf(&["call:"]),
+    first: LOOSE,
     grammar: Grammar::Loose { quote: "<escape>" },
     ..ROW
 };
@@ -98,6 +106,7 @@ pub(super) const LONGCAT_2: Dialect = Dialect {
     name: "longcat-2",
     models: "LongCat from 2.0",
     patterns: &["longcat-2", "longcat-flash-lite", "longcat-flash-thinking-2601"],
+    since: &[("longcat", (2, 0))],
     open: &["<longcat_tool_call>"],
     close: &["</longcat_tool_call>"],
     first: First::NameThen(&["<longcat_arg_key>", "</longcat_tool_call>", "{"]),

@@ -9,6 +9,7 @@ pub(super) const OLMO_3: Dialect = Dialect {
     name: "olmo-3",
     models: "OLMo 3",
     patterns: &["olmo-3"],
+    since: &[("olmo", (3, 0))],
     open: &["<function_calls>"],
     close: &["</function_calls>"],
     first: First::Calls,
@@ -21,6 +22,7 @@ pub(super) const LFM2: Dialect = Dialect {
     name: "lfm2",
     models: "LFM2",
     patterns: &["lfm2"],
+    since: &[("lfm", (2, 0))],
     open: &["<|tool_call_start|>"],
     close: &["<|tool_call_end|>"],
     first: First::Calls,
@@ -32,6 +34,7 @@ pub(super) const LLAMA_4: Dialect = Dialect {
     name: "llama-4",
     models: "Llama 4",
     patterns: &["llama-4"],
+    since: &[("llama", (4, 0))],
     open: &["<|python_start|>"],
     close: &["<|python_end|>"],
     first: First::Calls,
@@ -56,9 +59,21 @@ pub(super) const PYTHONIC: Dialect = Dialect {
         "gemma-3",
         "watt-tool",
     ],
+    since: &[("gemma", (3, 0))],
     open: &[""],
     first: First::ListThen(&["("]),
     grammar: Grammar::Python { brackets: true },
     bare: true,
+    ..ROW
+};
+
+pub(super) const TOOL_CODE: Dialect = Dialect {
+    name: "tool-code",
+    models: "Gemma 3 and Gemini in text",
+    open: &["<tool_code>"],
+    close: &["</tool_code>"],
+    first: First::Calls,
+    grammar: Grammar::Python { brackets: false },
+    padding: "\n",
     ..ROW
 };
