@@ -96,7 +96,7 @@ def test_s06_a_run_never_ends_with_markup_as_its_answer(reply: str) -> None:
         "I look it up.\n<tool_call>\nweather of Turku, please\n</tool_call>",
         "One moment.\n<|tool_calls_section_begin|>??<|tool_calls_section_end|>",
         'weather<|tool_call_argument_begin|>{"city": "Turku"}<|tool_call_end|>',
-        "Let me see.\n<｜DSML｜function_calls>\n",
+        "Let me see.\n<\uff5cDSML\uff5cfunction_calls>\n",
     ],
 )
 def test_e4_an_opener_that_comes_to_nothing_is_told_once_in_the_dialects_words(reply: str) -> None:

@@ -45,6 +45,8 @@ const ENDLESS: &str = "a string without its end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
+    /// The arguments, in parentheses.
+    Round,
     Object,
     Array,
 }
@@ -94,8 +96,6 @@ pub(super) struct Loose {
     comma: bool,
     /// Whether the string being read is a key.
     key: bool,
-    /// Whether the arguments stand in parentheses.
-    round: bool,
     out: String,
     word: Vec<u8>,
     /// The JSON of the parameter's name.
@@ -126,7 +126,6 @@ impl Loose {
             stack: Vec::new(),
             comma: false,
             key: false,
-            round: false,
             out: String::new(),
             word: Vec::new(),
             parameter: String::new(),
@@ -149,7 +148,7 @@ impl Loose {
 
     /// The look for where this call ends, which broke.
     fn broken(&self, why: &'static str) -> Left {
-        let open = self.stack.iter().filter(|frame| **frame == Frame::Object).count();
+        let open = self.stack.iter().filter(|frame| **frame != Frame::Array).count();
         let left = Left::new(self.marks, why).braces(open, self.quote, CALL);
         match self.state {
             State::Quoted => left.in_quotes(),
@@ -216,7 +215,7 @@ impl Loose {
         self.stack.push(frame);
         self.comma = false;
         let (bracket, state) = match frame {
-            Frame::Object => ('{', State::Key),
+            Frame::Object | Frame::Round => ('{', State::Key),
             Frame::Array => ('[', State::Item),
         };
         self.out.push(bracket);
@@ -226,18 +225,12 @@ impl Loose {
 
     /// Whether this closes the arguments that stand in parentheses.
     fn closes_round(&self, byte: u8) -> bool {
-        byte == b')' && self.round && self.stack.len() == 1
+        byte == b')' && self.stack == [Frame::Round]
     }
 
     fn close(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<(), &'static str> {
-        let outer = self.round && self.stack.len() == 1;
         match (self.stack.last(), byte) {
-            (Some(Frame::Object), b'}') if !outer => {
-                self.stack.pop();
-                self.out.push('}');
-                self.wrote(Sort::Object, sink);
-            }
-            (Some(Frame::Object), b')') if outer => {
+            (Some(Frame::Object), b'}') | (Some(Frame::Round), b')') => {
                 self.stack.pop();
                 self.out.push('}');
                 self.wrote(Sort::Object, sink);
@@ -344,7 +337,7 @@ impl Loose {
                     b'}' if self.key => self.close(byte, sink)?,
                     b')' if self.key && self.closes_round(byte) => self.close(byte, sink)?,
                     // All arguments as one object.
-                    b'{' if self.key && self.round && self.stack.len() == 1 && !self.comma => self.round = false,
+                    b'{' if self.key && self.stack == [Frame::Round] && !self.comma => self.stack = vec![Frame::Object],
                     b']' if matches!(self.state, State::Item) => self.close(byte, sink)?,
                     _ => return self.begin(byte, input, last, sink),
                 }
@@ -371,7 +364,7 @@ impl Loose {
                 if byte != b':' && (byte != b'=' || !sink.repairs()) {
                     return Err("a key without a value");
                 }
-                if byte == b'=' && !self.round {
+                if byte == b'=' && self.stack.first() != Some(&Frame::Round) {
                     sink.repaired(Mend::MissingColon.describe());
                 }
                 self.name(sink);
@@ -422,7 +415,7 @@ impl Loose {
             }
             State::After => {
                 match (byte, self.stack.last()) {
-                    (b',', Some(Frame::Object)) => self.state = State::Key,
+                    (b',', Some(Frame::Object | Frame::Round)) => self.state = State::Key,
                     (b',', Some(Frame::Array)) => self.state = State::Item,
                     (b'}' | b']' | b')', _) => self.close(byte, sink)?,
                     _ => return Err("a value that goes on as something else"),
@@ -640,11 +633,11 @@ impl Body for Loose {
                         at += brace + 1;
                         said = at - 1;
                         self.stack.clear();
-                        self.round = rest.get(brace) == Some(&b'(');
-                        if self.round {
+                        let round = rest.get(brace) == Some(&b'(');
+                        if round {
                             sink.repaired(ROUND);
                         }
-                        self.stack.push(Frame::Object);
+                        self.stack.push(if round { Frame::Round } else { Frame::Object });
                         self.out.push('{');
                         self.comma = false;
                         self.parameters.clear();

@@ -145,7 +145,7 @@ impl Parser {
                 Found::Unread(length) => {
                     self.say(input, followed, at, out);
                     let start = self.at + at;
-                    self.unread = Some(start);
+                    self.passed.unread = Some(start);
                     self.waiting = Some((self.met, 0));
                     let message = UNREAD.to_owned();
                     let span = Span { start, end: start + length };

@@ -1,20 +1,42 @@
 //! The dialect of a model by its name: of all patterns that the name holds the longest decides, and where it names a
-//! family and a version, the row that goes on from the nearest version below. So a version that came after the table was
-//! written is read as the last one that is known.
+//! family and a version, the row that goes on from the nearest version below. So a version that came later than the
+//! table is read as the last one that is known.
 
-use super::{Dialect, dialects};
+use std::sync::OnceLock;
+
+use super::{Dialect, dialect_named, dialects};
 
 /// A major and a minor version.
-pub type Version = (u16, u16);
+type Version = (u16, u16);
 
 /// No version has more digits before or behind its point.
 const MOST_DIGITS: usize = 2;
+
+/// A family of models, and the dialect that it writes from a version on, up to where another one goes on.
+#[derive(Debug, Clone, Copy)]
+struct Since {
+    family: &'static str,
+    version: Version,
+    dialect: &'static str,
+}
+
+/// The families, as `families.txt` has them: a name, a version, a dialect.
+fn families() -> &'static [Since] {
+    static ALL: OnceLock<Vec<Since>> = OnceLock::new();
+    let read = |line: &'static str| {
+        let mut words = line.split(' ');
+        let (family, version, dialect) = (words.next()?, words.next()?, words.next()?);
+        let (major, minor) = version.split_once('.')?;
+        Some(Since { family, version: (major.parse().ok()?, minor.parse().ok()?), dialect })
+    };
+    ALL.get_or_init(|| include_str!("families.txt").lines().filter_map(read).collect())
+}
 
 /// The dialect that a model is known to write, by its name as its maker, a hub or a server spells it; `None` if nothing
 /// is known.
 pub fn dialect_for(model: &str) -> Option<&'static Dialect> {
     let name = plain(model);
-    let mut best: Option<(usize, &Dialect)> = None;
+    let mut best: Option<(usize, &Dialect)> = dialect_named(model).map(|dialect| (model.len(), dialect));
     for dialect in dialects() {
         for pattern in dialect.patterns {
             let pattern = plain(pattern);
@@ -23,22 +45,21 @@ pub fn dialect_for(model: &str) -> Option<&'static Dialect> {
             }
         }
     }
-    let rows = dialects().iter().flat_map(|row| row.since.iter().map(move |(family, since)| (*family, *since, row)));
-    let mut nearest: Vec<(&str, Version, &Dialect)> = Vec::new();
-    for (family, since, row) in rows {
-        if version_of(model, family).is_none_or(|version| version < since) {
+    let mut nearest: Vec<&Since> = Vec::new();
+    for since in families() {
+        if version_of(model, since.family).is_none_or(|version| version < since.version) {
             continue;
         }
-        match nearest.iter_mut().find(|(other, ..)| *other == family) {
-            Some(known) if known.1 < since => *known = (family, since, row),
+        match nearest.iter_mut().find(|other| other.family == since.family) {
+            Some(known) if known.version < since.version => *known = since,
             Some(_) => {}
-            None => nearest.push((family, since, row)),
+            None => nearest.push(since),
         }
     }
-    for (family, since, row) in nearest {
-        let length = plain(family).len() + written_length(since);
+    for since in nearest {
+        let length = plain(since.family).len() + written_length(since.version);
         if best.is_none_or(|(known, _)| length > known) {
-            best = Some((length, row));
+            best = dialect_named(since.dialect).map(|dialect| (length, dialect)).or(best);
         }
     }
     best.map(|(_, dialect)| dialect)
@@ -52,7 +73,8 @@ fn written_length((major, minor): Version) -> usize {
 
 /// The highest version that stands behind the name of a family in a model's name.
 fn version_of(model: &str, family: &str) -> Option<Version> {
-    let model: Vec<char> = model.chars().flat_map(char::to_lowercase).map(|c| if joins(c) { '-' } else { c }).collect();
+    let joined = |c| if joins(c) { '-' } else { c };
+    let model: Vec<char> = model.chars().flat_map(char::to_lowercase).map(joined).collect();
     let family: Vec<char> = family.chars().filter(|c| *c != '-').collect();
     let starts = (0..model.len()).filter(|at| at.checked_sub(1).is_none_or(|before| !is_letter(model.get(before))));
     starts.filter_map(|at| behind(model.get(at..)?, &family)).filter_map(version).max()
@@ -112,7 +134,15 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::version_of;
+    use super::{super::dialect_named, families, version_of};
+
+    #[test]
+    fn e9_each_family_names_a_dialect() {
+        assert!(families().len() > 30);
+        for since in families() {
+            assert!(dialect_named(since.dialect).is_some(), "{since:?}");
+        }
+    }
 
     #[test]
     fn e9_versions_are_read_however_they_are_joined() {

@@ -15,7 +15,7 @@ use loopwright_base::error::{Error, Result};
 use super::attributes::{ARGUMENT, ARGUMENT_END};
 
 pub use docs::dialect_table;
-pub use family::{Version, dialect_for};
+pub use family::dialect_for;
 pub(crate) use first::Glances;
 pub(super) use first::in_name;
 pub use first::{First, Verdict};
@@ -123,8 +123,6 @@ pub struct Dialect {
     pub models: &'static str,
     /// Beginnings or parts of lower-case model names that write it, for `dialect_for`.
     pub patterns: &'static [&'static str],
-    /// Families of models, and the version from which on they write it; it holds up to where another row goes on.
-    pub since: &'static [(&'static str, Version)],
     /// The dialect of which it is another form: each is read where the other is named.
     pub form_of: &'static str,
     /// The section around all calls of a reply, if there is one: spellings of opener and closer, the written ones

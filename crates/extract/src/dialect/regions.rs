@@ -1,6 +1,8 @@
 //! Regions that are no calls: reasoning, echoed tool results, and the frames around visible text; and what ends a turn.
 //! What stands in a result is never text and never a call; a frame's markers go and what stands in it stays.
 
+use std::sync::OnceLock;
+
 /// One markup of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reasoning {
@@ -322,67 +324,7 @@ pub(crate) const fn call_separators() -> &'static [&'static str] {
 
 /// What ends a turn in the models' templates, and comes with a reply whose server leaves it there: markup where nothing
 /// follows.
-pub const fn turn_ends() -> &'static [&'static str] {
-    &[
-        "<|im_end|>",
-        "<|endoftext|>",
-        "<|end_of_text|>",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|eot|>",
-        "<|eom|>",
-        "<|end_of_turn|>",
-        "<end_of_turn>",
-        "<turn|>",
-        "<|tool_response>",
-        "<｜end▁of▁sentence｜>",
-        "<|user|>",
-        "<|observation|>",
-        "<|END_OF_TURN_TOKEN|>",
-        "<seed:eos>",
-        "[e~[",
-        "<|assistant_end|>",
-        "<|close|>message<|sep|>",
-        "<|end_of_msg|>",
-        "</s>",
-        "<eos>",
-        "<EOS>",
-        "<EOS_TOKEN>",
-        "<|eos|>",
-        "[EOS]",
-        "[EOT]",
-        "<|EOT|>",
-        "<|end|>",
-        "<|return|>",
-        "<|call|>",
-        "<|endofturn|>",
-        "[|endofturn|]",
-        "<|endofprompt|>",
-        "<|endofresponse|>",
-        "<|end_of_sentence|>",
-        "<|end▁of▁sentence|>",
-        "<|end_of_document|>",
-        "<|end_of_role|>",
-        "<|end_of_message|>",
-        "<|end_message|>",
-        "<|message_sep|>",
-        "<|role_end|>",
-        "<|separator|>",
-        "<|eod|>",
-        "<eod>",
-        "<|eoa|>",
-        "<eoa>",
-        "<end_of_text>",
-        "<|assistant|>",
-        "<|im_start|>",
-        "<|start_header_id|>",
-        "<|header_start|>",
-        "<start_of_turn>",
-        "<|turn>",
-        "<｜User｜>",
-        "<|content_model_end_sampling|>",
-        "</longcat_s>",
-        "<pad>",
-        "<|pad|>",
-    ]
+pub fn turn_ends() -> &'static [&'static str] {
+    static ENDS: OnceLock<Vec<&str>> = OnceLock::new();
+    ENDS.get_or_init(|| include_str!("turn_ends.txt").lines().filter(|line| !line.is_empty()).collect())
 }

@@ -10,7 +10,7 @@ impl Json {
     pub(super) fn text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let plain = match self.quote {
             // Half a pair waits for the other half alone.
-            Quote::Double if self.high.is_none() => ahead::clean(rest, &mut self.unpaired),
+            Quote::Double if self.high.is_none() => ahead::clean(rest, &mut self.marks.unpaired),
             Quote::Double => rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).take(1).count(),
             _ => ahead::plain_of_any(rest),
         };
@@ -176,7 +176,7 @@ impl Json {
         }
         self.lone_surrogate();
         self.state = State::Text;
-        self.unpaired ^= byte == b'"';
+        self.marks.unpaired ^= byte == b'"';
         match byte {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
                 self.out.push(byte);
@@ -249,7 +249,7 @@ impl Json {
 
     /// The quote did end the string.
     pub(super) fn text_ends(&mut self) {
-        self.unbalanced |= std::mem::take(&mut self.odd_marks);
+        self.marks.unbalanced |= std::mem::take(&mut self.marks.odd);
         if self.key {
             self.state = State::AfterKey;
         } else if self.state == State::AfterTextComma {
@@ -267,7 +267,7 @@ impl Json {
         let apart = self.mark + 1 < self.out.len();
         let within = |byte: u8| byte.is_ascii_alphanumeric();
         let apostrophe = !apart && !self.blank && within(self.last_byte) && next.is_some_and(within);
-        self.odd_marks ^= !apostrophe;
+        self.marks.odd ^= !apostrophe;
         if self.mark + 1 == self.out.len() && matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
             // Nothing stands behind the quote.
             self.comma = None;
@@ -380,7 +380,7 @@ impl Json {
         let behind = rest.get(1..).unwrap_or_default();
         if rest.first() == Some(&b'"')
             && self.quote == Quote::Double
-            && !(self.doubtful || self.unpaired || apart)
+            && !(self.doubtful || self.marks.unpaired || apart)
             && ahead::ends_behind(behind, array, last, &mut self.looks)?
         {
             self.note_to(Mend::MissingQuote, self.at, self.at + 1);
@@ -391,7 +391,7 @@ impl Json {
         let word = matches!(class, Class::Byte(byte) if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80);
         if word
             && apart
-            && !(self.doubtful || self.odd_marks)
+            && !(self.doubtful || self.marks.odd)
             && !self.foreign(rest, last)?
             && !(array && ahead::literal(rest, last)?)
             && let Some(words) = ahead::words(rest, array, last, &mut self.looks)?
@@ -458,7 +458,7 @@ impl Json {
                 self.trim_text();
             }
             self.note(Mend::MissingQuote, self.at.saturating_sub(1));
-            self.unbalanced = true;
+            self.marks.unbalanced = true;
             self.doubt = true;
             self.out.extend_from_slice(b"\",");
             let key = !array;

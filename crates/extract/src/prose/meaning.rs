@@ -39,7 +39,7 @@ impl Parser {
         self.met = walk;
         let around = self.around();
         let quoted = around == Around::Quoted;
-        if self.unread == Some(self.front) {
+        if self.passed.unread == Some(self.front) {
             // It was decided on, and told of.
             let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
             self.pass_marker(roles);
@@ -116,14 +116,14 @@ impl Parser {
             }
         }
         let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
-        self.talks |= roles.iter().any(|role| role.opens().is_some());
+        self.passed.talks |= roles.iter().any(|role| role.opens().is_some());
         if around == Around::Plain && self.is_unread(roles) {
             return Found::Unread(length);
         }
         if !quoted {
             self.pass_marker(roles);
             if roles.iter().any(|role| matches!(role, Role::FrameClose | Role::TurnEnd)) {
-                self.message_end = Some(self.front + length);
+                self.passed.message_end = Some(self.front + length);
             }
         }
         let dead = self.dead.saturating_sub(self.front);
@@ -365,7 +365,7 @@ impl Parser {
         let opens = |role: &Role| matches!(role, Role::Section(_) | Role::Call(_) | Role::Bodied(_));
         let within = |role: &Role| matches!(role, Role::Within);
         matches!(self.thinking, Thinking::Not)
-            && !self.said_cut
+            && !self.passed.said_cut
             && (roles.iter().any(within) || (self.line.begins() && roles.iter().any(opens)))
             && self.line.quotation_free()
     }
@@ -374,7 +374,7 @@ impl Parser {
     /// which no call stands and none is talked of, right behind a word or a sentence.
     fn stray_closer(&mut self, input: &[u8], length: usize, last: bool) -> Proposal {
         let marker = input.get(..length).unwrap_or_default();
-        if self.calls.consumed > 0 || self.talks || turn_ends().iter().any(|end| end.as_bytes() == marker) {
+        if self.calls.consumed > 0 || self.passed.talks || turn_ends().iter().any(|end| end.as_bytes() == marker) {
             return Proposal::No;
         }
         let next = input.get(length);
@@ -391,7 +391,7 @@ impl Parser {
 
     /// Whether reasoning may open here: where a line begins, or right behind markup or what ends a message.
     fn begins_line(&self) -> bool {
-        self.line.begins() || self.message_end == Some(self.front)
+        self.line.begins() || self.passed.message_end == Some(self.front)
     }
 
     /// Whether nothing follows the marker of this length but what may: white space, and what ends a turn once more.

@@ -1,5 +1,5 @@
-//! Where reasoning opens (row E1 of the faults): where a line begins, or behind markup; in the middle of a line the text
-//! talks of it.
+//! Where reasoning opens (row E1 of the faults): where a line begins, or behind markup; in the middle of a line the
+//! text talks of it.
 
 use loopwright_extract::{Reasoning, reasoning_markups};
 

@@ -1,5 +1,5 @@
-//! Nothing lost is silent (row E4 of the faults): other spellings of markers are read, and what opens a call behind which
-//! none can be read is a problem with its place.
+//! Nothing lost is silent (row E4 of the faults): other spellings of markers are read, and what opens a call behind
+//! which none can be read is a problem with its place.
 
 use loopwright_extract::{Event, Events, ProblemKind, dialects, extract};
 use serde_json::json;
@@ -34,12 +34,9 @@ fn e4_bars_of_any_kind_and_width_are_read() {
             ("deepseek-v4.1", "calls", " "),
         ] {
             let tag = format!("{bar}DSML{bar}{space}");
-            reads(
-                &format!(
-                    "<{tag}{wrapper}>\n<{tag}invoke name=\"look\">\n<{tag}parameter name=\"q\" string=\"true\">x y</{tag}parameter>\n</{tag}invoke>\n</{tag}{wrapper}>"
-                ),
-                dialect,
-            );
+            let parameter = format!("<{tag}parameter name=\"q\" string=\"true\">x y</{tag}parameter>");
+            let call = format!("<{tag}invoke name=\"look\">\n{parameter}\n</{tag}invoke>");
+            reads(&format!("<{tag}{wrapper}>\n{call}\n</{tag}{wrapper}>"), dialect);
         }
     }
     for (bar, join) in [("｜", "▁"), ("|", "▁"), ("|", "_")] {

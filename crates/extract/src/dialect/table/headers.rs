@@ -31,7 +31,6 @@ pub(super) const DEEPSEEK_V3: Dialect = Dialect {
     name: "deepseek-v3",
     models: "DeepSeek V3 and R1",
     patterns: &["deepseek-v3", "deepseek-chat-v3", "deepseek-r1", "deepseek.r1", "mai-ds-r1"],
-    since: &[("deepseek-v", (3, 0)), ("deepseek-r", (1, 0))],
     section: DEEPSEEK,
     open: &["<｜tool▁call▁begin｜>"],
     close: &["<｜tool▁call▁end｜>"],
@@ -50,7 +49,6 @@ pub(super) const DEEPSEEK_V3_1: Dialect = Dialect {
     name: "deepseek-v3.1",
     models: "DeepSeek V3.1",
     patterns: &["deepseek-v3.1", "deepseek-v3p1", "deepseek-chat-v3.1", "deepseek.v3", "deepseek-terminus"],
-    since: &[("deepseek-v", (3, 1))],
     section: DEEPSEEK,
     open: &["<｜tool▁call▁begin｜>"],
     close: &["<｜tool▁call▁end｜>"],
@@ -63,7 +61,6 @@ pub(super) const KIMI_K2: Dialect = Dialect {
     name: "kimi-k2",
     models: "Kimi K2 and K2.5",
     patterns: &["kimi-k2", "kimi"],
-    since: &[("kimi-k", (2, 0))],
     section: Some((
         &["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"],
         &["<|tool_calls_section_end|>", "<|tool_call_section_end|>"],
@@ -84,7 +81,7 @@ pub(super) const KIMI_K2: Dialect = Dialect {
 pub(super) const HARMONY: Dialect = Dialect {
     name: "harmony",
     models: "gpt-oss",
-    patterns: &["gpt-oss", "harmony"],
+    patterns: &["gpt-oss"],
     open: &[
         "<|start|>assistant<|channel|>commentary",
         "<|channel|>commentary",

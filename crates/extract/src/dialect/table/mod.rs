@@ -23,7 +23,6 @@ const ROW: Dialect = Dialect {
     name: "",
     models: "",
     patterns: &[],
-    since: &[],
     form_of: "",
     section: None,
     section_optional: true,
@@ -37,10 +36,10 @@ const ROW: Dialect = Dialect {
     bare: false,
 };
 
-/// Every row that is read: other spellings of a dialect under its name, which nobody writes on purpose; every dialect; and
-/// spellings that another dialect writes, for who names theirs.
+/// Every row that is read: other spellings of a dialect under its name, which nobody writes on purpose; every dialect;
+/// and spellings that another dialect writes, for who names theirs.
 pub(crate) fn rows() -> impl Iterator<Item = &'static Dialect> {
-    spellings::SPELLINGS.iter().chain(dialects()).chain(spellings::SHARED)
+    spellings::BARS.iter().flatten().chain(spellings::SPELLINGS).chain(dialects()).chain(spellings::SHARED)
 }
 
 /// Every dialect; of those that share an opener the first whose [`First`] holds is read.

@@ -8,6 +8,13 @@ use super::{
 
 /// The elements of `DeepSeek` between bars of another kind.
 macro_rules! dsml {
+    ($bar:literal) => {
+        [
+            dsml!(elements::DEEPSEEK_V3_2, $bar, "", "function_calls"),
+            dsml!(elements::DEEPSEEK_V4, $bar, "", "tool_calls"),
+            dsml!(elements::DEEPSEEK_V4_1, $bar, " ", "calls"),
+        ]
+    };
     ($base:expr, $bar:literal, $space:literal, $wrapper:literal) => {
         Dialect {
             open: &[concat!("<", $bar, "DSML", $bar, $space, $wrapper, ">"), ""],
@@ -89,45 +96,22 @@ const GRANITE_20B_PYTHON: Dialect =
 const HERMES_LIST: Dialect =
     Dialect { first: objects::GRANITE.first, grammar: objects::GRANITE.grammar, ..objects::HERMES };
 
-pub(super) const SPELLINGS: &[Dialect] = &[
-    dsml!(elements::DEEPSEEK_V3_2, "｜｜", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "｜｜", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "｜｜", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "|", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "|", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "|", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "||", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "||", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "||", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "‖", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "‖", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "‖", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "￨", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "￨", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "￨", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "∥", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "∥", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "∥", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "│", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "│", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "│", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "∣", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "∣", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "∣", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "ǀ", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "ǀ", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "ǀ", " ", "calls"),
-    dsml!(elements::DEEPSEEK_V3_2, "❘", "", "function_calls"),
-    dsml!(elements::DEEPSEEK_V4, "❘", "", "tool_calls"),
-    dsml!(elements::DEEPSEEK_V4_1, "❘", " ", "calls"),
-    ASCII[0],
-    ASCII[1],
-    ASCII_JOINED[0],
-    ASCII_JOINED[1],
-    KIMI_UNOPENED,
-    GEMMA_JSON,
-    GRANITE_20B_PYTHON,
+/// DeepSeek's elements between bars of other kinds and widths.
+pub(super) const BARS: &[[Dialect; 3]] = &[
+    dsml!("｜｜"),
+    dsml!("|"),
+    dsml!("||"),
+    dsml!("‖"),
+    dsml!("￨"),
+    dsml!("∥"),
+    dsml!("│"),
+    dsml!("∣"),
+    dsml!("ǀ"),
+    dsml!("❘"),
 ];
+
+pub(super) const SPELLINGS: &[Dialect] =
+    &[ASCII[0], ASCII[1], ASCII_JOINED[0], ASCII_JOINED[1], KIMI_UNOPENED, GEMMA_JSON, GRANITE_20B_PYTHON];
 
 /// Spellings that another dialect writes on purpose, which comes first where both are read.
 pub(super) const SHARED: &[Dialect] = &[HERMES_LIST];
