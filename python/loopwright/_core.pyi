@@ -1248,7 +1248,7 @@ class Problem:
     @property
     def kind(self) -> str:
         """`unknown_tool`, `incomplete`, `repaired`, `malformed`, `too_many_calls`, `arguments_too_large`, `too_deep`,
-        `wrong_type`, `invalid_utf8` or `tool_result`.
+        `wrong_type`, `invalid_utf8`, `tool_result` or `unread`.
         """
 
     @property

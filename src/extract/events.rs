@@ -58,6 +58,7 @@ const fn problem_name(kind: ProblemKind) -> &'static str {
         ProblemKind::WrongType => "wrong_type",
         ProblemKind::InvalidUtf8 => "invalid_utf8",
         ProblemKind::ToolResult => "tool_result",
+        ProblemKind::Unread => "unread",
     }
 }
 

@@ -90,6 +90,64 @@ def test_s06_a_run_never_ends_with_markup_as_its_answer(reply: str) -> None:
     assert caught.value.result.best_draft == reply
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I look it up.\n<tool_call>\nweather of Turku, please\n</tool_call>",
+        "One moment.\n<|tool_calls_section_begin|>??<|tool_calls_section_end|>",
+        'weather<|tool_call_argument_begin|>{"city": "Turku"}<|tool_call_end|>',
+        "Let me see.\n<\uff5cDSML\uff5cfunction_calls>\n",
+    ],
+)
+def test_e4_an_opener_that_comes_to_nothing_is_told_once_in_the_dialects_words(reply: str) -> None:
+    result, model = _run(reply, "It rains.", tool_format="kimi-k2")
+    assert result.final == "It rains."
+    told = model.requests[1].last_text
+    assert "did not run" in told and render_call({"name": "get_weather", "arguments": {}}, "kimi-k2")[:20] in told
+    with pytest.raises(ModelError) as caught:
+        _run(reply, reply, tool_format="kimi-k2")
+    assert caught.value.code == "markup_answer"
+    problems = [(problem.kind, reply.encode()[slice(*problem.span)]) for problem in extract(reply).problems]
+    assert any(kind == "unread" and opener for kind, opener in problems), problems
+
+
+def test_e4_an_answer_about_markup_is_an_answer() -> None:
+    for reply in (
+        "The marker <tool_call> opens a call.",
+        "These open calls:\n<tool_call> opens one of Hermes, `<TOOLCALL>` one of Nemotron.",
+        "```\n<tool_call>\nno call\n```",
+    ):
+        result, _ = _run(reply)
+        assert (result.final, result.tool_calls) == (reply, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("{all of it}", "a key without a value"),
+        ('{"city": }', "a key without a value"),
+        ('{"city": ...}', "an ellipsis"),
+        ('{"city": "5" south of Turku"}', "quotation marks that don't pair off"),
+        ('{"city": "Turku" or so}', "words stand behind the end of a string"),
+    ],
+)
+def test_e6_a_call_that_was_guessed_does_not_run_and_is_said_to_be_unclear(arguments: str, reason: str) -> None:
+    ran: list[str] = []
+
+    @tool
+    def weather(city: str | None = None) -> str:
+        """The weather of a city."""
+        ran.append(str(city))
+        return "rain"
+
+    reply = f'<tool_call>{{"name": "weather", "arguments": {arguments}}}</tool_call>'
+    model = ScriptedModel([text(reply), text("It rains.")])
+    result = Agent(model, tools=[weather], tool_format="hermes").run_sync("How is the weather in Turku?")
+    assert (ran, result.final) == ([], "It rains.")
+    assert [call.failure for call in result.tool_calls] == ["invalid_arguments"]
+    assert reason in model.requests[1].to_json()
+
+
 ELEMENTS = [name for name in dialects() if re.search(r"(param|parameter|arg_value)>", render_call(CALL, name))]
 
 

@@ -96,7 +96,7 @@ impl<'a> TextCallStream<'a> {
                     let block = self.block(Piece::Call(source, index));
                     shown.push(Delta::Arguments { block, text: json });
                 }
-                Read::Called { .. } | Read::TakenBack { .. } | Read::Quoted { .. } => {}
+                Read::Called { .. } | Read::TakenBack { .. } | Read::Quoted { .. } | Read::Unread { .. } => {}
             }
         }
     }

@@ -13,6 +13,15 @@ pub(super) const BROKEN: &str = "broken, and repairs are off";
 const LOST_END: &str = "another call begins where the rest of the arguments should stand";
 pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
 
+/// Why a call must not run whose strings may end somewhere else.
+const UNBALANCED: &str = "quotation marks that don't pair off: it isn't known where a string ends";
+/// The mends that put something where nothing stood, and why a call must not run that needs one.
+const GUESSES: [(Mend, &str); 3] = [
+    (Mend::Words, "words stand behind the end of a string"),
+    (Mend::MissingValue, "a key without a value"),
+    (Mend::Ellipsis, "an ellipsis stands for arguments that aren't there"),
+];
+
 /// No more stray marks stand before an object.
 const MOST_STRAYS: usize = 64;
 /// No literal is longer, with the white space around it.
@@ -224,8 +233,12 @@ impl Arguments {
             Some(TOO_DEEP)
         } else if self.broken || self.json.broken() {
             Some(BROKEN)
+        } else if self.json.lost() {
+            Some(LOST_END)
+        } else if self.json.unbalanced() {
+            Some(UNBALANCED)
         } else {
-            self.json.lost().then_some(LOST_END)
+            GUESSES.iter().find(|(mend, _)| self.has(*mend)).map(|(_, why)| *why)
         }
     }
 

@@ -17,7 +17,8 @@ use super::{
     policy::{Policy, UnknownTool},
     region::{broke, broke_off},
     signature::{Kind, Signature, Signatures, resolved},
-    until::{Class, Marks},
+    strays::uneven,
+    until::{CLOSED_AGAIN, Class, Marks},
     utf8::Utf8,
     writer::{Writer, dropped, problem},
 };
@@ -281,6 +282,15 @@ impl Sink for Desk<'_> {
                 self.looked(call.arguments.len());
                 self.calls.spoiled = true;
                 self.calls.note(ProblemKind::Malformed, SWALLOWED.to_owned(), call.index);
+            }
+            let notes = &self.calls.notes;
+            if notes.iter().any(|note| note.message.starts_with(CLOSED_AGAIN))
+                && uneven(self.dialect.name, &call.arguments)
+            {
+                // One of the two closes what the value opened.
+                self.looked(call.arguments.len());
+                self.calls.spoiled = true;
+                self.calls.note(ProblemKind::Malformed, NESTED.to_owned(), call.index);
             }
             call.complete = complete && !full && !self.calls.spoiled;
             self.calls.judge_bytes(&mut call, complete);

@@ -63,6 +63,8 @@ pub enum ProblemKind {
     InvalidUtf8,
     /// An echoed tool result was dropped.
     ToolResult,
+    /// What opens a call stands where a line begins, and none can be read behind it; it stayed text.
+    Unread,
 }
 
 /// Something a person or a log should hear of. It owns bytes only if `dropped` says so.

@@ -58,6 +58,19 @@ const MOST_INFO: usize = 32;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const PAST_MARK: usize = BYTE_ORDER_MARK.len();
 
+/// What stands before the next byte of a line.
+#[derive(Debug, Clone, Copy, Default)]
+struct Before {
+    /// How many bytes of a byte order mark were read; `PAST_MARK` where none may stand any more.
+    mark: usize,
+    /// Markup, and nothing but white space since.
+    markup: bool,
+    /// This byte; 0 where a line begins.
+    byte: u8,
+    /// The opener of this reasoning markup, in the middle of the line: the line talks of it.
+    talk: Option<&'static str>,
+}
+
 /// The state of the line that is being read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
@@ -82,8 +95,7 @@ pub(super) struct Line {
     /// The fence ends with this line if nothing but white space follows.
     closing: bool,
     quotes: Quotes,
-    /// How many bytes of a byte order mark were read; `PAST_MARK` where none may stand any more.
-    mark: usize,
+    before: Before,
     /// How many bytes were looked at.
     pub(super) looked: u64,
 }
@@ -91,24 +103,31 @@ pub(super) struct Line {
 impl Line {
     /// Reads on. Lines that lie wholly inside `bytes` and hold no run of three are stepped over.
     pub(super) fn advance(&mut self, bytes: &[u8]) {
+        self.leave_markup(bytes);
         let watched = self.fence.is_some_and(Fence::watched);
         let first = self.within(bytes);
         self.quotes.follow(bytes, first.is_some());
-        let Some(first) = first else { return };
+        let Some(first) = first else {
+            self.before.byte = bytes.last().copied().unwrap_or(self.before.byte);
+            return;
+        };
         self.newline();
         let rest = bytes.get(first + 1..).unwrap_or_default();
         if watched || self.fence.is_some_and(Fence::watched) {
             self.each(rest);
+            self.before.byte = bytes.last().copied().unwrap_or(self.before.byte);
             return;
         }
         let after = memrchr(b'\n', rest).map_or(0, |last| last + 1);
         let last = rest.get(after..).unwrap_or_default();
         self.looked += last.len() as u64;
         self.within(last);
+        self.before.byte = bytes.last().copied().unwrap_or(self.before.byte);
     }
 
     /// Reads on in what is text whatever it says: no quotation mark in it opens anything.
     pub(super) fn advance_inert(&mut self, bytes: &[u8]) {
+        self.leave_markup(bytes);
         self.each(bytes);
         self.quotes.clear(memchr(b'\n', bytes).is_some());
     }
@@ -129,8 +148,43 @@ impl Line {
         self.coming = None;
         self.closing = false;
         self.head = Head::Text;
-        self.mark = PAST_MARK;
+        self.before.mark = PAST_MARK;
+        self.before.markup = true;
+        self.before.byte = 0;
         self.quotes.clear(false);
+    }
+
+    /// These bytes follow, and markup no longer stands right before what comes next unless they are blank.
+    fn leave_markup(&mut self, bytes: &[u8]) {
+        if self.before.markup {
+            self.before.markup = bytes.iter().all(u8::is_ascii_whitespace);
+        }
+    }
+
+    /// The opener of this reasoning markup stands in the middle of the line: the line talks of it.
+    pub(super) fn talk_of(&mut self, reasoning: &'static str) {
+        self.before.talk = Some(reasoning);
+    }
+
+    /// Whether the opener of this reasoning markup stands in the line as text.
+    pub(super) fn talks_of(&self, reasoning: &str) -> bool {
+        self.before.talk == Some(reasoning)
+    }
+
+    /// Whether no quotation mark stands open on the line.
+    pub(super) fn quotation_free(&mut self) -> bool {
+        self.quotation().is_none()
+    }
+
+    /// Whether the next byte follows right on a word or the end of a sentence.
+    pub(super) fn glued(&self) -> bool {
+        let byte = self.before.byte;
+        byte.is_ascii_alphanumeric() || byte >= 0x80 || b".!?;:,".contains(&byte)
+    }
+
+    /// Whether a line begins here: nothing but white space stands before the next byte on its line, or markup does.
+    pub(super) fn begins(&self) -> bool {
+        self.at_start() || self.before.markup
     }
 
     /// The fence that is open, or begins with the next line, was none.
@@ -158,7 +212,8 @@ impl Line {
 
     /// A line begins that has nothing to do with what came before.
     pub(super) fn afresh(&mut self) {
-        *self = Self { looked: self.looked, mark: PAST_MARK, ..Self::default() };
+        let before = Before { mark: PAST_MARK, ..Before::default() };
+        *self = Self { looked: self.looked, before, ..Self::default() };
     }
 
     /// What stands around the next byte, which belongs to no run.
@@ -261,11 +316,11 @@ impl Line {
     }
 
     fn prefix(&mut self, byte: u8) {
-        if BYTE_ORDER_MARK.get(self.mark) == Some(&byte) {
-            self.mark += 1;
+        if BYTE_ORDER_MARK.get(self.before.mark) == Some(&byte) {
+            self.before.mark += 1;
             return;
         }
-        self.mark = PAST_MARK;
+        self.before.mark = PAST_MARK;
         match (self.head, byte) {
             (Head::Prefix, b' ') => self.indent += 1,
             (Head::Prefix, b'\t') => self.indent += 4,
@@ -347,7 +402,7 @@ impl Line {
     }
 
     fn newline(&mut self) {
-        self.mark = PAST_MARK;
+        self.before.mark = PAST_MARK;
         self.end_run(true);
         if let Some(fence) = self.fence {
             let blank = self.head == Head::Prefix;

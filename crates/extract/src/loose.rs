@@ -1,5 +1,7 @@
 //! `call:NAME{k:<quote>text<quote>,n:42}`, JSON's loose cousin: bare keys, and strings between markers in which
 //! everything is text. JSON's own strings are read too; they are how a string that holds the marker can be written.
+//! Read as well, and mended: strings in single quotes or backticks, `=` for a colon, parentheses for the braces, and a
+//! name without `call:`.
 
 mod header;
 
@@ -36,11 +38,15 @@ const BATCH: usize = 16 * 1024;
 const PIECE: usize = 16 * 1024;
 /// How far behind what closes calls, in a string, its quote is looked for.
 const AHEAD: usize = 1024;
+/// What is said of a call whose arguments stand in parentheses.
+const ROUND: &str = "read parentheses as braces";
 /// Why a call is broken whose string has no end.
 const ENDLESS: &str = "a string without its end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
+    /// The arguments, in parentheses.
+    Round,
     Object,
     Array,
 }
@@ -53,6 +59,8 @@ enum State {
         name: Option<usize>,
         end: Option<usize>,
         separated: bool,
+        /// `call:` stands before it.
+        called: bool,
     },
     /// Before a key or the object's end.
     Key,
@@ -140,7 +148,7 @@ impl Loose {
 
     /// The look for where this call ends, which broke.
     fn broken(&self, why: &'static str) -> Left {
-        let open = self.stack.iter().filter(|frame| **frame == Frame::Object).count();
+        let open = self.stack.iter().filter(|frame| **frame != Frame::Array).count();
         let left = Left::new(self.marks, why).braces(open, self.quote, CALL);
         match self.state {
             State::Quoted => left.in_quotes(),
@@ -207,7 +215,7 @@ impl Loose {
         self.stack.push(frame);
         self.comma = false;
         let (bracket, state) = match frame {
-            Frame::Object => ('{', State::Key),
+            Frame::Object | Frame::Round => ('{', State::Key),
             Frame::Array => ('[', State::Item),
         };
         self.out.push(bracket);
@@ -215,9 +223,14 @@ impl Loose {
         Ok(())
     }
 
+    /// Whether this closes the arguments that stand in parentheses.
+    fn closes_round(&self, byte: u8) -> bool {
+        byte == b')' && self.stack == [Frame::Round]
+    }
+
     fn close(&mut self, byte: u8, sink: &mut dyn Sink) -> Result<(), &'static str> {
         match (self.stack.last(), byte) {
-            (Some(Frame::Object), b'}') => {
+            (Some(Frame::Object), b'}') | (Some(Frame::Round), b')') => {
                 self.stack.pop();
                 self.out.push('}');
                 self.wrote(Sort::Object, sink);
@@ -322,6 +335,9 @@ impl Loose {
                 self.key = matches!(self.state, State::Key);
                 match byte {
                     b'}' if self.key => self.close(byte, sink)?,
+                    b')' if self.key && self.closes_round(byte) => self.close(byte, sink)?,
+                    // All arguments as one object.
+                    b'{' if self.key && self.stack == [Frame::Round] && !self.comma => self.stack = vec![Frame::Object],
                     b']' if matches!(self.state, State::Item) => self.close(byte, sink)?,
                     _ => return self.begin(byte, input, last, sink),
                 }
@@ -329,7 +345,7 @@ impl Loose {
             }
             State::BareKey => {
                 match byte {
-                    b':' => {
+                    b':' | b'=' => {
                         self.out.push('"');
                         let word = std::mem::take(&mut self.word);
                         escape(word.trim_ascii_end(), true, &mut self.out);
@@ -345,8 +361,11 @@ impl Loose {
                 return Ok(Some(1));
             }
             State::Colon => {
-                if byte != b':' {
+                if byte != b':' && (byte != b'=' || !sink.repairs()) {
                     return Err("a key without a value");
+                }
+                if byte == b'=' && self.stack.first() != Some(&Frame::Round) {
+                    sink.repaired(Mend::MissingColon.describe());
                 }
                 self.name(sink);
                 self.out.push(':');
@@ -355,6 +374,7 @@ impl Loose {
             }
             State::Bare => match byte {
                 b',' | b'}' | b']' | b'<' => self.bare(sink)?,
+                b')' if self.closes_round(byte) => self.bare(sink)?,
                 // Another object, whose key the word would be: a call, perhaps.
                 b'{' => return Err("a value that goes on as something else"),
                 _ if self.word.len() >= WORD => return Err("a bare word too long"),
@@ -395,9 +415,9 @@ impl Loose {
             }
             State::After => {
                 match (byte, self.stack.last()) {
-                    (b',', Some(Frame::Object)) => self.state = State::Key,
+                    (b',', Some(Frame::Object | Frame::Round)) => self.state = State::Key,
                     (b',', Some(Frame::Array)) => self.state = State::Item,
-                    (b'}' | b']', _) => self.close(byte, sink)?,
+                    (b'}' | b']' | b')', _) => self.close(byte, sink)?,
                     _ => return Err("a value that goes on as something else"),
                 }
                 return Ok(Some(1));
@@ -434,6 +454,12 @@ impl Loose {
             b'"' => {
                 self.out.push('"');
                 self.state = State::String(Literal::json());
+            }
+            b'\'' | b'`' if !sink.repairs() => return Err("a string in other quotes"),
+            b'\'' | b'`' => {
+                sink.repaired(Mend::Quotes.describe());
+                self.out.push('"');
+                self.state = State::String(Literal::of_line(byte));
             }
             b'{' => self.open(Frame::Object, sink)?,
             b'[' => self.open(Frame::Array, sink)?,
@@ -596,8 +622,10 @@ impl Body for Loose {
                     self.state = header();
                 }
                 State::Header { .. } => match self.header(rest) {
-                    Found::Call(from, to) => {
-                        let brace = from + memchr(b'{', rest.get(from..).unwrap_or_default()).unwrap_or(0);
+                    Found::Call(_, _, brace) if rest.get(brace) == Some(&b'(') && !sink.repairs() => {
+                        return self.end((!self.any).then_some("no call"));
+                    }
+                    Found::Call(from, to, brace) => {
                         let name = String::from_utf8_lossy(rest.get(from..to).unwrap_or_default());
                         sink.looked(brace - from);
                         sink.markup(from);
@@ -605,7 +633,11 @@ impl Body for Loose {
                         at += brace + 1;
                         said = at - 1;
                         self.stack.clear();
-                        self.stack.push(Frame::Object);
+                        let round = rest.get(brace) == Some(&b'(');
+                        if round {
+                            sink.repaired(ROUND);
+                        }
+                        self.stack.push(if round { Frame::Round } else { Frame::Object });
                         self.out.push('{');
                         self.comma = false;
                         self.parameters.clear();

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::{AhoCorasick, MatchKind, Span, packed};
 
 use super::dialect::{
-    Dialect, First, Frame, Inert, Reasoning, dialects, expected, frames, inert_regions, reasoning_markups, turn_ends,
+    Dialect, First, Frame, Inert, Reasoning, call_separators, expected, frames, inert_regions, reasoning_markups, rows,
+    turn_ends,
 };
 
 /// What a marker may mean.
@@ -36,6 +37,8 @@ pub(super) enum Role {
     FrameClose,
     /// Ends a turn, if nothing follows.
     TurnEnd,
+    /// Stands within calls, and nowhere else.
+    Within,
     /// Begins a message of which only the whole header says whose it is; calls only where the dialect is armed.
     Message(Option<&'static Dialect>),
 }
@@ -138,8 +141,8 @@ impl Markers {
             rows: Vec::new(),
             bare: Vec::new(),
         };
-        for dialect in dialects() {
-            if names.is_some_and(|names| !names.contains(&dialect.name)) {
+        for dialect in rows() {
+            if names.is_some_and(|names| !names.iter().any(|name| dialect.answers_to(name))) {
                 continue;
             }
             let markerless = dialect.open.iter().all(|open| open.is_empty()) && dialect.section.is_none();
@@ -153,6 +156,9 @@ impl Markers {
             this.arm(dialect);
         }
         this.all(turn_ends(), Role::TurnEnd);
+        if names.is_none_or(|names| !names.is_empty()) {
+            this.all(call_separators(), Role::Within);
+        }
         for reasoning in reasoning_markups() {
             this.all(reasoning.open, Role::ReasonOpen(reasoning));
             this.all(reasoning.close, Role::ReasonClose(reasoning));
@@ -165,8 +171,9 @@ impl Markers {
             this.all(frame.open, Role::FrameOpen(frame));
             this.all(frame.close, Role::FrameClose);
         }
-        let message = dialects().iter().find(|dialect| dialect.name == "harmony");
-        let armed = message.filter(|dialect| names.is_none_or(|names| names.contains(&dialect.name)));
+        let message = rows().find(|dialect| dialect.name == "harmony");
+        let armed =
+            message.filter(|dialect| names.is_none_or(|names| names.iter().any(|name| dialect.answers_to(name))));
         this.all(&["<|start|>", "<|channel|>"], Role::Message(armed));
         let mut heads: Vec<[u8; 3]> =
             this.rows.iter().filter_map(|marker| marker.text.as_bytes().first_chunk().copied()).collect();
@@ -191,7 +198,7 @@ impl Markers {
         self.all(dialect.open, Role::Call(dialect));
         self.all(dialect.close, Role::CallClose(dialect));
         let bodied = dialect.open.contains(&"") || (dialect.open.is_empty() && dialect.section_optional);
-        if bodied && let First::OneOf(strings) = dialect.first {
+        if bodied && let First::OneOf(strings) | First::NamedThen(strings, _) = dialect.first {
             self.all(strings, Role::Bodied(dialect));
         }
     }

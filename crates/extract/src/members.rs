@@ -10,7 +10,7 @@ use super::{
     escape::clean,
     signature::{Kind, Signature},
     tags::{ODD_NAME, find_attributes},
-    until::{Marks, OPENED_TWICE, Rule, UNCLOSED, Until, Verdict, WORDS, blank},
+    until::{CLOSED_AGAIN, Marks, OPENED_TWICE, Rule, UNCLOSED, Until, Verdict, WORDS, blank},
     value::{Forms, MAX_MUTE, Value, depth_of, is_json, member_into, mend},
 };
 
@@ -264,6 +264,9 @@ impl Members {
             Verdict::End(bytes) => {
                 if let Err(step) = self.end(bytes, sink) {
                     return Flow::Failed(step);
+                }
+                if self.until.closed_again() {
+                    sink.repaired(CLOSED_AGAIN);
                 }
                 if self.until.shows() {
                     sink.spoiled(SHOWN);

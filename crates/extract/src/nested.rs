@@ -19,7 +19,7 @@ use super::{
     remains::{self, Remains},
     signature::{Kind, Signature},
     tags::{ODD, find_attributes},
-    until::{Bound, Found, Look, MAX_HEAD, Marks, OPEN, Seen, Until, Verdict},
+    until::{Bound, CLOSED_AGAIN, Found, Look, MAX_HEAD, Marks, OPEN, Seen, Until, Verdict},
     value::Value,
 };
 
@@ -399,6 +399,12 @@ impl NestedBody {
             Some(at) if at > 0 => {
                 self.unwind(at + 1, sink);
                 self.pop(bytes, sink);
+                self.go(State::Inside);
+                Next::Took(bytes)
+            }
+            _ if name == self.name && !self.remains.on => {
+                sink.repaired(CLOSED_AGAIN);
+                sink.arguments("", bytes);
                 self.go(State::Inside);
                 Next::Took(bytes)
             }

@@ -225,7 +225,7 @@ impl Object {
             sink.spoiled(LOST);
         } else if complete && !self.call.whole && self.call.spoilt.is_none() {
             if self.call.beside {
-                sink.repaired(LEFT_OUT);
+                sink.spoiled(LEFT_OUT);
             }
             sink.arguments("{}", cursor.speak());
         }

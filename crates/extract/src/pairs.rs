@@ -8,8 +8,8 @@ use super::{
     members::{EARLY, FOLLOWED, Members, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
-        AROUND, Bound, CALL, CALL_END, CDATA, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks, NAMED, OPEN,
-        OPENED_TWICE, Rule, SURE, Search, Seen, UNNAMED, holds, is_space,
+        AROUND, Bound, CALL, CALL_END, CDATA, CLOSED_AGAIN, CLOSER, Class, END, FURTHER, Found, Look, MAX_HEAD, Marks,
+        NAMED, OPEN, OPENED_TWICE, Rule, SURE, Search, Seen, UNNAMED, holds, is_space,
     },
 };
 
@@ -380,7 +380,13 @@ impl PairsBody {
     }
 
     fn middle(&mut self, input: &[u8], last: bool, sink: &mut dyn Sink) -> Next {
-        match self.look.step(&self.marks, VALUE, input) {
+        match self.look.step(&self.marks, VALUE | KEY_END, input) {
+            Seen::Mark { class: KEY_END, end, .. } => {
+                sink.repaired(CLOSED_AGAIN);
+                sink.arguments("", end);
+                self.go(State::Middle);
+                Next::Took(end)
+            }
             Seen::Mark { end, .. } => {
                 self.members.begin(&self.key, Typing::Declared, end, sink);
                 self.go(State::Opened);

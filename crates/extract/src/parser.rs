@@ -59,6 +59,19 @@ pub(super) enum Thinking {
     Prompted,
 }
 
+/// What was seen of markers that stayed text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Passed {
+    /// Where what opens a call stood last behind which none could be read.
+    pub(super) unread: Option<usize>,
+    /// Whether what opens calls stands in the text, and none was read there.
+    pub(super) talks: bool,
+    /// Where what ends a message stood last, and the next message may begin.
+    pub(super) message_end: Option<usize>,
+    /// Whether the reader was told that the text ended in what may have been a call.
+    pub(super) said_cut: bool,
+}
+
 /// The most of a broken call's remains that are dropped.
 pub(super) const MOST_REMAINS: usize = 1024;
 
@@ -121,10 +134,10 @@ pub struct Parser {
     finished: bool,
     /// The region's body is asked again although it has seen all there is.
     pub(super) again: bool,
-    /// Whether the reader was told that the text ended in what may have been a call.
-    pub(super) said_cut: bool,
     /// Where the candidate stands that is being decided on.
     pub(super) front: usize,
+    /// What was seen of markers that stayed text.
+    pub(super) passed: Passed,
     /// No marker begins before this place, and no brace or bracket stands there, as far as they were looked for.
     pub(super) unmarked: usize,
     /// Up to here markers were looked for last, and none was found.
@@ -187,8 +200,8 @@ impl Parser {
             carry: Vec::new(),
             finished: false,
             again: false,
-            said_cut: false,
             front: 0,
+            passed: Passed::default(),
             unmarked: 0,
             searched: 0,
             unbraced: 0,

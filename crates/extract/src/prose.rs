@@ -11,9 +11,10 @@ use super::{
     call::Source,
     code::Code,
     dialect::{Dialect, Inert, Reasoning},
-    event::{Events, Span},
+    event::{Events, ProblemKind, Span},
     markers::{HEAD as SHORTEST, Role, SHORT, Walk},
     parser::{Parser, Place, Section, Thinking},
+    writer::problem,
 };
 
 /// A region that may begin at the current place.
@@ -56,6 +57,8 @@ pub(super) enum Then {
 enum Found {
     /// Text; so many bytes of it needn't be looked at again.
     Text(usize),
+    /// What opens a call, so many bytes long, and none can be read.
+    Unread(usize),
     Wait(Walk, usize),
     Meaning(Meaning),
 }
@@ -76,6 +79,9 @@ pub(super) enum Twice {
     /// Where the second one ends.
     Yes(usize),
 }
+
+/// What is said of what opens a call where none can be read.
+const UNREAD: &str = "what opens a call stands here, and no call can be read behind it; it stays text";
 
 /// How much prose is searched and then written at a time: it stays in the nearest cache.
 const PIECE: usize = 16 * 1024;
@@ -135,6 +141,16 @@ impl Parser {
                     self.waiting = Some((walk, skip));
                     self.say(input, followed, at, out);
                     return (at, false);
+                }
+                Found::Unread(length) => {
+                    self.say(input, followed, at, out);
+                    let start = self.at + at;
+                    self.passed.unread = Some(start);
+                    self.waiting = Some((self.met, 0));
+                    let message = UNREAD.to_owned();
+                    let span = Span { start, end: start + length };
+                    self.writer.problem(problem(ProblemKind::Unread, message, span), out);
+                    return (at, true);
                 }
                 Found::Meaning(meaning) => {
                     self.say(input, followed, at, out);

@@ -47,6 +47,13 @@ pub enum Read {
         asks: bool,
         /// What was done to its arguments, so that they could be read.
         repairs: Vec<String>,
+        /// Why it isn't complete, where that is known.
+        unclear: Vec<String>,
+    },
+    /// What opens a call stands at the front of the prose that follows, and none can be read behind it.
+    Unread {
+        /// The marker.
+        marker: String,
     },
     /// A call that ended before isn't complete: what follows shows that it may stand in a value.
     TakenBack {
@@ -74,8 +81,11 @@ pub struct ReplyReader {
     markup: Option<Span>,
     /// The dialect of the quoted call that stands right before it.
     behind: Option<&'static Dialect>,
-    /// The repairs of the call that ends next.
+    /// How many calls ended.
+    ended: usize,
+    /// The repairs of the call that ends next, and what is unclear in it.
     repairs: Vec<String>,
+    unclear: Vec<String>,
 }
 
 /// A call that may be a quotation.
@@ -98,6 +108,8 @@ impl ReplyReader {
             markup: None,
             behind: None,
             repairs: Vec::new(),
+            unclear: Vec::new(),
+            ended: 0,
         }
     }
 
@@ -150,6 +162,13 @@ impl ReplyReader {
             Event::Problem(problem) if problem.kind == ProblemKind::Repaired => {
                 self.repairs.push(problem.message.clone());
             }
+            Event::Problem(problem) if problem.kind == ProblemKind::Unread => {
+                let marker = String::from_utf8_lossy(self.text(problem.span.start, problem.span.end)).into_owned();
+                out.push(Read::Unread { marker });
+            }
+            Event::Problem(problem) if problem.call.is_some_and(|index| self.ended <= index) => {
+                self.unclear.push(problem.message.clone());
+            }
             Event::Problem(problem) => out.extend(problem.takes_back().map(|index| Read::TakenBack { index })),
         }
     }
@@ -179,15 +198,17 @@ impl ReplyReader {
 
     fn finished(&mut self, call: &Call, span: Span, shown: &Shown<'_>, out: &mut Vec<Read>) {
         let repairs = std::mem::take(&mut self.repairs);
+        let unclear = std::mem::take(&mut self.unclear);
+        self.ended = call.index + 1;
         let Some(dialect) = dialect_named(call.dialect) else { return };
         let end = span.end.max(call.span.end);
         let Some(held) = self.held.take() else {
             let asks = is_bare(dialect, call.source) && shown.holds(self.text(self.form, end), dialect);
-            return out.push(Read::Called { call: Box::new(call.clone()), asks, repairs });
+            return out.push(Read::Called { call: Box::new(call.clone()), asks, repairs, unclear });
         };
         if !shown.holds(self.text(self.form, end), dialect) {
             out.extend(held.read);
-            return out.push(Read::Called { call: Box::new(call.clone()), asks: false, repairs });
+            return out.push(Read::Called { call: Box::new(call.clone()), asks: false, repairs, unclear });
         }
         out.push(Read::Text(String::from_utf8_lossy(self.text(held.start, end)).into_owned()));
         out.push(Read::Quoted { name: call.name.clone() });

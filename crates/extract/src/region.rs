@@ -334,8 +334,8 @@ impl Parser {
 
     /// There is no call here, and nothing follows: it may have been one.
     fn reject_cut(&mut self, end: usize, out: &mut Events) -> (usize, bool) {
-        if !self.said_cut {
-            self.said_cut = true;
+        if !self.passed.said_cut {
+            self.passed.said_cut = true;
             let message = "the text ended where a call may have begun; it stays text".to_owned();
             self.writer.problem(problem(ProblemKind::Incomplete, message, Span { start: self.at, end }), out);
         }

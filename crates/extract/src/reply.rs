@@ -2,11 +2,12 @@
 //! calls; a history's calls and results become text again, in the model's own dialect, so that both sides of a
 //! conversation agree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     call::Call,
     dialect::{Dialect, dialect_named, expected},
+    members::NESTED,
     native::RepairedCall,
     parser::Parser,
     policy::{Policy, UnknownTool},
@@ -34,6 +35,10 @@ pub struct Reading {
     pub asked: BTreeSet<usize>,
     /// The calls whose arguments could only be read repaired.
     pub repaired: Vec<RepairedCall>,
+    /// Which of the message's calls aren't clear and must not run, and why.
+    pub unclear: BTreeMap<usize, String>,
+    /// Markers that open calls, behind which none could be read; no words of a sentence follow on them.
+    pub unread: Vec<String>,
 }
 
 /// The declared tools of a request as the parser of its reply wants them: none where calls aren't read in texts.
@@ -119,7 +124,13 @@ fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, r
             call.complete &= !all && !back.contains(&call.index);
         }
     }
-    let is_prose = |read: &Read| matches!(read, Read::Text(_) | Read::Quoted { .. });
+    let texts = read.iter().zip(read.iter().skip(1)).filter_map(|(read, next)| match (read, next) {
+        (Read::Unread { marker }, Read::Text(text)) => text.strip_prefix(marker.as_str()).map(|rest| (marker, rest)),
+        (Read::Unread { marker }, _) => Some((marker, "")),
+        _ => None,
+    });
+    reading.unread.extend(texts.filter(|(_, rest)| !talks(rest)).map(|(marker, _)| marker.clone()));
+    let is_prose = |read: &Read| matches!(read, Read::Text(_) | Read::Quoted { .. } | Read::Unread { .. });
     let length = |read: &Read| if let Read::Text(text) = read { text.len() } else { 0 };
     if read.iter().all(is_prose) && read.iter().map(length).sum::<usize>() == text.text.len() {
         let names =
@@ -141,9 +152,13 @@ fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, r
                 _ => blocks.push(Block::Thinking(Thinking { text, ..Thinking::default() })),
             },
             Read::Called { .. } if native => reading.doubled += 1,
-            Read::Called { call, asks, repairs } => {
+            Read::Called { call, asks, repairs, unclear } => {
                 if call.complete && !repairs.is_empty() {
                     reading.repaired.push(RepairedCall { name: call.name.clone(), repairs });
+                }
+                if !call.complete {
+                    let reason = unclear.into_iter().next().unwrap_or_else(|| NESTED.to_owned());
+                    reading.unclear.insert(reading.calls, reason);
                 }
                 if asks {
                     reading.asked.insert(reading.calls);
@@ -152,9 +167,15 @@ fn put(text: Text, mut read: Vec<Read>, native: bool, blocks: &mut Vec<Block>, r
                 blocks.push(Block::ToolUse(tool_use(&call)));
             }
             Read::Quoted { name } => reading.quoted.push(name),
-            Read::Started { .. } | Read::Arguments { .. } | Read::TakenBack { .. } => {}
+            Read::Started { .. } | Read::Arguments { .. } | Read::TakenBack { .. } | Read::Unread { .. } => {}
         }
     }
+}
+
+/// Whether a sentence goes on behind what opens a call: it is talked about.
+fn talks(behind: &str) -> bool {
+    let words = behind.trim_start_matches([' ', '\t']);
+    words.len() < behind.len() && words.starts_with(char::is_alphabetic)
 }
 
 /// A call that isn't complete has no arguments that could run, nor does it say that it has none: the model is told so.

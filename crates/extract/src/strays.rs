@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{
     desk::Calls,
-    dialect::{Dialect, dialects},
+    dialect::{Dialect, rows},
     event::{Events, Problem, ProblemKind, Span},
     members::NESTED,
     parser::Parser,
@@ -33,8 +33,20 @@ impl Paired {
     /// Those of a dialect, if it is one of these.
     fn of(dialect: &str) -> Option<&'static Self> {
         static ALL: OnceLock<Vec<Paired>> = OnceLock::new();
-        let paired = |row: &Dialect| Self { dialect: row.name, values: row.value_marks(), calls: row.call_marks() };
-        let all = ALL.get_or_init(|| dialects().iter().map(paired).filter(|row| !row.values.is_empty()).collect());
+        let all = ALL.get_or_init(|| {
+            let mut all: Vec<Self> = Vec::new();
+            for row in rows().filter(|row| !row.value_marks().is_empty()) {
+                let (values, calls) = (row.value_marks(), row.call_marks());
+                match all.iter_mut().find(|known| known.dialect == row.name) {
+                    Some(known) => {
+                        known.values.extend(values);
+                        known.calls.extend(calls);
+                    }
+                    None => all.push(Self { dialect: row.name, values, calls }),
+                }
+            }
+            all
+        });
         all.iter().find(|row| row.dialect == dialect)
     }
 }

@@ -12,7 +12,7 @@
 
 use super::{
     body::{Body, Sink, Step},
-    dialect::{Grammar, Tags, dialects},
+    dialect::{Grammar, Tags, rows},
     members::{EARLY, FOLLOWED, Flow, Members, NESTED, Next, OPEN_CALL, Typing},
     remains::{self, Remains},
     until::{
@@ -72,7 +72,7 @@ pub(super) struct TagsBody {
 impl TagsBody {
     pub(super) fn new(tags: Tags) -> Self {
         // The region's closers are the parser's to take, but they tell where a value or a call ends that wasn't closed.
-        let same = || dialects().iter().filter(|dialect| dialect.grammar == Grammar::Tags(tags));
+        let same = || rows().filter(|dialect| dialect.grammar == Grammar::Tags(tags));
         let mut body = Self::within(
             tags,
             same().flat_map(|dialect| dialect.close.iter().chain(dialect.section.iter().flat_map(|s| s.1))).copied(),

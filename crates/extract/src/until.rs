@@ -10,10 +10,12 @@
 //! element counts.
 
 mod marks;
+mod seek;
 
 use memchr::{memchr, memchr2};
 
 pub(super) use marks::{Bound, Look, Marks, Seen};
+pub(super) use seek::{Seek, begun};
 
 /// What a mark is. Sets of these are written with `|`.
 pub(super) type Class = u16;
@@ -96,6 +98,8 @@ pub(super) const WORDS: &str = "words stand behind a value's closing element";
 pub(super) const OPENED_TWICE: &str = "a parameter that was opened twice";
 /// What is said of a value that something else than its own closing element ended.
 pub(super) const UNCLOSED: &str = "a parameter without its closing element";
+/// What is said of a value or key whose closing element was written more than once.
+pub(super) const CLOSED_AGAIN: &str = "a closing element that stands there twice; both are one";
 
 /// How much of a possible end was seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,12 +108,20 @@ enum Phase {
     Front,
     /// Behind the value's closing element.
     Closed,
+    /// The same, where it stands more than once.
+    ClosedAgain,
     /// Behind what closes the call or what stands around it, where the value's closing element is missing.
     Shut,
     /// Behind what closes the call, and words behind that: the next mark tells.
     Words,
     /// Behind the opening element of a call that stands in the value: what follows tells whether it is one.
     Quoted,
+}
+
+impl Phase {
+    fn closed(self) -> bool {
+        matches!(self, Self::Closed | Self::ClosedAgain)
+    }
 }
 
 /// Looks for the end of one value.
@@ -284,7 +296,7 @@ impl Until {
             }
             // It is part of the value, as is whatever precedes the next place to try.
             self.trying = false;
-            self.doubt |= self.phase == Phase::Closed;
+            self.doubt |= self.phase.closed();
             let quoted = std::mem::take(&mut self.skip);
             from = if quoted > 0 { quoted } else { self.again(marks) };
         }
@@ -325,7 +337,7 @@ impl Until {
 
     /// What was found to open is part of the value. The input comes again as it was, nothing of it taken.
     pub(super) fn deny(&mut self, marks: &Marks) {
-        self.doubt |= self.phase == Phase::Closed;
+        self.doubt |= self.phase.closed();
         self.from = self.again(marks);
     }
 
@@ -343,7 +355,7 @@ impl Until {
     /// Where the next end may begin, behind a mark that was seen; what followed that is looked at once more.
     fn again(&self, marks: &Marks) -> usize {
         let next = match self.phase {
-            Phase::Closed | Phase::Shut | Phase::Words => self.end,
+            Phase::Closed | Phase::ClosedAgain | Phase::Shut | Phase::Words => self.end,
             Phase::Front | Phase::Quoted => self.base + self.newline + 1,
         };
         let reach = match self.phase {
@@ -378,6 +390,11 @@ impl Until {
         self.torn
     }
 
+    /// Whether the closing element that ended the value stands there more than once.
+    pub(super) fn closed_again(&self) -> bool {
+        self.phase == Phase::ClosedAgain
+    }
+
     /// Whether nothing but white space was the value's so far.
     pub(super) fn is_blank(&self) -> bool {
         !self.solid
@@ -403,8 +420,8 @@ impl Until {
                             from: self.name - self.base,
                             to: to - self.base,
                             element: self.names == NEXT,
-                            bytes: if self.phase == Phase::Closed { self.end - self.base } else { self.newline },
-                            closed: self.phase == Phase::Closed && !self.torn,
+                            bytes: if self.phase.closed() { self.end - self.base } else { self.newline },
+                            closed: self.phase.closed() && !self.torn,
                         })
                     }
                     Seen::Nothing if !last => Some(Verdict::More),
@@ -460,7 +477,17 @@ impl Until {
                 (Seen::Mark { class: END, end, .. }, Phase::Front) => {
                     self.phase = Phase::Closed;
                     self.end = end;
-                    self.wanted = self.may_follow(FOLLOW);
+                    // Once more it may stand there, unless the value holds nothing else, or talks of it.
+                    let again = (self.solid || !blank(input.get(..self.base))) && !self.doubt;
+                    self.wanted = self.may_follow(if again { FOLLOW | END } else { FOLLOW });
+                    self.look = Look::at(end);
+                }
+                // Models write it twice now and then.
+                (Seen::Mark { class: END, end, .. }, phase)
+                    if phase.closed() && self.wanted & (END | FOLLOW) == self.wanted =>
+                {
+                    self.phase = Phase::ClosedAgain;
+                    self.end = end;
                     self.look = Look::at(end);
                 }
                 (Seen::Mark { class: class @ (CALL_END | CLOSER), end, .. }, Phase::Front) => {
@@ -503,8 +530,8 @@ impl Until {
                     self.seen = self.end;
                     self.within = false;
                 }
-                (Seen::Other(at), Phase::Closed)
-                    if !self.torn && self.wanted & FURTHER == FURTHER && at < self.look.reached() =>
+                (Seen::Other(at), phase)
+                    if phase.closed() && !self.torn && self.wanted & FURTHER == FURTHER && at < self.look.reached() =>
                 {
                     self.torn = true;
                     self.wanted = FURTHER;
@@ -686,7 +713,7 @@ impl Until {
     }
 
     fn ended(&self) -> Verdict {
-        if self.phase == Phase::Closed { Verdict::End(self.end - self.base) } else { Verdict::Unclosed(self.newline) }
+        if self.phase.closed() { Verdict::End(self.end - self.base) } else { Verdict::Unclosed(self.newline) }
     }
 }
 
@@ -756,32 +783,4 @@ impl Search {
 /// How many bytes of a newline, of either kind, stand at the end.
 fn newline(text: &[u8]) -> usize {
     if text.ends_with(b"\r\n") { 2 } else { usize::from(text.ends_with(b"\n")) }
-}
-
-/// Looks for a string, in steps: of an input that grew at its end it looks again at no more than what may be the
-/// string's beginning.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seek {
-    at: usize,
-}
-
-impl Seek {
-    /// Where the string begins.
-    pub(super) fn step(&mut self, needle: &str, input: &[u8]) -> Option<usize> {
-        let needle = needle.as_bytes();
-        let rest = input.get(self.at..).unwrap_or_default();
-        let found = memchr::memmem::find(rest, needle);
-        let before = self.at;
-        self.at += rest.len() - begun(rest, needle);
-        found.map(|found| before + found)
-    }
-}
-
-/// How many bytes at the end of `input` are the beginning of `needle`, the longest such.
-pub(super) fn begun(input: &[u8], needle: &[u8]) -> usize {
-    let most = input.len().min(needle.len().saturating_sub(1));
-    (1..=most)
-        .rev()
-        .find(|&length| needle.starts_with(input.get(input.len() - length..).unwrap_or_default()))
-        .unwrap_or(0)
 }

@@ -15,6 +15,10 @@ pub enum First {
     NameThen(&'static [&'static str]),
     /// `[`, a name, then one of these strings (white space may stand between).
     ListThen(&'static [&'static str]),
+    /// One of the first strings, then a name, then one of the others (white space may stand between).
+    NamedThen(&'static [&'static str], &'static [&'static str]),
+    /// What one of these says.
+    Either(&'static [First]),
     /// Calls as Python writes them, in a list or not, though the first may be damaged: its name, or a bracket or two.
     Calls,
 }
@@ -59,6 +63,27 @@ impl First {
                 None => Verdict::More,
             }),
             Self::Calls => after_space(at, input, glances, calls),
+            Self::NamedThen(strings, others) => {
+                after_space(at, input, glances, |at, rest, glances| match one_of(at, rest, strings, glances) {
+                    Verdict::Yes => {
+                        let begins = |string: &&&str| rest.starts_with(string.as_bytes());
+                        let length = strings.iter().filter(begins).map(|string| string.len()).max().unwrap_or_default();
+                        match rest.get(length..) {
+                            Some(rest) if !rest.is_empty() => name_then(at + length, rest, others, glances),
+                            _ => Verdict::More,
+                        }
+                    }
+                    verdict => verdict,
+                })
+            }
+            Self::Either(all) => {
+                let verdicts = all.iter().map(|first| first.holds_at(at, input, last, glances));
+                verdicts.fold(Verdict::No, |found, verdict| match (found, verdict) {
+                    (Verdict::Yes, _) | (_, Verdict::Yes) => Verdict::Yes,
+                    (Verdict::More, _) | (_, Verdict::More) => Verdict::More,
+                    _ => Verdict::No,
+                })
+            }
         };
         if last && verdict == Verdict::More { Verdict::No } else { verdict }
     }

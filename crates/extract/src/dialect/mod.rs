@@ -3,6 +3,7 @@
 //! [`First`] holds wins.
 
 mod docs;
+mod family;
 mod first;
 mod regions;
 mod table;
@@ -14,11 +15,14 @@ use loopwright_base::error::{Error, Result};
 use super::attributes::{ARGUMENT, ARGUMENT_END};
 
 pub use docs::dialect_table;
+pub use family::dialect_for;
 pub(crate) use first::Glances;
 pub(super) use first::in_name;
 pub use first::{First, Verdict};
+pub(crate) use regions::call_separators;
 pub use regions::{Frame, Inert, Reasoning, frames, inert_regions, reasoning_markups, turn_ends};
 pub use table::dialects;
+pub(crate) use table::rows;
 
 /// How a region of calls is written between its markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +123,8 @@ pub struct Dialect {
     pub models: &'static str,
     /// Beginnings or parts of lower-case model names that write it, for `dialect_for`.
     pub patterns: &'static [&'static str],
+    /// The dialect of which it is another form: each is read where the other is named.
+    pub form_of: &'static str,
     /// The section around all calls of a reply, if there is one: spellings of opener and closer, the written ones
     /// first.
     pub section: Option<(&'static [&'static str], &'static [&'static str])>,
@@ -147,6 +153,12 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// Whether it is read where the dialect of this name is: it is that one, or another form of it.
+    pub(super) fn answers_to(&self, name: &str) -> bool {
+        let other = || dialect_named(name).is_some_and(|other| !self.name.is_empty() && other.form_of == self.name);
+        self.name == name || (!self.form_of.is_empty() && self.form_of == name) || other()
+    }
+
     /// Whether its values escape nothing: they stand raw between elements, or between marks that may stand in them.
     pub(super) const fn is_raw(&self) -> bool {
         matches!(
@@ -243,24 +255,3 @@ static OPENERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     });
     all.filter(|opener| opener.starts_with(|c: char| !c.is_alphanumeric())).collect()
 });
-
-/// The dialect that a model is known to write, by its name as its maker, a hub or a server spells it; `None` if nothing
-/// is known. Of all patterns that the name holds the longest decides.
-pub fn dialect_for(model: &str) -> Option<&'static Dialect> {
-    let model = plain(model);
-    let mut best: Option<(usize, &Dialect)> = None;
-    for dialect in dialects() {
-        for pattern in dialect.patterns {
-            let pattern = plain(pattern);
-            if model.contains(&pattern) && best.is_none_or(|(length, _)| pattern.len() > length) {
-                best = Some((pattern.len(), dialect));
-            }
-        }
-    }
-    best.map(|(_, dialect)| dialect)
-}
-
-/// A name without case and without what people put between its words: `Llama-3.1`, `llama3.1` and `llama_3.1` are one.
-fn plain(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
-}

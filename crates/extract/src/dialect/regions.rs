@@ -1,6 +1,8 @@
 //! Regions that are no calls: reasoning, echoed tool results, and the frames around visible text; and what ends a turn.
 //! What stands in a result is never text and never a call; a frame's markers go and what stands in it stays.
 
+use std::sync::OnceLock;
+
 /// One markup of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reasoning {
@@ -315,29 +317,14 @@ pub const fn frames() -> &'static [Frame] {
     }
 }
 
+/// What stands between a call's name and its arguments, and in no other place.
+pub(crate) const fn call_separators() -> &'static [&'static str] {
+    &["<|tool_call_argument_begin|>", "<｜tool▁sep｜>", "<|tool▁sep|>"]
+}
+
 /// What ends a turn in the models' templates, and comes with a reply whose server leaves it there: markup where nothing
 /// follows.
-pub const fn turn_ends() -> &'static [&'static str] {
-    &[
-        "<|im_end|>",
-        "<|endoftext|>",
-        "<|end_of_text|>",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|eot|>",
-        "<|eom|>",
-        "<|end_of_turn|>",
-        "<end_of_turn>",
-        "<turn|>",
-        "<|tool_response>",
-        "<｜end▁of▁sentence｜>",
-        "<|user|>",
-        "<|observation|>",
-        "<|END_OF_TURN_TOKEN|>",
-        "<seed:eos>",
-        "[e~[",
-        "<|assistant_end|>",
-        "<|close|>message<|sep|>",
-        "<|end_of_msg|>",
-    ]
+pub fn turn_ends() -> &'static [&'static str] {
+    static ENDS: OnceLock<Vec<&str>> = OnceLock::new();
+    ENDS.get_or_init(|| include_str!("turn_ends.txt").lines().filter(|line| !line.is_empty()).collect())
 }

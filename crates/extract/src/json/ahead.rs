@@ -518,6 +518,23 @@ pub(super) fn closers(rest: &[u8], last: bool, looks: &mut Looks) -> Option<bool
     }
 }
 
+/// How many bytes of bare words stand here between a string's end and what ends its container or begins the next member
+/// of it.
+pub(super) fn words(rest: &[u8], array: bool, last: bool, looks: &mut Looks) -> Option<Option<usize>> {
+    let reach = rest.get(..FAR).unwrap_or(rest);
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-') || byte >= 0x80;
+    let Some(at) = find(reach, looks, |byte| !part(byte)) else {
+        return if last || rest.len() >= FAR { Some(None) } else { None };
+    };
+    let behind = rest.get(at..).unwrap_or_default();
+    let ends = match behind.first() {
+        Some(b'}' | b']') => closers(behind, last, looks)?,
+        Some(b',') => next(behind.get(1..).unwrap_or_default(), array, last, looks)?,
+        _ => false,
+    };
+    Some(ends.then_some(at))
+}
+
 /// How many bytes lead over a `+` into the next part of a string in parts.
 pub(super) fn concatenation(rest: &[u8], last: bool, looks: &mut Looks) -> Option<Option<usize>> {
     let after = rest.get(1..).unwrap_or_default();

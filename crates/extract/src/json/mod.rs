@@ -137,6 +137,17 @@ struct Mate {
     ends: bool,
 }
 
+/// The quotation marks within strings.
+#[derive(Debug, Clone, Copy, Default)]
+struct InnerMarks {
+    /// One that was escaped in the string at hand has no partner yet.
+    unpaired: bool,
+    /// One that wasn't escaped there has no partner yet.
+    odd: bool,
+    /// In some string one had none at its end.
+    unbalanced: bool,
+}
+
 /// One JSON value on its way through.
 #[derive(Debug, Clone)]
 pub(super) struct Json {
@@ -153,8 +164,8 @@ pub(super) struct Json {
     doubtful: bool,
     /// A colon in the key at hand belongs to it.
     colon: bool,
-    /// A quotation mark that was escaped in the string has no partner yet.
-    unpaired: bool,
+    /// The quotation marks within the string at hand.
+    marks: InnerMarks,
     /// Where the quote of the last key ended.
     ended: usize,
     /// Where the word, the escape or the closing quote begins.
@@ -241,7 +252,7 @@ impl Json {
             key: false,
             doubtful: false,
             colon: false,
-            unpaired: false,
+            marks: InnerMarks::default(),
             ended: 0,
             mark: 0,
             comma: None,
@@ -363,6 +374,11 @@ impl Json {
         self.too_deep
     }
 
+    /// Whether quotation marks within a string were escaped that don't pair off: its end isn't known then.
+    pub(super) fn unbalanced(&self) -> bool {
+        self.marks.unbalanced
+    }
+
     /// Whether anything was mended so far.
     pub(super) fn mended(&self) -> bool {
         self.kinds != 0
@@ -393,18 +409,18 @@ impl Json {
         if self.key {
             return "";
         }
-        let mut unpaired = self.unpaired;
+        let mut unpaired = self.marks.unpaired;
         let clean = input.get(..ahead::clean(input, &mut unpaired)).unwrap_or_default();
         let text = match utf8::text(clean) {
             Ok(text) => text,
             Err(error) => {
                 let valid = clean.get(..error.valid_up_to()).unwrap_or_default();
-                unpaired = self.unpaired;
+                unpaired = self.marks.unpaired;
                 ahead::clean(valid, &mut unpaired);
                 std::str::from_utf8(valid).unwrap_or_default()
             }
         };
-        self.unpaired = unpaired;
+        self.marks.unpaired = unpaired;
         self.remember(text.as_bytes());
         self.at += text.len();
         text

@@ -113,6 +113,7 @@ impl Json {
             self.trim_closers();
         }
         self.note(Mend::MissingQuote, self.at);
+        self.marks.unbalanced |= !self.key;
         self.out.push(b'"');
         self.text_ends();
     }

@@ -220,8 +220,9 @@ impl Json {
         self.quote = quote;
         self.key = key;
         self.doubtful = false;
+        self.marks.odd = false;
         self.colon = false;
-        self.unpaired = false;
+        self.marks.unpaired = false;
         self.last_byte = b'"';
         self.blank = false;
         self.tail.clear();

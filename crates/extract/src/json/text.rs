@@ -10,7 +10,7 @@ impl Json {
     pub(super) fn text(&mut self, rest: &[u8], last: bool) -> Option<usize> {
         let plain = match self.quote {
             // Half a pair waits for the other half alone.
-            Quote::Double if self.high.is_none() => ahead::clean(rest, &mut self.unpaired),
+            Quote::Double if self.high.is_none() => ahead::clean(rest, &mut self.marks.unpaired),
             Quote::Double => rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).take(1).count(),
             _ => ahead::plain_of_any(rest),
         };
@@ -176,7 +176,7 @@ impl Json {
         }
         self.lone_surrogate();
         self.state = State::Text;
-        self.unpaired ^= byte == b'"';
+        self.marks.unpaired ^= byte == b'"';
         match byte {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
                 self.out.push(byte);
@@ -249,6 +249,7 @@ impl Json {
 
     /// The quote did end the string.
     pub(super) fn text_ends(&mut self) {
+        self.marks.unbalanced |= std::mem::take(&mut self.marks.odd);
         if self.key {
             self.state = State::AfterKey;
         } else if self.state == State::AfterTextComma {
@@ -259,9 +260,14 @@ impl Json {
     }
 
     /// The quote stands inside the string, and so does what followed it.
-    pub(super) fn text_goes_on(&mut self) {
+    pub(super) fn text_goes_on(&mut self, next: Option<u8>) {
         self.doubt = true;
         self.tail.clear();
+        // A mark within a word has no partner.
+        let apart = self.mark + 1 < self.out.len();
+        let within = |byte: u8| byte.is_ascii_alphanumeric();
+        let apostrophe = !apart && !self.blank && within(self.last_byte) && next.is_some_and(within);
+        self.marks.odd ^= !apostrophe;
         if self.mark + 1 == self.out.len() && matches!(self.quote, Quote::Double | Quote::Curly | Quote::Escaped) {
             // Nothing stands behind the quote.
             self.comma = None;
@@ -353,7 +359,7 @@ impl Json {
             _ => ahead::quoted_key(rest, last, &mut self.looks)?,
         };
         if inner {
-            self.text_goes_on();
+            self.text_goes_on(rest.first().copied());
         } else {
             self.text_ends();
         }
@@ -374,12 +380,25 @@ impl Json {
         let behind = rest.get(1..).unwrap_or_default();
         if rest.first() == Some(&b'"')
             && self.quote == Quote::Double
-            && !(self.doubtful || self.unpaired || apart)
+            && !(self.doubtful || self.marks.unpaired || apart)
             && ahead::ends_behind(behind, array, last, &mut self.looks)?
         {
             self.note_to(Mend::MissingQuote, self.at, self.at + 1);
             self.text_ends();
             return Some(1);
+        }
+        // Words behind a string's end, and then the structure goes on: they are none of it.
+        let word = matches!(class, Class::Byte(byte) if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80);
+        if word
+            && apart
+            && !(self.doubtful || self.marks.odd)
+            && !self.foreign(rest, last)?
+            && !(array && ahead::literal(rest, last)?)
+            && let Some(words) = ahead::words(rest, array, last, &mut self.looks)?
+        {
+            self.note_to(Mend::Words, self.at, self.at + words);
+            self.text_ends();
+            return Some(words);
         }
         let ends = match class {
             Class::Byte(b',') if array => !self.doubtful || ahead::element(behind, last, &mut self.looks)?,
@@ -398,7 +417,7 @@ impl Json {
             }
             Class::Byte(b'+') => {
                 let Some(bytes) = ahead::concatenation(rest, last, &mut self.looks)? else {
-                    self.text_goes_on();
+                    self.text_goes_on(rest.first().copied());
                     return Some(0);
                 };
                 self.note_to(Mend::Joined, self.at, self.at + bytes);
@@ -439,6 +458,7 @@ impl Json {
                 self.trim_text();
             }
             self.note(Mend::MissingQuote, self.at.saturating_sub(1));
+            self.marks.unbalanced = true;
             self.doubt = true;
             self.out.extend_from_slice(b"\",");
             let key = !array;
@@ -450,7 +470,7 @@ impl Json {
         if ends {
             self.text_ends();
         } else {
-            self.text_goes_on();
+            self.text_goes_on(rest.first().copied());
         }
         Some(0)
     }
@@ -514,13 +534,16 @@ impl Json {
                 }
                 Class::Curly | Class::CurlySingle | Class::Ellipsis | Class::Nothing => true,
                 _ if self.foreign(rest, last)? => true,
-                _ => ahead::bare_key(rest, last, &mut self.looks)?,
+                _ => {
+                    ahead::bare_key(rest, last, &mut self.looks)?
+                        || ahead::words(rest, false, last, &mut self.looks)?.is_some()
+                }
             }
         };
         if ends {
             self.text_ends();
         } else {
-            self.text_goes_on();
+            self.text_goes_on(rest.first().copied());
         }
         Some(0)
     }

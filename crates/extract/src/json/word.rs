@@ -53,6 +53,8 @@ pub enum Mend {
     TooDeep,
     /// Characters that mean nothing were left out.
     Stray,
+    /// Words between a string's end and what follows it were left out.
+    Words,
     /// An opening bracket was missing.
     MissingOpener,
     /// Several values became an array of them.
@@ -60,7 +62,7 @@ pub enum Mend {
 }
 
 impl Mend {
-    pub(crate) const ALL: [Self; 27] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::Fence,
         Self::Around,
         Self::Quotes,
@@ -86,6 +88,7 @@ impl Mend {
         Self::Joined,
         Self::TooDeep,
         Self::Stray,
+        Self::Words,
         Self::MissingOpener,
         Self::Several,
     ];
@@ -122,6 +125,7 @@ impl Mend {
             Self::Joined => "joined strings",
             Self::TooDeep => "put null for something nested too deep",
             Self::Stray => "left out stray characters",
+            Self::Words => "left out words behind a string",
             Self::MissingOpener => "added an opening bracket",
             Self::Several => "put several values into an array",
         }

@@ -84,7 +84,13 @@ impl Object {
                 continue;
             }
             if matches!(self.place, Place::Key | Place::AfterMember) {
-                match if self.call.doubt { Some(false) } else { self.next.opens(cursor.rest(), last) } {
+                let opens = match byte {
+                    _ if self.call.doubt => Some(false),
+                    // No value stands here that a bracket could begin: it is a closer's.
+                    b'[' => self.next.stands(cursor.rest(), last),
+                    _ => self.next.opens(cursor.rest(), last),
+                };
+                match opens {
                     None => return Ok(self.wait(cursor, last, sink)),
                     Some(true) if self.call.whole && sink.repairs() => {
                         self.mended(Mend::MissingCloser, sink)?;

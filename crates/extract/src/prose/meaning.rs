@@ -39,6 +39,12 @@ impl Parser {
         self.met = walk;
         let around = self.around();
         let quoted = around == Around::Quoted;
+        if self.passed.unread == Some(self.front) {
+            // It was decided on, and told of.
+            let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
+            self.pass_marker(roles);
+            return Found::Text(length.max(self.dead.saturating_sub(self.front)));
+        }
         if self.behind.is_some()
             && let Some((length, roles)) = markers.longest(&walk, usize::MAX)
         {
@@ -54,7 +60,7 @@ impl Parser {
         }
         let mut ordinal = 0;
         let mut below = usize::MAX;
-        while let Some((length, roles)) = markers.longest(&walk, below) {
+        'markers: while let Some((length, roles)) = markers.longest(&walk, below) {
             below = length;
             if quoted && self.policy.quoted_calls == Quoted::Ignore && matches!(self.thinking, Thinking::Not) {
                 continue;
@@ -65,6 +71,10 @@ impl Parser {
                     continue;
                 }
                 match self.propose(*role, length, ordinal - 1, input, last) {
+                    // Nor is a shorter marker meant that it begins with.
+                    Proposal::No if matches!(role, Role::ReasonOpen(open) if self.line.talks_of(open.name)) => {
+                        break 'markers;
+                    }
                     Proposal::No => {}
                     Proposal::More => return Found::Wait(walk, ordinal - 1),
                     Proposal::Yes(meaning) => {
@@ -105,9 +115,16 @@ impl Parser {
                 self.walked = self.front;
             }
         }
+        let (length, roles) = markers.longest(&walk, usize::MAX).unwrap_or_default();
+        self.passed.talks |= roles.iter().any(|role| role.opens().is_some());
+        if around == Around::Plain && self.is_unread(roles) {
+            return Found::Unread(length);
+        }
         if !quoted {
-            let roles = markers.longest(&walk, usize::MAX).map_or(&[][..], |(_, roles)| roles);
             self.pass_marker(roles);
+            if roles.iter().any(|role| matches!(role, Role::FrameClose | Role::TurnEnd)) {
+                self.passed.message_end = Some(self.front + length);
+            }
         }
         let dead = self.dead.saturating_sub(self.front);
         Found::Text(if below == usize::MAX { 1 } else { below }.max(dead))
@@ -275,10 +292,17 @@ impl Parser {
                 Some(section) if section.dialect.section == dialect.section && self.calls.consumed > section.before => {
                     Proposal::Yes(Meaning::Markup(length, Then::SectionOver))
                 }
+                _ if !thinks => self.stray_closer(input, length, last),
                 _ => Proposal::No,
             },
+            Role::CallClose(_) if !thinks => self.stray_closer(input, length, last),
             Role::ReasonOpen(reasoning) => match self.thinking {
-                Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                Thinking::Not if self.begins_line() => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
+                // In the middle of a line the text talks of it.
+                Thinking::Not => {
+                    self.line.talk_of(reasoning.name);
+                    Proposal::No
+                }
                 // The prompt ended with the opener, and the model wrote it once more.
                 Thinking::Prompted if self.front == 0 => Proposal::Yes(Meaning::Markup(length, Then::Think(reasoning))),
                 _ => Proposal::No,
@@ -288,6 +312,8 @@ impl Parser {
                 // A closer without an opener is markup still: the opener stood in the prompt. Not so what closes other
                 // things too.
                 Thinking::Not if closes_frames(input.get(..length).unwrap_or_default()) => Proposal::No,
+                // Nor what closes an opener that the line talks of.
+                Thinking::Not if self.line.talks_of(reasoning.name) => Proposal::No,
                 Thinking::Not => Proposal::Yes(Meaning::Markup(length, Then::Nothing)),
                 _ => Proposal::Yes(Meaning::Markup(length, Then::Speak)),
             },
@@ -312,6 +338,7 @@ impl Parser {
                 match (head, dialect) {
                     (Head::More, _) => Proposal::More,
                     (Head::Text(end), _) => Proposal::Yes(Meaning::Markup(end, Then::Frame(true))),
+                    (Head::Reasoning(_), _) if !thinks && !self.begins_line() => Proposal::No,
                     (Head::Reasoning(end), _) => match reasoning_markups().iter().find(|one| one.name == "harmony") {
                         Some(reasoning) => Proposal::Yes(Meaning::Markup(end, Then::Think(reasoning))),
                         None => Proposal::No,
@@ -332,6 +359,41 @@ impl Parser {
         }
     }
 
+    /// Whether a marker with these roles, which came to nothing, opens calls where a line begins, or stands in none but
+    /// them.
+    fn is_unread(&mut self, roles: &[Role]) -> bool {
+        let opens = |role: &Role| matches!(role, Role::Section(_) | Role::Call(_) | Role::Bodied(_));
+        let within = |role: &Role| matches!(role, Role::Within);
+        matches!(self.thinking, Thinking::Not)
+            && !self.passed.said_cut
+            && (roles.iter().any(within) || (self.line.begins() && roles.iter().any(opens)))
+            && self.line.quotation_free()
+    }
+
+    /// Whether the closer of calls at the front, which nothing opened, is markup that a model left there: in a text in
+    /// which no call stands and none is talked of, right behind a word or a sentence.
+    fn stray_closer(&mut self, input: &[u8], length: usize, last: bool) -> Proposal {
+        let marker = input.get(..length).unwrap_or_default();
+        if self.calls.consumed > 0 || self.passed.talks || turn_ends().iter().any(|end| end.as_bytes() == marker) {
+            return Proposal::No;
+        }
+        let next = input.get(length);
+        if next.is_none() && !last {
+            return Proposal::More;
+        }
+        let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"'\"`*_-)]}".contains(byte) || *byte >= 0x80;
+        if self.line.glued() && !next.is_some_and(part) {
+            Proposal::Yes(Meaning::Markup(length, Then::Nothing))
+        } else {
+            Proposal::No
+        }
+    }
+
+    /// Whether reasoning may open here: where a line begins, or right behind markup or what ends a message.
+    fn begins_line(&self) -> bool {
+        self.line.begins() || self.passed.message_end == Some(self.front)
+    }
+
     /// Whether nothing follows the marker of this length but what may: white space, and what ends a turn once more.
     /// `None`: more bytes decide.
     fn ends_turn(&mut self, length: usize, rest: &[u8], last: bool) -> Option<bool> {
@@ -344,14 +406,19 @@ impl Parser {
         if here.is_empty() {
             return last.then_some(true);
         }
-        let again = self.glances.which(place + space, here, turn_ends().iter().map(|end| ((), *end)));
-        let Some((.., end, _)) = again.iter().find(|(.., verdict)| *verdict == Verdict::Yes) else {
-            let begun = again.iter().any(|(.., verdict)| *verdict == Verdict::More);
+        let (walk, longer) = self.walk(place + space - self.at, here);
+        if longer && !last {
+            return None;
+        }
+        let markers = Arc::clone(&self.markers);
+        let ends = |role: &Role| matches!(role, Role::TurnEnd);
+        let Some((length, _)) = markers.longest(&walk, usize::MAX).filter(|(_, roles)| roles.iter().any(ends)) else {
             // What a cut left of another one is no text either.
-            return if begun { last.then_some(true) } else { Some(false) };
+            let begun = longer && turn_ends().iter().any(|end| end.as_bytes().starts_with(here));
+            return Some(begun);
         };
-        let behind = here.get(end.len()..).unwrap_or_default();
-        let space_behind = self.glances.space(place + space + end.len(), behind, MOST_BEHIND);
+        let behind = here.get(length..).unwrap_or_default();
+        let space_behind = self.glances.space(place + space + length, behind, MOST_BEHIND);
         if behind.len() > space_behind { Some(false) } else { last.then_some(true) }
     }
 

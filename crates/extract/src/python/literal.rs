@@ -90,16 +90,35 @@ pub(crate) struct Literal {
     digits: [u8; 8],
     /// Whether a line break was met where none may stand.
     broken: bool,
+    /// Whether a quote within it pairs off with none.
+    odd: bool,
+    /// The last byte of its text; 0 where that isn't as it was written.
+    before: u8,
 }
 
 impl Literal {
     pub(crate) fn new(quote: u8, prefix: Prefix) -> Self {
-        Self { quote, triple: false, prefix, at: At::Open(1), high: None, digits: [0; 8], broken: false }
+        Self {
+            quote,
+            triple: false,
+            prefix,
+            at: At::Open(1),
+            high: None,
+            digits: [0; 8],
+            broken: false,
+            odd: false,
+            before: 0,
+        }
     }
 
     /// A string of JSON, whose quote has been taken.
     pub(crate) fn json() -> Self {
         Self { at: At::Text, ..Self::new(b'"', Prefix { json: true, ..Prefix::default() }) }
+    }
+
+    /// A string of one line, whose quote has been taken.
+    pub(crate) fn of_line(quote: u8) -> Self {
+        Self { at: At::Text, ..Self::new(quote, Prefix::default()) }
     }
 
     /// The quote that closes it.
@@ -117,8 +136,16 @@ impl Literal {
         !self.triple
     }
 
-    /// Goes on after a quote that wasn't the end.
-    pub(crate) fn reopen(&mut self, out: &mut String) {
+    /// Whether quotes within it don't pair off: it isn't known where it ends.
+    pub(super) fn is_odd(&self) -> bool {
+        self.odd
+    }
+
+    /// Goes on after a quote that wasn't the end, and has this behind it.
+    pub(crate) fn reopen(&mut self, behind: &[u8], out: &mut String) {
+        let apostrophe = self.before.is_ascii_alphanumeric() && behind.first().is_some_and(u8::is_ascii_alphanumeric);
+        self.odd ^= !apostrophe;
+        self.before = 0;
         escape_char(char::from(self.quote), out);
         self.at = At::Text;
     }
@@ -172,6 +199,7 @@ impl Literal {
                         let run = rest.get(..end).unwrap_or_default();
                         let start = out.len();
                         let taken = escape(run, last || end < rest.len(), out);
+                        self.before = run.get(..taken).and_then(<[u8]>::last).copied().unwrap_or_default();
                         // A line break made it longer.
                         if !self.triple && !self.broken && out.len() - start > taken {
                             sink.looked(run.len());
@@ -197,7 +225,7 @@ impl Literal {
                     }
                     at += 1;
                     match byte {
-                        b'\\' => self.at = At::Slash,
+                        b'\\' => (self.at, self.before) = (At::Slash, 0),
                         b'{' | b'}' => self.at = At::Brace(byte),
                         _ if self.triple => self.at = At::Quotes(1),
                         _ => {

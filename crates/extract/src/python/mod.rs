@@ -32,6 +32,8 @@ const NO_LIST: &str = "no list of calls";
 const NO_CALL: &str = "what is no call in a list of calls";
 const BEHIND: &str = "left out what stood behind the call and is none";
 const BEFORE: &str = "left out brackets before the call";
+/// Why a call is broken whose string may end somewhere else.
+const ODD_QUOTES: &str = "quotes that don't pair off: it isn't known where a string ends";
 /// The longest keyword or bare word.
 const WORD: usize = 256;
 /// How much JSON is gathered before it is handed on.
@@ -453,6 +455,9 @@ impl Python {
                         return Ok(Some(1));
                     }
                     if self.word.is_empty() {
+                        if literal.is_odd() {
+                            sink.spoiled(ODD_QUOTES);
+                        }
                         self.line = false;
                         self.state = State::Gap;
                         return Ok(Some(0));
@@ -462,7 +467,7 @@ impl Python {
                     return Err("a string that goes on as something else");
                 }
                 sink.repaired(Mend::InnerQuote.describe());
-                literal.reopen(&mut self.out);
+                literal.reopen(&self.word, &mut self.out);
                 escape(&self.word, true, &mut self.out);
                 self.word.clear();
                 if let State::Closed(literal) = std::mem::replace(&mut self.state, State::Ended) {

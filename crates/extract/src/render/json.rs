@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
 
-use super::super::dialect::{Dialect, First, Grammar, dialects, frames, inert_regions, reasoning_markups};
+use super::super::dialect::{Dialect, First, Grammar, frames, inert_regions, reasoning_markups, rows};
 
 /// What stands around JSON where a dialect fences it.
 const FENCE: &str = "```";
@@ -13,7 +13,7 @@ const FENCE: &str = "```";
 /// All markers of all dialects, as they'd stand in JSON text.
 static MARKERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let mut markers = BTreeSet::from([FENCE, "<|sep|>", "<|message|>", "<|constrain|>"]);
-    for dialect in dialects() {
+    for dialect in rows() {
         markers.extend(of_dialect(dialect));
     }
     markers.extend(reasoning_markups().iter().flat_map(|row| row.open.iter().chain(row.close)));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn no_marker_stands_in_rendered_json() {
-        let all: Vec<&str> = dialects().iter().flat_map(of_dialect).collect();
+        let all: Vec<&str> = rows().flat_map(of_dialect).collect();
         assert!(all.len() > 100);
         let value = serde_json::Value::from(all.concat());
         let json = without_markers(&value.to_string(), true);

@@ -24,6 +24,32 @@ fn becomes(text: &str, json: &str) {
 }
 
 #[test]
+fn e10_words_behind_a_string_swallow_no_structure() {
+    for (broken, whole) in [
+        (r#"{"bad":["a","b" BOGUS],"good":["c"]}"#, r#"{"bad":["a","b" ],"good":["c"]}"#),
+        (r#"[{"a":"x" y},{"a":"z"}]"#, r#"[{"a":"x" },{"a":"z"}]"#),
+        (r#"{"bad":{"k":"v" not so},"good":1}"#, r#"{"bad":{"k":"v" },"good":1}"#),
+        (r#"[["a" b],["c"]]"#, r#"[["a" ],["c"]]"#),
+        (r#"{"a":"x" y, "b":"z"}"#, r#"{"a":"x" , "b":"z"}"#),
+        (r#"{"a":["x" y, "z"],"b":[1]}"#, r#"{"a":["x" , "z"],"b":[1]}"#),
+        (r#"[{"a":"x" y}]"#, r#"[{"a":"x" }]"#),
+        (r#"{"a":{"b":"x" y},"c":[1]}"#, r#"{"a":{"b":"x" },"c":[1]}"#),
+        (r#"[{"a":"x", y},{"a":"z"}]"#, r#"[{"a":"x", "y":null},{"a":"z"}]"#),
+        (r#"{"a":[{"k":"v" EXTRA words}],"b":{"c":["d"]}}"#, r#"{"a":[{"k":"v" }],"b":{"c":["d"]}}"#),
+    ] {
+        let repaired = repair_json(broken);
+        assert_eq!((&*repaired.json, repaired.complete), (whole, true), "{broken}: {:?}", repaired.repairs);
+    }
+    // A string that quotes words keeps them.
+    for (broken, whole) in [
+        (r#"{"a":"say "hi" now, ok"}"#, r#"{"a":"say \"hi\" now, ok"}"#),
+        (r#"["say "hi" now", "ok"]"#, r#"["say \"hi\" now", "ok"]"#),
+    ] {
+        assert_eq!(repair_json(broken).json, whole, "{broken}");
+    }
+}
+
+#[test]
 fn no_mend_is_told_of_half_a_character_or_of_each_byte_in_a_row() {
     for text in ["{'\\\u{feff}", "{'a\\é': 1}", "{\"a\": \"\\🌍\"}", "[\\🌍]"] {
         for repair in &repair_json(text).repairs {

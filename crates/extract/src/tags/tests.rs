@@ -357,6 +357,8 @@ proptest! {
         prop_assume!(!next.is_match(&held));
         let ends = regex::Regex::new(r"</parameter>[ \t\r\n]*(<parameter[\s=]|</function>|</tool_call>)|</function>[ \t\r\n]*</tool_call>").unwrap();
         prop_assume!(!value.ends_with('\r'));
+        // So does a closer that stands there twice.
+        prop_assume!(!value.trim_end().ends_with("</parameter>"));
         prop_assume!(ends.find(&held).unwrap().start() == value.len() + 1);
         let input = format!("<function=f>\n<parameter=a>\n{held}\n</tool_call>");
         let made: serde_json::Value = serde_json::from_str(&arguments(QWEN, &input, &text())).unwrap();

@@ -68,7 +68,7 @@ fn d08_what_stands_beside_a_name_without_arguments_is_said() {
     let text = r#"<tool_call>{"name":"bash","command":"ls"}</tool_call>"#;
     let reading = read(text, &Setup::auto());
     assert_eq!(reading.calls[0].arguments, "{}");
-    assert!(reading.calls[0].repaired && reading.has(ProblemKind::Repaired), "{reading:?}");
+    assert!(!reading.calls[0].complete && reading.has(ProblemKind::Malformed), "{reading:?}");
     let reading = read(text, &Setup::auto().with(|policy| policy.repair = false));
     assert!(reading.calls.iter().all(|call| !call.complete), "{reading:?}");
     for plain in [

@@ -192,7 +192,11 @@ fn e5_any_pieces_in_a_row_of_a_quoted_call_are_the_whole_value_or_nothing_is_com
                     for call in reading.calls.iter().filter(|call| call.complete) {
                         let made: Value = serde_json::from_str(&call.arguments).unwrap();
                         let made = (call.name.as_str(), made["text"].as_str().map(str::trim));
-                        assert_eq!(made, ("note", Some(value.trim())), "{text}: {reading:?}");
+                        // A value that ends with its own closer can't be told from one that is closed twice.
+                        let closed_twice =
+                            value.trim().strip_suffix(&own_closer(dialect)).filter(|_| call.repaired).map(str::trim);
+                        let whole = made == ("note", Some(value.trim()));
+                        assert!(whole || made == ("note", closed_twice), "{text}: {reading:?}");
                     }
                 }
             }

@@ -122,7 +122,10 @@ fn d08_no_byte_is_mended_in_silence() {
             for repair in [true, false] {
                 let reading = pieces([mutated.as_bytes()], &setup(dialect).with(|policy| policy.repair = repair));
                 for call in &reading.calls {
-                    if call.complete && (!call.repaired || !repair) && !is_so(call, &mutated, &reading, dialect) {
+                    // Read as another form of the dialect it is no mended one of this.
+                    let own = call.dialect == dialect.name;
+                    if own && call.complete && (!call.repaired || !repair) && !is_so(call, &mutated, &reading, dialect)
+                    {
                         wrong.push(format!(
                             "{repair}: {mutated:?} gave {} with prose {:?}",
                             call.arguments, reading.prose

@@ -255,3 +255,64 @@ fn the_table_in_the_docs_is_that_of_the_code() {
     }
     assert!(written == dialect_table(), "{} is stale: run this test with LOOPWRIGHT_WRITE_DOCS=1", path.display());
 }
+
+#[test]
+fn e9_a_model_that_came_after_the_table_is_read_as_the_last_of_its_family() {
+    for (model, dialect) in [
+        ("Qwen3.8-27B", "qwen3-coder"),
+        ("Qwen/Qwen3.7-Max", "qwen3-coder"),
+        ("qwen4:32b", "qwen3-coder"),
+        ("qwen-3.10-plus", "qwen3-coder"),
+        ("Qwen3-30B-A3B", "hermes"),
+        ("Qwen2.5-72B-Instruct", "hermes"),
+        ("DeepSeek-V3.3", "deepseek-v3.2"),
+        ("deepseek/deepseek-v4.2-flash", "deepseek-v4.1"),
+        ("DeepSeek-V5", "deepseek-v4.1"),
+        ("DeepSeek-V3-0324", "deepseek-v3"),
+        ("deepseek-r2", "deepseek-v3"),
+        ("moonshotai/Kimi-K2.7", "kimi-k2"),
+        ("Kimi-K3.5", "kimi-k3"),
+        ("kimi-k4", "kimi-k3"),
+        ("zai-org/GLM-4.8", "glm-4.7"),
+        ("glm-6-air", "glm-4.7"),
+        ("glm45-air", "glm-4.5"),
+        ("MiniMax-M4", "minimax-m3"),
+        ("MiniMax-M2.7", "minimax-m2"),
+        ("meta-llama/Llama-5-Scout", "llama-4"),
+        ("llama-3.4-8b", "llama-3"),
+        ("google/gemma-5-30b", "gemma-4"),
+        ("gemma-3-27b-it", "pythonic"),
+        ("ibm-granite/granite-5.0-8b", "hermes"),
+        ("granite-3.4-8b", "granite"),
+        ("step-3.7-flash", "qwen3-coder"),
+        ("LFM3-8B", "lfm2"),
+        ("OLMo-4-32B", "olmo-3"),
+        ("hunyuan-5", "hunyuan-v4"),
+        ("ernie-5.0", "hermes"),
+        ("NousResearch/Hermes-3-Llama-3.1-405B", "hermes"),
+        ("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "nemotron"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", "hermes"),
+        ("inkling", "inkling"),
+        ("harmony", "harmony"),
+    ] {
+        assert_eq!(dialect_for(model).map(|dialect| dialect.name), Some(dialect), "{model}");
+    }
+    for model in ["llama-2-7b-chat", "gemma-2-9b", "glm-4-9b-chat", "some-model", "codellama-7b", ""] {
+        assert_eq!(dialect_for(model).map(|dialect| dialect.name), None, "{model}");
+    }
+}
+
+#[test]
+fn e9_both_forms_of_a_family_are_read_by_either_name() {
+    each(dialects().iter().filter(|row| !row.form_of.is_empty()), |form| {
+        let main = dialect_named(form.form_of).unwrap();
+        for written in [form, main] {
+            let example = written.example();
+            for named in [form.name, main.name] {
+                let reading = read(&example, &Setup::names(&["get_weather"]).only(&[named]));
+                assert_eq!(reading.calls.len(), 1, "{example} as {named}: {reading:?}");
+                assert!(reading.calls[0].complete && reading.prose.is_empty(), "{example} as {named}: {reading:?}");
+            }
+        }
+    });
+}

@@ -123,3 +123,63 @@ fn d21_what_ends_a_turn_is_no_text_at_a_reply_s_end() {
         parts(text, text, "", 0);
     }
 }
+
+#[test]
+fn e8_what_ends_a_turn_of_any_family_is_no_text() {
+    for end in [
+        "</s>",
+        "<eos>",
+        "<EOS>",
+        "<|end|>",
+        "<|return|>",
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|EOT|>",
+        "[EOS]",
+        "<end_of_turn>",
+        "[|endofturn|]",
+        "<|role_end|>",
+        "<|eos|>",
+        "<pad>",
+        "<｜end▁of▁sentence｜>",
+        "<|end▁of▁sentence|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|message_sep|>",
+    ] {
+        for behind in ["", "\n", "</s>", "<|im_end|>", "\n<|im_start|>"] {
+            let reading = read(&format!("Hi.{end}{behind}"), &Setup::auto());
+            assert_eq!(reading.prose.trim_end(), "Hi.", "{end}{behind}: {reading:?}");
+        }
+        // In the middle of a text it is talked about.
+        let text = format!("The token {end} ends a turn.");
+        assert_eq!(read(&text, &Setup::auto()).prose, text);
+    }
+}
+
+#[test]
+fn e8_a_stray_closer_is_no_text_and_talk_of_one_is() {
+    for close in
+        ["</tool_call>", "</function_calls>", "<|tool_call_end|>", "</tool_calls>", "<|tool_calls_section_end|>"]
+    {
+        for (text, prose) in
+            [(format!("Done.{close} Bye."), "Done. Bye.".to_owned()), (format!("Done.{close}"), "Done.".to_owned())]
+        {
+            assert_eq!(read(&text, &Setup::auto()).prose, prose, "{text}");
+        }
+        for text in [
+            format!("The marker {close} closes it."),
+            format!("Write `{close}` there."),
+            format!("({close})"),
+            format!("\"{close}\""),
+            format!("{close} is what closes it."),
+            format!("a {close}"),
+            format!("Done.\n{close}\nBye."),
+            format!("```\nDone.{close}\n```"),
+        ] {
+            assert_eq!(read(&text, &Setup::auto()).prose, text, "{text}");
+        }
+    }
+    // What opened it stands in the text too.
+    let text = "Write <tool_call>what it is</tool_call> there.";
+    assert_eq!(read(text, &Setup::auto()).prose, text);
+}

@@ -13,9 +13,11 @@ use super::{
     round::Round,
     senses,
 };
+use std::collections::BTreeMap;
+
 use loopwright_base::{
     error::Error,
-    message::{Message, Role, StopReason, ToolUse},
+    message::{Message, Role, StopReason, ToolFailure, ToolUse},
     request::Response,
 };
 use loopwright_extract::{self as extract, Reading, RepairedCall, Signatures};
@@ -45,10 +47,11 @@ impl TurnMachine {
         let Response { mut message, stop, .. } = response;
         let stop = stop.understood();
         self.mend_calls(&mut message, out);
-        let Reading { asked, quoted, .. } = self.read_markup(&mut message, out);
+        let Reading { asked, quoted, unclear, unread, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
-        let Tidy { message, mut calls, broken } = tidy_reply(message, &stop, &mut self.ids);
+        let Tidy { message, mut calls, mut broken } = tidy_reply(message, &stop, &mut self.ids);
+        tell_unclear(&unclear, &mut broken);
         self.resolve_names(&mut calls);
         if !prose.trim().is_empty() {
             self.reply = Some(prose.clone());
@@ -83,7 +86,7 @@ impl TurnMachine {
             && quoted.is_empty()
             && !self.interrupted
             && !self.config.tools.is_empty()
-            && extract::opens_call(&prose)
+            && (extract::opens_call(&prose) || !unread.is_empty())
         {
             return self.markup_answer(out);
         }
@@ -253,8 +256,18 @@ impl TurnMachine {
     /// A call that was written as text and could not be read is no answer: it is asked for once more, then it is an
     /// error of the model.
     fn markup_answer(&mut self, out: &mut Vec<Command>) {
-        let said = "Your answer was a tool call written as text, and it did not run. Call the tool itself, or answer in words.";
-        if self.nudge(said, out) {
+        let mut said =
+            "Your answer was a tool call written as text, and it did not run. Call the tool itself, or answer in words."
+                .to_owned();
+        let dialect = self.config.tool_format.as_deref().and_then(extract::dialect_named);
+        if let Some(dialect) = dialect.filter(|_| self.config.reads_markup()) {
+            said = format!(
+                "Your answer was a tool call written as text that can't be read, and it did not run. Write it exactly so, \
+                 with its name and arguments, or answer in words:\n{}",
+                dialect.example()
+            );
+        }
+        if self.nudge(&said, out) {
             return;
         }
         let message = format!("the model {:?} answered with a tool call written as text", self.config.model);
@@ -280,5 +293,14 @@ impl TurnMachine {
         self.history.push(Message::user(said));
         self.ask(out);
         true
+    }
+}
+
+/// Says of each call that wasn't clear what was not, so that the model can write it again.
+fn tell_unclear(unclear: &BTreeMap<usize, String>, broken: &mut [Option<ToolFailure>]) {
+    for (at, reason) in unclear {
+        if let Some(Some(failure)) = broken.get_mut(*at) {
+            failure.message = format!("{} ({reason})", failure.message);
+        }
     }
 }

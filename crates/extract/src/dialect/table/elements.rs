@@ -30,7 +30,7 @@ const FUNCTION: Tags = Tags {
 };
 
 /// The elements of `DeepSeek`, whose parameters say whether their value is text or JSON.
-const DSML: Tags = Tags {
+pub(super) const DSML: Tags = Tags {
     call: ("<｜DSML｜invoke name=\"", "\">"),
     call_end: "</｜DSML｜invoke>",
     parameter: ("<｜DSML｜parameter name=\"", "\">"),
@@ -120,6 +120,7 @@ const ATEM: Tags = Tags {
 pub(super) const MUSE_ROUTED: Dialect = Dialect {
     name: "muse-routed",
     models: "Muse, with the message's header",
+    form_of: "muse",
     open: &["<|start|>assistant to=", "to="],
     close: &["</atem:function_calls><|eom|>", "</atem:function_calls>"],
     message_end: "<|eom|>",

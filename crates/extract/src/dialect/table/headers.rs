@@ -99,6 +99,7 @@ pub(super) const HARMONY: Dialect = Dialect {
 pub(super) const HARMONY_RECIPIENT: Dialect = Dialect {
     name: "harmony-recipient",
     models: "gpt-oss, prompted up to the role",
+    form_of: "harmony",
     open: &[""],
     close: &["<|call|>", "<|end|>", "<|return|>"],
     first: First::OneOf(&["to=functions."]),

@@ -5,6 +5,7 @@ mod headers;
 mod objects;
 mod pairs;
 mod python;
+mod spellings;
 
 use super::{Dialect, First, Grammar};
 
@@ -22,6 +23,7 @@ const ROW: Dialect = Dialect {
     name: "",
     models: "",
     patterns: &[],
+    form_of: "",
     section: None,
     section_optional: true,
     open: &[],
@@ -33,6 +35,12 @@ const ROW: Dialect = Dialect {
     padding: "",
     bare: false,
 };
+
+/// Every row that is read: other spellings of a dialect under its name, which nobody writes on purpose; every dialect;
+/// and spellings that another dialect writes, for who names theirs.
+pub(crate) fn rows() -> impl Iterator<Item = &'static Dialect> {
+    spellings::BARS.iter().flatten().chain(spellings::SPELLINGS).chain(dialects()).chain(spellings::SHARED)
+}
 
 /// Every dialect; of those that share an opener the first whose [`First`] holds is read.
 pub const fn dialects() -> &'static [Dialect] {
@@ -63,6 +71,8 @@ pub const fn dialects() -> &'static [Dialect] {
         objects::INKLING,
         objects::INKLING_UNTITLED,
         objects::LLAMA_3,
+        objects::LM_STUDIO,
+        objects::TOOL_USE,
         // A name, then JSON.
         objects::MISTRAL_V7,
         headers::MISTRAL,
@@ -95,6 +105,7 @@ pub const fn dialects() -> &'static [Dialect] {
         python::LFM2,
         objects::LFM2_JSON,
         python::LLAMA_4,
+        python::TOOL_CODE,
         // No markers: read only where asked.
         python::PYTHONIC,
         objects::JSON,

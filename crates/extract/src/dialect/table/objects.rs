@@ -229,6 +229,7 @@ pub(super) const INKLING: Dialect = Dialect {
 pub(super) const INKLING_UNTITLED: Dialect = Dialect {
     name: "inkling-untitled",
     models: "Inkling, without the name in front",
+    form_of: "inkling",
     open: &["<|message_model|><|content_invoke_tool_json|>", "<|content_invoke_tool_json|>"],
     close: &["<|end_message|>", "<|end_message|><|content_model_end_sampling|>"],
     grammar: ARGS,
@@ -281,6 +282,7 @@ pub(super) const MISTRAL_V7: Dialect = Dialect {
 pub(super) const K2_HORIZON_JSON: Dialect = Dialect {
     name: "k2-horizon-json",
     models: "K2-Horizon, asked for JSON",
+    form_of: "k2-horizon",
     section: Some((&["<ifm|tool_calls>"], &["</ifm|tool_calls>"])),
     open: &["<ifm|tool_call>"],
     close: &["</ifm|tool_call>"],
@@ -291,6 +293,7 @@ pub(super) const K2_HORIZON_JSON: Dialect = Dialect {
 pub(super) const LFM2_JSON: Dialect = Dialect {
     name: "lfm2-json",
     models: "LFM2, asked for JSON",
+    form_of: "lfm2",
     open: &["<|tool_call_start|>"],
     close: &["<|tool_call_end|>"],
     first: First::OneOf(&["[", "{"]),
@@ -315,5 +318,24 @@ pub(super) const JSON_ARRAY: Dialect = Dialect {
     first: First::OneOf(&["["]),
     grammar: ARRAY,
     bare: true,
+    ..ROW
+};
+
+pub(super) const LM_STUDIO: Dialect = Dialect {
+    name: "lm-studio",
+    models: "any model that LM Studio tells of tools",
+    open: &["[TOOL_REQUEST]", "[TOOL_CALL]"],
+    close: &["[END_TOOL_REQUEST]", "[/TOOL_REQUEST]", "[/TOOL_CALL]", "[END_TOOL_CALL]"],
+    first: FENCED,
+    ..ROW
+};
+
+pub(super) const TOOL_USE: Dialect = Dialect {
+    name: "tool-use",
+    models: "any model told of tools by a prompt of its host",
+    open: &["<tool_use>", "<TOOL_CALL>", "<toolcall>", "<function_call_request>"],
+    close: &["</tool_use>", "</TOOL_CALL>", "</toolcall>", "</function_call_request>"],
+    first: FENCED,
+    padding: "\n",
     ..ROW
 };

@@ -9,6 +9,9 @@ const fn pairs(after_name: &'static str, gap: &'static str) -> Grammar {
     Grammar::Pairs { after_name, key: ("<arg_key>", "</arg_key>"), value: ("<arg_value>", "</arg_value>"), gap }
 }
 
+/// `call:` and a name, or the name alone.
+const LOOSE: First = First::Either(&[First::OneOf(&["call:"]), First::NameThen(&["{", "("])]);
+
 pub(super) const HUNYUAN_V3: Dialect = Dialect {
     name: "hunyuan-v3",
     models: "Hunyuan v3",
@@ -78,7 +81,7 @@ pub(super) const GEMMA_4: Dialect = Dialect {
     patterns: &["gemma-4"],
     open: &["<|tool_call>"],
     close: &["<tool_call|>"],
-    first: First::OneOf(&["call:"]),
+    first: LOOSE,
     grammar: Grammar::Loose { quote: "<|\"|>" },
     ..ROW
 };
@@ -89,7 +92,7 @@ pub(super) const FUNCTIONGEMMA: Dialect = Dialect {
     patterns: &["functiongemma"],
     open: &["<start_function_call>"],
     close: &["<end_function_call>"],
-    first: First::OneOf(&["call:"]),
+    first: LOOSE,
     grammar: Grammar::Loose { quote: "<escape>" },
     ..ROW
 };

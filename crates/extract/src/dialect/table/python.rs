@@ -62,3 +62,14 @@ pub(super) const PYTHONIC: Dialect = Dialect {
     bare: true,
     ..ROW
 };
+
+pub(super) const TOOL_CODE: Dialect = Dialect {
+    name: "tool-code",
+    models: "Gemma 3 and Gemini in text",
+    open: &["<tool_code>"],
+    close: &["</tool_code>"],
+    first: First::Calls,
+    grammar: Grammar::Python { brackets: false },
+    padding: "\n",
+    ..ROW
+};
