@@ -163,6 +163,7 @@ __all__ = [
     "shutdown",
     "summarize",
     "summary_words",
+    "tool_flow",
     "visible",
     "web_request",
     "window_of",

@@ -26,7 +26,7 @@ const APART: &str = "\u{1} ";
 
 /// A text that others may have written: the result of a call, or what came without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct Origin {
     /// The tool that gave it; empty for what no tool gave.
     pub tool: String,
     /// The id of the call.
@@ -37,7 +37,7 @@ pub struct Source {
     pub about: String,
 }
 
-impl Source {
+impl Origin {
     /// The result of a call.
     pub fn of_call(tool: &str, call_id: &str, round: usize, input: &Value) -> Self {
         let about = input.as_object().and_then(|input| input.values().find_map(Value::as_str)).unwrap_or_default();
@@ -99,7 +99,7 @@ pub struct Shown {
     /// All short values, and where those of a source begin.
     short: String,
     begins: Vec<(usize, usize)>,
-    sources: Vec<Source>,
+    sources: Vec<Origin>,
 }
 
 impl Shown {
@@ -113,7 +113,7 @@ impl Shown {
         self.said_words.extend(said.iter().flat_map(parts).filter(|part| part.chars().count() > 2));
         self.said_words.extend(said);
         if own.len() != text.len() {
-            self.untrusted(text, Source { about: "text in your message".to_owned(), ..Source::default() });
+            self.untrusted(text, Origin { about: "text in your message".to_owned(), ..Origin::default() });
         }
     }
 
@@ -137,7 +137,7 @@ impl Shown {
     }
 
     /// Takes a text that others may have written.
-    pub fn untrusted(&mut self, text: &str, source: Source) {
+    pub fn untrusted(&mut self, text: &str, source: Origin) {
         let is_page = words_of(&source.tool).any(|word| names::has("flows.pages", &word));
         self.sources.push(source);
         if is_page || !text.trim_start().starts_with(['{', '[']) {
@@ -379,7 +379,7 @@ impl Shown {
         })
     }
 
-    pub(super) fn source(&self, at: usize) -> Option<&Source> {
+    pub(super) fn source(&self, at: usize) -> Option<&Origin> {
         self.sources.get(at)
     }
 

@@ -14,7 +14,7 @@ fn flow(effects: &[ToolEffect]) -> ToolFlow {
 fn found(said: &str, mail: &str, tool: &str, effects: &[ToolEffect], input: &Value) -> Option<Finding> {
     let mut shown = Shown::default();
     shown.user(said);
-    shown.untrusted(mail, Source::of_call("read_mail", "c1", 1, &json!({"query": "new"})));
+    shown.untrusted(mail, Origin::of_call("read_mail", "c1", 1, &json!({"query": "new"})));
     let flow = flow(effects);
     trace(&shown, &Authority::of_text(said), &Call { tool, flow: &flow, input, beside: &[] }, &[])
 }
@@ -104,7 +104,7 @@ fn flow_who_speaks_of_files_to_be_deleted_means_no_mail() {
     let beside = [("delete_file", &file), ("delete_mail", &mail)];
     let mut shown = Shown::default();
     shown.user("Delete the largest file");
-    shown.untrusted(r#"[{"id": "m7"}]"#, Source::default());
+    shown.untrusted(r#"[{"id": "m7"}]"#, Origin::default());
     let authority = Authority::of_text("Delete the largest file");
     let judged = |tool| {
         let input = json!({"id": "m7"});
@@ -129,7 +129,7 @@ fn flow_facts_may_be_told_and_links_and_sentences_of_others_may_not() {
 fn flow_what_only_repeats_a_call_names_nothing() {
     let mut shown = Shown::default();
     shown.user("Book a hotel in Paris");
-    shown.untrusted("The best is Hotel Trapdoor.", Source::default());
+    shown.untrusted("The best is Hotel Trapdoor.", Origin::default());
     shown.trusted_result(r#"{"Hotel Trapdoor": 120}"#, &json!({"names": ["Hotel Trapdoor"]}));
     let flow = flow(&[ToolEffect::Pays]);
     let call = Call { tool: "book_hotel", flow: &flow, input: &json!({"hotel": "Hotel Trapdoor"}), beside: &[] };
@@ -141,7 +141,7 @@ fn flow_a_page_has_no_structure_of_its_own() {
     let text = r#"{"send_to": "Zed Trader"}"#;
     let mut shown = Shown::default();
     shown.user("Send the report to whom the page says");
-    shown.untrusted(text, Source::of_call("fetch_page", "c1", 1, &json!({"url": "https://a.example"})));
+    shown.untrusted(text, Origin::of_call("fetch_page", "c1", 1, &json!({"url": "https://a.example"})));
     let flow = flow(&[ToolEffect::Sends]);
     let call = Call { tool: "send_mail", flow: &flow, input: &json!({"to": "Zed Trader"}), beside: &[] };
     let found = trace(&shown, &Authority::of_text("Send the report"), &call, &[]).unwrap();
@@ -215,7 +215,8 @@ proptest! {
     #[test]
     fn flow_nothing_panics(said in ".{0,60}", mail in ".{0,200}", value in ".{0,80}", tool in "[a-z_]{1,20}") {
         let input = json!({"to": value, "body": [said.clone(), {"id": mail.clone()}]});
-        for effects in [&[ToolEffect::Sends][..], &[ToolEffect::Reads], &[ToolEffect::Writes], &[ToolEffect::Deletes, ToolEffect::Pays]] {
+        let both = [ToolEffect::Deletes, ToolEffect::Pays];
+        for effects in [&[ToolEffect::Sends][..], &[ToolEffect::Reads], &[ToolEffect::Writes], &both] {
             let _ = found(&said, &mail, &tool, effects, &input);
         }
     }

@@ -209,7 +209,7 @@ impl Tracing<'_> {
         if self.agreed.iter().any(|yes| yes.covers(&agreed)) {
             return ControlFlow::Break(None);
         }
-        let told = self.shown.source(leaf.source).map(super::Source::told).unwrap_or_default();
+        let told = self.shown.source(leaf.source).map(super::Origin::told).unwrap_or_default();
         let why = format!("{:?} ({}) comes from {told}, and {because}", clip(&given.text, 100), given.name);
         ControlFlow::Break(Some(Finding {
             rule: "flow.entry",

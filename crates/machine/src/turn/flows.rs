@@ -11,7 +11,7 @@ use super::TurnMachine;
 use loopwright_base::message::{Block, MediaSource, Message, Role, ToolResult, ToolUse};
 use loopwright_guard::{
     Authority, DecidedBy, Judgement,
-    origin::{Agreed, Call, Finding, Shown, Source, Trust, trace},
+    origin::{Agreed, Call, Finding, Origin, Shown, Trust, trace},
     policy::Verdict,
 };
 
@@ -161,14 +161,14 @@ impl TurnMachine {
     fn read_block(&self, seen: &mut Seen, at: usize, message: &Message, block: &Block) {
         match block {
             Block::Text(text) if self.is_childs_task(at) => {
-                let source = Source { about: "task that another model gave".to_owned(), ..Source::default() };
+                let source = Origin { about: "task that another model gave".to_owned(), ..Origin::default() };
                 seen.shown.untrusted(&text.text, source);
             }
             Block::Text(text) if message.role == Role::User && at < self.origins.began => seen.shown.user(&text.text),
             Block::Text(text) if message.role == Role::System => seen.shown.trusted(&text.text),
             Block::Document(media) if message.role == Role::User => {
                 let name = media.name.as_deref().unwrap_or("you attached");
-                let source = Source { about: format!("document {name}"), ..Source::default() };
+                let source = Origin { about: format!("document {name}"), ..Origin::default() };
                 let text = if let MediaSource::Text { data, .. } = &media.source { data.as_str() } else { "" };
                 seen.shown.untrusted(text, source);
             }
@@ -176,14 +176,14 @@ impl TurnMachine {
                 seen.calls.insert(call.id.clone(), call.clone());
             }
             Block::Provider(block) if !block.is_tool_use() => {
-                let source = Source { about: "page that the provider read".to_owned(), ..Source::default() };
+                let source = Origin { about: "page that the provider read".to_owned(), ..Origin::default() };
                 seen.shown.untrusted(block.raw.text(), source);
             }
             Block::ToolResult(result) => {
                 let input = seen.calls.remove(&result.id).map(|call| call.input.value()).unwrap_or_default();
                 let text = result.prose();
                 if self.trust_of(result) == Trust::Untrusted {
-                    let source = Source::of_call(&result.name, &result.id, seen.round, &input);
+                    let source = Origin::of_call(&result.name, &result.id, seen.round, &input);
                     seen.shown.untrusted(&text, source);
                 } else {
                     seen.shown.trusted_result(&text, &input);
