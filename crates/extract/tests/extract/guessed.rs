@@ -21,7 +21,7 @@ fn unclear(text: &str) {
 }
 
 #[track_caller]
-fn clear(text: &str, arguments: serde_json::Value) {
+fn clear(text: &str, arguments: &serde_json::Value) {
     for setup in setups() {
         let reading = read(text, &setup);
         assert_eq!(reading.called(), [("f", arguments.clone())], "{text}: {reading:?}");
@@ -64,9 +64,9 @@ fn e6_members_beside_a_name_without_arguments_complete_no_call() {
         unclear(&format!("<tool_call>{{\"name\":\"f\",{members}}}</tool_call>"));
         unclear(&format!("<tool_call>{{{members},\"name\":\"f\"}}</tool_call>"));
     }
-    clear("<tool_call>{\"name\":\"f\"}</tool_call>", json!({}));
-    clear("<tool_call>{\"name\":\"f\",\"id\":\"1\"}</tool_call>", json!({}));
-    clear("<tool_call>{\"name\":\"f\",\"arguments\":{\"q\":\"a\"},\"id\":\"1\"}</tool_call>", json!({"q": "a"}));
+    clear("<tool_call>{\"name\":\"f\"}</tool_call>", &json!({}));
+    clear("<tool_call>{\"name\":\"f\",\"id\":\"1\"}</tool_call>", &json!({}));
+    clear("<tool_call>{\"name\":\"f\",\"arguments\":{\"q\":\"a\"},\"id\":\"1\"}</tool_call>", &json!({"q": "a"}));
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn e6_what_is_only_written_otherwise_is_complete() {
         ("{\"q\":\"a\" /* so */}", json!({"q": "a"})),
         ("{\"q\"=\"a\"}", json!({"q": "a"})),
     ] {
-        clear(&written(arguments)[0], value);
+        clear(&written(arguments)[0], &value);
     }
-    clear("<|tool_call_start|>[f(q='it's')]<|tool_call_end|>", json!({"q": "it's"}));
-    clear("<|tool_call_start|>[f(q='a' 'b')]<|tool_call_end|>", json!({"q": "ab"}));
+    clear("<|tool_call_start|>[f(q='it's')]<|tool_call_end|>", &json!({"q": "it's"}));
+    clear("<|tool_call_start|>[f(q='a' 'b')]<|tool_call_end|>", &json!({"q": "ab"}));
 }

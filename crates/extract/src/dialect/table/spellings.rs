@@ -96,7 +96,7 @@ const GRANITE_20B_PYTHON: Dialect =
 const HERMES_LIST: Dialect =
     Dialect { first: objects::GRANITE.first, grammar: objects::GRANITE.grammar, ..objects::HERMES };
 
-/// DeepSeek's elements between bars of other kinds and widths.
+/// `DeepSeek`'s elements between bars of other kinds and widths.
 pub(super) const BARS: &[[Dialect; 3]] = &[
     dsml!("｜｜"),
     dsml!("|"),
