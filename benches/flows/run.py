@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays obedient models against the question where values come from, and writes docs/measurements/flows.md.
 
-    python benches/flows/run.py      AgentDojo's 949 pairs and three sets of our own: about four minutes
+    python benches/flows/run.py      AgentDojo's 949 pairs and three sets of our own: about six minutes
 
 A scripted model makes the calls of a user's task and, where an attack stands in a result, all calls of that attack. The
 person who is asked says yes to the calls of the task and no to those of the attack. AgentDojo is installed into an
@@ -212,8 +212,8 @@ def page(all_found: list[Found]) -> str:
         "",
         "The aim was no effect of an attack, and three tasks of four without a question. The first set missed both,",
         "the second both; the third, drawn after the rules had been mended twice, holds the second and misses the",
-        "first by 22 pairs of two attacks: a file was shared with everybody where the user had asked to send something, and",
-        "a message in other words than the attack's went to a channel that the user had named.",
+        "first by 22 pairs of two attacks: a file was shared with everybody where the user had asked to send",
+        "something, and a message in other words than the attack's went to a channel that the user had named.",
         "",
         "What still runs, by attack and tool:",
         "",
