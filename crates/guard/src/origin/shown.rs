@@ -1,8 +1,12 @@
 //! What a model was shown, by who wrote it: an index that grows with the history and is asked where a value stands.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use loopwright_base::text::clip;
+use regex::Regex;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -172,11 +176,25 @@ impl Shown {
                 continue;
             };
             at = begins + entries.byte_offset();
-            self.take_prose(&text[prose..begins]);
+            self.take_rest(&text[prose..begins]);
             self.walk(&entry, "[]", &Value::Null);
             prose = at;
         }
-        self.take_prose(&text[prose..]);
+        self.take_rest(&text[prose..]);
+    }
+
+    /// Takes what is left of entries that were cut: their members that are whole are values, all else is a text. A quote
+    /// within a value is escaped, so none of them is a part of another value.
+    fn take_rest(&mut self, text: &str) {
+        static MEMBER: LazyLock<Option<Regex>> =
+            LazyLock::new(|| Regex::new(r#"(^|[^\\])"(\w{1,64})"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.]*)"#).ok());
+        let Some(member) = MEMBER.as_ref() else { return self.take_prose(text) };
+        for found in member.captures_iter(text) {
+            let key = found.get(2).map_or("", |key| key.as_str());
+            let value = found.get(3).and_then(|value| serde_json::from_str(value.as_str()).ok()).unwrap_or_default();
+            self.walk(&value, &format!("[].{key}"), &Value::Null);
+        }
+        self.take_prose(&member.replace_all(text, "$1 "));
     }
 
     fn take_prose(&mut self, text: &str) {

@@ -159,6 +159,23 @@ fn flow_a_structure_without_its_middle_is_read_by_its_entries() {
     };
     assert_eq!(delete("12"), "");
     assert_eq!(delete("58"), "");
+    // An entry that was cut is read as far as its members are whole; a quoted one in a text of others is none.
+    let cut = r#"[{"id":"71","sender":"Ann","body":"it says \"id\":\"72\" and mail id 73 [… left out …] more","read":true},{"id":"74","#;
+    let delete =
+        |id: &str| rule("Delete the longest mail", cut, "delete_mail", &[ToolEffect::Deletes], &json!({"mail_id": id}));
+    assert_eq!((delete("71"), delete("74")), ("", ""));
+    assert_eq!((delete("72"), delete("73")), ("flow.text", "flow.text"));
+    let torn = cut.replacen("[{", "", 1).replacen("more\"", "more", 1);
+    let delete = |id: &str| {
+        rule(
+            "Delete the longest mail",
+            &format!("[{{{torn}"),
+            "delete_mail",
+            &[ToolEffect::Deletes],
+            &json!({"mail_id": id}),
+        )
+    };
+    assert_eq!((delete("71"), delete("72"), delete("73")), ("", "flow.text", "flow.text"));
 }
 
 #[test]
