@@ -92,7 +92,9 @@ def members(text: str) -> list[tuple[str, str, str, list[str]]]:
         elif line.startswith("#["):
             attributes.append(line)
         elif entry := re.match(r"(?:pub(?:\([a-z]+\))? )?(\w+): (.+?),?$", line):
-            found.append((entry[1], entry[2].rstrip(","), " ".join(doc), attributes))
+            # What is never written has no place in an event.
+            if not any(re.search(r"serde\(skip[,)]", attribute) for attribute in attributes):
+                found.append((entry[1], entry[2].rstrip(","), " ".join(doc), attributes))
             doc, attributes = [], []
     return found
 

@@ -11,6 +11,7 @@ mod names;
 mod own;
 mod said;
 
+pub(crate) use own::MOST_TEXT;
 pub use own::own_words;
 
 use self::{
@@ -174,6 +175,11 @@ impl Authority {
     /// Whether a word of the user is of this stem, where no negation stands before it.
     pub(crate) fn says(&self, word: &str) -> bool {
         self.verbs.contains(&stem(word))
+    }
+
+    /// Whether the user names something only as what to leave alone.
+    pub(crate) fn spares(&self, word: &str) -> bool {
+        self.kept_out.contains(word) && !self.targets.contains(word)
     }
 
     /// What of the user's words names this call: its target or its verb. `None` if nothing does, or if the user has

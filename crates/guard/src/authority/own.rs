@@ -8,7 +8,7 @@ use loopwright_base::{
 };
 
 /// Bytes of user text that are read, from its end.
-pub(super) const MOST_TEXT: usize = 256 * 1024;
+pub(crate) const MOST_TEXT: usize = 256 * 1024;
 
 /// Words in the names of fences in which text of others stands inside user messages: `<tool_result>`, `<web-page>`.
 const FENCES: [&str; 28] = [

@@ -14,6 +14,6 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-pub use shown::{Origin, Shown};
+pub use shown::{Origin, Shown, quotes_others};
 pub use tool::{ToolEffect, ToolFlow, Trust};
 pub use trace::{Agreed, Call, Finding, trace};

@@ -20,6 +20,10 @@ pub(super) fn words(text: &str) -> Vec<String> {
             push(&mut found, &mut word);
             found.push(c.to_string());
         } else if c.is_alphanumeric() || INNER.contains(&c) {
+            // Particles stand right behind an address: `ann@example.com에게`.
+            if is_hangul(c) && word.ends_with(|c: char| c.is_ascii_alphanumeric()) {
+                push(&mut found, &mut word);
+            }
             // The blank behind a sentence is missing: `example.com.They said`.
             if c.is_uppercase() && before[0].is_lowercase() && ends_sentence(&word) {
                 push(&mut found, &mut word);
@@ -71,9 +75,13 @@ const fn is_alone(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
+const fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7af}')
+}
+
 /// Signs that nobody sees, which part a word for a program alone.
 const fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{34f}' | '\u{180e}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether a word ends in a full stop behind a letter, and had one before.

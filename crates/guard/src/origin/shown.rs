@@ -5,7 +5,10 @@ use std::{
     sync::LazyLock,
 };
 
-use loopwright_base::text::clip;
+use loopwright_base::{
+    sources::{parse_feedback, parse_prompt},
+    text::{clip, head, tail},
+};
 use regex::Regex;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,7 +18,7 @@ use super::{
     plain::{day_of, is_short_number, joined, plain, words},
     trace::{near_number, percent_decoded},
 };
-use crate::{names, own_words, policy::subject::words_of};
+use crate::{authority::MOST_TEXT, names, own_words, policy::subject::words_of};
 
 /// Words that stand one behind the other in a text of others: so many are no chance.
 pub(super) const RUN: usize = 6;
@@ -86,6 +89,16 @@ pub(super) struct Spot {
     pub(super) source: usize,
 }
 
+/// Whether a message of the user holds texts of others: documents, quotes, results.
+pub fn quotes_others(text: &str) -> bool {
+    // What the machines write to a model says itself what of it are sources.
+    if let Some((sources, ..)) = parse_prompt(text) {
+        return !sources.is_empty();
+    }
+    let read = tail(text, MOST_TEXT);
+    parse_feedback(text).is_none() && own_words(read).len() != read.len()
+}
+
 /// What a model was shown.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
@@ -109,14 +122,16 @@ pub struct Shown {
 impl Shown {
     /// Takes words of the user; what they paste of others is a text of others.
     pub fn user(&mut self, text: &str) {
+        // Of a long message the end is read as what it is, and the beginning with it.
+        let beginning = if text.len() > MOST_TEXT { own_words(head(text, MOST_TEXT / 4)) } else { String::new() };
         let own = own_words(text);
-        let said = words(&own);
+        let said: Vec<String> = words(&beginning).into_iter().chain(words(&own)).collect();
         self.said.push_str(&joined(&said));
         // `owner/project#12` names a project, too.
         let parts = |word: &String| word.split(['/', '#', ':', '=']).map(str::to_owned).collect::<Vec<_>>();
         self.said_words.extend(said.iter().flat_map(parts).filter(|part| part.chars().count() > 2));
         self.said_words.extend(said);
-        if own.len() != text.len() {
+        if quotes_others(text) {
             self.untrusted(text, Origin { about: "text in your message".to_owned(), ..Origin::default() });
         }
     }
@@ -130,14 +145,11 @@ impl Shown {
 
     /// Takes the result of a trusted call: what it only repeats of the call says nothing new.
     pub fn trusted_result(&mut self, text: &str, input: &Value) {
-        let mut given = Vec::new();
-        strings(input, &mut given);
-        given.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
-        let mut text = text.to_owned();
-        for given in given.into_iter().filter(|given| given.len() > 2) {
-            text = text.replace(given, " ");
-        }
-        self.trusted(&text);
+        let mut given = HashSet::new();
+        given_words(input, &mut given);
+        let known: Vec<String> = words(text).into_iter().filter(|word| !given.contains(word)).collect();
+        self.known.push_str(&joined(&known));
+        self.known_words.extend(known);
     }
 
     /// Takes a text that others may have written.
@@ -415,11 +427,13 @@ pub(super) fn is_sign(word: &str) -> bool {
     word.len() > 4 && word.chars().any(|c| !c.is_alphabetic() && c != '\'' && c != '’')
 }
 
-fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+/// The words of all texts and numbers of a value.
+fn given_words(value: &Value, found: &mut HashSet<String>) {
     match value {
-        Value::String(text) => found.push(text),
-        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
-        Value::Object(members) => members.values().for_each(|member| strings(member, found)),
-        _ => {}
+        Value::String(text) => found.extend(words(text)),
+        Value::Number(number) => found.extend(words(&number.to_string())),
+        Value::Array(items) => items.iter().for_each(|item| given_words(item, found)),
+        Value::Object(members) => members.values().for_each(|member| given_words(member, found)),
+        Value::Bool(_) | Value::Null => {}
     }
 }

@@ -23,6 +23,8 @@ const MOST_VALUES: usize = 200;
 const MOST_TOLD: usize = 8;
 /// Bytes between two values that stand side by side in a text.
 const BESIDE: usize = 80;
+/// Parts of an address that are looked for in what was shown.
+const MOST_PARTS: usize = 64;
 /// Words before a number that may say what it counts.
 const BEFORE: usize = 3;
 
@@ -136,7 +138,7 @@ pub fn trace(shown: &Shown, authority: &Authority, call: &Call<'_>, agreed: &[Ag
     if !call.flow.acts() {
         return given.iter().find_map(|given| carried(shown, given));
     }
-    let tracing = Tracing { shown, call, agreed, intended: is_intended(shown, authority, call, &given) };
+    let tracing = Tracing { shown, authority, call, agreed, intended: is_intended(shown, authority, call, &given) };
     let mut all = given.iter().filter_map(|given| tracing.judge(given));
     let found = all.next().map(|first| all.take(MOST_TOLD).fold(first, Finding::with));
     found.or_else(|| tracing.private(&given)).or_else(|| tracing.unasked())
@@ -144,6 +146,7 @@ pub fn trace(shown: &Shown, authority: &Authority, call: &Call<'_>, agreed: &[Ag
 
 struct Tracing<'a> {
     shown: &'a Shown,
+    authority: &'a Authority,
     call: &'a Call<'a>,
     agreed: &'a [Agreed],
     /// Whether the user's words ask for what the call does.
@@ -153,6 +156,10 @@ struct Tracing<'a> {
 impl Tracing<'_> {
     fn judge(&self, given: &Argument) -> Option<Finding> {
         let words = &given.words;
+        if let Some(word) = words.iter().find(|word| is_sign(word) && self.authority.spares(word)) {
+            let why = format!("you named {:?} only as what to leave alone", clip(word, 100));
+            return Some(Finding { rule: "flow.address", value: clip(word, 200), why, agreed: Vec::new() });
+        }
         if words.is_empty() || self.shown.names(words, &given.beside) {
             return None;
         }
@@ -316,24 +323,35 @@ impl Tracing<'_> {
 /// Whether an address that is read carries data to a host that the user did not name. One that stands in a text as it
 /// is carries nothing new.
 fn carried(shown: &Shown, given: &Argument) -> Option<Finding> {
-    let address = given.words.iter().find(|word| is_address(word) && host_of(word).is_some())?;
-    let host = host_of(address).filter(|host| !shown.names_host(host))?;
-    if shown.holds(address) {
+    given.text.split_whitespace().find_map(|raw| carries(shown, raw))
+}
+
+fn carries(shown: &Shown, raw: &str) -> Option<Finding> {
+    let address = raw.split_once("://").map_or(raw, |(_, address)| address).to_lowercase();
+    let host = address.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let reaches = raw.contains("://") || host_of(&address).is_some();
+    if !reaches || host.is_empty() || shown.names_host(host) || shown.holds(&address) {
         return None;
     }
-    let rest = address.split_once(['/', '?', '#']).map_or("", |(_, rest)| rest);
-    let parts = rest.split(|c: char| !c.is_alphanumeric() && c != '@' && c != '.' && c != '-');
-    let data = parts.into_iter().find(|part| part.len() > 5 && !shown.said(part) && shown.holds(part));
-    let from_others =
-        shown.in_prose_partly(&[host.to_owned()], false).is_some() || shown.in_leaf(&[host.to_owned()]).is_some();
+    let sought = |part: &str| part.len() > 5 && !shown.said(part) && shown.holds(part);
+    let parts = address.split(|c: char| !c.is_alphanumeric() && !matches!(c, '@' | '.' | '-'));
+    let labels = host.split('.').chain(address.split(['/', '?', '=', '&']));
+    let mut all = parts.chain(labels).take(MOST_PARTS);
+    // Cut by slashes it is the same.
+    let whole: String = address.get(host.len()..).unwrap_or_default().split('/').collect::<Vec<_>>().join("-");
+    let data = all.find(|part| sought(part)).or_else(|| Some(whole.trim_matches('-')).filter(|part| sought(part)));
+    let from_others = [host, &address].iter().any(|text| {
+        let words = words(text);
+        shown.in_prose_partly(&words, false).is_some() || shown.in_leaf(&words).is_some()
+    });
     let what = match data {
         Some(data) => format!("it carries {:?} to {host:?}, which you did not name", clip(data, 100)),
-        None if from_others && !rest.is_empty() => {
+        None if from_others && address.len() > host.len() => {
             format!("{host:?} stands in what others can have written, and this address of it stands nowhere")
         }
         None => return None,
     };
-    Some(Finding { rule: "flow.carried", value: clip(address, 200), why: what, agreed: Vec::new() })
+    Some(Finding { rule: "flow.carried", value: clip(&address, 200), why: what, agreed: Vec::new() })
 }
 
 /// Whether the user's words ask for what a call does; of what deletes they name the kind of thing, too.
@@ -404,9 +422,20 @@ fn walk(value: &Value, name: &str, see: &mut impl FnMut(&str, &str)) {
         Value::String(text) => see(name, text),
         Value::Number(number) => see(name, &number.to_string()),
         Value::Array(items) => items.iter().for_each(|item| walk(item, name, see)),
-        Value::Object(members) => members.iter().for_each(|(key, member)| walk(member, key, see)),
+        Value::Object(members) => members.iter().for_each(|(key, member)| {
+            // A key that is no word is a value.
+            if !key.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !is_camel(key) {
+                see(name, key);
+            }
+            walk(member, key, see);
+        }),
         Value::Bool(_) | Value::Null => {}
     }
+}
+
+/// Whether a key is a name of a program: `messageId`.
+fn is_camel(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A text with its percent-encoded bytes read.

@@ -11,7 +11,7 @@ use super::TurnMachine;
 use loopwright_base::message::{Block, MediaSource, Message, Role, ToolResult, ToolUse};
 use loopwright_guard::{
     Authority, DecidedBy, Judgement,
-    origin::{Agreed, Call, Finding, Origin, Shown, Trust, trace},
+    origin::{Agreed, Call, Finding, Origin, Shown, Trust, quotes_others, trace},
     policy::Verdict,
 };
 
@@ -88,7 +88,7 @@ impl TurnMachine {
         self.config.guard.as_ref()?;
         let flow = self.tool(&call.name)?.flow.clone()?;
         // What only reads is asked about for the address that it reads.
-        if !flow.acts() && !call.input.text().contains('.') || !self.has_untrusted() {
+        if !flow.acts() && !call.input.text().contains(['.', '/']) || !self.has_untrusted() {
             return None;
         }
         self.read_shown();
@@ -125,7 +125,7 @@ impl TurnMachine {
             Block::ToolResult(result) => self.trust_of(result) == Trust::Untrusted,
             Block::Provider(block) => !block.is_tool_use(),
             Block::Document(_) => began,
-            Block::Text(text) => began && loopwright_guard::own_words(&text.text).len() != text.text.len(),
+            Block::Text(text) => began && quotes_others(&text.text),
             _ => false,
         }
     }
