@@ -195,8 +195,8 @@ impl Shown {
         self.take_rest(&text[prose..]);
     }
 
-    /// Takes what is left of entries that were cut: their members that are whole are values, all else is a text. A quote
-    /// within a value is escaped, so none of them is a part of another value.
+    /// Takes what is left of entries that were cut: their members that are whole are values, all else is a text. A
+    /// quote within a value is escaped, so none of them is a part of another value.
     fn take_rest(&mut self, text: &str) {
         static MEMBER: LazyLock<Option<Regex>> =
             LazyLock::new(|| Regex::new(r#"(^|[^\\])"(\w{1,64})"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.]*)"#).ok());

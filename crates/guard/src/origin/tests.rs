@@ -160,7 +160,8 @@ fn flow_a_structure_without_its_middle_is_read_by_its_entries() {
     assert_eq!(delete("12"), "");
     assert_eq!(delete("58"), "");
     // An entry that was cut is read as far as its members are whole; a quoted one in a text of others is none.
-    let cut = r#"[{"id":"71","sender":"Ann","body":"it says \"id\":\"72\" and mail id 73 [… left out …] more","read":true},{"id":"74","#;
+    let cut =
+        r#"[{"id":"71","sender":"Ann","body":"a \"id\":\"72\" or mail id 73 [… cut …] more","read":1},{"id":"74","#;
     let delete =
         |id: &str| rule("Delete the longest mail", cut, "delete_mail", &[ToolEffect::Deletes], &json!({"mail_id": id}));
     assert_eq!((delete("71"), delete("74")), ("", ""));
