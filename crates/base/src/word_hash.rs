@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What tables of words are built with.
+/// The builder of hashes for tables whose keys are words: `HashMap<&str, V, Hashed>`.
 pub type Hashed = BuildHasherDefault<WordHasher>;
 
 /// A hash of short words, for tables that hold only words of ours: nobody can fill those with words that collide.

@@ -23,7 +23,7 @@ impl Wake for NoWake {
 #[derive(Debug)]
 struct QueueState<T> {
     items: Vec<T>,
-    /// Whether the consumer is to look although nothing may have come.
+    /// A wake-up without an item, which the consumer has not taken yet.
     poked: bool,
     closed: bool,
     /// Consumers that wait in [`Queue::wait`]. Where nobody does, nobody need be woken, which is a call of the system
@@ -32,7 +32,7 @@ struct QueueState<T> {
 }
 
 impl<T> QueueState<T> {
-    /// Whether the consumer has been woken and has not looked since.
+    /// Whether there is an item or a wake-up that the consumer has not taken yet.
     fn is_told(&self) -> bool {
         self.poked || !self.items.is_empty()
     }

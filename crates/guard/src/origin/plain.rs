@@ -3,9 +3,14 @@
 
 use std::fmt::Write;
 
+use loopwright_base::text::is_hidden;
 use loopwright_lexicon::months::MONTHS;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::names;
+
+/// Words before a number that may say what it counts.
+const BEFORE: usize = 3;
 /// Signs that stand inside of words: addresses, paths, versions, times.
 const INNER: &[char] = &['@', '.', '_', '-', '/', ':', '+', '#', '&', '%', '=', '~', '?', '\'', '’'];
 
@@ -15,7 +20,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     let mut word = String::new();
     // The two characters before, as they were written.
     let mut before = [' '; 2];
-    for c in text.nfkc().filter(|c| !is_hidden(*c)) {
+    for c in text.nfkc().filter(|c| !is_unseen(*c)) {
         if is_alone(c) {
             push(&mut found, &mut word);
             found.push(c.to_string());
@@ -79,20 +84,24 @@ const fn is_hangul(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7af}')
 }
 
-/// Signs that nobody sees, which part a word for a program alone.
-const fn is_hidden(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
+/// Signs that nobody sees, and those that choose the shape of the one before, which part a word for a program alone.
+const fn is_unseen(c: char) -> bool {
+    is_hidden(c) || matches!(c, '\u{34f}' | '\u{180e}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0080}'..='\u{e0fff}')
+}
+
+/// Where a number stands in a text behind a word that says what it counts.
+pub(super) fn near_number(text: &str, number: &str, beside: &[String]) -> Option<usize> {
+    let wanted = format!(" {number} ");
+    memchr::memmem::find_iter(text.as_bytes(), wanted.as_bytes()).find(|at| {
+        let before = text.get(..*at).unwrap_or_default().rsplit(' ').take(BEFORE);
+        let counts = |word: &str| names::has("flows.numbering", word) || beside.iter().any(|beside| same(beside, word));
+        before.into_iter().any(counts)
+    })
+}
+
+/// Whether two words are the same but for the end of the many.
+fn same(one: &str, other: &str) -> bool {
+    one.trim_end_matches('s') == other.trim_end_matches('s')
 }
 
 /// Whether a word ends in a full stop behind a letter, and had one before.

@@ -9,14 +9,14 @@ use loopwright_base::{
     sources::{parse_feedback, parse_prompt},
     text::{clip, head, tail},
 };
+use percent_encoding::percent_decode_str;
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     address::{is_address, is_fact},
-    plain::{day_of, is_short_number, joined, plain, words},
-    trace::{near_number, percent_decoded},
+    plain::{day_of, is_short_number, joined, near_number, plain, words},
 };
 use crate::{authority::MOST_TEXT, names, own_words, policy::subject::words_of};
 
@@ -74,9 +74,32 @@ pub(super) struct Leaf {
     pub(super) source: usize,
     /// Where it stands in the structure, the same for all entries of a list.
     pub(super) path: String,
-    /// Whether the user's words name the entry that it stands in: by its name, or also by a number in it.
-    pub(super) is_named: bool,
-    pub(super) is_meant: bool,
+    /// How the user's words name the entry that it stands in.
+    pub(super) meant: Meant,
+}
+
+/// How the user's words name an entry of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meant {
+    /// Not at all.
+    #[default]
+    No,
+    /// By a number in it.
+    ByNumber,
+    /// By a name that it has.
+    ByName,
+}
+
+impl Leaf {
+    /// Whether the user's words name the entry that it stands in.
+    pub(super) fn is_meant(&self) -> bool {
+        self.meant != Meant::No
+    }
+
+    /// The key under which it stands; lists of the same things may be wrapped in other ways.
+    fn key(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or_default()
+    }
 }
 
 /// Where a value stands in a text of others.
@@ -138,16 +161,17 @@ impl Shown {
 
     /// Takes words of the system.
     pub fn trusted(&mut self, text: &str) {
-        let known = words(text);
-        self.known.push_str(&joined(&known));
-        self.known_words.extend(known);
+        self.know(words(text));
     }
 
     /// Takes the result of a trusted call: what it only repeats of the call says nothing new.
     pub fn trusted_result(&mut self, text: &str, input: &Value) {
         let mut given = HashSet::new();
         given_words(input, &mut given);
-        let known: Vec<String> = words(text).into_iter().filter(|word| !given.contains(word)).collect();
+        self.know(words(text).into_iter().filter(|word| !given.contains(word)).collect());
+    }
+
+    fn know(&mut self, known: Vec<String>) {
         self.known.push_str(&joined(&known));
         self.known_words.extend(known);
     }
@@ -159,12 +183,12 @@ impl Shown {
         if is_page || !text.trim_start().starts_with(['{', '[']) {
             self.take_prose(text);
         } else if let Ok(value) = serde_json::from_str::<Value>(text) {
-            self.walk(&value, "", &Value::Null);
+            self.walk(&value, "", Meant::No);
         } else {
             self.take_pieces(text);
         }
         if text.contains('%') {
-            let read = percent_decoded(text);
+            let read = percent_decode_str(text).decode_utf8_lossy();
             if read != text {
                 self.take_prose(&read);
             }
@@ -189,7 +213,7 @@ impl Shown {
             };
             at = begins + entries.byte_offset();
             self.take_rest(&text[prose..begins]);
-            self.walk(&entry, "[]", &Value::Null);
+            self.walk(&entry, "[]", Meant::No);
             prose = at;
         }
         self.take_rest(&text[prose..]);
@@ -204,7 +228,7 @@ impl Shown {
         for found in member.captures_iter(text) {
             let key = found.get(2).map_or("", |key| key.as_str());
             let value = found.get(3).and_then(|value| serde_json::from_str(value.as_str()).ok()).unwrap_or_default();
-            self.walk(&value, &format!("[].{key}"), &Value::Null);
+            self.walk(&value, &format!("[].{key}"), Meant::No);
         }
         self.take_prose(&member.replace_all(text, "$1 "));
     }
@@ -224,28 +248,29 @@ impl Shown {
         self.prose.push(Prose { plain: joined(&words), source: self.sources.len() - 1 });
     }
 
-    fn walk(&mut self, value: &Value, path: &str, entry: &Value) {
+    fn walk(&mut self, value: &Value, path: &str, meant: Meant) {
         match value {
             Value::Object(members) => {
+                let meant = self.entry(members);
                 // Many keys, or keys that are no words, are data.
                 let names = members.keys().all(|key| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
                 for (key, member) in members {
                     let data = !names || members.len() > 40 || key.bytes().all(|byte| byte.is_ascii_digit());
                     if data || key.starts_with(|c: char| c.is_uppercase()) {
-                        self.leaf(key, &format!("{path}{{}}"), value);
+                        self.leaf(key, &format!("{path}{{}}"), meant);
                     }
                     let below = if data { format!("{path}{{}}=") } else { format!("{path}.{key}") };
-                    self.walk(member, &below, value);
+                    self.walk(member, &below, meant);
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.walk(item, &format!("{path}[]"), entry)),
-            Value::String(text) => self.leaf(text, path, entry),
-            Value::Number(number) => self.leaf(&number.to_string(), path, entry),
+            Value::Array(items) => items.iter().for_each(|item| self.walk(item, &format!("{path}[]"), meant)),
+            Value::String(text) => self.leaf(text, path, meant),
+            Value::Number(number) => self.leaf(&number.to_string(), path, meant),
             Value::Bool(_) | Value::Null => {}
         }
     }
 
-    fn leaf(&mut self, text: &str, path: &str, entry: &Value) {
+    fn leaf(&mut self, text: &str, path: &str, meant: Meant) {
         let found = words(text);
         if found.is_empty() {
             return;
@@ -260,12 +285,9 @@ impl Shown {
         let plain = joined(&found);
         self.short.push_str(&plain);
         self.short.push_str(APART);
-        let is_named = self.names_entry(entry);
-        let is_meant = is_named || self.counts_entry(entry);
-        let leaf = Leaf { source, path: path.to_owned(), is_named, is_meant };
+        let leaf = Leaf { source, path: path.to_owned(), meant };
         // Behind the name of somebody stands their address: `Ann Lee <ann@example.com>`.
-        let key = path.rsplit('.').next().unwrap_or_default();
-        if found.len() > 1 && words_of(key).any(|word| names::has("flows.identity", &word)) {
+        if found.len() > 1 && words_of(leaf.key()).any(|word| names::has("flows.identity", &word)) {
             for address in found.iter().filter(|word| word.contains('@')) {
                 self.leaves.entry(joined(std::slice::from_ref(address))).or_default().push(leaf.clone());
             }
@@ -273,23 +295,21 @@ impl Shown {
         self.leaves.entry(plain).or_default().push(leaf);
     }
 
-    /// Whether the user names the entry of a list by a name that it has.
-    fn names_entry(&self, entry: &Value) -> bool {
-        let Value::Object(members) = entry else { return false };
-        members.iter().any(|(key, member)| {
-            let Value::String(text) = member else { return false };
-            let identity = words_of(key).any(|word| names::has("flows.identity", &word));
+    /// How the user names the entry of a list: by a name that it has, or by a number of two digits or more.
+    fn entry(&self, members: &Map<String, Value>) -> Meant {
+        let says = |text: &str, least: usize| {
             let found = words(text);
-            identity && found.len() <= RUN && found.iter().any(|word| word.len() > 2 && self.said_words.contains(word))
-        })
-    }
-
-    /// Whether the user says a number of two digits or more that the entry of a list holds.
-    fn counts_entry(&self, entry: &Value) -> bool {
-        let Value::Object(members) = entry else { return false };
-        members.values().filter_map(Value::as_number).any(|number| {
-            words(&number.to_string()).iter().any(|word| word.len() > 1 && self.said_words.contains(word))
-        })
+            found.len() <= RUN && found.iter().any(|word| word.len() > least && self.said_words.contains(word))
+        };
+        let how = |(key, member): (&String, &Value)| match member {
+            Value::String(text) => {
+                let identity = words_of(key).any(|word| names::has("flows.identity", &word));
+                if identity && says(text, 2) { Meant::ByName } else { Meant::No }
+            }
+            Value::Number(number) if says(&number.to_string(), 1) => Meant::ByNumber,
+            _ => Meant::No,
+        };
+        members.iter().map(how).max().unwrap_or_default()
     }
 
     /// Whether a word of the user goes on where this one ends, as names do in many languages.
@@ -397,15 +417,13 @@ impl Shown {
 
     /// Whether the user names another value that stands in the same place of what the same tool gave, or its entry.
     pub(super) fn names_another(&self, leaf: &Leaf) -> Option<&str> {
-        // The key under which a value stands; lists of the same things may be wrapped in other ways.
-        let last = |leaf: &Leaf| leaf.path.rsplit('.').next().map(str::to_owned);
         let tool = |leaf: &Leaf| self.sources.get(leaf.source).map(|source| source.tool.as_str());
         self.leaves.iter().find_map(|(plain, leaves)| {
             let mut beside =
-                leaves.iter().filter(|other| last(other) == last(leaf) && tool(other) == tool(leaf)).peekable();
+                leaves.iter().filter(|other| other.key() == leaf.key() && tool(other) == tool(leaf)).peekable();
             beside.peek()?;
             let said = plain.trim().len() > 3 && self.said.contains(plain.as_str());
-            (said || beside.any(|other| other.is_named)).then(|| plain.trim())
+            (said || beside.any(|other| other.meant == Meant::ByName)).then(|| plain.trim())
         })
     }
 

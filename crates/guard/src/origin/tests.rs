@@ -215,6 +215,10 @@ fn flow_long_texts_are_read_in_time_that_grows_with_them() {
         let input = json!({"to": text.get(..50_000).unwrap_or(&text), "body": text});
         let _ = found("Send it", &text, "send_mail", &[ToolEffect::Sends], &input);
     }
+    // One entry of many members, and one long name of an address.
+    let members: serde_json::Map<String, Value> = (0..20_000).map(|at| (format!("key{at}"), json!("Ann"))).collect();
+    let input = json!({"to": format!("x@{}", "a".repeat(200_000))});
+    let _ = found("Send it to Ann", &json!(members).to_string(), "send_mail", &[ToolEffect::Sends], &input);
 }
 
 proptest! {

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use loopwright_base::text::clip;
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Shown, ToolEffect, ToolFlow,
+    Origin, Shown, ToolEffect, ToolFlow,
     address::{host_of, is_address},
     plain::{is_short_number, words},
     shown::{RUN, Spot, is_sign},
@@ -19,14 +20,14 @@ use crate::{
 
 /// Values of a call that are looked at one by one; the others are one text.
 const MOST_VALUES: usize = 200;
+/// Bytes of the name that an address begins with.
+const LONGEST_NAME: usize = 64;
 /// Further values of a call that a question speaks of.
 const MOST_TOLD: usize = 8;
 /// Bytes between two values that stand side by side in a text.
 const BESIDE: usize = 80;
 /// Parts of an address that are looked for in what was shown.
 const MOST_PARTS: usize = 64;
-/// Words before a number that may say what it counts.
-const BEFORE: usize = 3;
 
 /// A call, and what is known of its tool.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub struct Call<'a> {
 }
 
 /// What a yes to a question about an origin covers: values of the same place, for the same tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreed {
     tool: String,
     argument: String,
@@ -187,36 +188,29 @@ impl Tracing<'_> {
     /// A value that is one of a structure, or a part of one.
     fn entry(&self, given: &Argument) -> ControlFlow<Option<Finding>> {
         let leaves = self.shown.leaves(&given.words);
-        let Some(leaf) = leaves.iter().find(|leaf| leaf.is_meant).or(leaves.first()) else {
+        let Some(leaf) = leaves.iter().find(|leaf| leaf.is_meant()).or(leaves.first()) else {
             let numbers = given.words.iter().all(|word| is_short_number(word));
             let spot = self.shown.in_leaf(&given.words).filter(|_| !numbers);
             let Some(spot) = spot else { return ControlFlow::Continue(()) };
             return ControlFlow::Break(self.found("flow.entry", given, &given.text, &spot));
         };
-        let place = || Agreed {
-            tool: self.call.tool.to_owned(),
-            argument: given.name.clone(),
-            call_id: self.shown.source(leaf.source).map(|source| source.call_id.clone()).unwrap_or_default(),
-            path: leaf.path.clone(),
-            text: 0,
-            at: 0,
-        };
         let leads = given.words.iter().any(|word| is_address(word));
-        let named = leaf.is_meant || given.words.iter().any(|word| self.says_a_part(word));
+        let named = leaf.is_meant() || given.words.iter().any(|word| self.says_a_part(word));
         // One of several things is chosen by what it is, an amount is not.
         let chosen = given.is("flows.numbering") || given.is("flows.targets");
         let another = if chosen && self.reaches() { self.shown.names_another(leaf) } else { None };
         let because = match another {
-            Some(another) if !leaf.is_meant => format!("you named {another:?} of these"),
+            Some(another) if !leaf.is_meant() => format!("you named {another:?} of these"),
             _ if !self.intended => "nothing you said asks for it".to_owned(),
             _ if leads && !named => "you did not name it".to_owned(),
             _ => return ControlFlow::Break(None),
         };
-        let agreed = place();
-        if self.agreed.iter().any(|yes| yes.covers(&agreed)) {
+        let source = self.shown.source(leaf.source);
+        let agreed = Agreed { path: leaf.path.clone(), ..self.agreement(given, source) };
+        if self.is_agreed(&agreed) {
             return ControlFlow::Break(None);
         }
-        let told = self.shown.source(leaf.source).map(super::Origin::told).unwrap_or_default();
+        let told = source.map(Origin::told).unwrap_or_default();
         let why = format!("{:?} ({}) comes from {told}, and {because}", clip(&given.text, 100), given.name);
         ControlFlow::Break(Some(Finding {
             rule: "flow.entry",
@@ -231,7 +225,9 @@ impl Tracing<'_> {
     fn says_a_part(&self, word: &str) -> bool {
         let parts = |text: &str| text.split(|c: char| !c.is_alphabetic()).map(str::to_owned).collect::<Vec<_>>();
         let Some((local, host)) = word.split_once('@') else { return false };
-        let begins = |part: &str| (5..=part.len()).any(|end| part.get(..end).is_some_and(|part| self.shown.said(part)));
+        let begins = |part: &str| {
+            (5..=part.len().min(LONGEST_NAME)).any(|end| part.get(..end).is_some_and(|part| self.shown.said(part)))
+        };
         let said = |part: &str| part.len() > 2 && self.shown.said(part) || self.shown.says_a_form_of(part);
         parts(local).iter().any(|part| said(part))
             || parts(host).iter().any(|part| !names::has("flows.hosts", part) && begins(part))
@@ -258,17 +254,24 @@ impl Tracing<'_> {
         !self.reaches() && self.intended && (given.is_content() || given.words.len() > RUN)
     }
 
-    fn found(&self, rule: &'static str, given: &Argument, part: &str, spot: &Spot) -> Option<Finding> {
-        let source = self.shown.source(spot.source)?;
-        let agreed = Agreed {
+    /// What a yes to this argument covers, but for the place in its source.
+    fn agreement(&self, given: &Argument, source: Option<&Origin>) -> Agreed {
+        Agreed {
             tool: self.call.tool.to_owned(),
             argument: given.name.clone(),
-            call_id: source.call_id.clone(),
-            path: String::new(),
-            text: spot.text,
-            at: spot.at,
-        };
-        if self.agreed.iter().any(|yes| yes.covers(&agreed)) {
+            call_id: source.map(|source| source.call_id.clone()).unwrap_or_default(),
+            ..Agreed::default()
+        }
+    }
+
+    fn is_agreed(&self, asked: &Agreed) -> bool {
+        self.agreed.iter().any(|yes| yes.covers(asked))
+    }
+
+    fn found(&self, rule: &'static str, given: &Argument, part: &str, spot: &Spot) -> Option<Finding> {
+        let source = self.shown.source(spot.source)?;
+        let agreed = Agreed { text: spot.text, at: spot.at, ..self.agreement(given, Some(source)) };
+        if self.is_agreed(&agreed) {
             return None;
         }
         let told = source.told();
@@ -376,21 +379,6 @@ fn is_intended(shown: &Shown, authority: &Authority, call: &Call<'_>, given: &[A
     })
 }
 
-/// Where a number stands in a text behind a word that says what it counts.
-pub(super) fn near_number(text: &str, number: &str, beside: &[String]) -> Option<usize> {
-    let wanted = format!(" {number} ");
-    memchr::memmem::find_iter(text.as_bytes(), wanted.as_bytes()).find(|at| {
-        let before = text.get(..*at).unwrap_or_default().rsplit(' ').take(BEFORE);
-        let counts = |word: &str| names::has("flows.numbering", word) || beside.iter().any(|beside| same(beside, word));
-        before.into_iter().any(counts)
-    })
-}
-
-/// Whether two words are the same but for the end of the many.
-fn same(one: &str, other: &str) -> bool {
-    one.trim_end_matches('s') == other.trim_end_matches('s')
-}
-
 /// The values of a call's arguments.
 fn values(call: &Call<'_>) -> Vec<Argument> {
     let things: Vec<String> = words_of(call.tool).collect();
@@ -417,7 +405,7 @@ fn values(call: &Call<'_>) -> Vec<Argument> {
 fn walk(value: &Value, name: &str, see: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(text) if text.contains('%') => {
-            see(name, &percent_decoded(text));
+            see(name, &percent_decode_str(text).decode_utf8_lossy());
         }
         Value::String(text) => see(name, text),
         Value::Number(number) => see(name, &number.to_string()),
@@ -436,18 +424,4 @@ fn walk(value: &Value, name: &str, see: &mut impl FnMut(&str, &str)) {
 /// Whether a key is a name of a program: `messageId`.
 fn is_camel(key: &str) -> bool {
     key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// A text with its percent-encoded bytes read.
-pub(super) fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut read = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let code =
-            text.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(|code| u8::from_str_radix(code, 16).ok());
-        read.push(code.unwrap_or(*byte));
-        at += if code.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&read).into_owned()
 }
