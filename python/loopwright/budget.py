@@ -46,6 +46,9 @@ class Budget:
     """Tokens of all prompts and answers."""
     cost: float | None = None
     """Money, in the currency of the prices."""
+    calls_per_round: int = 128
+    """Calls of one answer that run. Each call behind them is answered with the reason, and the model may make it
+    again."""
 
     def __post_init__(self) -> None:
         try:

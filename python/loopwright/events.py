@@ -19,6 +19,7 @@ from ._renamed import names_before, read_under, renamed, under_new_names
 from ._repr import redacted_repr
 
 if TYPE_CHECKING:
+    from ._stop_reason import StopReason
     from .result import Result
     from .roles import SanityResult
 
@@ -394,7 +395,7 @@ class ChildFinished(Told):
     call_id: str
     child: str
     name: str
-    stop_reason: str
+    stop_reason: StopReason
     is_error: bool
     usage: dict[str, int]
     cost: float | None

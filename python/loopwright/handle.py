@@ -14,6 +14,7 @@ from .events import ChildFinished, ChildStarted, Paused, Resumed, RunFinished
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator
 
+    from ._stop_reason import StopReason
     from .agent import RunStream
     from .events import Event
     from .result import Result
@@ -32,7 +33,7 @@ class ChildStatus:
     path: str
     task: str
     state: str = "running"
-    stop_reason: str | None = None
+    stop_reason: StopReason | None = None
 
 
 class RunHandle(Generic[Output]):

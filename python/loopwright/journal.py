@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ._stop_reason import StopReason
     from .events import Event, UnknownEvent
 
 __all__ = ["Journal", "RunInfo", "events_of"]
@@ -49,7 +50,7 @@ class RunInfo:
     prompt: str
     """How the prompt begins."""
     state: str
-    stop_reason: str | None
+    stop_reason: StopReason | None
     cost: float | None
     tokens: int | None
     events: int

@@ -11,6 +11,7 @@ from ._core import History, is_limit
 from ._json import read
 from ._renamed import renamed, under_new_names
 from ._repr import redacted_repr
+from ._stop_reason import StopReason
 from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .events import GoalDrifted, IntentAssessed
     from .roles import SanityResult, Summary
 
-__all__ = ["Messages", "Result", "Source", "ToolCall", "Usage"]
+__all__ = ["Messages", "Result", "Source", "StopReason", "ToolCall", "Usage"]
 
 Raised = Mapping[tuple["str | None", int, str], BaseException]
 """What tools raised, by the path of the sub-agent, the round and the call."""
@@ -182,7 +183,7 @@ class Result(Generic[Output]):
     usage: Usage
     cost: float | None
     """Money for the tokens; `None` where the price of a model that answered is not known (see `known_cost`)."""
-    stop_reason: str
+    stop_reason: StopReason
     tool_calls: list[ToolCall]
     rounds: int
     """Requests to the model."""

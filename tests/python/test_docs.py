@@ -11,6 +11,7 @@ from typing import get_args
 
 import pytest
 from loopwright import Agent, Budget, MachineConfig, UsageError, events
+from loopwright.result import StopReason
 from loopwright.testing import ScriptedModel
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,17 @@ def test_every_reason_to_stop_is_explained():
     assert len(names) == len(set(names)) > 20
     table = read("docs/getting-started.md").split("| `result.stop_reason` |")[1].split("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[2:]))) == set(names)
+    assert sorted(get_args(StopReason)) == sorted(names)
+
+
+def test_every_warning_is_explained():
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crates/machine/src").rglob("*.rs"))
+    # A call that did not run is its own failure, no warning.
+    codes = set(re.findall(r'(?:\.warn\(\s*(?:out,\s*)?|=> \(|Warning \{ code: )"([a-z_]+)"', code)) - {"not_run"}
+    table = read("docs/getting-started.md").split("| warning |")[1].split("\n\n")[0]
+    told = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[2:])))
+    assert len(codes) > 15
+    assert told == codes
 
 
 def test_every_command_is_said_to_be_answered_by_something():

@@ -102,12 +102,20 @@ pub struct Budget {
     pub research_cycles: u32,
     /// Questions to a person.
     pub approvals: u32,
+    /// Calls of one answer that run; each call behind them is answered with the reason. Journals that name no limit
+    /// ran 4,096.
+    #[serde(default = "earlier_calls")]
+    pub calls_per_round: u32,
     /// Seconds from start to end.
     pub wall_time: f64,
     /// Tokens of all prompts and answers.
     pub tokens: Option<u64>,
     /// Money, in the currency of the prices (US dollars in the built-in table).
     pub cost: Option<f64>,
+}
+
+const fn earlier_calls() -> u32 {
+    4_096
 }
 
 impl Default for Budget {
@@ -118,6 +126,7 @@ impl Default for Budget {
             verify_attempts: 3,
             research_cycles: 5,
             approvals: 20,
+            calls_per_round: 128,
             wall_time: 300.0,
             tokens: None,
             cost: None,
@@ -135,6 +144,7 @@ impl Budget {
             verify_attempts: self.verify_attempts,
             research_cycles: self.research_cycles,
             approvals: self.approvals.saturating_sub(spent.approvals),
+            calls_per_round: self.calls_per_round,
             wall_time: (self.wall_time - elapsed).max(0.0),
             tokens: self.tokens.map(|tokens| tokens.saturating_sub(spent.usage.total())),
             cost: self.cost.map(|cost| (cost - spent.cost.unwrap_or(0.0)).max(0.0)),

@@ -85,6 +85,62 @@ fn w15_a_model_that_went_on_may_falter_again() {
 }
 
 #[test]
+fn w15_who_announces_a_step_again_after_progress_is_told_again() {
+    let call = |id: &str| answer(calls(&[(id, "look", "{}")]));
+    let step = || answer(say("Next, I will read the other file."));
+    let look = |world: World| world.tool("look", |_| (1.0, ToolResult::text("", "", "x")));
+    let config = || TurnConfig { stuck: None, momentum: None, ..config() };
+    let mut world = look(World::scripted([step(), call("a"), step(), call("b"), answer(say("Both are read."))]));
+    let outcome = run(&mut world, config()).outcome;
+    assert_eq!((world.requests.len(), outcome.r#final.as_deref()), (5, Some("Both are read.")));
+    // Words alone are no progress.
+    let mut world = look(World::scripted([step(), step(), answer(say("no"))]));
+    run(&mut world, config());
+    assert_eq!(world.requests.len(), 2);
+}
+
+#[test]
+fn w2_a_slip_in_a_name_is_understood_and_told_once() {
+    for name in ["functions.look", "look ", "Look", "look<|channel|>commentary"] {
+        let script = [calls(&[("a", name, "{}")]), calls(&[("b", name, "{\"n\": 1}")]), say("4")];
+        let mut world = World::scripted(script.map(answer)).tool("look", |_| (1.0, ToolResult::text("", "", "x")));
+        let outcome = run(&mut world, config()).outcome;
+        assert!(outcome.tool_calls.iter().all(|call| call.failure.is_none()), "{name}");
+        let told: Vec<_> = outcome.warnings.iter().filter(|told| told.starts_with("understood_name: ")).collect();
+        assert!(told.len() == 1 && told[0].contains(&format!("{name:?}")) && told[0].contains("\"look\""), "{told:?}");
+    }
+}
+
+#[test]
+fn w31_calls_beyond_the_limit_are_answered_and_told() {
+    let many: Vec<String> = (0..200).map(|n| format!("c{n}")).collect();
+    let batch: Vec<(&str, &str, &str)> = many.iter().map(|id| (id.as_str(), "look", "{}")).collect();
+    for (limit, run_of) in [(None, 128), (Some(3), 3)] {
+        let mut config = TurnConfig { stuck: None, momentum: None, ..config() };
+        config.budget.calls_per_round = limit.unwrap_or(config.budget.calls_per_round);
+        let mut world = World::scripted([answer(calls(&batch)), answer(say("4"))]);
+        world = world.tool("look", |_| (1.0, ToolResult::text("", "", "x")));
+        let outcome = run(&mut world, config).outcome;
+        let (ran, left): (Vec<_>, Vec<_>) = outcome.tool_calls.iter().partition(|call| call.failure.is_none());
+        assert_eq!((ran.len(), left.len(), outcome.stop), (run_of, 200 - run_of, Stop::Natural));
+        assert!(warned(&outcome, "too_many_calls"), "{:?}", outcome.warnings);
+        assert_eq!(world.requests[1].messages.last().unwrap().tool_results().count(), 200);
+    }
+}
+
+#[test]
+fn a_history_that_was_mended_is_told() {
+    use loopwright_base::message::{Block, Message, Role};
+    let result = Message::new(Role::User, vec![Block::ToolResult(ToolResult::text("gone", "look", "1"))]);
+    let mut world = World::scripted([answer(say("4"))]);
+    let outcome = run_on(&mut world, config(), vec![result, Message::user("2 + 2?")]).outcome;
+    let told = outcome.warnings.iter().find(|told| told.starts_with("mended_history: ")).unwrap();
+    assert!(told.contains("1 left out"), "{told}");
+    let mut world = World::scripted([answer(say("4"))]);
+    assert!(run(&mut world, config()).outcome.warnings.is_empty());
+}
+
+#[test]
 fn w19_an_end_in_other_words_is_no_success() {
     for (word, stop) in
         [("max_tokens", Stop::OutputLimit), ("model_length", Stop::ContextWindow), ("SAFETY", Stop::ContentFilter)]

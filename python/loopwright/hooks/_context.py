@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from functools import cached_property
 
     from loopwright import _core
+    from loopwright._stop_reason import StopReason
     from loopwright.result import Messages, Usage
 else:
 
@@ -236,7 +237,7 @@ class AnswerSubject:
     """`pre_output`, `post_output`, `pre_reflect`, `post_reflect`: the answer of the run, or the draft it leaves."""
 
     text: str
-    stop_reason: str
+    stop_reason: StopReason
 
 
 Subject: TypeAlias = (

@@ -19,7 +19,9 @@ const CHANGES: [&str; 1] = [
      arguments of native calls that are no object are mended as those of calls in text; \
      a search that fails again and again is left alone; \
      a request that waits for a host that is left alone has lost no attempt; \
-     a research judges all passages that it has read in each cycle, and its latent topics repeat no topic",
+     a research judges all passages that it has read in each cycle, and its latent topics repeat no topic; \
+     a model that went on after it was told to may be told again; \
+     a slip in a tool's name that was understood is warned about, and so is a history that was mended",
 ];
 
 /// The version of the rules. Journals that name none were decided by the first.

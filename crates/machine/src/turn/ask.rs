@@ -22,7 +22,11 @@ impl TurnMachine {
         if let Err(error) = self.config.check() {
             return self.fail(error, out);
         }
-        self.history = legal_history(messages, &mut self.ids);
+        let (history, mended) = legal_history(messages, &mut self.ids);
+        self.history = history;
+        if let Some(words) = mended.words() {
+            self.warn(out, "mended_history", words);
+        }
         if !holds_a_prompt(&self.history) {
             let error = Error::usage("empty_prompt", "there is no prompt to answer");
             return self.fail(error.hint("give the run a message"), out);

@@ -14,9 +14,6 @@ use loopwright_base::{
     text::clip,
 };
 
-/// Calls of one answer that may run.
-const MAX_CALLS: usize = 4_096;
-
 /// The ids of all calls of a run, so that no two are the same: providers refuse a history that repeats one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CallIds {
@@ -50,8 +47,8 @@ pub(super) struct Tidy {
     pub(super) broken: Vec<Option<ToolFailure>>,
 }
 
-/// Makes a reply fit for a history.
-pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut CallIds) -> Tidy {
+/// Makes a reply fit for a history. `most` of its calls run.
+pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, most: u32, ids: &mut CallIds) -> Tidy {
     message.role = Role::Assistant;
     message.content.retain(|block| match block {
         // Providers refuse blank text when it comes back, even where they wrote it themselves.
@@ -72,10 +69,10 @@ pub(super) fn tidy_reply(mut message: Message, stop: &StopReason, ids: &mut Call
         calls.push(call.clone());
     }
     let many = calls.len();
-    for broken in broken.iter_mut().skip(MAX_CALLS) {
+    for broken in broken.iter_mut().skip(most as usize) {
         *broken = Some(ToolFailure {
             kind: "not_run".into(),
-            message: format!("the first {MAX_CALLS} calls of an answer run, and this is one of {many}"),
+            message: format!("the first {most} calls of an answer run, and this is one of {many}"),
             hint: Some("make the calls that are left in further answers".into()),
         });
     }
@@ -137,25 +134,58 @@ pub(super) fn not_run(call: &ToolUse, why: &str) -> ToolResult {
     ToolResult::failed(&call.id, &call.name, failure)
 }
 
+/// What was done to a history so that a provider accepts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Mended {
+    /// Results and calls that stood where they answer or ask nothing.
+    left_out: usize,
+    /// Calls without a result.
+    closed: usize,
+    /// Calls whose id was missing or taken.
+    renamed: usize,
+    /// Calls whose arguments were no object that a tool can be given.
+    emptied: usize,
+}
+
+impl Mended {
+    /// What was done, in words; `None` where it was nothing.
+    pub(super) fn words(self) -> Option<String> {
+        let told = [
+            (self.left_out, "left out, since no call stands before them (results) or no model asked for them (calls)"),
+            (self.closed, "given a result that says that they did not run (calls without one)"),
+            (self.renamed, "given an id of their own (calls)"),
+            (self.emptied, "given empty arguments, since theirs could not be read (calls)"),
+        ];
+        let told = told.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let told: Vec<String> = told.collect();
+        (!told.is_empty())
+            .then(|| format!("the messages given were changed so that a provider takes them: {}", told.join("; ")))
+    }
+}
+
 /// A history that a provider accepts. Results stand first in the message after their calls, in call order, wherever
 /// before the next reply they stood; calls that were left open, by a crash or a cancel elsewhere, get a result that
 /// says so; results of no call, second results and messages that hold nothing are left out.
-pub(super) fn legal_history(messages: Vec<Message>, ids: &mut CallIds) -> History {
+pub(super) fn legal_history(messages: Vec<Message>, ids: &mut CallIds) -> (History, Mended) {
     let mut history = History::new();
+    let mut mended = Mended::default();
     let mut messages = messages.into_iter().peekable();
     while let Some(mut message) = messages.next() {
         if message.role != Role::Assistant {
-            take_results(&mut message, |_| {});
+            mended.left_out += take_results(&mut message, |_| 1);
             push(&mut history, message);
             continue;
         }
+        let before = message.content.len();
         message.content.retain(|block| !matches!(block, Block::ToolResult(_)));
+        mended.left_out += before - message.content.len();
         let mut open = Vec::new();
         for block in &mut message.content {
             let Block::ToolUse(call) = block else { continue };
             let id = call.id.clone();
             ids.claim(call);
-            fit_arguments(call);
+            mended.renamed += usize::from(call.id != id);
+            mended.emptied += usize::from(fit_arguments(call).is_some());
             open.push((id, call.clone()));
         }
         push(&mut history, message);
@@ -165,17 +195,23 @@ pub(super) fn legal_history(messages: Vec<Message>, ids: &mut CallIds) -> Histor
         let mut given: HashMap<String, VecDeque<ToolResult>> = HashMap::new();
         let mut between = Vec::new();
         while let Some(mut next) = messages.next_if(|next| next.role != Role::Assistant) {
-            take_results(&mut next, |result| given.entry(result.id.clone()).or_default().push_back(result));
+            mended.left_out += take_results(&mut next, |result| {
+                given.entry(result.id.clone()).or_default().push_back(result);
+                0
+            });
             between.push(next);
         }
-        let results = open.into_iter().map(|(id, call)| {
-            let mut result = given
-                .get_mut(&id)
-                .and_then(VecDeque::pop_front)
-                .unwrap_or_else(|| not_run(&call, "the run ended before this call"));
-            result.id = call.id;
-            Block::ToolResult(result)
-        });
+        let results: Vec<Block> = open
+            .into_iter()
+            .map(|(id, call)| {
+                let found = given.get_mut(&id).and_then(VecDeque::pop_front);
+                mended.closed += usize::from(found.is_none());
+                let mut result = found.unwrap_or_else(|| not_run(&call, "the run ended before this call"));
+                result.id = call.id;
+                Block::ToolResult(result)
+            })
+            .collect();
+        mended.left_out += given.values().map(VecDeque::len).sum::<usize>();
         let mut between = between.into_iter().peekable();
         let mut first = between
             .next_if(|message| message.role == Role::User)
@@ -184,7 +220,7 @@ pub(super) fn legal_history(messages: Vec<Message>, ids: &mut CallIds) -> Histor
         history.push(first);
         between.for_each(|message| push(&mut history, message));
     }
-    history
+    (history, mended)
 }
 
 /// A result is text and media; calls and results inside it would make a history that nobody accepts.
@@ -192,21 +228,24 @@ pub(super) fn flatten_result(result: &mut ToolResult) {
     result.content.retain(|block| !matches!(block, Block::ToolUse(_) | Block::ToolResult(_)));
 }
 
-/// Takes the results out of a message that is no reply, and calls, which only a reply may hold.
-fn take_results(message: &mut Message, mut take: impl FnMut(ToolResult)) {
+/// Takes the results out of a message that is no reply, and calls, which only a reply may hold. Gives how many blocks
+/// are lost: the calls, and what `take` says of each result.
+fn take_results(message: &mut Message, mut take: impl FnMut(ToolResult) -> usize) -> usize {
     if !message.content.iter().any(|block| matches!(block, Block::ToolResult(_) | Block::ToolUse(_))) {
-        return;
+        return 0;
     }
+    let mut lost = 0;
     for block in std::mem::take(&mut message.content) {
         match block {
             Block::ToolResult(mut result) => {
                 flatten_result(&mut result);
-                take(result);
+                lost += take(result);
             }
-            Block::ToolUse(_) => {}
+            Block::ToolUse(_) => lost += 1,
             other => message.content.push(other),
         }
     }
+    lost
 }
 
 fn push(history: &mut History, message: Message) {
@@ -242,7 +281,7 @@ mod tests {
         Message::new(Role::User, blocks)
     }
     fn legal(messages: Vec<Message>) -> Vec<Message> {
-        legal_history(messages, &mut CallIds::default()).iter().cloned().collect()
+        legal_history(messages, &mut CallIds::default()).0.iter().cloned().collect()
     }
 
     #[test]
@@ -288,8 +327,8 @@ mod tests {
             closed.iter().map(|message| message.tool_results().map(|result| result.id.as_str()).collect()).collect();
         assert_eq!(ids, [vec![], vec!["a"], vec![], vec!["a_2"]]);
         assert_eq!(closed[3].tool_results().next().unwrap().prose(), "1");
-        assert!(!holds_a_prompt(&legal_history(vec![Message::text(Role::System, "s")], &mut CallIds::default())));
-        assert!(!holds_a_prompt(&legal_history(vec![Message::user(" \n")], &mut CallIds::default())));
+        assert!(!holds_a_prompt(&legal_history(vec![Message::text(Role::System, "s")], &mut CallIds::default()).0));
+        assert!(!holds_a_prompt(&legal_history(vec![Message::user(" \n")], &mut CallIds::default()).0));
     }
 
     #[test]
@@ -309,7 +348,7 @@ mod tests {
     fn a_cut_reply_does_not_run_its_last_call() {
         for stop in [StopReason::MaxTokens, StopReason::ContentFilter, StopReason::ContextWindow] {
             let reply = reply(vec![Block::text("  "), call("a"), call("b")]);
-            let tidy = tidy_reply(reply, &stop, &mut CallIds::default());
+            let tidy = tidy_reply(reply, &stop, 9, &mut CallIds::default());
             assert!(tidy.broken[0].is_none() && tidy.broken[1].is_some());
             assert_eq!(tidy.message.content.len(), 2, "blank text is left out");
         }
@@ -317,14 +356,17 @@ mod tests {
 
     #[test]
     fn w31_all_calls_are_answered_and_so_many_run() {
-        let reply = reply((0..MAX_CALLS + 3).map(|n| call(&n.to_string())).collect());
-        let tidy = tidy_reply(reply, &StopReason::ToolUse, &mut CallIds::default());
-        assert_eq!((tidy.calls.len(), tidy.message.content.len()), (MAX_CALLS + 3, MAX_CALLS + 3));
-        assert!(tidy.broken[..MAX_CALLS].iter().all(Option::is_none));
-        for broken in &tidy.broken[MAX_CALLS..] {
-            let failure = broken.as_ref().unwrap();
-            assert_eq!(failure.kind, "not_run");
-            assert!(failure.message.contains("first 4096 calls") && failure.message.contains("one of 4099"));
+        for (most, many) in [(1, 3), (128, 131), (9, 9)] {
+            let reply = reply((0..many).map(|n| call(&n.to_string())).collect());
+            let tidy = tidy_reply(reply, &StopReason::ToolUse, most, &mut CallIds::default());
+            assert_eq!((tidy.calls.len(), tidy.message.content.len()), (many, many));
+            let (run, left) = tidy.broken.split_at(most as usize);
+            assert!(run.iter().all(Option::is_none));
+            for failure in left.iter().map(|broken| broken.as_ref().unwrap()) {
+                assert_eq!(failure.kind, "not_run");
+                assert!(failure.message.contains(&format!("first {most} calls")), "{}", failure.message);
+                assert!(failure.message.contains(&format!("one of {many}")), "{}", failure.message);
+            }
         }
     }
 
@@ -336,12 +378,12 @@ mod tests {
             call
         };
         for call in [given("null", None), given("{}", Some(" \n")), given("{}", Some("null"))] {
-            let tidy = tidy_reply(reply(vec![Block::ToolUse(call)]), &StopReason::ToolUse, &mut CallIds::default());
+            let tidy = tidy_reply(reply(vec![Block::ToolUse(call)]), &StopReason::ToolUse, 9, &mut CallIds::default());
             assert!(tidy.broken[0].is_none());
             assert_eq!((tidy.calls[0].input.text(), &tidy.calls[0].invalid), ("{}", &None));
         }
         let call = Block::ToolUse(given("\"\"", None));
-        assert!(tidy_reply(reply(vec![call]), &StopReason::ToolUse, &mut CallIds::default()).broken[0].is_some());
+        assert!(tidy_reply(reply(vec![call]), &StopReason::ToolUse, 9, &mut CallIds::default()).broken[0].is_some());
     }
 
     #[test]
@@ -350,7 +392,8 @@ mod tests {
             let text = "hm".to_owned();
             Block::Thinking(Thinking { text, signature: Some("s".to_owned()), redacted: None, extra: None })
         };
-        let tidy = |blocks| tidy_reply(reply(blocks), &StopReason::MaxTokens, &mut CallIds::default()).message.content;
+        let tidy =
+            |blocks| tidy_reply(reply(blocks), &StopReason::MaxTokens, 9, &mut CallIds::default()).message.content;
         assert_eq!(tidy(vec![thinking(), Block::text("So."), thinking(), Block::text(" ")]).len(), 2);
         assert_eq!(tidy(vec![thinking(), thinking()]), []);
         assert_eq!(tidy(vec![thinking(), call("a")]).len(), 2);

@@ -521,6 +521,7 @@ fn shares(mut left: Budget, wanted: &[&Budget]) -> Vec<Option<Budget>> {
             iterations: part(&mut left.iterations, want.iterations),
             tool_rounds: part(&mut left.tool_rounds, want.tool_rounds),
             approvals: part(&mut left.approvals, want.approvals),
+            calls_per_round: want.calls_per_round.min(left.calls_per_round),
             verify_attempts: want.verify_attempts.min(left.verify_attempts),
             research_cycles: want.research_cycles.min(left.research_cycles),
             wall_time: want.wall_time.min(left.wall_time),

@@ -313,6 +313,9 @@ impl TurnConfig {
         if self.check_in == Some(0) {
             return Err(Error::usage("invalid_number", "check_in is 0").hint("give at least 1, or None for never"));
         }
+        if budget.calls_per_round == 0 {
+            return Err(Error::usage("invalid_budget", "calls_per_round is 0").hint("allow at least one call"));
+        }
         if self.max_tokens == Some(0) {
             return Err(Error::usage("invalid_number", "max_tokens is 0").hint("leave room for an answer"));
         }

@@ -516,5 +516,5 @@ impl TurnMachine {
 
 /// Messages as a provider accepts them.
 pub(crate) fn legal(messages: Vec<Message>) -> History {
-    legal_history(messages, &mut CallIds::default())
+    legal_history(messages, &mut CallIds::default()).0
 }

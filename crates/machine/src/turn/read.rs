@@ -17,8 +17,9 @@ use std::collections::BTreeMap;
 
 use loopwright_base::{
     error::Error,
-    message::{Message, Role, StopReason, ToolFailure, ToolUse},
+    message::{Message, StopReason, ToolFailure, ToolUse},
     request::Response,
+    text::clip,
 };
 use loopwright_extract::{self as extract, Reading, RepairedCall, Signatures};
 use loopwright_guard::Judgement;
@@ -27,6 +28,9 @@ use loopwright_monitor::{
     speech::{self, Said},
     stuck::REPEATED_TEXT,
 };
+
+/// The length of the longest name of a call that a warning shows, in characters.
+const SHOWN: usize = 80;
 
 impl TurnMachine {
     pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
@@ -50,9 +54,9 @@ impl TurnMachine {
         let Reading { asked, quoted, unclear, unread, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
-        let Tidy { message, mut calls, mut broken } = tidy_reply(message, &stop, &mut self.ids);
+        let Tidy { message, mut calls, mut broken } = self.tidy(message, &stop, out);
         tell_unclear(&unclear, &mut broken);
-        self.resolve_names(&mut calls);
+        self.resolve_names(&mut calls, out);
         if !prose.trim().is_empty() {
             self.reply = Some(prose.clone());
         }
@@ -129,6 +133,8 @@ impl TurnMachine {
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
+                // Who goes on may falter again, and is told again.
+                self.nudged = false;
                 self.rouse_for(&calls);
                 let round = Round::new(calls, broken, judged, self);
                 self.tell_judgements(&round, out);
@@ -224,16 +230,34 @@ impl TurnMachine {
         }
     }
 
+    /// Makes a reply fit for the history, and tells how many of its calls are more than may run.
+    fn tidy(&mut self, message: Message, stop: &StopReason, out: &mut Vec<Command>) -> Tidy {
+        let most = self.config.budget.calls_per_round;
+        let tidy = tidy_reply(message, stop, most, &mut self.ids);
+        let left = tidy.calls.len().saturating_sub(most as usize);
+        if left > 0 {
+            let many = tidy.calls.len();
+            let message =
+                format!("the answer has {many} calls; the first {most} run (`calls_per_round`), {left} don't");
+            self.warn(out, "too_many_calls", message);
+        }
+        tidy
+    }
+
     /// Calls of names that evidently mean a tool are calls of it, judged and run as such; the history keeps what was
     /// written.
-    fn resolve_names(&mut self, calls: &mut [ToolUse]) {
+    fn resolve_names(&mut self, calls: &mut [ToolUse], out: &mut Vec<Command>) {
         for call in calls {
             if self.tool(&call.name).is_some() {
                 continue;
             }
             self.read_signatures();
             if let Some(name) = self.signatures.as_ref().and_then(|signatures| signatures.meant(&call.name)) {
+                let message = format!("the model called {:?}; it was understood as {name:?}", clip(&call.name, SHOWN));
                 name.clone_into(&mut call.name);
+                if !self.outcome.warnings.iter().any(|told| told.ends_with(&message)) {
+                    self.warn(out, "understood_name", message);
+                }
             }
         }
     }
@@ -281,12 +305,7 @@ impl TurnMachine {
 
     /// Tells the model once between two rounds of tools what its reply lacks, and asks again.
     fn nudge(&mut self, said: &str, out: &mut Vec<Command>) -> bool {
-        // Who went on since it was told may be told again.
-        let went_on = self.history.entries().iter().rev().map(|entry| entry.message()).find_map(|message| {
-            let told = message.role == Role::User && message.prose() == said;
-            message.tool_results().next().map(|_| true).or_else(|| told.then_some(false))
-        });
-        if (self.nudged && went_on != Some(true)) || self.next_request_exceeds().is_some() {
+        if self.nudged || self.next_request_exceeds().is_some() {
             return false;
         }
         self.nudged = true;
