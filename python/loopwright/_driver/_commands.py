@@ -34,11 +34,14 @@ def carry_out(driver: Driver, commands: Iterable[_core.Command]) -> None:
             else:
                 begin_work(driver, kind, command)
         elif kind == "emit":
-            told.mark()
             event = from_notice(command.notice)  # type: ignore[arg-type]
             if type(event) is ToolFinished and event.is_error:
                 event.__dict__["_exception"] = driver.raised.get((event.path, event.round, event.call_id))
-            told.items.append(event)
+            if driver.observer is not None:
+                driver.observer.heard(event)
+            if driver.watch:
+                told.mark()
+                told.items.append(event)
         elif kind == "abort":
             if not told.unwanted(command.id):  # type: ignore[arg-type]
                 driver.abort(command.id)  # type: ignore[arg-type]
