@@ -83,7 +83,7 @@ class Observer(Protocol):
     def begin(self, driver: Driver) -> None:
         """An attempt of the run begins."""
 
-    def stepping(self, driver: Driver, event: _core.Event) -> None:
+    def stepping(self, event: _core.Event) -> None:
         """The machine is fed with an event."""
 
     def heard(self, event: Any) -> None:
@@ -130,7 +130,7 @@ def instrument_all(instrument: Instrumentation | bool = True) -> None:  # noqa: 
     _every[:] = [chosen] if chosen else []
 
 
-def checked(instrument: Any) -> Instrumentation | None | Literal[False]:
+def checked(instrument: Any) -> Instrumentation | Literal[False] | None:
     """What was given as `instrument`, if it will do and OpenTelemetry is there: `None` says nothing of it."""
     if instrument is None or instrument is False:
         return instrument

@@ -158,8 +158,8 @@ class Agent(Running[Output]):
         recall: How memory is asked: `hits` (5), `characters` of each (400), `timeout` in seconds (5); `False` for
             never.
         after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
-        instrument: Whether runs are traced by OpenTelemetry: an `Instrumentation`, `True` for the usual one, `False` for
-            never. By default as `instrument_all` says.
+        instrument: Whether runs are traced by OpenTelemetry: an `Instrumentation`, `True` for the usual one, `False`
+            for never. By default as `instrument_all` says.
     """
 
     def __init__(

@@ -269,7 +269,7 @@ class Driver:
         if observer is None:
             carry_out(self, self.run.step(event, self.watch))
         else:
-            observer.stepping(self, event)
+            observer.stepping(event)
             carry_out(self, self.run.step(event, True))
 
     def begin_put_off(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from loopwright.guard import redact, redact_json
 
-__all__ = ["messages", "output", "plain", "shown"]
+__all__ = ["messages", "output", "plain", "shown", "tools"]
 
 
 def shown(value: Any) -> str:
@@ -28,6 +28,13 @@ def messages(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def output(message: dict[str, Any], finish: str) -> list[dict[str, Any]]:
     """The message of an answer, and why it ended."""
     return [{"role": "assistant", "parts": _parts(message), "finish_reason": finish}]
+
+
+def tools(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools of a request."""
+    known = ("name", "description")
+    found = [each.get("function", each) for each in given]
+    return [{"type": "function", **{name: each[name] for name in known if name in each}} for each in found]
 
 
 def _role(message: dict[str, Any]) -> str:

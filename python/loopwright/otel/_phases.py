@@ -76,19 +76,18 @@ class Phases:
     def streamed(self, request: Open) -> None:
         """An answer has come that was shown while it came."""
         spans = self._spans
-        if request.first is None or request.path is not None or spans.agent._called != "grounded":
+        root, first = spans.root, request.first
+        if first is None or root is None or request.path is not None or spans.agent._called != "grounded":
             return
         about = {spans.names["attempt"]: self._facts.get("attempt", 1)}
         name = spans.telemetry.spans["streaming"]
-        spans.open_below(spans.root, name, about, request.first).span.end()
+        spans.open_below(root, name, about, first).span.end()
 
     def _told(self, phase: str, side: str) -> dict[str, Any]:
         """What the table wants of a phase, where it is known and may be told."""
         wanted = table()["phases"].get(phase, {}).get(side, {})
         tells = self._spans.telemetry.tells
-        found = {
-            name: self._facts.get(fact) for name, fact in wanted.items() if tells or fact not in _SAID
-        }
+        found = {name: self._facts.get(fact) for name, fact in wanted.items() if tells or fact not in _SAID}
         return {name: value for name, value in found.items() if value is not None}
 
 

@@ -47,7 +47,7 @@ def observer(instrument: Instrumentation, agent: Running[Any]) -> RunSpans | Non
     """Who traces the next run of an agent; nobody where OpenTelemetry can't even begin to."""
     try:
         return RunSpans(telemetry_of(instrument), agent)
-    except Exception:
+    except Exception:  # noqa: BLE001 - a run is never lost by who watches it
         _LOG.warning("a run can't be traced, and goes on without", exc_info=True)
         return None
 
@@ -124,6 +124,8 @@ class RunSpans:
         # Requests that have shown nothing yet.
         self.unshown: set[int] = set()
         self.judged: dict[tuple[str | None, str], Any] = {}
+        # Why the last request failed, by the path of who asked.
+        self.failures: dict[str | None, str] = {}
         self.phases = Phases(self)
         self.driver: Driver | None = None
         self.stepped = 0
@@ -142,7 +144,7 @@ class RunSpans:
             driver.variables.run(contexts.attach, self.root.context)
 
     @_harmless
-    def stepping(self, driver: Driver, event: _core.Event) -> None:
+    def stepping(self, event: _core.Event) -> None:
         """The machine is fed with an event: the answer to a request, if it is one."""
         self.stepped = time.time_ns()
         if self.requests:
@@ -335,7 +337,7 @@ class RunSpans:
 
     def _on_Retry(self, event: Any) -> None:  # noqa: N802
         names = self.names
-        reason = event.reason.partition(":")[0]
+        reason = self.failures.pop(event.path, "unknown")
         about = {names["round"]: event.round, names["attempt"]: event.attempt, names["delay"]: event.delay}
         about[names["retry_reason"]] = _content.plain(event.reason) if self.telemetry.tells else reason
         self._open(("retry", event.path), self.telemetry.spans["retry"], event.agent, event.path, about)
@@ -345,7 +347,9 @@ class RunSpans:
         names, operation = self.names, self.telemetry.operations["agent"]
         tool = self.open.get(("tool", event.path, event.call_id))
         if tool is None:
-            tool = self._tool(event.agent, event.path, event.call_id, event.name, None)
+            judged = self.judged.get((event.path, event.call_id))
+            called = event.name if judged is None else judged.name
+            tool = self._tool(event.agent, event.path, event.call_id, called, None)
         about = {
             **self._shared(event.name, event.child),
             names["operation"]: operation,
@@ -423,7 +427,7 @@ class RunSpans:
         return str(table()["providers"].get(provider, provider))
 
     def _shared(self, agent: str | None, path: str | None) -> dict[str, Any]:
-        """What every span of an agent says. One attribute of `gen_ai` is among it: some readers take no span without."""
+        """What every span of an agent says. One attribute of `gen_ai` is among it: some readers want one of a span."""
         found: dict[str, Any] = {self.names["agent_name"]: agent or self.called_name or "agent"}
         if path is not None:
             found[self.names["path"]] = path
@@ -477,6 +481,7 @@ class RunSpans:
         if kind == "failed":
             if self.telemetry.tells:
                 self._event(request, {self.names["exception_message"]: _content.plain(told["failure"]["message"])})
+            self.failures[request.path] = told["failure"]["kind"]
             self._finish_request(request, told["failure"]["kind"])
             return
         names, answer = self.names, told["response"]
@@ -494,23 +499,27 @@ class RunSpans:
         if self.telemetry.content:
             found[names["output_messages"]] = _content.shown(_content.output(answer["message"], finish))
         request.span.set_attributes(found)
-        counted = _counted(request)
-        tokens, cache, kind_of = self.telemetry.metrics["tokens"], self.telemetry.metrics["cache"], names["token_type"]
-        tokens.record(usage.get("input", 0), {**counted, kind_of: "input"})
-        tokens.record(usage.get("output", 0), {**counted, kind_of: "output"})
-        for key, word in (("cache_read", "cache_read"), ("cache_write", "cache_creation")):
-            if usage.get(key):
-                cache.add(usage[key], {**counted, kind_of: word})
+        self._count(request, usage)
         if self.telemetry.details:
             said = {names["output_messages"]: _content.shown(_content.output(answer["message"], finish))}
             self.telemetry.logger.emit(
                 event_name=table()["details"],
                 context=request.context,
                 timestamp=time.time_ns(),
-                attributes={**counted, **found, **request.about[""], **said},
+                attributes={**_counted(request), **found, **request.about[""], **said},
             )
         self._finish_request(request)
         self.phases.streamed(request)
+
+    def _count(self, request: Open, usage: dict[str, int]) -> None:
+        """The tokens of an answer."""
+        counted, kind = _counted(request), self.names["token_type"]
+        tokens, cache = self.telemetry.metrics["tokens"], self.telemetry.metrics["cache"]
+        tokens.record(usage.get("input", 0), {**counted, kind: "input"})
+        tokens.record(usage.get("output", 0), {**counted, kind: "output"})
+        for key, word in (("cache_read", "cache_read"), ("cache_write", "cache_creation")):
+            if usage.get(key):
+                cache.add(usage[key], {**counted, kind: word})
 
     def _finish_request(self, request: Open, failure: str | None = None) -> None:
         counted = _counted(request)
@@ -538,7 +547,7 @@ class RunSpans:
         if request.system:
             found[names["system_instructions"]] = _content.shown([{"type": "text", "content": request.system}])
         if request.tools:
-            found[names["tool_definitions"]] = _content.shown([{"type": "function", **each} for each in request.tools])
+            found[names["tool_definitions"]] = _content.shown(_content.tools(request.tools))
         return found
 
     def _prompted(self, said: list[dict[str, Any]]) -> None:
