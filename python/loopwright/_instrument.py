@@ -80,6 +80,9 @@ class Entered(Protocol):
 class Observer(Protocol):
     """Hears what a run does, as plain data. Whatever it raises itself, the run is none the worse for it."""
 
+    wanted: frozenset[str]
+    """The notices of the machine that it hears where nobody else does."""
+
     def begin(self, driver: Driver) -> None:
         """An attempt of the run begins."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import InternalError
 from loopwright.events import ToolFinished, from_notice
@@ -34,7 +34,10 @@ def carry_out(driver: Driver, commands: Iterable[_core.Command]) -> None:
             else:
                 begin_work(driver, kind, command)
         elif kind == "emit":
-            event = from_notice(command.notice)  # type: ignore[arg-type]
+            notice: dict[str, Any] = command.notice  # type: ignore[assignment]
+            if not driver.watch and (driver.observer is None or notice["type"] not in driver.observer.wanted):
+                continue
+            event = from_notice(notice)
             if type(event) is ToolFinished and event.is_error:
                 event.__dict__["_exception"] = driver.raised.get((event.path, event.round, event.call_id))
             if driver.observer is not None:

@@ -128,6 +128,7 @@ class RunSpans:
         self.failures: dict[str | None, str] = {}
         self.phases = Phases(self)
         self.driver: Driver | None = None
+        self.wanted = _wanted()
         self.stepped = 0
         self.ended = self.complained = False
 
@@ -586,6 +587,16 @@ _USAGE = (
     ("reasoning", "reasoning"),
 )
 """Names of the table, and of the usage of an answer."""
+
+
+@functools.cache
+def _wanted() -> frozenset[str]:
+    """The notices that lead to something, and those of sub-agents, which hold others."""
+    from loopwright.events import _NOTICES
+
+    names = {kind.__name__: name for name, (kind, _) in _NOTICES.items()}
+    heard = [name for kind, name in names.items() if hasattr(RunSpans, f"_on_{kind}") or kind in table()["events"]]
+    return frozenset({"child", *heard})
 
 
 def _counted(request: Open) -> dict[str, Any]:
