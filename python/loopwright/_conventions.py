@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,10 @@ def names_of(version: str) -> dict[str, str]:
     return {**table()["attributes"], **table()["older"].get(version, {})}
 
 
-def need_opentelemetry() -> None:
-    """Raises a `UsageError` where OpenTelemetry is missing (`missing_package`) or too old (`wrong_version`)."""
+def need_opentelemetry(*, events: bool = False) -> None:
+    """Raises a `UsageError` where OpenTelemetry is missing (`missing_package`) or too old (`wrong_version`), for log
+    events too where they are wanted.
+    """
     try:
         from opentelemetry import metrics, trace
     except ImportError as error:
@@ -47,6 +50,18 @@ def need_opentelemetry() -> None:
         found, least = ".".join(map(str, _installed())), ".".join(map(str, _LEAST))
         message = f"tracing needs opentelemetry-api {least} or newer, and {found} is installed"
         raise UsageError(message, "wrong_version", f"pip install --upgrade 'opentelemetry-api>={least}'")
+    if events and not _takes_events():
+        message = "content='events' needs an opentelemetry-api whose loggers take events"
+        raise UsageError(message, "wrong_version", "pip install --upgrade opentelemetry-sdk, or give content='spans'")
+
+
+def _takes_events() -> bool:
+    """Whether loggers of the installed version take the name of an event."""
+    try:
+        from opentelemetry._logs import Logger
+    except ImportError:
+        return False
+    return "event_name" in signature(Logger.emit).parameters
 
 
 def _installed() -> tuple[int, ...]:

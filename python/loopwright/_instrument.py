@@ -144,7 +144,7 @@ def checked(instrument: Any) -> Instrumentation | Literal[False] | None:
         raise UsageError(message, "invalid_option", "give a loopwright.Instrumentation, True, False or None")
     from ._conventions import need_opentelemetry
 
-    need_opentelemetry()
+    need_opentelemetry(events=instrument.content == "events")
     return instrument
 
 

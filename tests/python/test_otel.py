@@ -10,6 +10,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -709,6 +710,45 @@ def test_without_opentelemetry_it_is_said_what_to_install() -> None:
         said = apart(f"{hidden}{code}")
         assert "pip install 'loopwright[otel]'" in said and "UsageError" in said, code
     assert apart(f"{hidden}print(Agent('offline:extractive').run_sync('hi').stop_reason)").strip()
+
+
+def test_events_need_a_version_that_has_them() -> None:
+    code = (
+        "import opentelemetry._logs as logs\nlogs.Logger.emit = lambda self, record: None\n"
+        "from loopwright import Instrumentation, UsageError, instrument_all\ninstrument_all()\n"
+        "try:\n    instrument_all(Instrumentation(content='events'))\n"
+        "except UsageError as error:\n    print(error.code, error.hint)"
+    )
+    assert apart(code).startswith("wrong_version pip install --upgrade opentelemetry-sdk")
+
+
+def test_a_log_that_fails_loses_no_span(seen: Seen, way: str, caplog: pytest.LogCaptureFixture) -> None:
+    class BadLogger:
+        def emit(self, **_: Any) -> None:
+            raise RuntimeError("no log")
+
+    class BadLoggers:
+        def get_logger(self, *_: Any, **__: Any) -> Any:
+            return BadLogger()
+
+    instrument = Instrumentation(seen.tracers, logger_provider=BadLoggers(), content="events")
+    assert ran(Agent(ScriptedModel(["done"]), instrument=instrument), way).final == "done"
+    assert seen.tree() == ["invoke_agent", "  chat scripted"]
+    assert [record.name for record in caplog.records] == ["loopwright.otel"]
+
+
+def test_runs_in_threads_keep_their_spans_apart(seen: Seen) -> None:
+    model = ScriptedModel([call("look", key="k"), "done"], by_turn=True)
+    agent = Agent(model, tools=[look], instrument=seen.instrument())
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda n: agent.run_sync(f"Run {n}."), range(40)))
+    traces: dict[int, list[str]] = {}
+    for span in seen.spans:
+        traces.setdefault(span.context.trace_id, []).append(span.name)
+    assert len(traces) == len({result.run_id for result in results}) == 40
+    assert {tuple(sorted(names)) for names in traces.values()} == {
+        ("chat scripted", "chat scripted", "execute_tool look", "invoke_agent")
+    }
 
 
 def test_another_version_of_opentelemetry_is_refused() -> None:

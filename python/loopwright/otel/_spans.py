@@ -485,8 +485,15 @@ class RunSpans:
             self.failures[request.path] = told["failure"]["kind"]
             self._finish_request(request, told["failure"]["kind"])
             return
-        names, answer = self.names, told["response"]
-        usage, stop = answer["usage"], answer["stop"]
+        try:
+            self._describe(request, told["response"])
+        finally:
+            self._finish_request(request)
+        self.phases.streamed(request)
+
+    def _describe(self, request: Open, answer: dict[str, Any]) -> None:
+        """What the provider says of its answer."""
+        names, usage, stop = self.names, answer["usage"], answer["stop"]
         stop = stop if isinstance(stop, str) else str(next(iter(stop.values())))
         finish = table()["finish_reasons"].get(stop, stop)
         found: dict[str, Any] = {names["finish_reasons"]: (finish,)}
@@ -509,8 +516,6 @@ class RunSpans:
                 timestamp=time.time_ns(),
                 attributes={**_counted(request), **found, **request.about[""], **said},
             )
-        self._finish_request(request)
-        self.phases.streamed(request)
 
     def _count(self, request: Open, usage: dict[str, int]) -> None:
         """The tokens of an answer."""
