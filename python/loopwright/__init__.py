@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
+    from ._instrument import Instrumentation, instrument_all
     from ._model import Model, ModelSettings
     from ._replay import Diff, Replay, diff, replay
     from ._trace import RoundTrace, trace
@@ -125,6 +126,7 @@ _HOMES = {
     "Hook": "hooks",
     "Hooks": "hooks",
     "Image": "tools",
+    "Instrumentation": "_instrument",
     "InternalError": "errors",
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
@@ -213,6 +215,7 @@ _HOMES = {
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
+    "instrument_all": "_instrument",
     "Page": "web",
     "fetch_page": "web",
     "fetch_page_sync": "web",
@@ -244,6 +247,7 @@ __all__ = [
     "Hook",
     "Hooks",
     "Image",
+    "Instrumentation",
     "Intent",
     "InternalError",
     "Journal",
@@ -317,6 +321,7 @@ __all__ = [
     "extract_json",
     "fetch_page",
     "fetch_page_sync",
+    "instrument_all",
     "next_step",
     "read_page",
     "redact",

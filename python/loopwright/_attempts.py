@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import _core
     from ._continue import Begun
     from ._driver import Driver
+    from ._instrument import Observer
     from ._plan import Plan
     from ._running import Running
     from .budget import Budget
@@ -44,9 +45,10 @@ def _run_finished() -> type[RunFinished]:
 class Progress(Generic[Drives, Output]):
     """How far a run has come; its attempts write it down, and its stream tells."""
 
-    __slots__ = ("driver", "lines", "over", "path", "result")
+    __slots__ = ("driver", "lines", "observer", "over", "path", "result")
 
-    def __init__(self) -> None:
+    def __init__(self, observer: Observer | None = None) -> None:
+        self.observer = observer
         self.result: Result[Output] | None = None
         self.driver: Drives | None = None
         self.path: str | None = None
@@ -100,6 +102,9 @@ class Attempts(Generic[Drives, Output]):
         try:
             driver = self.kind(plan, begun.run, begun.name, self.deps, watch=self.watch, after=self.driver)
             self.driver = progress.driver = driver
+            if progress.observer is not None:
+                progress.observer.begin(driver)
+                driver.observer = progress.observer
             progress.path = begun.path
             self.following = Following(agent._remember, driver, self.prompt_at, begun.path, self.following)
         except BaseException:
@@ -120,6 +125,8 @@ class Attempts(Generic[Drives, Output]):
                 self.progress.result = self.agent._finish(driver, *self.begun)[0]
         finally:
             self._over()
+            if error is not None and self.progress.observer is not None:
+                self.progress.observer.end(getattr(error, "result", None) or self.progress.result, error)
         if error is None:
             self._ended(driver)
 
@@ -145,6 +152,8 @@ class Attempts(Generic[Drives, Output]):
         """The result, after which more begins in the background; and who has its turn remembered."""
         assert self.earlier is not None, "an attempt was made"  # noqa: S101 - a fault of ours
         assert self.following is not None, "an attempt was made"  # noqa: S101 - a fault of ours
+        if self.progress.observer is not None:
+            self.progress.observer.end(self.earlier)
         self.agent._reflect(self.earlier, self.deps)
         return self.earlier, self.following
 

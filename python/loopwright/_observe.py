@@ -1,16 +1,13 @@
-"""What became of grounded answers, for whoever watches many of them: log lines, spans, and rates over the last hundred.
+"""What became of grounded answers, for whoever watches many of them: log lines, and rates over the last hundred.
 
-The log is `loopwright.grounded`. Spans go to OpenTelemetry where it is installed and set up, named by its conventions
-for generative AI: `invoke_agent` with `phase-gather`, `phase-act`, `phase-verify` and `phase-judge` below.
+The log is `loopwright.grounded`. Spans are made by `loopwright.otel`, as of all runs.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import sys
 import threading
-import time
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -96,9 +93,6 @@ class Observer:
     def _tell(self, result: Result[Any]) -> None:
         if _LOG.isEnabledFor(logging.WARNING):
             _log(result)
-        trace = sys.modules.get("opentelemetry.trace")
-        if trace is not None:
-            _trace(trace, result)
 
 
 def _log(result: Result[Any]) -> None:
@@ -125,44 +119,3 @@ def _log(result: Result[Any]) -> None:
         say(logging.ERROR, "agent_loop_exhausted", "no attempt passed", attempts=result.attempts)
     done = {"duration": result.duration, "verified": result.verified, "attempts": result.attempts}
     say(logging.INFO, "agent_complete", f"the answer ended: {result.stop_reason}", **done)
-
-
-def _trace(trace: Any, result: Result[Any]) -> None:
-    """Spans after the fact, with the times of the journal; without secrets, as they go to whoever watches."""
-    from .guard import redact_json
-
-    tracer = trace.get_tracer("loopwright")
-    end = time.time_ns()
-    start = end - int(result.duration * 1e9)
-    span = tracer.start_span(
-        "invoke_agent grounded",
-        start_time=start,
-        attributes={
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": "grounded",
-            "gen_ai.request.model": result.model,
-            "gen_ai.conversation.id": result.run_id,
-            "gen_ai.usage.input_tokens": result.usage.input_tokens,
-            "gen_ai.usage.output_tokens": result.usage.output_tokens,
-            "loopwright.stop_reason": result.stop_reason,
-            "loopwright.verified": bool(result.verified),
-            "loopwright.attempts": result.attempts,
-        },
-    )
-    around = trace.set_span_in_context(span)
-    for phase in result.phases:
-        began = start + int(phase["at"] * 1e9)
-        part = tracer.start_span(
-            f"phase-{phase['phase']}",
-            context=around,
-            start_time=began,
-            attributes={
-                "loopwright.attempt": phase["attempt"],
-                "gen_ai.input": redact_json(json.dumps(phase["input"])),
-                "gen_ai.output": redact_json(json.dumps(phase["output"])),
-            },
-        )
-        part.end(end_time=began + int(phase["duration"] * 1e9))
-    if result.error is not None:
-        span.set_attribute("error.type", result.error.code)
-    span.end(end_time=end)

@@ -5,7 +5,7 @@ A plan is made once for each budget and kept. Agents of other kinds run another 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from . import _core
 from ._model import Model, is_model, machine_settings, only_first, profile_of, rates_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ._endpoints import ProviderEndpoint
+    from ._instrument import Instrumentation
     from ._output import OutputType
     from ._remember import Remembering
     from .agent import Agent
@@ -39,8 +40,11 @@ class Prepared(Generic[Output]):
     """What an agent is made of."""
 
     _folders: tuple[str, ...] = ()
+    _instrument: Instrumentation | Literal[False] | None = None
+    _called: str | None = None
 
     budget: Budget
+    name: str | None
     _acting: Role | None
     journal: str | os.PathLike[str] | bool | None
     tools: ToolSet

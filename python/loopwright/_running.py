@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._attempts import Attempts, Progress
 from ._continue import Begun
+from ._instrument import observing
 from ._options import of_run
 from ._plan import model_name, new_run, run_id
 from ._prepared import Prepared
@@ -64,7 +65,7 @@ class Running(Prepared[Output]):
             raise UsageError(message, "invalid_callback", "give a plain function, or await run")
         watch = on_event is not None
         place = self.journal if journal is None else journal
-        progress: Progress[SyncDriver, Output] = Progress()
+        progress: Progress[SyncDriver, Output] = Progress(observing(self))
         attempts = Attempts(
             self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
         )

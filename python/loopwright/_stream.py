@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ._attempts import Attempts, Progress
+from ._instrument import observing
 from ._options import of_run
 from ._typed import Output
 from .errors import UsageError
@@ -70,7 +71,7 @@ class RunStream(Generic[Output]):
         of_run(signal=signal)
         self._agent = agent
         self._signal = signal
-        self._progress: Progress[AsyncDriver, Output] = Progress()
+        self._progress: Progress[AsyncDriver, Output] = Progress(observing(agent))
         self._closing: asyncio.Task[None] | None = None
         # Read ahead of the loop.
         self._kept: deque[Event] = deque()

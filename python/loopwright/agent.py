@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._continue import forking, resuming
+from ._instrument import checked
 from ._plan import model_name
 from ._remember import recall_config, remembering
 from ._running import Running
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from ._approval import Approval
     from ._continue import OnDivergence
+    from ._instrument import Instrumentation
     from ._model import Model
     from .after import AfterTurn, Work
     from .budget import Budget
@@ -156,6 +158,8 @@ class Agent(Running[Output]):
         recall: How memory is asked: `hits` (5), `characters` of each (400), `timeout` in seconds (5); `False` for
             never.
         after: What follows a turn: a `loopwright.after.AfterTurn`, or `False` for nothing.
+        instrument: Whether runs are traced by OpenTelemetry: an `Instrumentation`, `True` for the usual one, `False`
+            for never. By default as `instrument_all` says.
     """
 
     def __init__(
@@ -216,6 +220,7 @@ class Agent(Running[Output]):
         session: str | None = None,
         recall: Mapping[str, Any] | bool = True,
         after: AfterTurn | bool | None = None,
+        instrument: Instrumentation | bool | None = None,
     ) -> None:
         from . import _options
         from .guard._guard import asked_of_guard, decided_sandbox
@@ -265,6 +270,7 @@ class Agent(Running[Output]):
             **_plain(asked, timeouts),
         )
         self.name = name
+        self._instrument = checked(instrument)
         self._acting, self._said = acting, asked["said"]
         self._endpoint, self._own_model = _lives(model, asked, timeouts)
         usual = _usual_budget(self._endpoint)

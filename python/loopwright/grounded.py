@@ -327,6 +327,8 @@ class _Seen:
 class _GroundedAgent(Agent[str]):
     """An agent whose runs are grounded answers."""
 
+    _called = "grounded"
+
     def __init__(
         self,
         model: str | Model | Responds | Role,

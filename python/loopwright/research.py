@@ -312,6 +312,8 @@ class Research:
 class _ResearchAgent(Agent[str]):
     """An agent whose runs are researches."""
 
+    _called = "research"
+
     def __init__(
         self, model: str | Model | Responds | Role, lookups: Lookups, rules: dict[str, Any], **options: Any
     ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from loopwright import Agent, Context, Grounded, LoopwrightError, ProviderError, tool, trace
+from loopwright import Agent, Context, Grounded, Instrumentation, LoopwrightError, ProviderError, tool, trace
 from loopwright.events import TextDelta, ToolFinished, ToolProgress
 from loopwright.guard import redact, redact_json
 from loopwright.hooks import audit
@@ -98,30 +98,20 @@ class Ran:
 
 
 def spans_of(folder: Path) -> str:
-    """What a grounded run whose model tells the key hands to OpenTelemetry."""
-    from loopwright import _observe
+    """What a grounded run whose model tells the key hands to OpenTelemetry, asked to tell all that was said."""
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    spans: list[Any] = []
-
-    class Span:
-        def end(self, **_: Any) -> None: ...
-        def set_attribute(self, *attribute: Any) -> None:
-            spans.append(attribute)
-
-    class Tracer:
-        def start_span(self, name: str, **more: Any) -> Span:
-            spans.append((name, more["attributes"]))
-            return Span()
-
-    class Fake:
-        get_tracer = staticmethod(lambda _: Tracer())
-        set_span_in_context = staticmethod(lambda _: None)
-
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    instrument = Instrumentation(tracer_provider=provider, content=True)
     (folder / "a.md").write_text(f"# Key\n\nThe key of the house is {SAID}\n")
-    grounded = Grounded(ScriptedModel([f"The key is {SAID} [1]"] * 3), sources=folder)
-    result = grounded.run_sync("What is the key of the house?")
-    _observe._trace(Fake, result)
-    return json.dumps(spans)
+    grounded = Grounded(ScriptedModel([f"The key is {SAID} [1]"] * 3), sources=folder, instrument=instrument)
+    grounded.run_sync("What is the key of the house?")
+    spans = exporter.get_finished_spans()
+    assert any("The key is" in str(span.attributes) for span in spans), "what was said is told"
+    return "".join(span.to_json() for span in spans)
 
 
 def chain(error: BaseException) -> str:

@@ -120,6 +120,8 @@ class AsyncDriver(Driver):
 
     def abandon(self) -> None:
         """Ends the run without waiting for anybody."""
+        if self.observer is not None:
+            self.observer.end(None)
         if self.loop.is_closed():
             # Tasks can't be told anything.
             self.requests.forget()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import InternalError
 from loopwright.events import ToolFinished, from_notice
@@ -34,11 +34,17 @@ def carry_out(driver: Driver, commands: Iterable[_core.Command]) -> None:
             else:
                 begin_work(driver, kind, command)
         elif kind == "emit":
-            told.mark()
-            event = from_notice(command.notice)  # type: ignore[arg-type]
+            notice: dict[str, Any] = command.notice  # type: ignore[assignment]
+            if not driver.watch and (driver.observer is None or notice["type"] not in driver.observer.wanted):
+                continue
+            event = from_notice(notice)
             if type(event) is ToolFinished and event.is_error:
                 event.__dict__["_exception"] = driver.raised.get((event.path, event.round, event.call_id))
-            told.items.append(event)
+            if driver.observer is not None:
+                driver.observer.heard(event)
+            if driver.watch:
+                told.mark()
+                told.items.append(event)
         elif kind == "abort":
             if not told.unwanted(command.id):  # type: ignore[arg-type]
                 driver.abort(command.id)  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import contextvars
     from collections.abc import Callable, Generator
 
+    from loopwright._instrument import Observer
     from loopwright._plan import Plan
     from loopwright.children import AgentPlan
     from loopwright.tools._context import CancelFlag
@@ -84,6 +85,8 @@ class Driver:
         self.left = False
         # What tools raised, by the path of the sub-agent, the round and the call.
         self.raised: dict[tuple[str | None, int, str], BaseException] = {}
+        # Who hears what happens, beside whoever reads.
+        self.observer: Observer | None = None
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
 
@@ -208,13 +211,20 @@ class Driver:
     def arrived(self, item: Any) -> None:
         """Something came from Rust, from work, a timer or a person: an event, or deltas."""
         if isinstance(item, list):
+            if self.observer is not None:
+                self.observer.shown(None)
             self.told.tell_deltas(item)
             self.noticed()
         elif type(item) is tuple:
             command_id, heard = item
+            if self.observer is not None and type(heard) is not dict:
+                self.observer.shown(command_id)
             agent, path = self.who(command_id)
             if type(heard) is dict:
-                self.tell(RequestHeld(**heard, agent=agent, path=path))
+                held = RequestHeld(**heard, agent=agent, path=path)
+                if self.observer is not None:
+                    self.observer.heard(held)
+                self.tell(held)
             else:
                 self.told.tell_pieces((agent, path), heard)
                 self.noticed()
@@ -255,7 +265,12 @@ class Driver:
     def step(self, event: _core.Event) -> None:
         """Feeds the machine and carries out what it wants."""
         self.told.seq += 1
-        carry_out(self, self.run.step(event, self.watch))
+        observer = self.observer
+        if observer is None:
+            carry_out(self, self.run.step(event, self.watch))
+        else:
+            observer.stepping(event)
+            carry_out(self, self.run.step(event, True))
 
     def begin_put_off(self) -> None:
         """All before it was taken: the work that was put off first begins, if anybody still wants it."""
@@ -356,6 +371,8 @@ class Driver:
     def abort(self, command_id: int) -> None:
         """Nobody wants the answer to a command any more."""
         self.timers.pop(command_id, None)
+        if self.observer is not None:
+            self.observer.aborted(command_id)
         self.questions.unasked(self, command_id)
         self.requests.abort(command_id)
         for job in self.jobs.pop(command_id, ()):

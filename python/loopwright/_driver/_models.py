@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
@@ -21,6 +22,7 @@ from ._work import is_async
 if TYPE_CHECKING:
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
+    from loopwright._instrument import Entered
     from loopwright.models import Responds
 
 
@@ -51,6 +53,8 @@ class Requests:
             if endpoint.continued and self.kept is None:
                 self.kept = _core.Continuation()
             kept = self.kept if endpoint.continued else None
+            if driver.observer is not None:
+                driver.observer.asked(driver, command, endpoint.provider, endpoint.host)
             call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats, run, batch, kept)
             self.keep(command, call, aside=aside)
             return
@@ -59,13 +63,17 @@ class Requests:
             driver.inbox.append(_core.Event.failed(command_id, "not_found", message))
             return
         request: Any = command.request
+        span = None if driver.observer is None else driver.observer.asked(driver, command, "", "")
         if aside:
-            driver.start(command_id, str(command.purpose), ask_aside, command_id, model, request)
+            driver.start(command_id, str(command.purpose), ask_aside, command_id, model, request, span)
             return
         contained = plan is not driver.plan or driver.plan.contains(request.model)
         try:
-            answer = model.respond(request)
+            answer = model.respond(request) if span is None else span.call(partial(model.respond, request))
             if inspect.isawaitable(answer):
+                if span is not None:
+                    asked, within = answer, span
+                    answer = within.awaited(lambda: asked)
                 work = driver, command_id, answer, request, contained
                 driver.start(command_id, "model", ask_model, *work, now=True)
                 return
@@ -175,14 +183,16 @@ def ask_model(driver: Driver, command_id: int, answer: Any, request: Any, contai
         return _raised(command_id, error, contained=contained)
 
 
-def ask_aside(command_id: int, model: Responds, request: Any) -> Work:
+def ask_aside(command_id: int, model: Responds, request: Any, span: Entered | None = None) -> Work:
     """The event for what a role's own model gives, asked beside the run: one that blocks holds nothing up."""
     if is_async(model.respond):
         sent = attempt(model.respond, request)
     else:
-        sent = yield Beside("role", lambda: model.respond(request))
+        here = partial(model.respond, request)
+        sent = yield Beside("role", here if span is None else partial(span.call, here))
     if inspect.isawaitable(sent):
-        sent = yield sent
+        asked = sent
+        sent = yield asked if span is None else span.awaited(lambda: asked)
         if type(sent) is Raised and not isinstance(sent.error, (asyncio.CancelledError, *RAISED)):
             raise sent.error
     if type(sent) is Raised:

@@ -42,16 +42,20 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         why = f"a path of the call is a link: {led['judged']['why']}"
         return _core.Event.tool_failed(command_id, call.call_id, "forbidden", why, _BY_NAME)
     context = _context(driver, command_id, call, flag) if tool.context_parameter else None
+    span = None if driver.observer is None else driver.observer.called(driver, command_id, call)
     if tool.is_async:
-        sent = yield run(tool, arguments, context)
+        there = partial(run, tool, arguments, context)
+        sent = yield there() if span is None else span.awaited(there)
     else:
         ends = time.monotonic() + (tool.timeout or 0.0)
-        sent = yield _limited(
-            tool, ends, flag, Beside(f"tool {tool.name}", partial(run_here, tool, arguments, context))
-        )
+        here = partial(run_here, tool, arguments, context)
+        if span is not None:
+            here = partial(span.call, here)
+        sent = yield _limited(tool, ends, flag, Beside(f"tool {tool.name}", here))
         if type(sent) is not Outcome and type(sent) is not Raised:
             # A plain function has handed out an awaitable: a decorator in between often does.
-            sent = yield _limited(tool, ends, flag, run_later(tool, sent))
+            later = run_later(tool, sent)
+            sent = yield _limited(tool, ends, flag, later if span is None else span.awaited(lambda: later))
     return driver.executed(command_id, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
 
 
