@@ -32,6 +32,7 @@ from ._tool import Effect, RiskLevel, Tool, Trust, as_tool, tool
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
+    from ._offered import Toolset
     from ._run import Outcome
     from .builtin import builtin_tools
 
@@ -56,6 +57,7 @@ __all__ = [
     "ToolError",
     "ToolSet",
     "ToolTimeout",
+    "Toolset",
     "Trust",
     "UnknownTool",
     "as_tool",
@@ -71,6 +73,10 @@ def __getattr__(name: str) -> Any:
         from ._run import Outcome
 
         return Outcome
+    if name == "Toolset":
+        from ._offered import Toolset
+
+        return Toolset
     if name == "builtin_tools":
         from .builtin import builtin_tools
 
