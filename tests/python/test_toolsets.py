@@ -126,7 +126,8 @@ def test_a_resumed_run_calls_no_tool_that_is_another_one_now(tmp_path, held, cod
     cut = tmp_path / "cut.jsonl"
     cut.write_text("\n".join(path.read_text().splitlines()[:2]) + "\n")
     agent = Agent(
-        ScriptedModel([call("weigh", part="nut"), text("again")]), tools=[Shelf(*([other] if held == "changed" else []))]
+        ScriptedModel([call("weigh", part="nut"), text("again")]),
+        tools=[Shelf(*([other] if held == "changed" else []))],
     )
     result = agent.resume_sync(cut)
     assert result.final == "again"

@@ -1,6 +1,7 @@
 """Tools that are declared by a name, a description and a JSON schema, as other programs list theirs.
 
-There is no Python function whose hints say what arguments there are: one coroutine function takes them all as they came.
+There is no Python function whose hints say what arguments there are: one coroutine function takes them all as they
+came.
 """
 
 from __future__ import annotations

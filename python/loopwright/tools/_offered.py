@@ -12,7 +12,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from loopwright._effects import Raised
 from loopwright.errors import LoopwrightError, ToolError
@@ -57,8 +57,8 @@ class Toolset:
     async def tools(self) -> Sequence[Tool[..., Any]]:
         """The tools of a run that begins now, always in the same order. May be called from any event loop.
 
-        As long as nothing has changed it gives the very same objects: what is made of them is kept. What it raises costs
-        the run these tools, unless they are `required`.
+        As long as nothing has changed it gives the very same objects: what is made of them is kept. What it raises
+        costs the run these tools, unless they are `required`.
         """
         raise NotImplementedError
 
@@ -75,7 +75,7 @@ class Toolset:
 def split(tools: Iterable[Any]) -> tuple[ToolSet, tuple[Toolset, ...]]:
     """Functions and tools of one's own; and toolsets, each once. Raises a `ToolDefinitionError` for anything else."""
     if callable(tools) or isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
-        return ToolSet(tools), ()
+        return ToolSet(cast("Iterable[Any]", tools)), ()
     given = list(tools)
     sets = dict.fromkeys(each for each in given if isinstance(each, Toolset))
     return ToolSet(each for each in given if not isinstance(each, Toolset)) if sets else ToolSet(given), tuple(sets)
@@ -249,9 +249,7 @@ def gone(name: str) -> ToolError:
     return ToolError(message, "tool_gone", "go on without it")
 
 
-def kinds_of(
-    own: ToolSet, sets: tuple[Toolset, ...], agents: Iterable[Any], places: Callable[[Any], Places]
-) -> Places:
+def kinds_of(own: ToolSet, sets: tuple[Toolset, ...], agents: Iterable[Any], places: Callable[[Any], Places]) -> Places:
     """Who has toolsets, among an agent and its sub-agents."""
     found: Places = {"": (own, sets)} if sets else {}
     for agent in agents:
