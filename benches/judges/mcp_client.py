@@ -12,13 +12,12 @@ import sys
 from urllib.parse import parse_qs, urlparse
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
-from pydantic import AnyUrl
-
 from loopwright import Agent, Budget, Call, Response, mcp
 from loopwright._approval import Edit
 from loopwright.testing import ScriptedModel
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
+from pydantic import AnyUrl
 
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
 CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
@@ -63,7 +62,8 @@ class Tokens:
 class Browser:
     """Whoever would sign in: follows the one redirect and reads the code from it."""
 
-    query: dict = {}
+    def __init__(self):
+        self.query = {}
 
     async def go(self, url):
         async with httpx2.AsyncClient() as client:

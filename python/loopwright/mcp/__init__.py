@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-__all__ = ["Era", "McpError", "McpServer", "http", "stdio"]
+    from ._serve import AgentServer
+
+__all__ = ["AgentServer", "Era", "McpError", "McpServer", "check_installed", "http", "stdio"]
 
 Era = Literal["2025-11-25", "2026-07-28"]
 """Versions of the protocol: with a handshake and a session, and without."""
@@ -236,3 +238,13 @@ def _positive(option: str, value: Any) -> None:
 
 def _wrong(option: str, value: object, wanted: str) -> UsageError:
     return UsageError(f"{option} can't be {value!r:.100}", "invalid_option", f"give {wanted}")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AgentServer":
+        check_installed()
+        from ._serve import AgentServer
+
+        return AgentServer
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
