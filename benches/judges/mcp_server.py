@@ -1,8 +1,8 @@
 """Our `AgentServer` as the server that the official conformance suite of MCP looks at: `mcp_server.py FOLDER PORT`.
 
 The suite wants a server with fixtures of fixed names. Those that are tools as ours are (text, pictures, failures,
-progress) are tools of an agent, called through its guard. The rest (resources, prompts, completions, sampling, questions
-of every kind) are those of the official package's own fixture, in FOLDER, added to our server.
+progress) are tools of an agent, called through its guard. The rest (resources, prompts, completions, sampling,
+questions of every kind) are those of the official package's own fixture, in FOLDER, added to our server.
 """
 
 from __future__ import annotations

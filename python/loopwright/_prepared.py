@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from .models import Responds
     from .roles import Role, Roles
     from .tools import ToolSet
-    from .tools._offered import Offered, Places, Toolset
+    from .tools._offered import Offered
+    from .tools._sets import Places, Toolset
 
 
 _KEPT_PLANS = 32
@@ -118,7 +119,7 @@ class Prepared(Generic[Output]):
         """Who is asked for tools when a run begins: for the agent itself, and for its sub-agents."""
         self._places = {}
         if self._toolsets or self._agents:
-            from .tools._offered import kinds_of
+            from .tools._sets import kinds_of
 
             self._places = kinds_of(self.tools, self._toolsets, self._agents, lambda agent: agent._places)
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from .senses import MomentumPolicy, Monitor, StuckPolicy
     from .signal import Signal
     from .tools import Tool
-    from .tools._offered import Toolset
+    from .tools._sets import Toolset
 
 __all__ = ["Agent", "RunStream"]
 
@@ -221,7 +221,7 @@ class Agent(Running[Output]):
     ) -> None:
         from . import _options
         from .guard._guard import asked_of_guard, decided_sandbox
-        from .tools._offered import split
+        from .tools._sets import split
 
         judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
         judged, sandbox, commands = asked_of_guard(

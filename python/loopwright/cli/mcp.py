@@ -1,4 +1,4 @@
-"""`loopwright mcp serve`: an agent, its tools, answers from folders and native rooms, for any client of the protocol."""
+"""`loopwright mcp serve`: an agent, its tools, answers from folders and native rooms, for other programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Our side as a server: an agent, its tools, answers from folders, and rooms of ours that need no model.
 
-A tool of an agent is called by a run of its own, so that the agent's guard, hooks and journal hold for it as they do for
-the agent's model. Nothing is decided here.
+A tool of an agent is called by a run of its own, so that the agent's guard, hooks and journal hold for it as they do
+for the agent's model. Nothing is decided here.
 """
 
 from __future__ import annotations

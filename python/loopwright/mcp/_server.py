@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError
-from loopwright.tools._offered import Toolset, changed, gone
+from loopwright.tools._offered import changed, gone
+from loopwright.tools._sets import Toolset
 
 from ._installed import McpError
 from ._loop import OPEN, carried_out, carried_out_sync

@@ -32,8 +32,8 @@ from ._tool import Effect, RiskLevel, Tool, Trust, as_tool, tool
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
-    from ._offered import Toolset
     from ._run import Outcome
+    from ._sets import Toolset
     from .builtin import builtin_tools
 
 __all__ = [
@@ -74,7 +74,7 @@ def __getattr__(name: str) -> Any:
 
         return Outcome
     if name == "Toolset":
-        from ._offered import Toolset
+        from ._sets import Toolset
 
         return Toolset
     if name == "builtin_tools":
