@@ -37,8 +37,9 @@ def _loop() -> asyncio.AbstractEventLoop:
         loop = _loops.get(os.getpid())
         if loop is None:
             loop = _loops[os.getpid()] = asyncio.new_event_loop()
-            threading.Thread(target=_work, args=(loop,), name="loopwright mcp", daemon=True).start()
-            atexit.register(_end, loop)
+            thread = threading.Thread(target=_work, args=(loop,), name="loopwright mcp", daemon=True)
+            thread.start()
+            atexit.register(_end, os.getpid(), loop, thread)
         return loop
 
 
@@ -57,8 +58,10 @@ def carried_out_sync(work: Coroutine[Any, Any, _Given], timeout: float | None = 
     return asyncio.run_coroutine_threadsafe(work, _loop()).result(timeout)
 
 
-def _end(loop: asyncio.AbstractEventLoop) -> None:
+def _end(process: int, loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     """The process ends: so do the servers that it started."""
+    if process != os.getpid():
+        return
 
     async def close() -> None:
         await asyncio.wait_for(asyncio.gather(*(each._hang_up() for each in list(OPEN))), _GRACE)
@@ -66,3 +69,6 @@ def _end(loop: asyncio.AbstractEventLoop) -> None:
     with contextlib.suppress(Exception):
         asyncio.run_coroutine_threadsafe(close(), loop).result(_GRACE)
     loop.call_soon_threadsafe(loop.stop)
+    thread.join(1.0)
+    if not loop.is_running():
+        loop.close()
