@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from loopwright import Agent, SubAgent, ToolError, tool
+from loopwright import Agent, SubAgent, ToolError, replay, tool
 from loopwright.testing import ScriptedModel, call, text
 from loopwright.tools import Toolset
 
@@ -103,6 +103,7 @@ def test_a_run_is_resumed_without_being_listed_anew_and_its_tools_are_found_when
     agent.run_sync("Weigh the nut.", journal=path)
     lines = path.read_text().splitlines()
     assert json.loads(lines[0])["machine"]["turn"]["tools"][0]["name"] == "weigh"
+    assert replay(path).identical
     cut = tmp_path / "cut.jsonl"
     cut.write_text("\n".join(lines[:2]) + "\n")
     again = Shelf(weigh)
