@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .result import Named, Raised
     from .tools import Tool
     from .tools._offered import Offered
+    from .tools._sets import Toolset
 
 __all__ = ["AgentPlan", "ChildRun", "SubAgent", "compose"]
 
@@ -51,7 +52,7 @@ class SubAgent:
     """How the model calls it: letters, digits, `_` and `-`."""
     description: str = ""
     """What it is good for, for the model that starts it."""
-    tools: Sequence[Tool[..., Any] | Callable[..., Any]] = ()
+    tools: Sequence[Tool[..., Any] | Toolset | Callable[..., Any]] = ()
     """Functions, or what `@tool` makes of them."""
     system: str | None = None
     """Instructions."""
