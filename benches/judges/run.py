@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the judges that nobody here wrote, in an environment of their own, and writes what they found to docs/judges.md.
 
-    python3 benches/judges/run.py             all of them: set up once, then about a minute
+    python3 benches/judges/run.py             all of them: set up once, then about five minutes
     python3 benches/judges/run.py llmock      one of them, and no page is written
 
 It ends with 1 where a judge finds what is not in `known.toml`, or no longer finds what is; with 3 where the judges
@@ -25,6 +25,8 @@ PAGE = ROOT / "docs" / "judges.md"
 JUDGES = {
     "llmock": "a provider with faults that grades its client (llmock 0.2.2): each wire and host under each fault",
     "aimock": "fake servers of many providers (@copilotkit/aimock 1.43.0): plain answers, tools, errors, chaos",
+    "mcp": "the official conformance suite of MCP (0.2.0-alpha.12): all scored scenarios of both frozen sets; on the "
+    "server's side resources, prompts and questions are the official package's own fixture, added to our server",
     "vendors": "the vendors' own clients at our `WireServer`, and our requests held against their typed models",
 }
 

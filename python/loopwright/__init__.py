@@ -340,7 +340,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
-    if name in ("presets", "roles"):
+    if name in ("mcp", "presets", "roles"):
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

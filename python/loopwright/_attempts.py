@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .budget import Budget
     from .events import Event, RunFinished
     from .result import Result
+    from .tools._offered import Offered
 
 __all__ = ["Attempts", "Progress"]
 
@@ -83,6 +84,8 @@ class Attempts(Generic[Drives, Output]):
         self.begin = begin
         self.progress = progress
         self.watch = watch
+        # What toolsets offer, the same for all attempts.
+        self.offered: Offered | None = None
         self.made = 0
         self.more = True
         self.prompt_at = None if conversation is None else len(conversation) - 1
@@ -95,9 +98,11 @@ class Attempts(Generic[Drives, Output]):
     def __enter__(self) -> tuple[Drives, _core.Event | list[_core.Command]]:
         """An attempt is under way: its driver, and what that begins with."""
         agent, progress = self.agent, self.progress
-        plan = agent._plan(self.limits, stream=self.watch)
+        plan = agent._plan(self.limits, stream=self.watch, offered=self.offered)
         begin, self.begin = self.begin, None
         begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
+        if begun.plan is not None:
+            plan, self.offered = begun.plan, begun.offered
         self.begun = begun.run, plan, begun.name, begun.path, self.earlier
         try:
             driver = self.kind(plan, begun.run, begun.name, self.deps, watch=self.watch, after=self.driver)

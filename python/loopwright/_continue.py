@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._journal_paths import JournalPath
     from ._plan import Plan
     from .children import AgentPlan
+    from .tools._offered import Offered
 
 __all__ = ["Begun", "OnDivergence", "forking", "resuming"]
 
@@ -39,6 +40,10 @@ class Begun:
     name: str
     start: _core.Event | list[_core.Command]
     """The first event; or the commands that have no answer yet, of a run with a past."""
+    plan: Plan | None = None
+    """Its own plan, where a journal says what its toolsets offered."""
+    offered: Offered | None = None
+    """What they did."""
 
 
 def resuming(
@@ -66,6 +71,7 @@ def resuming(
         path = found.path or ""
         with naming(found):
             name, _, machine = _core.journal_head(found.head())
+            plan, offered = _recalled(plan, machine)
             _check_tools(plan, machine)
             _check_models(plan, machine)
             _check_choice(plan, machine)
@@ -78,8 +84,8 @@ def resuming(
             except UsageError as error:
                 if error.code != "journal_diverged" or on_divergence != "fork":
                     raise
-                return _reopened(plan, found, name)
-        return Begun(going, place, name, commands)
+                return replace(_reopened(plan, found, name), plan=plan, offered=offered)
+        return Begun(going, place, name, commands, plan, offered)
 
     return begin
 
@@ -157,6 +163,7 @@ def forking(
         text = found.read()
         with naming(found):
             forked, _, machine = _core.journal_head(text)
+            plan, offered = _recalled(plan, machine)
             _check_tools(plan, machine)
             # The models are those of the agent. Who chooses was asked in events that the fork begins with.
             _check_choice(plan, machine, "ask")
@@ -173,7 +180,7 @@ def forking(
                 **sink_of(journal, path),
                 about=about({**plan.labels, "forked_from": forked, "forked_at": at}),
             )
-        return Begun(run, path, name, commands)
+        return Begun(run, path, name, commands, plan, offered)
 
     return begin
 
@@ -182,6 +189,11 @@ def _turn_of(machine: str) -> dict[str, Any]:
     config = json.loads(machine)
     turn: dict[str, Any] = config.get("turn") or next(iter(config.values()))["turn"]
     return turn
+
+
+def _recalled(plan: Plan, machine: str) -> tuple[Plan, Offered | None]:
+    """The plan with the tools that the run of a journal was offered by toolsets."""
+    return (plan, None) if plan.recall is None else plan.recall(_turn_of(machine))
 
 
 def _check_models(plan: Plan, machine: str) -> None:

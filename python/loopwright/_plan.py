@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .models import Responds
     from .roles import Releases
     from .tools import Tool
+    from .tools._offered import Offered
 
 __all__ = [
     "ASIDES",
@@ -94,6 +95,8 @@ class Plan:
     """The name under which a `Model` that was chosen goes on."""
     price_and_settings: Callable[[str, _core.Endpoint | None], tuple[Any, dict[str, Any] | None]] | None = None
     """What a model costs that was chosen by its name, and its own settings."""
+    recall: Callable[[Mapping[str, Any]], tuple[Plan, Offered]] | None = None
+    """The plan for a run of a journal, whose toolsets are not asked; `None` where there are no toolsets."""
     contained: bool = False
     """Whether a model of one's own that raises has failed, as a provider fails, and ends no run."""
 

@@ -5,6 +5,7 @@ A plan is made once for each budget and kept. Agents of other kinds run another 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from . import _core
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from .models import Responds
     from .roles import Role, Roles
     from .tools import ToolSet
+    from .tools._offered import Offered
+    from .tools._sets import Places, Toolset
 
 
 _KEPT_PLANS = 32
@@ -60,7 +63,9 @@ class Prepared(Generic[Output]):
     _output: OutputType[Output] | None
     _own_model: Responds | None
     _said: Model | None
-    _plans: dict[tuple[bool, Budget], Plan]
+    _plans: dict[Any, Plan]
+    _toolsets: tuple[Toolset, ...] = ()
+    _places: Places
     _reach: Callable[[], dict[str, Any]]
     _remember: Remembering | None
 
@@ -114,22 +119,39 @@ class Prepared(Generic[Output]):
             config, self._chains = resolved(roles, acting, dict(timeouts or {}), homes)
             self._config["roles"] = {**self._config.get("roles", {}), **config}
 
-    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
-        plan = self._plans.get((stream, budget))
+    def _take_toolsets(self) -> None:
+        """Who is asked for tools when a run begins: for the agent itself, and for its sub-agents."""
+        self._places = {}
+        if self._toolsets or self._agents:
+            from .tools._sets import kinds_of
+
+            self._places = kinds_of(self.tools, self._toolsets, self._agents, lambda agent: agent._places)
+
+    def _recalled(self, turn: Mapping[str, Any], budget: Budget, *, stream: bool) -> tuple[Plan, Offered]:
+        """The plan of a run that goes on with what its journal says it was offered; nobody is asked for it."""
+        from .tools._offered import recall
+
+        offered = recall(self._places, turn)
+        return self._plan(budget, stream=stream, offered=offered), offered
+
+    def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
+        key = (stream, budget, offered.key) if offered is not None else (stream, budget)
+        plan = self._plans.get(key)
         if plan is None:
-            config = self._turn(budget, stream=stream)
+            offers = self.tools if offered is None else offered.of("", self.tools)
+            config = self._turn(budget, stream=stream, tools=offers)
             agents: dict[str, AgentPlan] = {}
             if self._agents:
                 from .children import compose
 
-                configs, agents = compose(self._agents, stream=stream, chains=self._chains)
+                configs, agents = compose(self._agents, stream=stream, chains=self._chains, offered=offered)
                 config["children"] = {"agents": configs, **self._limits_of_children()}
             if self._escalate_to is not None:
                 there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
                 price, settings = self._price_and_settings(self._escalate_to, there)
                 config["choice"] = {**config["choice"], "escalate_price": price, "escalate_settings": settings}
             machine = self._machine(config)
-            tools = {tool.name: tool for tool in self.tools}
+            tools = {tool.name: tool for tool in offers}
             plan = Plan(
                 machine,
                 self._endpoint,
@@ -152,16 +174,17 @@ class Prepared(Generic[Output]):
                 named=self._named,
                 price_and_settings=self._price_and_settings,
                 remember=self._remember,
+                recall=partial(self._recalled, budget=budget, stream=stream) if self._places else None,
             )
             if self._escalate_to is not None:
                 # What can't be reached is said before the run that needs it.
                 plan.endpoint_of(self._escalate_to)
             if len(self._plans) > _KEPT_PLANS:
                 self._plans.clear()
-            self._plans[stream, budget] = plan
+            self._plans[key] = plan
         return plan
 
-    def _turn(self, budget: Budget, *, stream: bool) -> dict[str, Any]:
+    def _turn(self, budget: Budget, *, stream: bool, tools: ToolSet) -> dict[str, Any]:
         """The configuration of its turns, sub-agents aside."""
         config = {**self._config, "stream": stream, "budget": budget._config()}
         config["tools"] = [
@@ -176,7 +199,7 @@ class Prepared(Generic[Output]):
                     tool.name, tool.read_only, tool.trust, None if tool.effects is None else sorted(tool.effects)
                 ),
             }
-            for tool in self.tools
+            for tool in tools
         ]
         if self._output is not None:
             name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"

@@ -69,6 +69,10 @@ class Running(Prepared[Output]):
         attempts = Attempts(
             self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
         )
+        if self._places and begin is None:
+            from .tools._offered import offer_sync
+
+            attempts.offered = offer_sync(self._places)
         while attempts.more:
             with attempts as (driver, start), closing(driver.events(start, signal)) as events:
                 for event in events:

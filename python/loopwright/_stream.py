@@ -251,6 +251,10 @@ async def _followed(
     attempts = Attempts(
         agent, driver_type, conversation, deps, limits, journal, begin=begin, progress=progress, watch=watch
     )
+    if agent._places and begin is None:
+        from .tools._offered import offer
+
+        attempts.offered = await offer(agent._places)
     while attempts.more:
         with attempts as (driver, start):
             async with aclosing(driver.batches(start, signal)) as batches:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .senses import MomentumPolicy, Monitor, StuckPolicy
     from .signal import Signal
     from .tools import Tool
+    from .tools._sets import Toolset
 
 __all__ = ["Agent", "RunStream"]
 
@@ -77,7 +78,8 @@ class Agent(Running[Output]):
         model: `provider:model`; a `Model`, which also says where it lives, how it is asked and who takes over; an
             object with a `respond` method (`Responds`); or a `loopwright.roles.Role` of one of them. The providers are
             in `docs/providers.md`; `offline:extractive` needs neither key nor network.
-        tools: Functions, or what `@tool` makes of them.
+        tools: Functions, or what `@tool` makes of them; and toolsets, whose tools are listed when a run begins
+            (`loopwright.mcp.http`, `loopwright.mcp.stdio`).
         system: Instructions.
         budget: What a run may use.
         output_type: A type that the answer must have: a class, a list, a union or whatever else pydantic knows;
@@ -166,7 +168,7 @@ class Agent(Running[Output]):
         self,
         model: str | Model | Responds | Role,
         *,
-        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        tools: Iterable[Tool[..., Any] | Toolset | Callable[..., Any]] = (),
         system: str | None = None,
         budget: Budget | None = None,
         output_type: TypeForm[Output] = _TEXT,  # type: ignore[assignment]
@@ -224,7 +226,7 @@ class Agent(Running[Output]):
     ) -> None:
         from . import _options
         from .guard._guard import asked_of_guard, decided_sandbox
-        from .tools import ToolSet
+        from .tools._sets import split
 
         judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
         judged, sandbox, commands = asked_of_guard(
@@ -277,7 +279,7 @@ class Agent(Running[Output]):
         self.budget = _bounded(_checked_budget(budget) if budget is not None else usual, acting)
         self.journal = journal
         self.description, self._complexity = description, complexity
-        self.tools = ToolSet(tools)
+        self.tools, self._toolsets = split(tools)
         self._output = None
         if output_type is not None:
             from ._output import OutputType
@@ -325,6 +327,7 @@ class Agent(Running[Output]):
             self._config["roles"] = {"acting": further}
         self._own_policy = policy is not None
         self._take_agents(agents, max_children, max_depth)
+        self._take_toolsets()
         self._take_roles(roles, acting, timeouts, homes)
         # A function: whoever looks at an agent's parts sees no key.
         self._reach = lambda: {**asked, "timeouts": timeouts}
@@ -339,7 +342,7 @@ class Agent(Running[Output]):
         return model_name(self._endpoint, self._own_model)
 
     def __repr__(self) -> str:
-        names = ", ".join(tool.name for tool in self.tools)
+        names = ", ".join([*self.tools.names, *(f"{each.name}: …" for each in self._toolsets)])
         return f"<Agent {self.model} tools=[{names}]>"
 
     @property

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .models import Responds
     from .result import Named, Raised
     from .tools import Tool
+    from .tools._offered import Offered
+    from .tools._sets import Toolset
 
 __all__ = ["AgentPlan", "ChildRun", "SubAgent", "compose"]
 
@@ -50,7 +52,7 @@ class SubAgent:
     """How the model calls it: letters, digits, `_` and `-`."""
     description: str = ""
     """What it is good for, for the model that starts it."""
-    tools: Sequence[Tool[..., Any] | Callable[..., Any]] = ()
+    tools: Sequence[Tool[..., Any] | Toolset | Callable[..., Any]] = ()
     """Functions, or what `@tool` makes of them."""
     system: str | None = None
     """Instructions."""
@@ -216,20 +218,26 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
 
 
 def compose(
-    agents: Sequence[Agent[Any]], *, stream: bool, chains: Mapping[str, Any], above: str = ""
+    agents: Sequence[Agent[Any]],
+    *,
+    stream: bool,
+    chains: Mapping[str, Any],
+    above: str = "",
+    offered: Offered | None = None,
 ) -> tuple[list[dict[str, Any]], dict[str, AgentPlan]]:
     """The machine's configuration of sub-agents, and what a driver needs for each kind of them."""
     configs: list[dict[str, Any]] = []
     plans: dict[str, AgentPlan] = {}
     for agent in agents:
         kind = f"{above}{agent.name}"
-        turn = agent._turn(agent.budget, stream=stream)
+        offers = agent.tools if offered is None else offered.of(kind, agent.tools)
+        turn = agent._turn(agent.budget, stream=stream, tools=offers)
         # What judges its calls is what judges those of the run.
         turn["guard"] = None
         turn.pop("hooks", None)
         turn.pop("choice", None)
         turn.pop("recall", None)
-        nested, further = compose(agent._agents, stream=stream, chains=chains, above=f"{kind}/")
+        nested, further = compose(agent._agents, stream=stream, chains=chains, above=f"{kind}/", offered=offered)
         if nested:
             turn["children"] = {"agents": nested, **agent._limits_of_children()}
         configs.append(
@@ -242,7 +250,7 @@ def compose(
         )
         # The supervisor is that of the run, as its policy is.
         own = {**agent._chains, **{role: chains[role] for role in ("supervisor",) if role in chains}}
-        tools = {tool.name: tool for tool in agent.tools}
+        tools = {tool.name: tool for tool in offers}
         plans[kind] = AgentPlan(agent._endpoint, agent._own_model, tools, own)
         plans.update(further)
     return configs, plans

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .roles import Role
     from .signal import Signal
     from .tools import Tool, ToolSet
+    from .tools._offered import Offered
 
 __all__ = ["Grounded", "GroundedStats"]
 
@@ -345,10 +346,10 @@ class _GroundedAgent(Agent[str]):
         self._judge = judge
         super().__init__(model, **options)
 
-    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
+    def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
         if is_model(self._judge):
             self._named(self._judge)
-        plan = super()._plan(budget, stream=stream)
+        plan = super()._plan(budget, stream=stream, offered=offered)
         plan.gatherers = self._gatherers
         plan.contained = True
         if self._judge is not None:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .roles import Role
     from .signal import Signal
     from .tools import Tool
+    from .tools._offered import Offered
 
 __all__ = ["Research", "ResearchResult", "research_tool", "run_deep_research"]
 
@@ -340,8 +341,8 @@ class _ResearchAgent(Agent[str]):
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         return _core.MachineConfig.research(written({"turn": turn, **self._rules}))
 
-    def _plan(self, budget: Budget, *, stream: bool) -> Plan:
-        plan = super()._plan(budget, stream=stream)
+    def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
+        plan = super()._plan(budget, stream=stream, offered=offered)
         plan.lookups = self._lookups
         plan.contained = True
         return plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import re
 import time
@@ -15,7 +16,7 @@ from loopwright.events import ToolProgress
 from loopwright.tools._context import Context
 from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
 
-from ._work import UNREADABLE, unreadable
+from ._work import UNREADABLE, is_async, unreadable
 
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _BY_NAME = "name the path that it leads to, so that a person can be asked about that"
@@ -23,6 +24,7 @@ _BY_NAME = "name the path that it leads to, so that a person can be asked about 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loopwright._approval import Approval
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
     from loopwright.tools import Tool
@@ -103,7 +105,21 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         emit=emit,
         cancel=flag,
         sandbox=driver.plan.sandbox,
+        ask=None if driver.plan.approve is None else partial(_asked, driver, driver.plan.approve),
     )
+
+
+async def _asked(driver: Driver, ask: Callable[[Any], Any], question: Approval) -> Any:
+    """What a person says to a question of a tool. One who sees one question at a time answers those before it first."""
+
+    def put() -> Any:
+        with driver.questions.asking:
+            return ask(question)
+
+    if is_async(ask):
+        return await ask(question)
+    said = await asyncio.to_thread(put)
+    return await said if inspect.isawaitable(said) else said
 
 
 def recall(driver: Driver, command: _core.Command) -> None:

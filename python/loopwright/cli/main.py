@@ -37,6 +37,7 @@ _COMMANDS = {
     "memory": ("memory", "memory"),
     "audit": ("memory", "audit"),
     "doctor": ("doctor", "doctor"),
+    "mcp": ("mcp", "mcp"),
 }
 _MOST = 10_000
 _DAY = 86_400.0
@@ -158,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     _runs_arguments(_command(commands, "runs", "list the runs of the project"))
     _memory_arguments(_command(commands, "memory", "show what is remembered, why, and what work follows turns"))
     _audit_arguments(_command(commands, "audit", "show what happened"))
+    _mcp_arguments(_command(commands, "mcp", "offer an agent, its tools and more to other programs, by MCP"))
     _doctor_arguments(_command(commands, "doctor", "show what this machine and this build have"))
     return parser
 
@@ -319,6 +321,26 @@ def _audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("view", choices=("serve",), help="what to do")
+    parser.add_argument(
+        "agent", nargs="?", metavar="FILE:NAME", help="the agent: a file or module, and a variable in it"
+    )
+    parser.add_argument(
+        "--in", dest="folders", action="append", default=[], metavar="FOLDER", help="answer questions from there, too"
+    )
+    parser.add_argument(
+        "--model", metavar="PROVIDER:NAME", help="who writes those answers (default: offline:extractive)"
+    )
+    parser.add_argument("--name", default="loopwright", metavar="NAME", help="what the server is called")
+    parser.add_argument("--http", type=_port, metavar="PORT", help="listen there; standard streams otherwise")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (default: 127.0.0.1)"
+    )
+    parser.add_argument("--no-rooms", action="store_true", help="leave extract, compress, count and assess out")
+    parser.set_defaults(json=False)
+
+
 def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", default=".", metavar="DIR", help="the folder whose policies are looked at (default: this one)"
@@ -354,6 +376,14 @@ def _event(given: str) -> int:
     number = int(given) if given.isdecimal() and given.isascii() and len(given) <= 18 else 0
     if number < 1:
         message = f"{given!r} is no number of an event"
+        raise argparse.ArgumentTypeError(message)
+    return number
+
+
+def _port(given: str) -> int:
+    number = int(given) if given.isdecimal() and given.isascii() and len(given) <= 5 else 0
+    if not 0 < number < 65536:
+        message = f"{given!r} is no port"
         raise argparse.ArgumentTypeError(message)
     return number
 

@@ -33,6 +33,7 @@ from ._toolset import ToolSet
 
 if TYPE_CHECKING:
     from ._run import Outcome
+    from ._sets import Toolset
     from .builtin import builtin_tools
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "ToolError",
     "ToolSet",
     "ToolTimeout",
+    "Toolset",
     "Trust",
     "UnknownTool",
     "as_tool",
@@ -71,6 +73,10 @@ def __getattr__(name: str) -> Any:
         from ._run import Outcome
 
         return Outcome
+    if name == "Toolset":
+        from ._sets import Toolset
+
+        return Toolset
     if name == "builtin_tools":
         from .builtin import builtin_tools
 

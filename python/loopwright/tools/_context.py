@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from loopwright._approval import Approval
     from loopwright.guard import Sandbox
 
 __all__ = ["CancelFlag", "Context"]
@@ -39,7 +40,7 @@ class CancelFlag:
 class Context(Generic[Deps]):
     """One call of one tool in one run. Tools read it and report progress with `emit`; they can't change it."""
 
-    __slots__ = ("_cancel", "_emit", "_sandbox", "attempt", "call_id", "deps", "round", "run_id")
+    __slots__ = ("_ask", "_cancel", "_emit", "_sandbox", "attempt", "call_id", "deps", "round", "run_id")
 
     deps: Deps
     """What the caller handed to the run: a database, a client, the user."""
@@ -63,8 +64,10 @@ class Context(Generic[Deps]):
         emit: Callable[[str], object] | None = None,
         cancel: CancelFlag | None = None,
         sandbox: bool | Sandbox | None = None,
+        ask: Callable[[Approval], Awaitable[Any]] | None = None,
     ) -> None:
         put = object.__setattr__
+        put(self, "_ask", ask)
         put(self, "deps", deps)
         put(self, "run_id", run_id)
         put(self, "call_id", call_id)
@@ -79,6 +82,13 @@ class Context(Generic[Deps]):
         emit: Callable[[str], object] | None = self._emit  # type: ignore[attr-defined]
         if emit is not None:
             emit(str(text))
+
+    async def ask(self, question: Approval) -> Any:
+        """Puts a question to whoever approves the run's calls, and gives what they say: `True`, `False`, an `Edit`, a
+        reason why not; `None` where nobody is there to ask. The time of the call goes on meanwhile.
+        """
+        ask: Callable[[Approval], Awaitable[Any]] | None = self._ask  # type: ignore[attr-defined]
+        return None if ask is None else await ask(question)
 
     @property
     def cancelled(self) -> bool:
@@ -125,4 +135,5 @@ def relayed(context: Context[Any], relay: Callable[[Callable[[], object]], objec
         emit=lambda text: relay(lambda: shown(text)),
         cancel=cancel_flag(context),
         sandbox=sandbox_of(context),
+        ask=context._ask,  # type: ignore[attr-defined]  # noqa: SLF001 - same module
     )

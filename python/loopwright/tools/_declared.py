@@ -1,0 +1,110 @@
+"""Tools that are declared by a name, a description and a JSON schema, as other programs list theirs.
+
+There is no Python function whose hints say what arguments there are: one coroutine function takes them all as they
+came.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from ._errors import InvalidArguments
+from ._problems import summary
+from ._tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from ._context import Context
+    from ._tool import Effect, RiskLevel, Trust
+
+__all__ = ["DeclaredTool", "definition_of", "renamed"]
+
+
+class DeclaredTool(Tool[..., Any]):
+    """A tool whose schema was given: `serve` is awaited with its arguments, a dict, and the `Context` of the call."""
+
+    def __init__(
+        self,
+        serve: Callable[[dict[str, Any], Context[Any]], Awaitable[Any]],
+        *,
+        name: str,
+        description: str,
+        schema: dict[str, Any],
+        risk: RiskLevel | None = None,
+        read_only: bool = False,
+        idempotent: bool | None = None,
+        timeout: float | None = None,
+        max_output: int | None = None,
+        trust: Trust | None = None,
+        effects: Iterable[Effect] | None = None,
+        origin: str | None = None,
+    ) -> None:
+        async def served(arguments: dict[str, Any], context: Context[Any]) -> Any:
+            return await serve(arguments, context)
+
+        super().__init__(
+            served,
+            name=name,
+            description=description,
+            risk=risk,
+            read_only=read_only,
+            idempotent=idempotent,
+            timeout=timeout,
+            max_output=max_output,
+            trust=trust,
+            effects=effects,
+        )
+        self.__doc__ = description
+        self._schema = schema
+        self._origin = origin
+
+    @property
+    def description(self) -> str:
+        """What it does, for the model."""
+        return self._description or ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the arguments. Do not change it: it is shared."""
+        return self._schema
+
+    @property
+    def is_async(self) -> bool:
+        """Always: `serve` is awaited."""
+        return True
+
+    @property
+    def context_parameter(self) -> str | None:
+        """Every call is told its `Context`."""
+        return "context"
+
+    @property
+    def location(self) -> str:
+        """Where it comes from."""
+        return self._origin or super().location
+
+    def bind(self, arguments: object) -> dict[str, Any]:
+        """The arguments as they are; whoever declared the schema checks them. Raises `InvalidArguments` for what is no
+        JSON object.
+        """
+        if not isinstance(arguments, dict):
+            problem = {"where": "arguments", "what": "must be a JSON object", "got": type(arguments).__name__}
+            raise InvalidArguments(summary(f"the arguments of {self.name!r} do not fit", [problem]), problems=[problem])
+        return {"arguments": arguments}
+
+
+def renamed(tool: Tool[..., Any], name: str) -> Tool[..., Any]:
+    """`tool` under another name; the same object each time it is asked for."""
+    known: dict[str, Tool[..., Any]] = tool.__dict__.setdefault("_renamed", {})
+    if name not in known:
+        other = copy.copy(tool)
+        other.name = name
+        known[name] = other
+    return known[name]
+
+
+def definition_of(tool: Tool[..., Any]) -> tuple[str, dict[str, Any]]:
+    """What a model was told of a tool, its name aside: two tools of one definition are the same to it."""
+    return tool.description, tool.schema

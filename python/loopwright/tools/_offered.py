@@ -1,0 +1,196 @@
+"""What a run offers of toolsets: asked for before its first request, or taken from the journal that it goes on with.
+
+What can't be asked costs a run those tools and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from loopwright._effects import Raised
+from loopwright.errors import LoopwrightError, ToolError
+
+from ._declared import DeclaredTool, definition_of, renamed
+from ._tool import suggest_name
+from ._toolset import ToolSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ._context import Context
+    from ._sets import Places, Toolset
+    from ._tool import Tool
+
+__all__ = ["Offered", "changed", "gone", "merged", "offer", "offer_sync", "recall"]
+
+_LOG = logging.getLogger("loopwright.toolset")
+_LONGEST_NAME = 64
+_NO_ARGUMENTS = {"type": "object", "properties": {}}
+
+
+class Offered:
+    """What the runs of an agent and its sub-agents offer, by the kind of the sub-agent; `""` is the run itself."""
+
+    __slots__ = ("key", "kinds")
+
+    def __init__(self, kinds: Mapping[str, ToolSet]) -> None:
+        self.kinds = kinds
+        self.key = tuple(tuple(tools) for tools in kinds.values())
+
+    def of(self, kind: str, own: ToolSet) -> ToolSet:
+        """The tools of a sub-agent of that kind; `own` where it has no toolsets."""
+        return self.kinds.get(kind, own)
+
+
+async def offer(places: Places) -> Offered:
+    """Asks all toolsets for their tools, at once."""
+    listed = await asyncio.gather(*(_listed(own, sets) for own, sets in places.values()))
+    return Offered(dict(zip(places, listed, strict=True)))
+
+
+def offer_sync(places: Places) -> Offered:
+    """`offer` where there is no event loop to await it in."""
+    from loopwright._driver._side import SideLoop
+
+    side, over, found = SideLoop(), threading.Event(), []
+
+    def heard(sent: Any) -> None:
+        found.append(sent)
+        over.set()
+
+    try:
+        stop = side.start(offer(places), "loopwright toolsets", heard)
+        try:
+            over.wait()
+        except BaseException:
+            stop()
+            raise
+    finally:
+        side.close()
+    if isinstance(found[0], Raised):
+        raise found[0].error
+    offered: Offered = found[0]
+    return offered
+
+
+async def _listed(own: ToolSet, sets: Sequence[Toolset]) -> ToolSet:
+    found = await asyncio.gather(*(_asked(each) for each in sets))
+    return merged(own, list(zip(sets, found, strict=True)))
+
+
+async def _asked(each: Toolset) -> list[Tool[..., Any]]:
+    try:
+        return list(await each.tools())
+    except Exception as error:
+        if each.required:
+            raise
+        _LOG.warning("the run begins without the tools of %s: %s", each.name, error)
+        return [_missing(each, error)]
+
+
+def _missing(each: Toolset, error: Exception) -> Tool[..., Any]:
+    """What stands for tools that can't be had: whoever calls it is told why."""
+    said = error.message if isinstance(error, LoopwrightError) else f"{type(error).__name__}: {error}"
+    hint = error.hint if isinstance(error, LoopwrightError) else None
+
+    async def serve(_: dict[str, Any], __: Context[Any]) -> Any:
+        raise ToolError(said, "unreachable", hint or "go on without these tools, and say so")
+
+    about = f"The tools of {each.name!r} can't be had in this run. Calling this only says why."
+    return DeclaredTool(
+        serve, name=suggest_name(each.name), description=about, schema=_NO_ARGUMENTS, read_only=True, effects=()
+    )
+
+
+def merged(own: ToolSet, listed: Sequence[tuple[Toolset, Sequence[Tool[..., Any]]]]) -> ToolSet:
+    """All tools of a run under names of their own.
+
+    Functions keep theirs. A toolset's tool whose name another one has, too, is named after its toolset, and so is the
+    other: no server can take the place of a tool by listing its name.
+    """
+    counted = Counter(tool.name for _, tools in listed for tool in tools)
+    found = ToolSet(own)
+    waiting: list[tuple[Toolset, Tool[..., Any]]] = []
+    for each, tools in listed:
+        for tool in tools:
+            if counted[tool.name] == 1 and tool.name not in own:
+                found.add(tool)
+            else:
+                waiting.append((each, tool))
+    for each, tool in waiting:
+        found.add(renamed(tool, _free(suggest_name(f"{each.name}_{tool.name}"), found)))
+    return found
+
+
+def _free(name: str, taken: ToolSet) -> str:
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name[: _LONGEST_NAME - 4]}_{number}"
+    return found
+
+
+def recall(places: Places, turn: Mapping[str, Any]) -> Offered:
+    """What the run of a journal offered: its tools as the journal has them, and nobody is asked.
+
+    A tool is looked for when it is called; one that is no longer what the run was told of gives `tool_changed`.
+    """
+    kinds: dict[str, ToolSet] = {}
+    for kind, (own, sets) in places.items():
+        there = _turn_at(turn, kind)
+        tools = ToolSet(own)
+        for definition in there.get("tools", ()):
+            if definition["name"] not in own:
+                tools.add(_recalled(definition, own, sets))
+        kinds[kind] = tools
+    return Offered(kinds)
+
+
+def _turn_at(turn: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """The configuration of a sub-agent of that kind; an empty one where the run had none."""
+    for name in kind.split("/") if kind else ():
+        agents = (turn.get("children") or {}).get("agents", ())
+        turn = next((agent["turn"] for agent in agents if agent["name"] == name), {})
+    return turn
+
+
+def _recalled(definition: Mapping[str, Any], own: ToolSet, sets: Sequence[Toolset]) -> Tool[..., Any]:
+    name, flow = definition["name"], definition.get("flow") or {}
+    told = definition.get("description") or "", definition["schema"]
+
+    async def serve(arguments: dict[str, Any], context: Context[Any]) -> Any:
+        there = await _listed(own, sets)
+        same = [tool for tool in there if tool.name == name or name.endswith(f"_{tool.name}")]
+        found = next((tool for tool in same if definition_of(tool) == told), None)
+        if found is None:
+            raise changed(name) if same else gone(name)
+        return await found.call(arguments, context)
+
+    return DeclaredTool(
+        serve,
+        name=name,
+        description=told[0],
+        schema=told[1],
+        risk=definition.get("risk", "cautious"),
+        read_only=bool(definition.get("read_only")),
+        timeout=definition.get("timeout"),
+        max_output=definition.get("max_output"),
+        trust=flow.get("trust"),
+        effects=flow.get("effects"),
+    )
+
+
+def changed(name: str) -> ToolError:
+    """A tool that is not what the run was told of."""
+    message = f"the tool {name!r} is no longer what it was when the run began, and was not called"
+    return ToolError(message, "tool_changed", "go on without it; the next run is told of it anew, and asks")
+
+
+def gone(name: str) -> ToolError:
+    """A tool that is not there any more."""
+    message = f"the tool {name!r} is not there any more"
+    return ToolError(message, "tool_gone", "go on without it")
