@@ -81,6 +81,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<extract::Region>()?;
     module.add_class::<extract::Extraction>()?;
     module.add_class::<extract::ToolCallParser>()?;
+    module.add_class::<extract::PreparedTools>()?;
     module.add_class::<extract::Repair>()?;
     module.add_class::<extract::Repaired>()?;
     module.add_class::<extract::FoundJson>()?;

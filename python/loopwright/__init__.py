@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .extraction import (
         ExtractedCall,
         Extraction,
+        PreparedTools,
         ToolCallParser,
         dialect_for,
         extract,
@@ -156,6 +157,7 @@ _HOMES = {
     "TokenCounter": "_core",
     "Tool": "tools",
     "ToolCall": "result",
+    "PreparedTools": "extraction",
     "ToolCallParser": "extraction",
     "ToolError": "errors",
     "TurnMachine": "_core",
@@ -263,6 +265,7 @@ __all__ = [
     "Monitor",
     "Page",
     "Policy",
+    "PreparedTools",
     "ProviderError",
     "Replay",
     "Research",

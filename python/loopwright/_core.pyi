@@ -52,6 +52,7 @@ __all__ = [
     "ModelCall",
     "Momentum",
     "Policy",
+    "PreparedTools",
     "PriceTable",
     "Problem",
     "ProviderDelta",
@@ -1369,7 +1370,7 @@ class ToolCallParser:
 
     def __new__(
         cls,
-        tools: list[tuple[str, str]] | None = None,
+        tools: PreparedTools | None = None,
         dialects: list[str] | None = None,
         *,
         quoted_calls: str = "ignore",
@@ -1394,6 +1395,19 @@ class ToolCallParser:
 _Extracted: TypeAlias = (
     ExtractedText | ExtractedReasoning | CallStarted | ExtractedArguments | CallFinished | Markup | Problem
 )
+
+@disjoint_base
+class PreparedTools:
+    """Tools whose schemas are compiled."""
+
+    def __new__(cls, pairs: Sequence[tuple[str, str]], tools: tuple[Any, ...]) -> Self: ...
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in order."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getnewargs__(self) -> tuple[Any, ...]: ...
 
 def render_calls(calls: str, dialect: str) -> str:
     """Calls (JSON text of a list of tool uses) as a dialect writes them."""

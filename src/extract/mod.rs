@@ -4,6 +4,7 @@
 mod events;
 mod json;
 mod result;
+mod tools;
 
 use std::{borrow::Cow, sync::Mutex};
 
@@ -19,10 +20,11 @@ use self::events::{Place, object};
 pub(super) use self::{
     events::{ArgumentsDelta, CallFinished, CallStarted, Markup, Problem, ReasoningDelta, TextDelta},
     result::{ExtractedCall, Extraction, Region},
+    tools::PreparedTools,
 };
 use super::errors;
 use loopwright_base::message::{ToolResult, ToolUse};
-use loopwright_extract::{self as extract, Events, Parser, Policy, Quoted, Signatures, UnknownTool};
+use loopwright_extract::{self as extract, Events, Parser, Policy, Quoted, UnknownTool};
 
 /// Texts longer than this are read with the interpreter free for others.
 const LONG: usize = 64 * 1024;
@@ -112,7 +114,7 @@ impl ToolCallParser {
     #[pyo3(signature = (tools=None, dialects=None, *, quoted_calls="ignore", reasoning_calls="ignore", unknown_tool="text", bare_json=false, starts_in_reasoning=false, repair=true, max_calls=128, max_argument_bytes=16_777_216, max_depth=128))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn new(
-        tools: Option<Vec<(String, String)>>,
+        tools: Option<&Bound<'_, PreparedTools>>,
         dialects: Option<Vec<String>>,
         quoted_calls: &str,
         reasoning_calls: &str,
@@ -143,22 +145,7 @@ impl ToolCallParser {
             max_argument_bytes,
             max_depth,
         };
-        let tools = tools
-            .map(|tools| {
-                let mut signatures = Signatures::default();
-                for (name, schema) in tools {
-                    let schema = serde_json::from_str(&schema).map_err(|error| {
-                        errors::usage(
-                            "invalid_tool",
-                            format!("the schema of {name:?} can't be read: {error}"),
-                            "give the schema as JSON: a dict, or true",
-                        )
-                    })?;
-                    signatures.declare(&name, &schema).map_err(|error| errors::exception(&error))?;
-                }
-                Ok::<_, PyErr>(signatures)
-            })
-            .transpose()?;
+        let tools = tools.map(|tools| tools.get().signatures.clone());
         let names: Option<Vec<&str>> = dialects.as_ref().map(|names| names.iter().map(String::as_str).collect());
         for name in names.iter().flatten() {
             known_dialect(name)?;
