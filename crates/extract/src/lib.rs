@@ -72,6 +72,7 @@ mod tail;
 mod titled;
 mod tool_name;
 mod torn;
+mod types;
 mod until;
 mod utf8;
 mod value;
