@@ -121,6 +121,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(wire::limit_output, module)?)?;
     module.add_function(wrap_pyfunction!(wire::search_is_down, module)?)?;
     module.add_function(wrap_pyfunction!(bridge::answer_deltas, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::problem_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(extract::repair_json, module)?)?;
     module.add_function(wrap_pyfunction!(extract::find_json, module)?)?;
     module.add_function(wrap_pyfunction!(extract::schema_fault, module)?)?;

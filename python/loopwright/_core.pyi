@@ -1239,6 +1239,20 @@ class Markup:
     @property
     def span(self) -> tuple[int, int]: ...
 
+_ProblemKind: TypeAlias = Literal[
+    "unknown_tool",
+    "incomplete",
+    "repaired",
+    "malformed",
+    "too_many_calls",
+    "arguments_too_large",
+    "too_deep",
+    "wrong_type",
+    "invalid_utf8",
+    "tool_result",
+    "unread",
+]
+
 @final
 class Problem:
     """Something to hear of: what went wrong, where, and what became of it."""
@@ -1248,10 +1262,8 @@ class Problem:
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     @property
-    def kind(self) -> str:
-        """`unknown_tool`, `incomplete`, `repaired`, `malformed`, `too_many_calls`, `arguments_too_large`, `too_deep`,
-        `wrong_type`, `invalid_utf8`, `tool_result` or `unread`.
-        """
+    def kind(self) -> _ProblemKind:
+        """What went wrong, for programs; a `ProblemKind` of `loopwright.extraction`."""
 
     @property
     def message(self) -> str: ...
@@ -1496,7 +1508,10 @@ class FoundJson:
 def answer_deltas(event: Event, request: Request) -> list[Any]:
     """The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events."""
 
-def repair_json(text: str) -> Repaired:
+def problem_kinds() -> list[str]:
+    """The kinds of problems, by name."""
+
+def repair_json(text: str | bytes | bytearray | memoryview) -> Repaired:
     """Makes valid JSON of what should be JSON, and says what it repaired."""
 
 def find_json(text: str, schema: str | None = None) -> FoundJson:

@@ -29,7 +29,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from weakref import WeakKeyDictionary
 
 from . import _core
@@ -73,6 +73,7 @@ __all__ = [
     "Policy",
     "PreparedTools",
     "Problem",
+    "ProblemKind",
     "ReasoningDelta",
     "Region",
     "Repair",
@@ -93,6 +94,21 @@ __all__ = [
 
 _DEEPEST = 500
 """Half of what Python's own reader of JSON can take before it gives up, whose stack others stand on too."""
+
+ProblemKind = Literal[
+    "unknown_tool",
+    "incomplete",
+    "repaired",
+    "malformed",
+    "too_many_calls",
+    "arguments_too_large",
+    "too_deep",
+    "wrong_type",
+    "invalid_utf8",
+    "tool_result",
+    "unread",
+]
+"""What `Problem.kind` may be: a closed set, whose table is in `docs/extraction.md`."""
 
 Event = TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | CallFinished | Markup | Problem
 """What a parser says. Each has the `span` of bytes that it came from."""
@@ -225,7 +241,7 @@ def find_json(text: str, schema: Any = None) -> FoundJson:
     return _core.find_json(text, None if schema is None else _dumped(schema, "the answer"))
 
 
-def repair_json(text: str) -> Repaired:
+def repair_json(text: str | bytes | bytearray | memoryview) -> Repaired:
     """Valid JSON made of what should be JSON, and what was done for it. Valid JSON stays byte for byte.
 
     Only the escape of half a surrogate pair, which JSON's grammar allows and UTF-8 can't carry, becomes that of U+FFFD.
@@ -236,7 +252,7 @@ def repair_json(text: str) -> Repaired:
     >>> [repair.what for repair in mended.repairs]
     ['put double quotes around a string', 'wrote a literal as JSON has it', 'left out a trailing comma']
     """
-    return _core.repair_json(_told(text, "the text"))
+    return _core.repair_json(_told(text, "the text") if isinstance(text, str) else text)
 
 
 def render_call(call: Any, dialect: str) -> str:

@@ -18,7 +18,7 @@ pub(super) use json::{FoundJson, Repair, Repaired, find_json, repair_json, schem
 
 use self::events::{Place, object};
 pub(super) use self::{
-    events::{ArgumentsDelta, CallFinished, CallStarted, Markup, Problem, ReasoningDelta, TextDelta},
+    events::{ArgumentsDelta, CallFinished, CallStarted, Markup, Problem, ReasoningDelta, TextDelta, problem_kinds},
     result::{ExtractedCall, Extraction, Region},
     tools::PreparedTools,
 };
@@ -68,6 +68,16 @@ struct ParserState {
     parser: Parser,
     events: Events,
     finished: bool,
+    /// Whether it was fed.
+    fed: bool,
+}
+
+/// What a parser is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Piece,
+    End,
+    Whole,
 }
 
 /// Reads a reply in pieces, as it is written.
@@ -79,7 +89,7 @@ impl ToolCallParser {
         &self,
         py: Python<'_>,
         long: bool,
-        last: bool,
+        part: Part,
         work: impl FnOnce(&mut Parser, &mut Events) + Send,
         tell: impl FnOnce(Python<'_>, &Events) -> PyResult<T>,
     ) -> PyResult<T> {
@@ -89,7 +99,16 @@ impl ToolCallParser {
         if state.finished {
             return Err(errors::usage("finished", "the parser has finished", "make a new parser for the next reply"));
         }
-        state.finished = last;
+        if part == Part::Whole && state.fed {
+            let hint = "call finish() for the rest, or make a new parser for another text";
+            return Err(errors::usage(
+                "in_use",
+                "whole() reads a text from its beginning, and this parser was fed",
+                hint,
+            ));
+        }
+        state.fed = true;
+        state.finished = part != Part::Piece;
         state.events.clear();
         if long {
             py.detach(|| work(&mut state.parser, &mut state.events));
@@ -151,13 +170,13 @@ impl ToolCallParser {
             known_dialect(name)?;
         }
         let parser = Parser::new(tools, names.as_deref(), policy);
-        Ok(Self(Mutex::new(ParserState { parser, events: Events::new(), finished: false })))
+        Ok(Self(Mutex::new(ParserState { parser, events: Events::new(), finished: false, fed: false })))
     }
 
     /// Takes the next piece, cut anywhere; gives the events it completes.
     fn feed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Py<PyList>> {
         let bytes = bytes(data)?;
-        self.with(py, bytes.len() > LONG, false, |parser, events| parser.feed(&bytes, events), objects)
+        self.with(py, bytes.len() > LONG, Part::Piece, |parser, events| parser.feed(&bytes, events), objects)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -172,12 +191,12 @@ impl ToolCallParser {
             parser.feed(&bytes, events);
             parser.finish(events);
         };
-        self.with(py, bytes.len() > LONG, true, work, Extraction::of)
+        self.with(py, bytes.len() > LONG, Part::Whole, work, Extraction::of)
     }
 
     /// Says that nothing follows; gives the last events.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        self.with(py, false, true, Parser::finish, objects)
+        self.with(py, false, Part::End, Parser::finish, objects)
     }
 }
 
