@@ -128,6 +128,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(extract::render_calls, module)?)?;
     module.add_function(wrap_pyfunction!(extract::render_results, module)?)?;
     module.add_function(wrap_pyfunction!(extract::dialect_for, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::reasoning_for, module)?)?;
     module.add_function(wrap_pyfunction!(extract::dialects, module)?)?;
     module.add_class::<tokens::TokenCount>()?;
     module.add_class::<tokens::TokenCounter>()?;

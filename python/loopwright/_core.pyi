@@ -1427,6 +1427,9 @@ def render_calls(calls: str, dialect: str) -> str:
 def render_results(results: str, dialect: str | None = None) -> str:
     """Results (JSON text of a list of tool results) as the models of a dialect are given them."""
 
+def reasoning_for(model: str) -> bool:
+    """Whether a model's raw reply is known to begin inside reasoning."""
+
 def dialect_for(model: str) -> str | None:
     """The name of the dialect that a model is known to write."""
 

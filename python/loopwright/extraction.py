@@ -85,6 +85,7 @@ __all__ = [
     "extract",
     "extract_json",
     "find_json",
+    "reasoning_for",
     "render_call",
     "render_calls",
     "render_results",
@@ -298,6 +299,17 @@ def dialect_for(model: str) -> str | None:
     'qwen3-coder'
     """
     return _core.dialect_for(_told(model, "the model"))
+
+
+def reasoning_for(model: str) -> bool:
+    """Whether a model's raw reply is known to begin inside reasoning, as the prompt ended with its opener.
+
+    It says what `starts_in_reasoning` should be for such a text. Servers that tell reasoning apart have taken it out.
+
+    >>> reasoning_for("Qwen/Qwen3-4B-Thinking-2507"), reasoning_for("Qwen/Qwen3-4B")
+    (True, False)
+    """
+    return _core.reasoning_for(_told(model, "the model"))
 
 
 def dialects() -> dict[str, str]:

@@ -236,6 +236,12 @@ pub(super) fn dialect_for(model: &str) -> Option<&'static str> {
     extract::dialect_for(model).map(|dialect| dialect.name)
 }
 
+/// Whether a model's raw reply is known to begin inside reasoning.
+#[pyfunction]
+pub(super) fn reasoning_for(model: &str) -> bool {
+    extract::starts_in_reasoning(model)
+}
+
 /// Every dialect: its name, who writes it, and a call as it writes it.
 #[pyfunction]
 pub(super) fn dialects() -> Vec<(&'static str, &'static str, String)> {

@@ -82,7 +82,7 @@ mod writer;
 pub use call::{Call, Source};
 pub use dialect::{
     Dialect, First, Frame, Grammar, Inert, Reasoning, Tags, Verdict, dialect_for, dialect_named, dialect_table,
-    dialects, frames, inert_regions, known_dialect, opens_call, reasoning_markups, turn_ends,
+    dialects, frames, inert_regions, known_dialect, opens_call, reasoning_markups, starts_in_reasoning, turn_ends,
 };
 pub use event::{Dropped, Event, Events, Owner, Problem, ProblemKind, Span};
 pub use find::{FoundJson, NoJson, Place, extract_json};
