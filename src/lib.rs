@@ -81,6 +81,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<extract::Region>()?;
     module.add_class::<extract::Extraction>()?;
     module.add_class::<extract::ToolCallParser>()?;
+    module.add_class::<extract::PreparedTools>()?;
     module.add_class::<extract::Repair>()?;
     module.add_class::<extract::Repaired>()?;
     module.add_class::<extract::FoundJson>()?;
@@ -120,12 +121,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(wire::limit_output, module)?)?;
     module.add_function(wrap_pyfunction!(wire::search_is_down, module)?)?;
     module.add_function(wrap_pyfunction!(bridge::answer_deltas, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::problem_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(extract::repair_json, module)?)?;
     module.add_function(wrap_pyfunction!(extract::find_json, module)?)?;
     module.add_function(wrap_pyfunction!(extract::schema_fault, module)?)?;
     module.add_function(wrap_pyfunction!(extract::render_calls, module)?)?;
     module.add_function(wrap_pyfunction!(extract::render_results, module)?)?;
     module.add_function(wrap_pyfunction!(extract::dialect_for, module)?)?;
+    module.add_function(wrap_pyfunction!(extract::reasoning_for, module)?)?;
     module.add_function(wrap_pyfunction!(extract::dialects, module)?)?;
     module.add_class::<tokens::TokenCount>()?;
     module.add_class::<tokens::TokenCounter>()?;

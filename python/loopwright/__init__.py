@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .extraction import (
         ExtractedCall,
         Extraction,
+        PreparedTools,
         ToolCallParser,
         dialect_for,
         extract,
@@ -158,6 +159,7 @@ _HOMES = {
     "TokenCounter": "_core",
     "Tool": "tools",
     "ToolCall": "result",
+    "PreparedTools": "extraction",
     "ToolCallParser": "extraction",
     "ToolError": "errors",
     "TurnMachine": "_core",
@@ -267,6 +269,7 @@ __all__ = [
     "Monitor",
     "Page",
     "Policy",
+    "PreparedTools",
     "ProviderError",
     "Replay",
     "Research",

@@ -52,6 +52,7 @@ __all__ = [
     "ModelCall",
     "Momentum",
     "Policy",
+    "PreparedTools",
     "PriceTable",
     "Problem",
     "ProviderDelta",
@@ -1238,6 +1239,20 @@ class Markup:
     @property
     def span(self) -> tuple[int, int]: ...
 
+_ProblemKind: TypeAlias = Literal[
+    "unknown_tool",
+    "incomplete",
+    "repaired",
+    "malformed",
+    "too_many_calls",
+    "arguments_too_large",
+    "too_deep",
+    "wrong_type",
+    "invalid_utf8",
+    "tool_result",
+    "unread",
+]
+
 @final
 class Problem:
     """Something to hear of: what went wrong, where, and what became of it."""
@@ -1247,10 +1262,8 @@ class Problem:
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     @property
-    def kind(self) -> str:
-        """`unknown_tool`, `incomplete`, `repaired`, `malformed`, `too_many_calls`, `arguments_too_large`, `too_deep`,
-        `wrong_type`, `invalid_utf8`, `tool_result` or `unread`.
-        """
+    def kind(self) -> _ProblemKind:
+        """What went wrong, for programs; a `ProblemKind` of `loopwright.extraction`."""
 
     @property
     def message(self) -> str: ...
@@ -1369,7 +1382,7 @@ class ToolCallParser:
 
     def __new__(
         cls,
-        tools: list[tuple[str, str]] | None = None,
+        tools: PreparedTools | None = None,
         dialects: list[str] | None = None,
         *,
         quoted_calls: str = "ignore",
@@ -1395,11 +1408,27 @@ _Extracted: TypeAlias = (
     ExtractedText | ExtractedReasoning | CallStarted | ExtractedArguments | CallFinished | Markup | Problem
 )
 
+@disjoint_base
+class PreparedTools:
+    """Tools whose schemas are compiled."""
+
+    def __new__(cls, pairs: Sequence[tuple[str, str]], tools: tuple[Any, ...]) -> Self: ...
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in order."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getnewargs__(self) -> tuple[Any, ...]: ...
+
 def render_calls(calls: str, dialect: str) -> str:
     """Calls (JSON text of a list of tool uses) as a dialect writes them."""
 
 def render_results(results: str, dialect: str | None = None) -> str:
     """Results (JSON text of a list of tool results) as the models of a dialect are given them."""
+
+def reasoning_for(model: str) -> bool:
+    """Whether a model's raw reply is known to begin inside reasoning."""
 
 def dialect_for(model: str) -> str | None:
     """The name of the dialect that a model is known to write."""
@@ -1482,7 +1511,10 @@ class FoundJson:
 def answer_deltas(event: Event, request: Request) -> list[Any]:
     """The deltas of a model's whole answer to `request`, as who watches is shown them; none for other events."""
 
-def repair_json(text: str) -> Repaired:
+def problem_kinds() -> list[str]:
+    """The kinds of problems, by name."""
+
+def repair_json(text: str | bytes | bytearray | memoryview) -> Repaired:
     """Makes valid JSON of what should be JSON, and says what it repaired."""
 
 def find_json(text: str, schema: str | None = None) -> FoundJson:

@@ -25,8 +25,12 @@ you say otherwise):
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from contextlib import suppress
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from weakref import WeakKeyDictionary
 
 from . import _core
 from ._core import (
@@ -67,7 +71,9 @@ __all__ = [
     "FoundJson",
     "Markup",
     "Policy",
+    "PreparedTools",
     "Problem",
+    "ProblemKind",
     "ReasoningDelta",
     "Region",
     "Repair",
@@ -79,6 +85,7 @@ __all__ = [
     "extract",
     "extract_json",
     "find_json",
+    "reasoning_for",
     "render_call",
     "render_calls",
     "render_results",
@@ -88,6 +95,21 @@ __all__ = [
 
 _DEEPEST = 500
 """Half of what Python's own reader of JSON can take before it gives up, whose stack others stand on too."""
+
+ProblemKind = Literal[
+    "unknown_tool",
+    "incomplete",
+    "repaired",
+    "malformed",
+    "too_many_calls",
+    "arguments_too_large",
+    "too_deep",
+    "wrong_type",
+    "invalid_utf8",
+    "tool_result",
+    "unread",
+]
+"""What `Problem.kind` may be: a closed set, whose table is in `docs/extraction.md`."""
 
 Event = TextDelta | ReasoningDelta | CallStarted | ArgumentsDelta | CallFinished | Markup | Problem
 """What a parser says. Each has the `span` of bytes that it came from."""
@@ -128,7 +150,26 @@ def extract(
     >>> found.prose, found.calls[0].name, found.calls[0].arguments
     ('Hi !', 'f', {'x': 1})
     """
-    return ToolCallParser(tools, dialects, **policy).whole(text)
+    parser = _core.ToolCallParser(_compiled(tools), _named(dialects), **(_checked(policy) if policy else {}))
+    return parser.whole(text)
+
+
+class PreparedTools(_core.PreparedTools):
+    """Tools whose schemas are read once, for `extract` and `ToolCallParser`, for as many replies as there are.
+
+    It takes what these take as `tools`, and is given in place of it; an `Agent` takes it too, since it holds the tools
+    that it was given. A schema that is changed afterwards changes nothing.
+
+    >>> prepared = PreparedTools([{"name": "f", "input_schema": {"properties": {"x": {"type": "integer"}}}}])
+    >>> prepared.names
+    ('f',)
+    >>> extract('<tool_call>f<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>', prepared).calls[0].arguments
+    {'x': 1}
+    """
+
+    def __new__(cls, tools: Iterable[Any] | Mapping[str, Any]) -> Self:
+        given = tuple((_told_tools(tools)).items() if isinstance(tools, Mapping) else _told_tools(tools))
+        return super().__new__(cls, _declared(given), given)
 
 
 class ToolCallParser(_core.ToolCallParser):
@@ -154,7 +195,7 @@ class ToolCallParser(_core.ToolCallParser):
         dialects: str | Iterable[str] = "auto",
         **policy: Unpack[Policy],
     ) -> Self:
-        return super().__new__(cls, _declared(tools), _named(dialects), **_checked(policy))
+        return super().__new__(cls, _compiled(tools), _named(dialects), **_checked(policy))
 
 
 def strip_tool_markup(
@@ -201,7 +242,7 @@ def find_json(text: str, schema: Any = None) -> FoundJson:
     return _core.find_json(text, None if schema is None else _dumped(schema, "the answer"))
 
 
-def repair_json(text: str) -> Repaired:
+def repair_json(text: str | bytes | bytearray | memoryview) -> Repaired:
     """Valid JSON made of what should be JSON, and what was done for it. Valid JSON stays byte for byte.
 
     Only the escape of half a surrogate pair, which JSON's grammar allows and UTF-8 can't carry, becomes that of U+FFFD.
@@ -212,7 +253,7 @@ def repair_json(text: str) -> Repaired:
     >>> [repair.what for repair in mended.repairs]
     ['put double quotes around a string', 'wrote a literal as JSON has it', 'left out a trailing comma']
     """
-    return _core.repair_json(_told(text, "the text"))
+    return _core.repair_json(_told(text, "the text") if isinstance(text, str) else text)
 
 
 def render_call(call: Any, dialect: str) -> str:
@@ -258,6 +299,17 @@ def dialect_for(model: str) -> str | None:
     'qwen3-coder'
     """
     return _core.dialect_for(_told(model, "the model"))
+
+
+def reasoning_for(model: str) -> bool:
+    """Whether a model's raw reply is known to begin inside reasoning, as the prompt ended with its opener.
+
+    It says what `starts_in_reasoning` should be for such a text. Servers that tell reasoning apart have taken it out.
+
+    >>> reasoning_for("Qwen/Qwen3-4B-Thinking-2507"), reasoning_for("Qwen/Qwen3-4B")
+    (True, False)
+    """
+    return _core.reasoning_for(_told(model, "the model"))
 
 
 def dialects() -> dict[str, str]:
@@ -311,15 +363,81 @@ def _named(dialects: str | Iterable[str]) -> list[str] | None:
     return [_told(name, "a name in dialects") for name in _listed(dialects, "dialects")]
 
 
-def _declared(tools: Iterable[Any] | Mapping[str, Any] | None) -> list[tuple[str, str]] | None:
-    if tools is None:
-        return None
+_PLAIN = (dict, str, tuple)
+_MOST_LISTS = 8
+"""How many lists of tools are remembered."""
+_MOST_VALUES = 50_000
+"""How many values and thousands of characters one of them may hold."""
+
+_remembered: tuple[tuple[Any, _core.PreparedTools], ...] = ()
+"""What lists of tools said, and what was compiled of it, the latest first."""
+
+
+def _compiled(tools: Iterable[Any] | Mapping[str, Any] | None) -> _core.PreparedTools | None:
+    """Tools with their schemas compiled; those of the last lists are found again by what they say now."""
+    global _remembered  # noqa: PLW0603 - one for the process, replaced as a whole
+    if tools is None or isinstance(tools, _core.PreparedTools):
+        return tools
+    if isinstance(_told_tools(tools), Mapping):
+        plain: Any = dict(tools)
+    else:
+        plain = [tool if type(tool) in _PLAIN else _pair(tool) for tool in tools]
+    try:
+        for said, prepared in _remembered:
+            if said == plain:
+                return prepared
+        said = _snapshot(plain, [_MOST_VALUES])
+    except Exception:  # noqa: BLE001 - what can't be compared, however it says so, is compiled anew
+        said = None
+    prepared = _core.PreparedTools(_declared(plain), ())
+    # Another thread may have changed the list meanwhile.
+    if said is not None and said == plain:
+        _remembered = ((said, prepared), *_remembered)[:_MOST_LISTS]
+    return prepared
+
+
+class _Number:
+    """A number or truth value of its own type: elsewhere `1`, `1.0` and `True` are equal."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self.value) and other == self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _snapshot(value: Any, left: list[int]) -> Any:
+    """Plain data as it is now, equal to what says the same. Raises `TypeError` for all else."""
+    kind = type(value)
+    left[0] -= 1 + (len(value) >> 10 if kind is str else 0)
+    if left[0] >= 0:
+        if kind is str or value is None:
+            return value
+        if kind is bool or kind is int or kind is float:
+            return _Number(value)
+        if kind is list or kind is tuple:
+            return kind(_snapshot(item, left) for item in value)
+        if kind is dict and all(type(key) is str for key in value):
+            return {key: _snapshot(item, left) for key, item in value.items()}
+    raise TypeError
+
+
+def _told_tools(tools: Any) -> Any:
+    """What may hold tools."""
     if isinstance(tools, (str, bytes)) or not hasattr(tools, "__iter__"):
         message = f"tools are a list, not {type(tools).__name__}"
         raise UsageError(message, "invalid_tool", f"write [{brief(tools)}]")
     if isinstance(tools, Mapping) and isinstance(tools.get("name", tools.get("type")), str):
         message = f"tools are a list, and this is one of them: {brief(dict(tools))}"
         raise UsageError(message, "invalid_tool", "put it into a list: [{...}]")
+    return tools
+
+
+def _declared(tools: Iterable[Any] | Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs: Iterable[Any] = tools.items() if isinstance(tools, Mapping) else (_pair(tool) for tool in tools)
     return [(_name(name), _schema(schema, name)) for name, schema in pairs]
 
@@ -337,6 +455,8 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema", "schema")
 
 def _pair(tool: Any) -> tuple[Any, Any]:
     """The name and schema of one tool, in whichever way it is written."""
+    if type(tool) is _tool_class():
+        return tool.name, tool.schema
     if isinstance(tool, str):
         return tool, {}
     if isinstance(tool, tuple) and len(tool) == 2:  # noqa: PLR2004 - a name and its schema
@@ -358,12 +478,37 @@ def _pair(tool: Any) -> tuple[Any, Any]:
         if hasattr(tool, "schema"):
             return tool.name, tool.schema
     elif callable(tool):
-        from .tools import Tool
-
-        made = Tool(tool)
-        return made.name, made.schema
+        return _function(tool)
     message = f"{brief(tool)} is no tool"
     raise UsageError(message, "invalid_tool", "give tools of @tool, definitions with a name and a schema, or names")
+
+
+def _tool_class() -> Any:
+    """The class of what `@tool` makes; `None` as long as nothing imported it."""
+    return getattr(sys.modules.get("loopwright.tools"), "Tool", None)
+
+
+_FUNCTIONS: WeakKeyDictionary[FunctionType, tuple[Any, tuple[str, Any]]] = WeakKeyDictionary()
+"""What plain functions are as tools, and of what that was read."""
+
+
+def _function(function: Any) -> tuple[str, Any]:
+    from .tools import Tool
+
+    read_of = None
+    # Annotations and defaults may run code of others; what is wrong with them, `Tool` says.
+    with suppress(Exception):
+        if type(function) is FunctionType:
+            code = (function.__code__, function.__defaults__, function.__kwdefaults__, function.__doc__)
+            read_of = code, function.__name__, dict(function.__annotations__)
+        known = _FUNCTIONS.get(function)
+        if known is not None and known[0] == read_of:
+            return known[1]
+    made = Tool(function)
+    pair = made.name, made.schema
+    if read_of is not None:
+        _FUNCTIONS[function] = read_of, pair
+    return pair
 
 
 def _name(name: Any) -> str:

@@ -46,20 +46,10 @@ pub(super) const fn owner_name(owner: Owner) -> &'static str {
     }
 }
 
-const fn problem_name(kind: ProblemKind) -> &'static str {
-    match kind {
-        ProblemKind::UnknownTool => "unknown_tool",
-        ProblemKind::Incomplete => "incomplete",
-        ProblemKind::Repaired => "repaired",
-        ProblemKind::Malformed => "malformed",
-        ProblemKind::TooManyCalls => "too_many_calls",
-        ProblemKind::ArgumentsTooLarge => "arguments_too_large",
-        ProblemKind::TooDeep => "too_deep",
-        ProblemKind::WrongType => "wrong_type",
-        ProblemKind::InvalidUtf8 => "invalid_utf8",
-        ProblemKind::ToolResult => "tool_result",
-        ProblemKind::Unread => "unread",
-    }
+/// The kinds of problems, by name.
+#[pyfunction]
+pub(crate) fn problem_kinds() -> Vec<&'static str> {
+    ProblemKind::ALL.iter().map(|kind| kind.name()).collect()
 }
 
 /// New prose.
@@ -277,7 +267,7 @@ pub(super) fn object<'py>(py: Python<'py>, event: Event<'_>) -> PyResult<Bound<'
 
 pub(super) fn problem_object(problem: &extract::Problem) -> Problem {
     Problem {
-        kind: problem_name(problem.kind).into(),
+        kind: problem.kind.name().into(),
         message: problem.message.clone(),
         call: problem.call,
         dropped: problem.dropped.map(|dropped| dropped_name(dropped).into()),

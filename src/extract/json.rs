@@ -98,7 +98,12 @@ impl Repaired {
 
 /// Makes valid JSON of what should be JSON, and says what it repaired.
 #[pyfunction]
-pub(crate) fn repair_json(py: Python<'_>, text: &str) -> PyResult<Repaired> {
+pub(crate) fn repair_json(py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Repaired> {
+    let bytes = super::bytes(text)?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let message = format!("the text is no UTF-8 at byte {}", error.valid_up_to());
+        errors::usage("invalid_value", message, "decode it first, with errors='replace'")
+    })?;
     let mended = py.detach(|| extract::repair_json(text));
     Ok(Repaired { repairs: repairs(py, &mended.repairs)?, json: mended.json, complete: mended.complete })
 }

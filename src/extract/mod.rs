@@ -4,6 +4,7 @@
 mod events;
 mod json;
 mod result;
+mod tools;
 
 use std::{borrow::Cow, sync::Mutex};
 
@@ -17,12 +18,13 @@ pub(super) use json::{FoundJson, Repair, Repaired, find_json, repair_json, schem
 
 use self::events::{Place, object};
 pub(super) use self::{
-    events::{ArgumentsDelta, CallFinished, CallStarted, Markup, Problem, ReasoningDelta, TextDelta},
+    events::{ArgumentsDelta, CallFinished, CallStarted, Markup, Problem, ReasoningDelta, TextDelta, problem_kinds},
     result::{ExtractedCall, Extraction, Region},
+    tools::PreparedTools,
 };
 use super::errors;
 use loopwright_base::message::{ToolResult, ToolUse};
-use loopwright_extract::{self as extract, Events, Parser, Policy, Quoted, Signatures, UnknownTool};
+use loopwright_extract::{self as extract, Events, Parser, Policy, Quoted, UnknownTool};
 
 /// Texts longer than this are read with the interpreter free for others.
 const LONG: usize = 64 * 1024;
@@ -66,6 +68,16 @@ struct ParserState {
     parser: Parser,
     events: Events,
     finished: bool,
+    /// Whether it was fed.
+    fed: bool,
+}
+
+/// What a parser is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Piece,
+    End,
+    Whole,
 }
 
 /// Reads a reply in pieces, as it is written.
@@ -77,7 +89,7 @@ impl ToolCallParser {
         &self,
         py: Python<'_>,
         long: bool,
-        last: bool,
+        part: Part,
         work: impl FnOnce(&mut Parser, &mut Events) + Send,
         tell: impl FnOnce(Python<'_>, &Events) -> PyResult<T>,
     ) -> PyResult<T> {
@@ -87,7 +99,16 @@ impl ToolCallParser {
         if state.finished {
             return Err(errors::usage("finished", "the parser has finished", "make a new parser for the next reply"));
         }
-        state.finished = last;
+        if part == Part::Whole && state.fed {
+            let hint = "call finish() for the rest, or make a new parser for another text";
+            return Err(errors::usage(
+                "in_use",
+                "whole() reads a text from its beginning, and this parser was fed",
+                hint,
+            ));
+        }
+        state.fed = true;
+        state.finished = part != Part::Piece;
         state.events.clear();
         if long {
             py.detach(|| work(&mut state.parser, &mut state.events));
@@ -112,7 +133,7 @@ impl ToolCallParser {
     #[pyo3(signature = (tools=None, dialects=None, *, quoted_calls="ignore", reasoning_calls="ignore", unknown_tool="text", bare_json=false, starts_in_reasoning=false, repair=true, max_calls=128, max_argument_bytes=16_777_216, max_depth=128))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn new(
-        tools: Option<Vec<(String, String)>>,
+        tools: Option<&Bound<'_, PreparedTools>>,
         dialects: Option<Vec<String>>,
         quoted_calls: &str,
         reasoning_calls: &str,
@@ -143,34 +164,19 @@ impl ToolCallParser {
             max_argument_bytes,
             max_depth,
         };
-        let tools = tools
-            .map(|tools| {
-                let mut signatures = Signatures::default();
-                for (name, schema) in tools {
-                    let schema = serde_json::from_str(&schema).map_err(|error| {
-                        errors::usage(
-                            "invalid_tool",
-                            format!("the schema of {name:?} can't be read: {error}"),
-                            "give the schema as JSON: a dict, or true",
-                        )
-                    })?;
-                    signatures.declare(&name, &schema).map_err(|error| errors::exception(&error))?;
-                }
-                Ok::<_, PyErr>(signatures)
-            })
-            .transpose()?;
+        let tools = tools.map(|tools| tools.get().signatures.clone());
         let names: Option<Vec<&str>> = dialects.as_ref().map(|names| names.iter().map(String::as_str).collect());
         for name in names.iter().flatten() {
             known_dialect(name)?;
         }
         let parser = Parser::new(tools, names.as_deref(), policy);
-        Ok(Self(Mutex::new(ParserState { parser, events: Events::new(), finished: false })))
+        Ok(Self(Mutex::new(ParserState { parser, events: Events::new(), finished: false, fed: false })))
     }
 
     /// Takes the next piece, cut anywhere; gives the events it completes.
     fn feed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Py<PyList>> {
         let bytes = bytes(data)?;
-        self.with(py, bytes.len() > LONG, false, |parser, events| parser.feed(&bytes, events), objects)
+        self.with(py, bytes.len() > LONG, Part::Piece, |parser, events| parser.feed(&bytes, events), objects)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -185,12 +191,12 @@ impl ToolCallParser {
             parser.feed(&bytes, events);
             parser.finish(events);
         };
-        self.with(py, bytes.len() > LONG, true, work, Extraction::of)
+        self.with(py, bytes.len() > LONG, Part::Whole, work, Extraction::of)
     }
 
     /// Says that nothing follows; gives the last events.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        self.with(py, false, true, Parser::finish, objects)
+        self.with(py, false, Part::End, Parser::finish, objects)
     }
 }
 
@@ -228,6 +234,12 @@ pub(super) fn render_results(results: &str, dialect: Option<&str>) -> PyResult<S
 #[pyfunction]
 pub(super) fn dialect_for(model: &str) -> Option<&'static str> {
     extract::dialect_for(model).map(|dialect| dialect.name)
+}
+
+/// Whether a model's raw reply is known to begin inside reasoning.
+#[pyfunction]
+pub(super) fn reasoning_for(model: &str) -> bool {
+    extract::starts_in_reasoning(model)
 }
 
 /// Every dialect: its name, who writes it, and a call as it writes it.

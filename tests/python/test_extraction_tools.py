@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import pytest
-from loopwright import ToolCallParser, UsageError, extract, extract_json, tool
+from loopwright import ToolCallParser, UsageError, _core, extract, extract_json, repair_json, tool
+from loopwright.extraction import ProblemKind
 from loopwright.tools import SchemaError
 from pydantic import BaseModel, WithJsonSchema
 
@@ -122,3 +125,28 @@ def test_d08_text_comes_in_every_shape() -> None:
     with pytest.raises(UsageError):
         parser.feed(None)  # type: ignore[arg-type]
     assert [event.text for event in parser.feed("still here")] == ["still here"]  # type: ignore[union-attr]
+
+
+def test_kinds_of_problems_are_the_same_in_rust_in_python_and_in_the_docs() -> None:
+    kinds = get_args(ProblemKind)
+    assert list(kinds) == _core.problem_kinds()
+    docs = Path(__file__).parents[2] / "docs"
+    table = (docs / "extraction.md").read_text("utf-8").split("## Problems\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(kinds)
+
+
+def test_repair_json_takes_bytes() -> None:
+    assert repair_json(b"{'a': 1,}") == repair_json("{'a': 1,}") == repair_json(memoryview(b"{'a': 1,}"))
+    with pytest.raises(UsageError, match="no UTF-8 at byte 2"):
+        repair_json(b'["\xff"]')
+    with pytest.raises(UsageError, match="not int"):
+        repair_json(3)  # type: ignore[arg-type]
+
+
+def test_a_parser_that_was_fed_reads_no_whole_text() -> None:
+    parser = ToolCallParser()
+    parser.feed("a")
+    with pytest.raises(UsageError, match="this parser was fed") as caught:
+        parser.whole("b")
+    assert caught.value.code == "in_use"
+    assert [event.text for event in [*parser.feed("b"), *parser.finish()]] == ["b"]  # type: ignore[union-attr]

@@ -18,13 +18,14 @@ use super::{
     region::{broke, broke_off},
     signature::{Kind, Signature, Signatures, resolved},
     strays::uneven,
+    types::Types,
     until::{CLOSED_AGAIN, Class, Marks},
     utf8::Utf8,
     writer::{Writer, dropped, problem},
 };
 
 pub(super) use calls::{Calls, Mode, REMAINS};
-use calls::{Drop, TOO_LARGE};
+use calls::{Checks, Drop, TOO_LARGE};
 pub(super) use dry_run::DryRun;
 use loopwright_base::text::head;
 
@@ -84,7 +85,7 @@ impl Desk<'_> {
     fn live_markup(&mut self, start: usize, bytes: usize) {
         let end = self.base + self.used;
         self.writer.markup(Span { start, end }, self.out);
-        self.calls.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
+        self.calls.checks.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
         self.calls.mark = end;
     }
 
@@ -178,8 +179,9 @@ impl Sink for Desk<'_> {
         self.calls.mark = end;
         self.calls.full = false;
         self.calls.spoiled = false;
-        self.calls.utf8 = Utf8::default();
-        self.calls.utf8.read(self.whole.get(from..self.used).unwrap_or_default());
+        let types = declared.is_some_and(|tool| !tool.parameters.is_empty() || tool.others.is_some());
+        self.calls.checks = Checks { utf8: Utf8::default(), types: types.then(|| Box::new(Types::new())) };
+        self.calls.checks.utf8.read(self.whole.get(from..self.used).unwrap_or_default());
         self.calls.arguments_from = end;
         if self.calls.strays.unclosed {
             self.calls.doubt(start, self.writer, self.out);
@@ -198,7 +200,14 @@ impl Sink for Desk<'_> {
             && let Some(call) = &mut self.calls.open
         {
             let end = self.base + self.used;
+            let own = self.whole.get(self.used - bytes..self.used).unwrap_or_default();
+            let in_place = own.len() == json.len() && std::ptr::eq(own.as_ptr(), json.as_ptr());
             let mut json = json;
+            if let Some(types) = &mut self.calls.checks.types
+                && let Some(tool) = self.tools.and_then(|tools| tools.get(&call.name))
+            {
+                json = types.push(json, tool);
+            }
             let most = if self.calls.full { 0 } else { self.policy.max_argument_bytes };
             let room = most.saturating_sub(call.arguments.len());
             if json.len() > room {
@@ -206,11 +215,10 @@ impl Sink for Desk<'_> {
                 self.calls.full = true;
                 json = head(json, room);
             }
-            let own = self.whole.get(self.used - bytes..self.used).unwrap_or_default();
-            if own.len() == json.len() && std::ptr::eq(own.as_ptr(), json.as_ptr()) {
-                self.calls.utf8.sound();
+            if in_place {
+                self.calls.checks.utf8.sound();
             } else {
-                self.calls.utf8.read(own);
+                self.calls.checks.utf8.read(own);
             }
             call.arguments.push_str(json);
             self.writer.arguments(call.index, json, Span { start, end }, self.out);
@@ -247,12 +255,7 @@ impl Sink for Desk<'_> {
         self.calls.torn = true;
     }
 
-    fn wrong_type(&mut self, parameter: &str, declared: &Kind) {
-        if let Some(index) = self.calls.open.as_ref().map(|call| call.index) {
-            let message = format!("{parameter:?} isn't {}; it was kept as it stood", declared.in_words());
-            self.calls.note(ProblemKind::WrongType, message, index);
-        }
-    }
+    fn wrong_type(&mut self, _parameter: &str, _declared: &Kind) {}
 
     fn finish(&mut self, bytes: usize, complete: bool) {
         if self.calls.mode == Mode::Live && !complete && bytes > 0 {
@@ -260,7 +263,7 @@ impl Sink for Desk<'_> {
             self.arguments("", bytes);
         } else {
             self.used += bytes;
-            self.calls.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
+            self.calls.checks.utf8.read(self.whole.get(self.used - bytes..self.used).unwrap_or_default());
         }
         if self.calls.mode == Mode::Text && self.calls.consumed > self.calls.before {
             // Its region isn't text: other calls of it were.
@@ -271,6 +274,7 @@ impl Sink for Desk<'_> {
         if self.calls.mode != Mode::Live {
             return;
         }
+        self.calls.judge_types(self.policy);
         if let Some(mut call) = self.calls.open.take() {
             let full = std::mem::take(&mut self.calls.full);
             let two = || {
@@ -313,6 +317,7 @@ impl Sink for Desk<'_> {
         if bytes > 0 {
             self.arguments("", bytes);
         }
+        self.calls.judge_types(self.policy);
         if let Some(mut call) = self.calls.open.take() {
             self.calls.full = false;
             self.calls.judge_bytes(&mut call, false);

@@ -57,7 +57,7 @@ pub enum ProblemKind {
     ArgumentsTooLarge,
     /// Arguments nested deeper than `max_depth`.
     TooDeep,
-    /// A value that doesn't fit its declared type; it was kept as it stood.
+    /// A value that doesn't fit its declared type: it was kept, or said as what it plainly means.
     WrongType,
     /// Bytes that are no UTF-8; U+FFFD stands in their place.
     InvalidUtf8,
@@ -65,6 +65,40 @@ pub enum ProblemKind {
     ToolResult,
     /// What opens a call stands where a line begins, and none can be read behind it; it stayed text.
     Unread,
+}
+
+impl ProblemKind {
+    /// Every kind.
+    pub const ALL: [Self; 11] = [
+        Self::UnknownTool,
+        Self::Incomplete,
+        Self::Repaired,
+        Self::Malformed,
+        Self::TooManyCalls,
+        Self::ArgumentsTooLarge,
+        Self::TooDeep,
+        Self::WrongType,
+        Self::InvalidUtf8,
+        Self::ToolResult,
+        Self::Unread,
+    ];
+
+    /// Its name, as programs compare it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::Incomplete => "incomplete",
+            Self::Repaired => "repaired",
+            Self::Malformed => "malformed",
+            Self::TooManyCalls => "too_many_calls",
+            Self::ArgumentsTooLarge => "arguments_too_large",
+            Self::TooDeep => "too_deep",
+            Self::WrongType => "wrong_type",
+            Self::InvalidUtf8 => "invalid_utf8",
+            Self::ToolResult => "tool_result",
+            Self::Unread => "unread",
+        }
+    }
 }
 
 /// Something a person or a log should hear of. It owns bytes only if `dropped` says so.

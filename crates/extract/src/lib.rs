@@ -72,6 +72,7 @@ mod tail;
 mod titled;
 mod tool_name;
 mod torn;
+mod types;
 mod until;
 mod utf8;
 mod value;
@@ -81,7 +82,7 @@ mod writer;
 pub use call::{Call, Source};
 pub use dialect::{
     Dialect, First, Frame, Grammar, Inert, Reasoning, Tags, Verdict, dialect_for, dialect_named, dialect_table,
-    dialects, frames, inert_regions, known_dialect, opens_call, reasoning_markups, turn_ends,
+    dialects, frames, inert_regions, known_dialect, opens_call, reasoning_markups, starts_in_reasoning, turn_ends,
 };
 pub use event::{Dropped, Event, Events, Owner, Problem, ProblemKind, Span};
 pub use find::{FoundJson, NoJson, Place, extract_json};

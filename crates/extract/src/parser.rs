@@ -255,6 +255,9 @@ impl Parser {
         let (Place::Region, Mode::Live, Some(region)) = (self.place, self.calls.mode, &mut self.region) else {
             return 0;
         };
+        if !self.calls.glides() {
+            return 0;
+        }
         let limit = self.calls.arguments_from.saturating_add(self.policy.max_argument_bytes);
         if input.len() >= limit.saturating_sub(self.at).min(self.calls.room(self.policy.max_argument_bytes)) {
             return 0;

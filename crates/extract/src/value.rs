@@ -51,6 +51,11 @@ impl Forms {
     pub(super) const LITERAL: Self = Self(63);
     /// A string.
     pub(super) const TEXT: Self = Self(STRING);
+    pub(super) const ARRAY: Self = Self(ARRAY);
+    pub(super) const OBJECT: Self = Self(OBJECT);
+    /// A number, a boolean or null.
+    pub(super) const SCALAR: Self = Self(NULL | BOOLEAN | INTEGER | NUMBER);
+    pub(super) const NUMERIC: Self = Self(INTEGER | NUMBER);
 
     /// What `kind` allows.
     pub(super) fn of(kind: &Kind) -> Self {
@@ -68,6 +73,16 @@ impl Forms {
                 forms | if matches!(kind, Kind::OneOf(_)) { Self::ANY.0 } else { Self::of(kind).0 }
             }),
         })
+    }
+
+    /// What a text is, if it is one whole JSON value other than a string; nothing if it isn't.
+    pub(super) fn of_literal(text: &str) -> Self {
+        Self(literal(text))
+    }
+
+    /// Whether one of the others is allowed.
+    pub(super) fn allows(self, others: Self) -> bool {
+        self.0 & others.0 != 0
     }
 
     fn has(self, form: u8) -> bool {
@@ -385,6 +400,11 @@ fn literal(text: &str) -> u8 {
         [b'[', ..] if is_json(text) => ARRAY,
         _ => 0,
     }
+}
+
+/// What a word of Python is in JSON, if it may be one of `forms`.
+pub(super) fn word_of_python(text: &str, forms: Forms) -> Option<&'static str> {
+    python(text).filter(|(_, form)| forms.has(*form)).map(|(word, _)| word)
 }
 
 fn python(text: &str) -> Option<(&'static str, u8)> {

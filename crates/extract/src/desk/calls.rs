@@ -8,6 +8,7 @@ use super::super::{
     event::{Dropped, Events, Problem, ProblemKind, Span},
     policy::Policy,
     strays::{Strays, uneven},
+    types::{Finding, Types},
     until::UNCLOSED,
     utf8::Utf8,
     writer::{Voice, Writer, dropped},
@@ -34,6 +35,15 @@ pub(super) struct Drop {
     pub(super) from: usize,
     pub(super) kind: ProblemKind,
     pub(super) call: Option<usize>,
+}
+
+/// What is looked for in the bytes and the arguments of a call.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    /// Whether its bytes are UTF-8.
+    pub(super) utf8: Utf8,
+    /// Whether its arguments are what its tool declares, if it declares anything.
+    pub(super) types: Option<Box<Types>>,
 }
 
 /// The calls of one text, and the one that is open.
@@ -68,8 +78,8 @@ pub(crate) struct Calls {
     pub(super) spoiled: bool,
     /// The open call's arguments are as long as they may be.
     pub(super) full: bool,
-    /// Whether the open call's bytes are UTF-8.
-    pub(super) utf8: Utf8,
+    /// What is looked for in the open call while it is read.
+    pub(super) checks: Checks,
     /// The open call is over the limit, and its body is asked for all that it held of it.
     pub(crate) flushing: bool,
     /// Up to here the last call over the limit reaches, and what is dropped begins.
@@ -146,9 +156,38 @@ impl Calls {
     pub(crate) fn straight(&mut self, json: &str, span: Span, writer: &mut Writer, out: &mut Events) {
         if let Some(call) = &mut self.open {
             call.arguments.push_str(json);
-            self.utf8.sound();
+            self.checks.utf8.sound();
+            if let Some(types) = &mut self.checks.types {
+                types.glide(json);
+            }
             writer.arguments(call.index, json, span, out);
             self.mark = span.end;
+        }
+    }
+
+    /// Whether text in the middle of a string of the open call goes out as it stands.
+    pub(crate) fn glides(&self) -> bool {
+        self.checks.types.as_ref().is_none_or(|types| types.passes())
+    }
+
+    /// All arguments of the open call were seen: what doesn't fit is told.
+    pub(super) fn judge_types(&mut self, policy: &Policy) {
+        let (Some(mut types), Some(index)) = (self.checks.types.take(), self.open.as_ref().map(|call| call.index))
+        else {
+            return;
+        };
+        for finding in types.findings() {
+            match finding {
+                Finding::Type { place, declared, read } => {
+                    let became = if read { "it was read as what it says" } else { "it was kept as it stood" };
+                    self.note(ProblemKind::WrongType, format!("{place:?} isn't {declared}; {became}"), index);
+                }
+                Finding::Wrapped => self.mended(false, "took arguments out of an argument", policy),
+                Finding::Doubt(why) => {
+                    self.spoiled = true;
+                    self.note(ProblemKind::Malformed, why.to_owned(), index);
+                }
+            }
         }
     }
 
@@ -205,7 +244,7 @@ impl Calls {
 
     /// A call's bytes are all there: whether U+FFFD had to stand in for some of them.
     pub(super) fn judge_bytes(&mut self, call: &mut Call, whole: bool) {
-        if !self.utf8.end(whole) {
+        if !self.checks.utf8.end(whole) {
             call.repaired = true;
             self.note(ProblemKind::InvalidUtf8, NO_UTF8.to_owned(), call.index);
         }

@@ -65,6 +65,14 @@ pub fn dialect_for(model: &str) -> Option<&'static Dialect> {
     best.map(|(_, dialect)| dialect)
 }
 
+/// Whether the raw reply of a model is known to begin inside reasoning, since its template ends the prompt with the
+/// opener. `reasoning.txt` has the names: of one line all words stand in the model's name.
+pub fn starts_in_reasoning(model: &str) -> bool {
+    let name = plain(model);
+    let mut lines = include_str!("reasoning.txt").lines();
+    lines.any(|line| line.split(' ').all(|word| name.contains(&plain(word))))
+}
+
 /// How many characters a version has that is written out, its point among them.
 fn written_length((major, minor): Version) -> usize {
     let digits = |number: u16| number.to_string().len();
@@ -134,13 +142,32 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::dialect_named, families, version_of};
+    use super::{super::dialect_named, families, starts_in_reasoning, version_of};
 
     #[test]
     fn e9_each_family_names_a_dialect() {
         assert!(families().len() > 30);
         for since in families() {
             assert!(dialect_named(since.dialect).is_some(), "{since:?}");
+        }
+    }
+
+    #[test]
+    fn e05_replies_that_begin_inside_reasoning_are_known_by_the_models_name() {
+        for model in [
+            "deepseek-ai/DeepSeek-R1-0528",
+            "deepseek-r1:70b",
+            "Qwen/QwQ-32B",
+            "qwen3-235b-a22b-thinking-2507",
+            "Qwen3_Next_80B_A3B_Thinking",
+            "Qwen/Qwen3.5-27B",
+            "allenai/Olmo-3-32B-Think",
+            "MiniMaxAI/MiniMax-M2",
+        ] {
+            assert!(starts_in_reasoning(model), "{model}");
+        }
+        for model in ["", "Qwen3-8B", "Qwen3-4B-Instruct-2507", "gpt-oss-120b", "DeepSeek-V3.1", "Olmo-3-7B-Instruct"] {
+            assert!(!starts_in_reasoning(model), "{model}");
         }
     }
 

@@ -15,7 +15,7 @@ use loopwright_base::error::{Error, Result};
 use super::attributes::{ARGUMENT, ARGUMENT_END};
 
 pub use docs::dialect_table;
-pub use family::dialect_for;
+pub use family::{dialect_for, starts_in_reasoning};
 pub(crate) use first::Glances;
 pub(super) use first::in_name;
 pub use first::{First, Verdict};
