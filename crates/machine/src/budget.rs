@@ -6,7 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Stop;
-use loopwright_base::message::Usage;
+use loopwright_base::{
+    error::{Error, Result},
+    message::Usage,
+};
 use loopwright_models::price::Price;
 use loopwright_monitor::{claim::ClaimSignals, intent::IntentSignals};
 
@@ -135,6 +138,14 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// Checks the counts that must not be zero.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.calls_per_round == 0 {
+            return Err(Error::usage("invalid_budget", "calls_per_round is 0").hint("allow at least one call"));
+        }
+        Ok(())
+    }
+
     /// The budget left after `spent`, for a child that shares it.
     #[must_use]
     pub fn remaining(&self, spent: &BudgetUsage, elapsed: f64) -> Self {

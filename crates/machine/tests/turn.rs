@@ -477,11 +477,10 @@ fn a_large_argument_runs_once_and_whole() {
 
 #[test]
 fn ten_thousand_calls_in_one_reply_take_linear_time() {
-    let unlimited = || TurnConfig { budget: Budget { calls_per_round: 4_096, ..Budget::default() }, ..config() };
     let run = |n: usize, name: &str, id: &str| {
         let ids: Vec<String> = (0..n).map(|at| if id.is_empty() { format!("c{at}") } else { id.into() }).collect();
         let all: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), name, "{}")).collect();
-        let mut turn = TurnMachine::new(unlimited(), 0);
+        let mut turn = TurnMachine::new(budget(|budget| budget.calls_per_round = 4_096), 0);
         let commands = turn.step(at(0, start_with("go")));
         let mut commands = turn.step(at(1, generated(id_of(&commands), calls(&all))));
         let mut ran = 0;

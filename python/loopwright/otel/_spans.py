@@ -568,7 +568,7 @@ class RunSpans:
         if result is None:
             root.span.set_attribute(names["stop_reason"], "cancelled")
             return
-        found = {
+        found: dict[str, Any] = {
             names["stop_reason"]: result.stop_reason,
             names["rounds"]: result.rounds,
             names["total_input"]: result.usage.input_tokens,

@@ -304,6 +304,7 @@ impl TurnConfig {
                     .hint(format!("give a finite number from 0 to {MOST:e}")));
             }
         }
+        budget.check()?;
         if let Some(stuck) = &self.stuck {
             stuck.check()?;
         }
@@ -312,9 +313,6 @@ impl TurnConfig {
         }
         if self.check_in == Some(0) {
             return Err(Error::usage("invalid_number", "check_in is 0").hint("give at least 1, or None for never"));
-        }
-        if budget.calls_per_round == 0 {
-            return Err(Error::usage("invalid_budget", "calls_per_round is 0").hint("allow at least one call"));
         }
         if self.max_tokens == Some(0) {
             return Err(Error::usage("invalid_number", "max_tokens is 0").hint("leave room for an answer"));
