@@ -84,6 +84,11 @@ pub(super) struct Types {
     wrapping: String,
     inner_from: usize,
     out: String,
+    /// What the last step said in the place of what it read, unless that passes as it stands.
+    said: String,
+    passes: bool,
+    /// What may stand where the value is read.
+    forms: Forms,
     findings: Vec<Finding>,
 }
 
@@ -97,6 +102,9 @@ impl Types {
             wrapping: String::new(),
             inner_from: 0,
             out: String::new(),
+            said: String::new(),
+            passes: false,
+            forms: Forms::ANY,
             findings: Vec::new(),
         }
     }
@@ -122,10 +130,22 @@ impl Types {
             return json;
         }
         self.out.clear();
-        let mut at = 0;
+        let (mut from, mut at) = (0, 0);
         while let Some(rest) = json.get(at..).filter(|rest| !rest.is_empty()) {
-            at += self.step(rest, signature);
+            self.passes = false;
+            let end = at + self.step(rest, signature);
+            if !self.passes {
+                self.out.push_str(json.get(from..at).unwrap_or_default());
+                self.out.push_str(&self.said);
+                self.said.clear();
+                from = end;
+            }
+            at = end;
         }
+        if from == 0 && self.out.is_empty() {
+            return json;
+        }
+        self.out.push_str(json.get(from..).unwrap_or_default());
         &self.out
     }
 
@@ -133,7 +153,16 @@ impl Types {
         if self.wrapper == Wrapper::Held {
             self.wrapping.push_str(text);
         } else {
-            self.out.push_str(text);
+            self.said.push_str(text);
+        }
+    }
+
+    /// The step's text, all that it reads, is said as it stands. Nothing is said behind it in the same step.
+    fn pass(&mut self, text: &str) {
+        if self.wrapper == Wrapper::Held || !self.said.is_empty() {
+            self.say(text);
+        } else {
+            self.passes = true;
         }
     }
 
@@ -144,14 +173,14 @@ impl Types {
         let one = rest.chars().next().map_or(1, char::len_utf8);
         match self.scan {
             Scan::Text(true) => {
-                self.say(rest.get(..one).unwrap_or_default());
+                self.pass(rest.get(..one).unwrap_or_default());
                 self.scan = Scan::Text(false);
                 one
             }
             Scan::Text(false) => {
                 let end = string_end(bytes);
                 let taken = end.map_or(rest.len(), |end| end + 1);
-                self.say(rest.get(..taken).unwrap_or_default());
+                self.pass(rest.get(..taken).unwrap_or_default());
                 self.scan = if end.is_some() { Scan::After } else { Scan::Text(ends_in_escape(bytes)) };
                 taken
             }
@@ -159,7 +188,7 @@ impl Types {
                 let end = if escaped { 0 } else { memchr2(b'"', b'\\', bytes).unwrap_or(rest.len()) };
                 let taken = if end < rest.len() { end + if escaped { one } else { 1 } } else { end };
                 let text = rest.get(..taken).unwrap_or_default();
-                self.say(text);
+                self.pass(text);
                 self.held.push_str(text);
                 match bytes.get(end) {
                     Some(b'"') if !escaped => self.name_ends(signature),
@@ -172,7 +201,11 @@ impl Types {
             Scan::Literal(string) => {
                 let end = bytes.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"+-.".contains(byte)));
                 let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-                self.say(text);
+                if string {
+                    self.say(text);
+                } else {
+                    self.pass(text);
+                }
                 self.keep(text);
                 if end.is_some() {
                     self.literal_ends(string, signature);
@@ -180,11 +213,11 @@ impl Types {
                 text.len()
             }
             _ if first.is_ascii_whitespace() => {
-                self.say(rest.get(..1).unwrap_or_default());
+                self.pass(rest.get(..1).unwrap_or_default());
                 1
             }
             Scan::Colon => {
-                self.say(rest.get(..one).unwrap_or_default());
+                self.pass(rest.get(..one).unwrap_or_default());
                 self.scan = Scan::Value;
                 one
             }
@@ -194,7 +227,7 @@ impl Types {
                 } else if self.wrapper == Wrapper::Possible {
                     self.wrapper = Wrapper::No;
                 }
-                self.say("\"");
+                self.pass("\"");
                 self.held.clear();
                 self.scan = Scan::InName(false);
                 1
@@ -202,9 +235,9 @@ impl Types {
             Scan::Value if !matches!(first, b']' | b'}' | b',' | b':') => self.value_begins(rest, signature),
             Scan::Value | Scan::Name | Scan::After => {
                 match first {
-                    b'}' | b']' => self.close(),
+                    b'}' | b']' => self.close(first),
                     b',' => self.comma(),
-                    _ => self.say(rest.get(..one).unwrap_or_default()),
+                    _ => self.pass(rest.get(..one).unwrap_or_default()),
                 }
                 one
             }
@@ -225,11 +258,11 @@ impl Types {
             self.wrapper = Wrapper::No;
             self.find(Finding::Doubt(STOOD_BESIDE));
         }
-        self.say(",");
+        self.pass(",");
         self.scan = if self.levels.last().is_some_and(|level| level.object) { Scan::Name } else { Scan::Value };
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, closer: u8) {
         self.release();
         let object = self.levels.pop().is_none_or(|level| level.object);
         self.scan = Scan::After;
@@ -240,38 +273,42 @@ impl Types {
         if self.wrapper == Wrapper::Closed && self.levels.is_empty() {
             self.find(Finding::Wrapped);
         }
-        self.say(if object { "}" } else { "]" });
+        match (object, closer) {
+            (true, b'}') => self.pass("}"),
+            (true, _) => self.say("}"),
+            (false, b']') => self.pass("]"),
+            (false, _) => self.say("]"),
+        }
     }
 
     /// What was held is no wrapper.
     fn release(&mut self) {
         if self.wrapper == Wrapper::Held {
-            self.out.push_str(&self.wrapping);
+            self.said.push_str(&self.wrapping);
             self.wrapper = Wrapper::No;
         }
     }
 
     fn name_ends(&mut self, signature: &Signature) {
         self.held.pop();
-        let name = if self.held.contains('\\') {
-            serde_json::from_str(&format!("\"{}\"", self.held)).unwrap_or_default()
-        } else {
-            std::mem::take(&mut self.held)
-        };
+        if self.held.contains('\\') {
+            self.held = serde_json::from_str(&format!("\"{}\"", self.held)).unwrap_or_default();
+        }
         self.scan = Scan::Colon;
         if self.wrapper == Wrapper::Held {
-            let declared = signature.parameters.contains_key(&name);
+            let declared = signature.parameters.contains_key(&self.held);
             match self.levels.len() {
-                1 if !declared && WRAPPERS.contains(&name.as_str()) => {}
+                1 if !declared && WRAPPERS.contains(&self.held.as_str()) => {}
                 2 if declared => {
                     self.wrapper = Wrapper::Open;
-                    self.out.push_str(self.wrapping.get(self.inner_from..).unwrap_or_default());
+                    self.said.push_str(self.wrapping.get(self.inner_from..).unwrap_or_default());
                 }
                 _ => self.release(),
             }
         }
         if let Some(level) = self.levels.last_mut() {
-            head(&name, MAX_HELD).clone_into(&mut level.name);
+            level.name.clear();
+            level.name.push_str(head(&self.held, MAX_HELD));
         }
     }
 
@@ -282,6 +319,7 @@ impl Types {
         }
         let kind = if self.levels.is_empty() || self.wrapper == Wrapper::Held { None } else { self.kind(signature) };
         let forms = kind.map_or(Forms::ANY, Forms::of);
+        self.forms = forms;
         self.held.clear();
         match first {
             b'{' | b'[' => {
@@ -289,30 +327,32 @@ impl Types {
                 if !forms.allows(if object { Forms::OBJECT } else { Forms::ARRAY }) {
                     self.misfit(kind, false);
                 }
-                self.say(if object { "{" } else { "[" });
+                self.pass(if object { "{" } else { "[" });
                 self.inner_from = self.wrapping.len();
                 self.levels.push(Level { object, name: String::new() });
                 self.scan = if object { Scan::Name } else { Scan::Value };
             }
             b'"' if forms.allows(Forms::TEXT) => {
-                self.say("\"");
+                self.pass("\"");
                 self.scan = Scan::Text(false);
             }
             b'"' if forms.allows(Forms::SCALAR) => self.scan = Scan::Held,
             b'"' => {
                 self.misfit(kind, false);
-                self.say("\"");
+                self.pass("\"");
                 self.scan = Scan::Text(false);
             }
             _ => {
                 let number = first == b'-' || first.is_ascii_digit();
                 let string = number && forms.allows(Forms::TEXT) && !forms.allows(Forms::NUMERIC);
-                if string {
-                    self.say("\"");
-                }
                 let one = rest.chars().next().map_or(1, char::len_utf8);
                 let text = rest.get(..one).unwrap_or_default();
-                self.say(text);
+                if string {
+                    self.say("\"");
+                    self.say(text);
+                } else {
+                    self.pass(text);
+                }
                 self.keep(text);
                 self.scan = Scan::Literal(string);
                 return one;
@@ -357,12 +397,11 @@ impl Types {
         if self.levels.is_empty() {
             return;
         }
-        let kind = self.kind(signature);
         if string {
             self.say("\"");
-            self.misfit(kind, true);
-        } else if !kind.map_or(Forms::ANY, Forms::of).allows(Forms::of_literal(&self.held)) {
-            self.misfit(kind, false);
+            self.misfit(self.kind(signature), true);
+        } else if !self.forms.allows(Forms::of_literal(&self.held)) {
+            self.misfit(self.kind(signature), false);
         }
     }
 
