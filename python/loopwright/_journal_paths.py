@@ -85,6 +85,9 @@ def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = Non
         raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
     if isinstance(journal, str) and "\n" in journal:
         return JournalPath(text=journal)
+    if not isinstance(journal, (str, os.PathLike)):
+        message = f"a {type(journal).__name__} is no place of a journal"
+        raise UsageError(message, "invalid_journal", "give a path, a folder, a run's name, or `result.journal`")
     path = os.fspath(journal)
     if is_store(journal) or _holds_store(path):
         if not Path(path).exists():

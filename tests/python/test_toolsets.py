@@ -8,7 +8,7 @@ import json
 import pytest
 from loopwright import Agent, SubAgent, ToolError, replay, tool
 from loopwright.testing import ScriptedModel, call, text
-from loopwright.tools import Toolset
+from loopwright.tools import ToolDefinitionError, Toolset
 
 
 class Shelf(Toolset):
@@ -144,3 +144,64 @@ def test_sub_agents_have_toolsets_too():
     assert result.final == "done"
     assert shelf.asked == 1
     assert offered(worker) == ["weigh"]
+
+
+@tool
+def delete(part: str) -> str:
+    """Deletes a part."""
+    return f"{part} is gone"
+
+
+def test_toolsets_are_prefixed_renamed_and_shown_in_part(tmp_path):
+    shelf = Shelf(weigh, delete)
+    for seen_through, names in [
+        (shelf.prefixed("gh"), ["gh_weigh", "gh_delete"]),
+        (shelf.renamed({"weigh": "heft"}), ["heft", "delete"]),
+        (shelf.filtered(lambda each: each.name.startswith("w")), ["weigh"]),
+        (shelf.without("weigh"), ["delete"]),
+        (shelf.without("weigh").prefixed("a").prefixed("b"), ["b_a_delete"]),
+        (shelf.prefixed("x" * 60), ["x" * 60 + "_wei", "x" * 60 + "_del"]),
+    ]:
+        model = ScriptedModel([call(names[0], part="nut"), text("ok")] * 2)
+        agent = Agent(model, tools=[seen_through], approve=lambda _: True, journal=tmp_path)
+        result = agent.run_sync("Go on.")
+        assert (offered(model), result.tool_calls[0].failure, result.final) == (names, None, "ok")
+        agent.run_sync("Go on.")
+        assert len(agent._plans) == 2, "the same tools make no plan of their own"
+        assert replay(result.journal, result.run_id).divergence is None
+    assert [each.name for each in shelf.held] == ["weigh", "delete"]
+
+
+def test_a_toolset_with_another_risk_is_asked_about():
+    shelf = Shelf(weigh, delete)
+
+    def run(tools):
+        asked = []
+
+        def approve(question):
+            asked.append(question.name)
+            return True
+
+        model = ScriptedModel([call("weigh", part="a"), call("delete", part="b"), text("ok")])
+        assert Agent(model, tools=[tools], approve=approve).run_sync("Weigh a, delete b.").final == "ok"
+        return asked
+
+    usual = run(shelf)
+    assert run(shelf.with_risk("dangerous")) == ["weigh", "delete"]
+    assert run(shelf.with_risk("dangerous", "weigh")) == ["weigh", *usual]
+    assert weigh.risk == "cautious"
+
+
+def test_views_that_can_not_be_are_refused_and_unknown_names_are_told(caplog):
+    shelf = Shelf(weigh)
+    for wrong in (
+        lambda: shelf.prefixed("a b"),
+        lambda: shelf.prefixed(""),
+        lambda: shelf.renamed({"weigh": "no name"}),
+        lambda: shelf.with_risk("huge"),
+        lambda: shelf.filtered("weigh"),
+    ):
+        with pytest.raises(ToolDefinitionError):
+            wrong()
+    Agent(ScriptedModel([text("ok")]), tools=[shelf.renamed({"wiegh": "heft"})]).run_sync("?")
+    assert "no tool named 'wiegh'" in caplog.text

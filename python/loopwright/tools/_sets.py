@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from ._tool import Tool
+    from ._tool import RiskLevel, Tool
 
 __all__ = ["Places", "Toolset", "kinds_of", "split"]
 
@@ -46,6 +46,50 @@ class Toolset:
         costs the run these tools, unless they are `required`.
         """
         raise NotImplementedError
+
+    def prefixed(self, prefix: str) -> Toolset:
+        """The same toolset, with all its tools named `prefix_name`.
+
+        ::
+
+            agent = Agent(model, tools=[mcp.http(url).prefixed("gh").with_risk("confirm", "gh_delete_branch")])
+
+        A name that becomes longer than 64 signs is cut. Raises a `ToolDefinitionError` for a prefix that providers
+        refuse.
+        """
+        from ._views import prefixed
+
+        return prefixed(self, prefix)
+
+    def renamed(self, names: Mapping[str, str]) -> Toolset:
+        """The same toolset, with the tools of these names under the names that they lead to.
+
+        A name that it does not list is logged as a warning. Raises a `ToolDefinitionError` for names that providers
+        refuse.
+        """
+        from ._views import renamed_by
+
+        return renamed_by(self, dict(names))
+
+    def filtered(self, keep: Callable[[Tool[..., Any]], bool]) -> Toolset:
+        """The same toolset, with those tools of which `keep` is true; it is asked at the begin of each run."""
+        from ._views import filtered
+
+        return filtered(self, keep)
+
+    def without(self, *names: str) -> Toolset:
+        """The same toolset, without the tools of these names."""
+        return self.filtered(lambda tool: tool.name not in names)
+
+    def with_risk(self, risk: RiskLevel, *names: str) -> Toolset:
+        """The same toolset, where the tools of these names, or all without names, are as risky as `risk` says.
+
+        What a server says of its tools never lowers their risk; this is the word of whoever writes the program, and
+        may. Raises a `ToolDefinitionError` for an unknown risk.
+        """
+        from ._views import with_risk
+
+        return with_risk(self, risk, names)
 
     async def aclose(self) -> None:
         """Gives back what it holds: connections, processes. A later run may take them up again."""
