@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from answers import Provider
-from loopwright import Agent, Result, tool
+from loopwright import Agent, Budget, Result, tool
 from loopwright.events import Retry
 from ways import KEY, WIRES, words
 
-MOST = 4096
+MOST = Budget().calls_per_round
 """Calls of one answer that run."""
 
 

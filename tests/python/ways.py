@@ -119,8 +119,8 @@ def open_files() -> set[str]:
 
 
 def threads() -> set[str]:
-    """Python's threads by name."""
-    return {thread.name for thread in threading.enumerate()}
+    """Python's threads by name, but for the one in which connections to servers of tools live: it ends with the process."""
+    return {thread.name for thread in threading.enumerate()} - {"loopwright mcp"}
 
 
 def unmarked(value: Any) -> Any:

@@ -105,9 +105,7 @@ pub struct Budget {
     pub research_cycles: u32,
     /// Questions to a person.
     pub approvals: u32,
-    /// Calls of one answer that run; each call behind them is answered with the reason. Journals that name no limit
-    /// ran 4,096.
-    #[serde(default = "earlier_calls")]
+    /// Calls of one answer that run; each call behind them is answered with the reason.
     pub calls_per_round: u32,
     /// Seconds from start to end.
     pub wall_time: f64,
@@ -115,10 +113,6 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// Money, in the currency of the prices (US dollars in the built-in table).
     pub cost: Option<f64>,
-}
-
-const fn earlier_calls() -> u32 {
-    4_096
 }
 
 impl Default for Budget {

@@ -85,21 +85,6 @@ fn w15_a_model_that_went_on_may_falter_again() {
 }
 
 #[test]
-fn w15_who_announces_a_step_again_after_progress_is_told_again() {
-    let call = |id: &str| answer(calls(&[(id, "look", "{}")]));
-    let step = || answer(say("Next, I will read the other file."));
-    let look = |world: World| world.tool("look", |_| (1.0, ToolResult::text("", "", "x")));
-    let config = || TurnConfig { stuck: None, momentum: None, ..config() };
-    let mut world = look(World::scripted([step(), call("a"), step(), call("b"), answer(say("Both are read."))]));
-    let outcome = run(&mut world, config()).outcome;
-    assert_eq!((world.requests.len(), outcome.r#final.as_deref()), (5, Some("Both are read.")));
-    // Words alone are no progress.
-    let mut world = look(World::scripted([step(), step(), answer(say("no"))]));
-    run(&mut world, config());
-    assert_eq!(world.requests.len(), 2);
-}
-
-#[test]
 fn w2_a_slip_in_a_name_is_understood_and_told_once() {
     for name in ["functions.look", "look ", "Look", "look<|channel|>commentary"] {
         let script = [calls(&[("a", name, "{}")]), calls(&[("b", name, "{\"n\": 1}")]), say("4")];

@@ -10,7 +10,7 @@ const CHANGES: [&str; 1] = [
      a call quoted from what the model was shown stays text, and so does one in a value that nothing closes; \
      an evident slip in a tool's name is understood; \
      a number or text that no program can hold is refused; \
-     arguments that are null are none, and of the calls of an answer so many run; \
+     arguments that are null are none, and of the calls of an answer so many run (`calls_per_round`); \
      a schema that the provider can't be held to is warned about; \
      options, variables and secrets in shell lines are judged with more care, and a task's words authorise less; \
      every statement of a grounded answer is held against its sources, quantities whole, and a draft that fails is void; \
@@ -20,7 +20,6 @@ const CHANGES: [&str; 1] = [
      a search that fails again and again is left alone; \
      a request that waits for a host that is left alone has lost no attempt; \
      a research judges all passages that it has read in each cycle, and its latent topics repeat no topic; \
-     a model that went on after it was told to may be told again; \
      a slip in a tool's name that was understood is warned about, and so is a history that was mended",
 ];
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use loopwright_base::{
     error::Error,
-    message::{Message, StopReason, ToolFailure, ToolUse},
+    message::{Message, Role, StopReason, ToolFailure, ToolUse},
     request::Response,
     text::clip,
 };
@@ -133,8 +133,6 @@ impl TurnMachine {
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.spent.tool_rounds += 1;
-                // Who goes on may falter again, and is told again.
-                self.nudged = false;
                 self.rouse_for(&calls);
                 let round = Round::new(calls, broken, judged, self);
                 self.tell_judgements(&round, out);
@@ -305,7 +303,12 @@ impl TurnMachine {
 
     /// Tells the model once between two rounds of tools what its reply lacks, and asks again.
     fn nudge(&mut self, said: &str, out: &mut Vec<Command>) -> bool {
-        if self.nudged || self.next_request_exceeds().is_some() {
+        // Who went on since it was told may be told again.
+        let went_on = self.history.entries().iter().rev().map(|entry| entry.message()).find_map(|message| {
+            let told = message.role == Role::User && message.prose() == said;
+            message.tool_results().next().map(|_| true).or_else(|| told.then_some(false))
+        });
+        if (self.nudged && went_on != Some(true)) || self.next_request_exceeds().is_some() {
             return false;
         }
         self.nudged = true;
