@@ -390,6 +390,83 @@ def test_a_run_goes_on_from_its_journal_without_the_servers_list(tmp_path):
         assert "nut: 3 kg" in seen(Agent(model, tools=[server]).resume_sync(again))
 
 
+@pytest.mark.parametrize("era", ERAS)
+def test_a_question_goes_to_the_person_whose_call_it_is_a_part_of_or_to_nobody(era):
+    def agent(who, server):
+        async def approve(question):
+            await asyncio.sleep(0.3)
+            return Edit({"size": len(who), "colour": who}) if question.name == "asking asks" else True
+
+        return Agent(ScriptedModel([call("order", part=who), text("ok")]), tools=[server], approve=approve)
+
+    async def go(server):
+        return await asyncio.gather(*(agent(who, server).run("Order.") for who in people))
+
+    people = ("alice", "bob", "carol")
+    with reached("stdio", "asking", era=era) as server:
+        results = asyncio.run(go(server))
+    for who, result in zip(people, results, strict=True):
+        said = seen(result)
+        assert not any(other in said for other in people if other != who), said
+        assert f"colour='{who}'" in said if era == "2026-07-28" else f"colour='{who}'" in said or "decline" in said
+
+
+def test_runs_that_begin_at_once_list_the_tools_once():
+    async def go(server):
+        agents = [Agent(ScriptedModel([call("weigh", part="nut"), text("ok")]), tools=[server]) for _ in range(20)]
+        results = await asyncio.gather(*(agent.run("Weigh.") for agent in agents))
+        await server.aclose()
+        return results
+
+    server = piped("ordinary")
+    listed = []
+    listing = server._list
+
+    async def counted(connection):
+        listed.append(connection)
+        await listing(connection)
+
+    server._list = counted
+    assert all("nut: 3 kg" in seen(result) for result in asyncio.run(go(server)))
+    assert len(listed) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_opens_a_connection_of_its_own(tmp_path):
+    code = f"""
+import os, sys
+from loopwright import Agent, mcp
+from loopwright.testing import ScriptedModel, call, text
+
+server = mcp.stdio(sys.executable, {PEER!r}, "ordinary", name="ordinary", timeout=10)
+
+def run():
+    result = Agent(ScriptedModel([call("weigh", part="nut"), text("ok")]), tools=[server]).run_sync("Weigh.")
+    assert "nut: 3 kg" in " ".join(message.to_json() for message in result.messages)
+
+run()
+child = os.fork()
+if child == 0:
+    run()
+    server.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_what_a_program_was_given_as_keys_is_told_to_nobody():
+    code = "import os, sys; sys.exit('no: ' + os.environ['PART_TOKEN'] + ' and sk-proj-' + 'Ab3dEf6hIj9kLm2n' * 3)"
+    server = mcp.stdio(sys.executable, "-c", code, name="far", env={"PART_TOKEN": "hazel-and-hedgehog"})
+    with pytest.raises(mcp.McpError) as caught:
+        asyncio.run(server.tools())
+    assert "no: " in str(caught.value)
+    assert "hazel" not in str(caught.value)
+    assert "Ab3dEf6h" not in str(caught.value)
+
+
 # ---- what is said before anything runs ----
 
 

@@ -643,6 +643,20 @@ def test_older_names_on_demand(seen: Seen, names: str, bears: set[str]) -> None:
     assert bears <= chat and not (both - bears) & chat
 
 
+@pytest.mark.parametrize("before", [150, 176, 184, 190, 195, 198])
+def test_a_key_that_an_excerpt_cuts_is_not_told_in_part(seen: Seen, before: int) -> None:
+    @tool
+    def long() -> str:
+        """Gives a long text."""
+        return "word " * (before // 5) + "x" * (before % 5) + f" {KEY} and more" * 9
+
+    agent = Agent(ScriptedModel([call("long"), "done"]), tools=[long], instrument=seen.instrument(content=True))
+    agent.run_sync("go")
+    told = about(seen.named("execute_tool long")[0])["gen_ai.tool.call.result"]
+    assert told.startswith("word word")
+    assert KEY[:14] not in told
+
+
 def test_langfuse_reads_what_spans_bear(seen: Seen, way: str) -> None:
     # What its public reader looks at (`OtelIngestionProcessor.ts`, `ObservationTypeMapper.ts`), as of 2026-11.
     kinds = {"chat": "GENERATION", "invoke_agent": "AGENT", "execute_tool": "TOOL"}

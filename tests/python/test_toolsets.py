@@ -205,3 +205,54 @@ def test_views_that_can_not_be_are_refused_and_unknown_names_are_told(caplog):
             wrong()
     Agent(ScriptedModel([text("ok")]), tools=[shelf.renamed({"wiegh": "heft"})]).run_sync("?")
     assert "no tool named 'wiegh'" in caplog.text
+
+
+def test_no_toolset_takes_the_name_of_a_tool_of_the_engine():
+    @tool(name="spawn")
+    def other(part: str) -> str:
+        """Not the engine's."""
+        return part
+
+    model = ScriptedModel([text("ok")])
+    Agent(model, tools=[Shelf(other)], agents=[SubAgent("explore", "Explores.", system="Explore.")]).run_sync("?")
+    assert sorted(offered(model)) == ["shelf_spawn", "spawn"]
+
+
+def resumed(tmp_path, name, told, later):
+    """What a run says that was told of `told`, and calls a tool of that name when it goes on with `later`."""
+    path = tmp_path / "run.jsonl"
+    Agent(ScriptedModel([text("ok")]), tools=told).run_sync("Weigh.", journal=path)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("\n".join(path.read_text().splitlines()[:2]) + "\n")
+    model = ScriptedModel([call(name, part="nut"), text("ok")])
+    return seen(Agent(model, tools=later, approve=lambda _: True).resume_sync(cut))
+
+
+def test_a_call_goes_to_the_toolset_that_the_run_was_told_of_or_to_none(tmp_path):
+    ran = []
+
+    def weighing(where):
+        def weigh(part: str) -> str:
+            """Weighs a part."""
+            ran.append(where)
+            return "3 kg"
+
+        return tool(weigh)
+
+    staging, prod = Shelf(weighing("staging"), name="staging"), Shelf(weighing("prod"), name="prod")
+    down = Shelf(OSError("down"), name="prod")
+    for later, where, word in [
+        ([staging, prod], ["prod"], "3 kg"),
+        ([staging, down], [], "unreachable"),
+        ([staging], [], "tool_gone"),
+    ]:
+        folder = tmp_path / word.replace(" ", "_")
+        folder.mkdir()
+        ran.clear()
+        assert word in resumed(folder, "prod_weigh", [staging, prod], later)
+        assert ran == where
+
+
+def test_a_tool_that_became_riskier_is_not_called_by_a_resumed_run(tmp_path):
+    riskier = Shelf(weigh).with_risk("confirm")
+    assert "tool_changed" in resumed(tmp_path, "weigh", [Shelf(weigh)], [riskier])

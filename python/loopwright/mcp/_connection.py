@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from typing import TYPE_CHECKING, Any
 
 import mcp_types
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
     from loopwright.tools import Context
 
-__all__ = ["Connection", "Waiting"]
+__all__ = ["CALL", "Connection", "Waiting"]
 
 _MOST_PAGES = 100
 _MOST_TOOLS = 512
 _CLOSING = 6.0
+
+
+CALL: contextvars.ContextVar[Waiting | None] = contextvars.ContextVar("loopwright mcp call", default=None)
+"""The call that what runs now is a part of."""
 
 
 class Waiting:
@@ -126,16 +131,37 @@ class Connection:
             self.stale = True
 
     async def _asked(self, context: Any, params: Any) -> Any:  # noqa: ARG002 - as the package calls it
-        """A server asks something; of calls under way it is the latest that is taken for the reason."""
-        if not self.waiting:
+        """A server asks something in a call: the one that this is a part of, or the only one under way.
+
+        Where it can't be told whose call it is nobody is asked: it might be another person's.
+        """
+        waiting = CALL.get() or (self.waiting[0] if len(self.waiting) == 1 else None)
+        if waiting is None:
             return await answered(self.server, None, params, self.patience)
-        waiting = self.waiting[-1]
-        question = answered(self.server, waiting.context, params, self.patience)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(question, waiting.loop))
+        if waiting.loop.is_closed():
+            return mcp_types.ElicitResult(action="cancel")
+        question = asyncio.run_coroutine_threadsafe(
+            answered(self.server, waiting.context, params, self.patience), waiting.loop
+        )
+        said = asyncio.wrap_future(question)
+        try:
+            await asyncio.wait([said])
+        except asyncio.CancelledError:
+            question.cancel()
+            raise
+        # Whoever was asked may have gone, and that ends the question alone.
+        return mcp_types.ElicitResult(action="cancel") if said.cancelled() else said.result()
 
     async def list_tools(self) -> tuple[list[Any], float | None]:
         """All tools, and for how many seconds the listing holds, where the server says it. Raises `McpError`."""
-        self.stale = False
+        was, self.stale = self.stale, False
+        try:
+            return await self._list_tools()
+        except BaseException:
+            self.stale = self.stale or was
+            raise
+
+    async def _list_tools(self) -> tuple[list[Any], float | None]:
         if self.client.server_capabilities.tools is None:
             return [], None
         found: list[Any] = []

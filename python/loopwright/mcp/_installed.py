@@ -116,4 +116,5 @@ def _told(error: object, server: str, last_words: str) -> McpError:
     if "401" in text or "403" in text or "nauthorized" in text:
         message = f"the server {server!r} does not let us in: {text}"
         return McpError(message, "unauthorized", "give headers= with a token, or auth=")
-    return McpError(f"the server {server!r} says: {text} (code {code})", "protocol", "change what is asked for")
+    hint = 'give era="2025-11-25": the server asks back' if "back-channel" in text else "change what is asked for"
+    return McpError(f"the server {server!r} says: {text} (code {code})", "protocol", hint)

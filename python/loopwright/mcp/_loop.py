@@ -24,7 +24,7 @@ __all__ = ["OPEN", "carried_out", "carried_out_sync"]
 _Given = TypeVar("_Given")
 _GRACE = 6.0
 """Seconds that the end of the process waits for servers to end."""
-_lock = threading.Lock()
+_locks = [threading.Lock()]
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 OPEN: weakref.WeakSet[McpServer] = weakref.WeakSet()
@@ -32,7 +32,7 @@ OPEN: weakref.WeakSet[McpServer] = weakref.WeakSet()
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    with _lock:
+    with _locks[0]:
         # A process that was forked has the loop, and not its thread.
         loop = _loops.get(os.getpid())
         if loop is None:
@@ -46,6 +46,22 @@ def _loop() -> asyncio.AbstractEventLoop:
 def _work(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     loop.run_forever()
+
+
+_left_behind: list[object] = []
+
+
+def _in_child() -> None:
+    """A forked process has the connections, and not the loop that they live in: it opens its own. The parent's stay
+    open, so nothing of them is closed here.
+    """
+    _locks[0] = threading.Lock()
+    _left_behind.extend([server._forget() for server in list(OPEN)])
+    OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 async def carried_out(work: Coroutine[Any, Any, _Given]) -> _Given:

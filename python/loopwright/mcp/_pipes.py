@@ -20,11 +20,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from loopwright._core import without_own_keys
+from loopwright.guard import redact
 
 from ._installed import McpError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
 __all__ = ["Words", "pipes"]
 
@@ -32,6 +33,8 @@ _FLUSH = 0.5
 _EXIT = 2.0
 _KILLED = 1.0
 _KEPT = 2_000
+_SECRET = 8
+"""Signs of the shortest value that is hidden."""
 
 
 class Words:
@@ -39,7 +42,12 @@ class Words:
 
     def __init__(self) -> None:
         self._bytes = b""
+        self._secrets: list[str] = []
         self.ended: McpError | None = None
+
+    def hide(self, values: Iterable[str]) -> None:
+        """Values that are told to nobody: what the program was given in its environment may be keys."""
+        self._secrets += [each for each in values if len(each) >= _SECRET]
 
     def add(self, more: bytes) -> None:
         """More of them."""
@@ -49,7 +57,10 @@ class Words:
     def last(self) -> str:
         """The last line that says something, without keys."""
         lines = [line.strip() for line in self._bytes.decode(errors="replace").splitlines() if line.strip()]
-        return without_own_keys(lines[-1][:300]) if lines else ""
+        said = redact(without_own_keys(lines[-1])) if lines else ""
+        for secret in self._secrets:
+            said = said.replace(secret, "[redacted]")
+        return said[:300]
 
 
 @asynccontextmanager
@@ -61,6 +72,7 @@ async def pipes(
     words: Words,
 ) -> AsyncGenerator[Any, None]:
     """A transport for `mcp.Client`. The program sees `environment` and the few variables that are safe to inherit."""
+    words.hide((environment or {}).values())
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=subprocess.PIPE,

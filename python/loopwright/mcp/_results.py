@@ -15,7 +15,7 @@ from ._installed import McpError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["result_of", "shown", "text_of"]
+__all__ = ["plain", "result_of", "shown", "text_of"]
 
 _NOTHING = "done (no output)"
 
@@ -26,7 +26,10 @@ def result_of(name: str, result: Any) -> Any:
     """
     blocks = [shown(block) for block in result.content]
     if result.is_error:
-        said = "\n".join(each.text for each in blocks if isinstance(each, Text)) or "the server gives no reason"
+        said = "\n".join(each.text for each in blocks if isinstance(each, Text))
+        if not said and result.structured_content is not None:
+            said = json.dumps(result.structured_content, ensure_ascii=False)
+        said = said or "the server gives no reason"
         message = f"{name}: {said}"
         raise McpError(message, "tool_failed")
     data = result.structured_content
@@ -60,24 +63,24 @@ def shown(block: Any) -> Text | Image:
     if kind == "text":
         return Text(block.text)
     if kind == "image":
-        return _picture(block.data) or Text(f"[a picture of the type {_plain(block.mime_type)} that can't be shown]")
+        return _picture(block.data) or Text(f"[a picture of the type {plain(block.mime_type)} that can't be shown]")
     if kind == "audio":
-        return Text(f"[sound of the type {_plain(block.mime_type)}, {len(block.data) * 3 // 4:,} bytes, not shown]")
+        return Text(f"[sound of the type {plain(block.mime_type)}, {len(block.data) * 3 // 4:,} bytes, not shown]")
     if kind == "resource_link":
-        about = f": {_plain(block.description)}" if block.description else ""
-        return Text(f"[{_plain(block.title or block.name)}, at {_plain(str(block.uri))}{about}]")
+        about = f": {plain(block.description)}" if block.description else ""
+        return Text(f"[{plain(block.title or block.name)}, at {plain(str(block.uri))}{about}]")
     if kind == "resource":
         return _resource(block.resource)
-    return Text(f"[content of an unknown kind: {_plain(str(kind))}]")
+    return Text(f"[content of an unknown kind: {plain(str(kind))}]")
 
 
 def _resource(resource: Any) -> Text | Image:
     text = getattr(resource, "text", None)
     if text is not None:
-        return Text(f"[{_plain(str(resource.uri))}]\n{text}")
+        return Text(f"[{plain(str(resource.uri))}]\n{text}")
     size = len(resource.blob) * 3 // 4
-    kind = _plain(resource.mime_type or "unknown")
-    return _picture(resource.blob) or Text(f"[{_plain(str(resource.uri))}: {size:,} bytes of the type {kind}]")
+    kind = plain(resource.mime_type or "unknown")
+    return _picture(resource.blob) or Text(f"[{plain(str(resource.uri))}: {size:,} bytes of the type {kind}]")
 
 
 def _picture(data: str) -> Image | None:
@@ -90,7 +93,8 @@ def _picture(data: str) -> Image | None:
     return None if kind is None else Image(decoded, media_type=kind)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text on one line, without characters that nobody can see, cut."""
     return " ".join(clean(text).split())[:300]
 
 

@@ -25,8 +25,26 @@ if TYPE_CHECKING:
 
 __all__ = ["McpServer"]
 
-_BROKEN = frozenset({"closed", "refused", "unreachable", "too_large", "malformed"})
+_BROKEN = frozenset({"closed", "refused", "unreachable", "too_large"})
 _CLOSING = 8.0
+
+
+class Room:
+    """How much progress of a call is told: a burst, and then so much a second. A server may flood."""
+
+    _BURST, _A_SECOND = 50.0, 10.0
+
+    def __init__(self) -> None:
+        self._left, self._at = self._BURST, time.monotonic()
+
+    def taken(self) -> bool:
+        """Whether one more may be told."""
+        now = time.monotonic()
+        self._left, self._at = min(self._BURST, self._left + (now - self._at) * self._A_SECOND), now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
 
 
 class McpServer(Toolset):
@@ -52,6 +70,7 @@ class McpServer(Toolset):
         self._connect_timeout = connect_timeout
         self._connection: Connection | None = None
         self._lock: asyncio.Lock | None = None
+        self._listing: asyncio.Lock | None = None
         self._tools: list[DeclaredTool] | None = None
         self._digests: dict[str, str] = {}
         self._holds_until: float | None = None
@@ -151,6 +170,12 @@ class McpServer(Toolset):
             OPEN.discard(self)
         await connection.close()
 
+    def _forget(self) -> object:
+        """What a forked process leaves to its parent: the connection."""
+        left = self._connection, self._lock, self._listing
+        self._connection = self._lock = self._listing = self._tools = None
+        return left
+
     async def _hang_up(self) -> None:
         if self._connection is not None:
             await self._drop(self._connection)
@@ -172,11 +197,17 @@ class McpServer(Toolset):
             raise failure from error
 
     async def _listed(self) -> list[DeclaredTool]:
-        connection = await self._connected()
-        over = self._holds_until is not None and time.monotonic() >= self._holds_until
-        if self._tools is None or connection.stale or over:
-            await self._list(connection)
+        await self._newest(await self._connected(), timed=True)
         return list(self._tools or ())
+
+    async def _newest(self, connection: Connection, *, timed: bool) -> None:
+        """Lists the tools where that is due; of those who want it at once, one does."""
+        if self._listing is None:
+            self._listing = asyncio.Lock()
+        async with self._listing:
+            over = timed and self._holds_until is not None and time.monotonic() >= self._holds_until
+            if self._tools is None or connection.stale or over:
+                await self._list(connection)
 
     async def _list(self, connection: Connection) -> None:
         from ._definitions import digest_of, tools_of
@@ -213,23 +244,26 @@ class McpServer(Toolset):
         context: Context[Any],
         loop: asyncio.AbstractEventLoop,
     ) -> Any:
-        from ._connection import Waiting
-        from ._results import result_of
+        from ._connection import CALL, Waiting
+        from ._results import plain, result_of
 
         connection = await self._connected()
-        if self._tools is None or connection.stale:
-            await self._list(connection)
+        await self._newest(connection, timed=False)
         if name not in self._digests:
             raise gone(name)
         if self._digests[name] != digest:
             raise changed(name)
 
+        room = Room()
+
         async def told(progress: float, total: float | None, message: str | None) -> None:
-            of = f"{progress:g} of {total:g}" if total is not None else f"{progress:g}"
-            context.emit(f"{of}: {message}" if message else of)
+            if room.taken():
+                of = f"{progress:g} of {total:g}" if total is not None else f"{progress:g}"
+                context.emit(f"{of}: {plain(message)}" if message else of)
 
         waiting = Waiting(context, loop)
         connection.waiting.append(waiting)
+        CALL.set(waiting)
         try:
             call = connection.client.call_tool(name, arguments, progress_callback=told)
             # The engine minds the time of a call.

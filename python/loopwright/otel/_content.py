@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from loopwright.guard import redact, redact_json
 
-__all__ = ["messages", "output", "plain", "shown", "tools"]
+__all__ = ["excerpt", "messages", "output", "plain", "shown", "tools"]
+
+_EXCERPT = 200
+"""Characters of the excerpts of results."""
+_LAST_WORD = re.compile(r"[\w.+/=~%-]{8,}…?\Z")
 
 
 def shown(value: Any) -> str:
@@ -18,6 +23,14 @@ def shown(value: Any) -> str:
 def plain(text: object) -> str:
     """A text, without secrets."""
     return redact(str(text))
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, without secrets: a word that the cut may have parted is left out, since half a key is
+    not known as one.
+    """
+    whole = len(text) < _EXCERPT
+    return redact(text if whole else _LAST_WORD.sub("…", text))
 
 
 def messages(given: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -260,18 +260,19 @@ class RunSpans:
         if self.ended or root is None:
             return
         self.ended = True
-        for request in self.requests.values():
-            self._finish_request(request, "cancelled")
-        self.requests.clear()
-        self.unshown.clear()
-        for key in reversed(list(self.open)):
-            self._close(key, "cancelled")
-        self._told(root, result)
         failure = error if error is not None else (result.error if result is not None else None)
         code = getattr(failure, "code", None)
         kind = None
         if isinstance(failure, Exception) and code not in _NOT_FAILED:
             kind = str(code or type(failure).__name__)
+        for request in self.requests.values():
+            self._finish_request(request, kind or "cancelled")
+        self.requests.clear()
+        self.unshown.clear()
+        for key in reversed(list(self.open)):
+            self._close(key, "cancelled")
+        self._told(root, result)
+        if kind is not None and isinstance(failure, Exception):
             root.span.set_attribute(self.names["error"], kind)
             root.span.set_status(Status(StatusCode.ERROR, kind))
             self._raised(root.span, failure)
@@ -298,10 +299,12 @@ class RunSpans:
             opened = self._tool(event.agent, event.path, event.call_id, event.name, None)
             del self.open["tool", event.path, event.call_id]
         if self.telemetry.tells:
-            opened.span.set_attribute(self.names["tool_result"], _content.plain(event.excerpt))
+            opened.span.set_attribute(self.names["tool_result"], _content.excerpt(event.excerpt))
         failure = None
         if event.is_error:
-            failure = type(event.exception).__name__ if event.exception is not None else "tool_error"
+            failure = "tool_error"
+            if event.exception is not None:
+                failure = str(getattr(event.exception, "code", None) or type(event.exception).__name__)
             opened.span.set_attribute(self.names["error"], failure)
             opened.span.set_status(Status(StatusCode.ERROR, failure))
             if event.exception is not None:

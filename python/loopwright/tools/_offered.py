@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from loopwright import _core
 from loopwright._effects import Raised
 from loopwright.errors import LoopwrightError, ToolError
 
@@ -29,6 +30,8 @@ __all__ = ["Offered", "changed", "gone", "merged", "offer", "offer_sync", "recal
 
 _LOG = logging.getLogger("loopwright.toolset")
 _LONGEST_NAME = 64
+_ENGINES = frozenset({"spawn"})
+"""Names of the engine's own tools, which no toolset takes."""
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
 
 
@@ -94,7 +97,7 @@ async def _asked(each: Toolset) -> list[Tool[..., Any]]:
 
 def _missing(each: Toolset, error: Exception) -> Tool[..., Any]:
     """What stands for tools that can't be had: whoever calls it is told why."""
-    said = error.message if isinstance(error, LoopwrightError) else f"{type(error).__name__}: {error}"
+    said = _said(error)
     hint = error.hint if isinstance(error, LoopwrightError) else None
 
     async def serve(_: dict[str, Any], __: Context[Any]) -> Any:
@@ -117,7 +120,7 @@ def merged(own: ToolSet, listed: Sequence[tuple[Toolset, Sequence[Tool[..., Any]
     waiting: list[tuple[Toolset, Tool[..., Any]]] = []
     for each, tools in listed:
         for tool in tools:
-            if counted[tool.name] == 1 and tool.name not in own:
+            if counted[tool.name] == 1 and tool.name not in own and tool.name not in _ENGINES:
                 found.add(tool)
             else:
                 waiting.append((each, tool))
@@ -145,7 +148,7 @@ def recall(places: Places, turn: Mapping[str, Any]) -> Offered:
         tools = ToolSet(own)
         for definition in there.get("tools", ()):
             if definition["name"] not in own:
-                tools.add(_recalled(definition, own, sets))
+                tools.add(_recalled(definition, sets))
         kinds[kind] = tools
     return Offered(kinds)
 
@@ -158,16 +161,15 @@ def _turn_at(turn: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return turn
 
 
-def _recalled(definition: Mapping[str, Any], own: ToolSet, sets: Sequence[Toolset]) -> Tool[..., Any]:
+def _recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..., Any]:
     name, flow = definition["name"], definition.get("flow") or {}
     told = definition.get("description") or "", definition["schema"]
+    was = (*told, definition.get("risk", "cautious"), bool(definition.get("read_only")), flow)
 
     async def serve(arguments: dict[str, Any], context: Context[Any]) -> Any:
-        there = await _listed(own, sets)
-        same = [tool for tool in there if tool.name == name or name.endswith(f"_{tool.name}")]
-        found = next((tool for tool in same if definition_of(tool) == told), None)
-        if found is None:
-            raise changed(name) if same else gone(name)
+        found = await _found_again(name, sets)
+        if (*definition_of(found), found.risk, found.read_only, _flow_of(name, found)) != was:
+            raise changed(name)
         return await found.call(arguments, context)
 
     return DeclaredTool(
@@ -182,6 +184,32 @@ def _recalled(definition: Mapping[str, Any], own: ToolSet, sets: Sequence[Toolse
         trust=flow.get("trust"),
         effects=flow.get("effects"),
     )
+
+
+async def _found_again(name: str, sets: Sequence[Toolset]) -> Tool[..., Any]:
+    """The tool that a run was told of by that name. Where two toolsets could mean it none is taken."""
+    listed = await asyncio.gather(*(each.tools() for each in sets), return_exceptions=True)
+    found: list[Tool[..., Any]] = []
+    failure: BaseException | None = None
+    for each, tools in zip(sets, listed, strict=True):
+        if isinstance(tools, BaseException):
+            failure = tools
+            continue
+        found += [tool for tool in tools if name in (tool.name, suggest_name(f"{each.name}_{tool.name}"))]
+    if len(found) == 1:
+        return found[0]
+    if isinstance(failure, Exception) and not found:
+        raise ToolError(_said(failure), "unreachable", "go on without it, and say so")
+    raise gone(name)
+
+
+def _flow_of(name: str, tool: Tool[..., Any]) -> dict[str, Any]:
+    effects = None if tool.effects is None else sorted(tool.effects)
+    return _core.tool_flow(name, tool.read_only, tool.trust, effects)
+
+
+def _said(error: BaseException) -> str:
+    return error.message if isinstance(error, LoopwrightError) else f"{type(error).__name__}: {error}"
 
 
 def changed(name: str) -> ToolError:
