@@ -256,3 +256,14 @@ def test_a_call_goes_to_the_toolset_that_the_run_was_told_of_or_to_none(tmp_path
 def test_a_tool_that_became_riskier_is_not_called_by_a_resumed_run(tmp_path):
     riskier = Shelf(weigh).with_risk("confirm")
     assert "tool_changed" in resumed(tmp_path, "weigh", [Shelf(weigh)], [riskier])
+
+
+def test_views_of_views_keep_what_each_of_them_changed():
+    shelf = Shelf(weigh)
+    first = asyncio.run(shelf.prefixed("gh").tools())
+    second = asyncio.run(shelf.with_risk("dangerous").prefixed("gh").tools())
+    assert [(each.name, each.risk) for each in (*first, *second)] == [
+        ("gh_weigh", "cautious"),
+        ("gh_weigh", "dangerous"),
+    ]
+    assert asyncio.run(shelf.with_risk("dangerous").prefixed("gh").tools()) == second

@@ -10,24 +10,25 @@ import hashlib
 import json
 import logging
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from loopwright import _core
 from loopwright.cli.text import clean
 from loopwright.tools._declared import DeclaredTool
+from loopwright.tools._offered import free_name
 from loopwright.tools._problems import without_titles
 from loopwright.tools._result import limit_text
-from loopwright.tools._tool import suggest_name
+from loopwright.tools._tool import RiskLevel, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from loopwright.tools import Context, RiskLevel, Trust
+    from loopwright.tools import Context, Trust
 
 __all__ = ["Rules", "digest_of", "tools_of"]
 
 _LOG = logging.getLogger("loopwright.mcp")
-_RISKS: tuple[RiskLevel, ...] = ("safe", "cautious", "confirm", "dangerous")
+_RISKS: tuple[RiskLevel, ...] = get_args(RiskLevel)
 _LONGEST = 4_000
 _LARGEST = 65_536
 """Bytes of a schema: a larger one is no tool that a model could call."""
@@ -88,7 +89,7 @@ def tools_of(
         schema = _schema_of(server, tool)
         if schema is None:
             continue
-        name = _free(suggest_name(clean(tool.name)), names)
+        name = free_name(suggest_name(clean(tool.name)), names)
         names.add(name)
         digest = digest_of(tool)
         risk, read_only, effects = _judged(tool, rules, known=not changed(tool.name, digest))
@@ -181,11 +182,3 @@ def _cleaned(value: Any) -> Any:
         message = "a name in its schema holds characters that nobody can see"
         raise ValueError(message)
     return {key: each if key in _DATA else _cleaned(each) for key, each in value.items()}
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name[:60]}_{number}"
-    return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._context import Context
     from ._tool import Effect, RiskLevel, Trust
 
-__all__ = ["DeclaredTool", "definition_of", "renamed"]
+__all__ = ["DeclaredTool", "at_risk", "definition_of", "renamed"]
 
 
 class DeclaredTool(Tool[..., Any]):
@@ -97,12 +97,23 @@ class DeclaredTool(Tool[..., Any]):
 
 def renamed(tool: Tool[..., Any], name: str) -> Tool[..., Any]:
     """`tool` under another name; the same object each time it is asked for."""
-    known: dict[str, Tool[..., Any]] = tool.__dict__.setdefault("_renamed", {})
-    if name not in known:
+    return _altered(tool, "name", name)
+
+
+def at_risk(tool: Tool[..., Any], risk: RiskLevel) -> Tool[..., Any]:
+    """`tool` with another risk; the same object each time it is asked for."""
+    return tool if tool.risk == risk else _altered(tool, "risk", risk)
+
+
+def _altered(tool: Tool[..., Any], field: str, value: str) -> Tool[..., Any]:
+    known: dict[tuple[str, str], Tool[..., Any]] = tool.__dict__.setdefault("_altered", {})
+    if (field, value) not in known:
         other = copy.copy(tool)
-        other.name = name
-        known[name] = other
-    return known[name]
+        # What was made of the tool itself is not made of its copy.
+        other.__dict__.pop("_altered", None)
+        setattr(other, field, value)
+        known[field, value] = other
+    return known[field, value]
 
 
 def definition_of(tool: Tool[..., Any]) -> tuple[str, dict[str, Any]]:

@@ -20,13 +20,13 @@ from ._tool import suggest_name
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from ._context import Context
     from ._sets import Places, Toolset
     from ._tool import Tool
 
-__all__ = ["Offered", "changed", "gone", "merged", "offer", "offer_sync", "recall"]
+__all__ = ["Offered", "changed", "free_name", "gone", "merged", "offer", "offer_sync", "recall"]
 
 _LOG = logging.getLogger("loopwright.toolset")
 _LONGEST_NAME = 64
@@ -125,11 +125,12 @@ def merged(own: ToolSet, listed: Sequence[tuple[Toolset, Sequence[Tool[..., Any]
             else:
                 waiting.append((each, tool))
     for each, tool in waiting:
-        found.add(renamed(tool, _free(suggest_name(f"{each.name}_{tool.name}"), found)))
+        found.add(renamed(tool, free_name(suggest_name(f"{each.name}_{tool.name}"), found)))
     return found
 
 
-def _free(name: str, taken: ToolSet) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
+    """`name`, or with a number behind it where it is taken."""
     number, found = 1, name
     while found in taken:
         number += 1

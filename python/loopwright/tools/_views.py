@@ -6,11 +6,10 @@ time, so that what is made of it is kept.
 
 from __future__ import annotations
 
-import copy
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ._declared import renamed
+from ._declared import at_risk, renamed
 from ._errors import ToolDefinitionError
 from ._sets import Toolset
 from ._tool import is_valid_name, suggest_name
@@ -82,20 +81,9 @@ def with_risk(behind: Toolset, risk: RiskLevel, names: Sequence[str]) -> Toolset
 
     def see(tools: list[Tool[..., Any]]) -> list[Tool[..., Any]]:
         _tell_unknown(behind, set(names), tools)
-        return [_at_risk(tool, risk) if not names or tool.name in names else tool for tool in tools]
+        return [at_risk(tool, risk) if not names or tool.name in names else tool for tool in tools]
 
     return _View(behind, see)
-
-
-def _at_risk(tool: Tool[..., Any], risk: RiskLevel) -> Tool[..., Any]:
-    if tool.risk == risk:
-        return tool
-    known: dict[str, Tool[..., Any]] = tool.__dict__.setdefault("_at_risk", {})
-    if risk not in known:
-        other = copy.copy(tool)
-        other.risk = risk
-        known[risk] = other
-    return known[risk]
 
 
 def _tell_unknown(behind: Toolset, names: set[str], tools: list[Tool[..., Any]]) -> None:
