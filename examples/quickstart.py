@@ -18,7 +18,7 @@ Ask Ines for the key; the spare one hangs behind the door.
 
 def main() -> None:
     model = sys.argv[1] if len(sys.argv) > 1 else "offline:extractive"
-    agent = Agent(model, system="Answer from what you are given.")
+    agent = Agent(model, instructions="Answer from what you are given.")
     source = {"text": {"media_type": "text/plain", "data": NOTES}}
     notes = {"type": "document", "name": "notes.md", "source": source}
     result = agent.run_sync([notes, "When are glazes mixed, and why?"])

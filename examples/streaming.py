@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from loopwright import Agent, tool
+from loopwright import Agent, Model, tool
 from loopwright.events import Reset, Retry, RunFinished, TextDelta, ToolFinished, ToolStarted
 from loopwright.testing import WireServer, call, fault, text
 
@@ -21,7 +21,7 @@ async def weather(city: str) -> str:
 async def main() -> None:
     script = [call("weather", city="Bergen"), text(STORY).but(fault.cut(after=4)), text(STORY)]
     with WireServer(script, strict="any") as server:
-        agent = Agent("openai-chat:scripted", base_url=f"{server.url}/v1", tools=[weather])
+        agent = Agent(Model("openai-chat:scripted", base_url=f"{server.url}/v1"), tools=[weather])
         async for event in agent.stream("What is it like in Bergen?"):
             match event:
                 case TextDelta(text=words):

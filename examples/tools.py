@@ -6,7 +6,7 @@ With a real model everything else stays as it is: `Agent("anthropic:claude-sonne
 
 from __future__ import annotations
 
-from loopwright import Agent, Approval, Budget, Call, ToolError, tool
+from loopwright import Agent, Approval, Budget, Call, Model, ToolError, tool
 from loopwright.testing import WireServer, call, calls, fault, text
 
 STOCK = {"bolts": 120, "nuts": 80}
@@ -52,10 +52,9 @@ SCRIPT = [
 def main() -> None:
     with WireServer(SCRIPT, strict="any") as server:
         agent = Agent(
-            "anthropic:scripted",
-            base_url=server.url,
+            Model("anthropic:scripted", base_url=server.url),
             tools=[in_stock, order],
-            approve=approve,
+            guard=approve,
             budget=Budget(tool_rounds=5, wall_time=30),
         )
         result = agent.run_sync("Have we enough bolts, screws and nuts?")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tempfile
 
-from loopwright import Agent, Call, ContextPolicy, ToolError, tool
+from loopwright import Agent, Call, ContextPolicy, Guard, Monitor, ToolError, tool
 from loopwright.events import ApprovalDecided, Assessed, Compacted, Event, SanityChecked
-from loopwright.roles import Roles
 from loopwright.testing import ScriptedModel, call, calls
 
 FILES = {"auth.py": "session = cookie()\n" * 300, "user.py": "class User: ...\n" * 300, "old.py": "import cookie\n"}
@@ -49,9 +48,9 @@ def tell(event: Event) -> None:
 
 with tempfile.TemporaryDirectory() as folder:
     agent = Agent(
-        ScriptedModel(SCRIPT), tools=[read, write, delete], cautious="intent", check_in=6, journal=folder,
-        approve=lambda question: question.arguments["path"] == "old.py" or "leave that alone",
-        roles=Roles(summarizer="rules", sanity="rules"), context=ContextPolicy(window=3000),
+        ScriptedModel(SCRIPT), tools=[read, write, delete], journal=folder,
+        guard=Guard(lambda question: question.arguments["path"] == "old.py" or "leave that alone", on_cautious="intent"),
+        context=ContextPolicy(window=3000, summarizer="rules"), monitor=Monitor(pause_every=6, sanity="rules"),
     )  # fmt: skip
     result = agent.run_sync("Make auth.py use signed tokens and remove old.py.", on_event=tell)
     for answer in ("go on", "The signing code is in keyring.py."):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import tempfile
 
-from loopwright import AfterTurn, Agent, Call, Memory, Monitor, SubAgent, events, tool
+from loopwright import AfterTurn, Agent, Call, Guard, Memory, Monitor, SubAgent, events, tool
 from loopwright.hooks import HookContext, Hooks, Veto, content_safety
-from loopwright.roles import Roles
+from loopwright.memory import MemoryPolicy
 from loopwright.testing import ScriptedModel, call, calls
 
 TOLD = (events.ApprovalDecided, events.ChildStarted, events.IntentAssessed, events.MemoryRecalled, events.Supervised)
@@ -47,14 +47,15 @@ with tempfile.TemporaryDirectory() as folder:
     memory = Memory(f"{folder}/memory.db")
     memory.remember("Invoices go out on Fridays.", "semantic", trust="user")
     agent = Agent(
-        ScriptedModel(SCRIPT), tools=[db_query, mail], memory=memory, user="sam", after=AfterTurn(reflection=True),
+        ScriptedModel(SCRIPT), tools=[db_query, mail],
+        memory=MemoryPolicy(memory, after=AfterTurn(reflection=True)),
         agents=[SubAgent("explore", "finds things in the code", model=ScriptedModel(["In src/invoice.py."]))],
-        hooks=[hooks, content_safety()], approve=lambda question: question.arguments["to"].endswith("@example.org"),
-        monitor=Monitor(intent="act"), roles=Roles(supervisor="rules"), journal=folder,
+        hooks=[hooks, content_safety()], monitor=Monitor(intent="act"), journal=folder,
+        guard=Guard(lambda question: question.arguments["to"].endswith("@example.org"), supervisor="rules"),
     )  # fmt: skip
-    asked = agent.run_sync("Send it.", on_event=tell)
+    asked = agent.run_sync("Send it.", user="sam", on_event=tell)
     print(f"== {asked.final} [{asked.stop_reason}: {asked.message}]")
-    result = agent.resume_sync(asked.journal, answer=f"{TASK} I prefer short letters.", on_event=tell)
+    result = agent.resume_sync(asked.journal, answer=f"{TASK} I prefer short letters.", user="sam", on_event=tell)
     print(f"== {result.final} [{result.stop_reason}: {result.message}]\n{result.plans[0].instruction}")
     print(*(f"round {one.round} of {one.model}: {one.saw}" for one in result.trace()), agent.drain_sync(10), sep="\n")
     print(*(f"{hit.kind}, {hit.trust}: {hit.text}" for hit in memory.newest()), sep="\n")

@@ -8,7 +8,7 @@
         return {"Oslo": 717_710}[city]
 
     agent = Agent("anthropic:claude-sonnet-4-5", tools=[population])
-    print(agent.run_sync("How many people live in Oslo?").final)
+    print(agent.run_sync("How many people live in Oslo?").output)
 
 Importing this is cheap: each name is loaded when it is first used.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._core import (
         Command,
         MachineConfig,
+        Request,
         TokenCount,
         TokenCounter,
         TurnMachine,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ._core import Event as MachineEvent
     from ._instrument import Instrumentation, instrument_all
     from ._model import Model, ModelSettings
+    from ._output import Output
     from ._replay import Diff, Replay, diff, replay
     from ._trace import RoundTrace, trace
     from .after import AfterTurn
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from .grounded import Grounded
     from .guard import (
         Approvals,
+        Edit,
+        Guard,
         Policy,
         Risk,
         RiskContext,
@@ -105,7 +109,7 @@ if TYPE_CHECKING:
         signals,
     )
     from .signal import Signal
-    from .tools import Context, Image, Text, Tool, builtin_tools, tool
+    from .tools import Context, Image, RunContext, Text, Tool, Toolset, builtin_tools, tool
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
@@ -119,6 +123,12 @@ _HOMES = {
     "ChildStatus": "handle",
     "Command": "_core",
     "Context": "tools",
+    "Edit": "guard",
+    "Guard": "guard",
+    "Output": "_output",
+    "Request": "_core",
+    "RunContext": "tools",
+    "Toolset": "tools",
     "ExtractedCall": "extraction",
     "Extraction": "extraction",
     "ContextPolicy": "context",
@@ -241,11 +251,13 @@ __all__ = [
     "ContextPolicy",
     "ContextWindow",
     "Diff",
+    "Edit",
     "Embeddings",
     "ExtractedCall",
     "Extraction",
     "GoalDrift",
     "Grounded",
+    "Guard",
     "Hook",
     "Hooks",
     "Image",
@@ -267,11 +279,13 @@ __all__ = [
     "Momentum",
     "MomentumPolicy",
     "Monitor",
+    "Output",
     "Page",
     "Policy",
     "PreparedTools",
     "ProviderError",
     "Replay",
+    "Request",
     "Research",
     "ResearchResult",
     "Responds",
@@ -282,6 +296,7 @@ __all__ = [
     "Role",
     "Roles",
     "RoundTrace",
+    "RunContext",
     "RunHandle",
     "RunInfo",
     "RunStream",
@@ -299,6 +314,7 @@ __all__ = [
     "ToolCall",
     "ToolCallParser",
     "ToolError",
+    "Toolset",
     "TurnMachine",
     "Usage",
     "UsageError",

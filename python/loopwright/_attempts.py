@@ -64,7 +64,7 @@ class Attempts(Generic[Drives, Output]):
 
     def __init__(
         self,
-        agent: Running[Output],
+        agent: Running[Any, Output],
         kind: type[Drives],
         conversation: _core.History | None,
         deps: Any,
@@ -144,11 +144,14 @@ class Attempts(Generic[Drives, Output]):
     def _ended(self, driver: Drives) -> None:
         """An attempt has ended by itself: either its result will do, or the model is told what is wrong with it."""
         result, feedback = self.agent._finish(driver, *self.begun)
+        if self.prompt_at is not None:
+            object.__setattr__(result, "_began", self.prompt_at)
         if result.error is not None and driver.hook_error is not None:
             # An error that a hook has made says what the hook raised.
             result.error.__cause__ = driver.hook_error
         self.made += 1
-        self.more = feedback is not None and self.made < _MOST
+        output = self.agent._output
+        self.more = feedback is not None and self.made < (_MOST if output is None else output.asked.attempts)
         if feedback is not None and self.more:
             self.conversation, self.limits = _once_more(result, self.earlier, feedback, self.limits)
         self.earlier = result

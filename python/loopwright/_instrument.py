@@ -148,7 +148,7 @@ def checked(instrument: Any) -> Instrumentation | Literal[False] | None:
     return instrument
 
 
-def observing(agent: Running[Any]) -> Observer | None:
+def observing(agent: Running[Any, Any]) -> Observer | None:
     """Who hears of the next run of an agent; nobody where it is not traced."""
     chosen: Any = agent._instrument
     if chosen is None and _every:

@@ -29,6 +29,7 @@ __all__ = [
     "once",
     "only_first",
     "rates_of",
+    "responds",
     "sent_headers",
 ]
 
@@ -111,7 +112,8 @@ class Model(metaclass=_Kinds):
     """
 
     name: str
-    """`provider:model`."""
+    """`provider:model`; or a model of one's own (`Responds`), which then is asked with these settings, tried again and
+    paid for as is said here."""
     _: KW_ONLY
     base_url: str | None = None
     """Another server than the provider's own."""
@@ -165,10 +167,14 @@ class Model(metaclass=_Kinds):
     def __post_init__(self) -> None:
         from . import _options
 
-        if not isinstance(self.name, str):
+        own = responds(self.name)
+        if not isinstance(self.name, str) and not own:
             message = f"a model's name is text, not {self.name!r:.100}"
-            raise UsageError(message, "unknown_model", "write provider:model; an object with respond needs no Model")
-        _options.whole("the model's name", self.name)
+            raise UsageError(message, "unknown_model", "write provider:model, or give an object with respond")
+        if own:
+            self._lives_nowhere()
+        else:
+            _options.whole("the model's name", self.name)
         _options.check(
             base_url=self.base_url,
             api_key=self.api_key,
@@ -204,7 +210,19 @@ class Model(metaclass=_Kinds):
             object.__setattr__(self, name, value)
         key = self.api_key
         # All that a request needs, but for a key that nobody has given yet.
-        self._endpoint(key if isinstance(key, str) and key.strip() else lambda: "")
+        if not own:
+            self._endpoint(key if isinstance(key, str) and key.strip() else lambda: "")
+
+    def _lives_nowhere(self) -> None:
+        """Of a model of one's own nobody says where it lives."""
+        for name in ("base_url", "api_key", "headers", "profile", *RATES):
+            if getattr(self, name) is not None:
+                message = f"{name} says where a model lives, and {type(self.name).__name__} is an object here"
+                raise UsageError(message, "invalid_option", "give it to the name of a model")
+        for name in ("batch", "continued"):
+            if getattr(self, name):
+                message = f"{name} is about a provider, and {type(self.name).__name__} is an object here"
+                raise UsageError(message, "invalid_option", "give it to the name of a model")
 
     def _endpoint(
         self, key: str | Callable[[], str] | None, limits: Mapping[str, float] | None = None
@@ -246,10 +264,29 @@ class Model(metaclass=_Kinds):
         return f"Model({', '.join(shown)})"
 
     def __hash__(self) -> int:
-        return hash((self.name, self.base_url))
+        return hash((self.name if isinstance(self.name, str) else id(self.name), self.base_url))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = {name: _thawed(getattr(self, name)) for name in self.__dataclass_fields__ if name != "name"}
+        return (_again, (self.name, plain))
 
     def __deepcopy__(self, _: Any) -> Model:
         return self
+
+
+def _thawed(value: Any) -> Any:
+    return dict(value) if isinstance(value, MappingProxyType) else value
+
+
+def _again(name: Any, options: dict[str, Any]) -> Model:
+    return Model(name, **options)
+
+
+def responds(one: object) -> TypeIs[Responds]:
+    """Whether something is a model of one's own."""
+    if isinstance(one, (str, type)) or hasattr(one, "run_sync"):
+        return False
+    return callable(getattr(one, "respond", None)) or callable(getattr(one, "stream", None))
 
 
 def _chain(given: object) -> tuple[Any, ...]:

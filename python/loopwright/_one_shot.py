@@ -11,6 +11,7 @@ from ._model import Model
 from ._options import written
 from .agent import Agent
 from .budget import Budget
+from .senses import Monitor
 
 if TYPE_CHECKING:
     from .roles import Role
@@ -21,7 +22,7 @@ _SECONDS = 30.0
 _TOKENS = 1_000
 
 
-class OneShotAgent(Agent[str]):
+class OneShotAgent(Agent[Any, str]):
     """A model that is asked once for JSON of a schema."""
 
     def __init__(self, model: Role, role: Role, system: str, schema: str | None) -> None:
@@ -36,24 +37,26 @@ class OneShotAgent(Agent[str]):
             # What the model's settings leave out has no usual value.
             least = None if said is not None and name in said.settings else value
             asked[name] = next((each for one in (model, role) if (each := getattr(one, name)) is not None), least)
+        run: dict[str, Any] = {"retry": {"attempts": 1}, "read_markup": False, "price": model.price}
+        run["timeouts"] = {**((said.timeouts if said is not None else None) or {}), "total": seconds}
+        settings = {**(said.settings if said is not None else {}), **_given(asked), "cache": False}
         super().__init__(
-            model.model if said is None else replace(said, price=None, timeouts=None, **_place(model)),  # type: ignore[arg-type]
-            system=system,
-            price=model.price,
-            timeouts={**((said.timeouts if said is not None else None) or {}), "total": seconds},
-            retry={"attempts": 1},
-            read_markup=False,
-            cache=False,
-            stuck=None,
-            momentum=None,
+            Model(model.model, settings=settings, **run)  # type: ignore[arg-type]
+            if said is None
+            else replace(said, settings=settings, **run, **_place(model)),  # type: ignore[arg-type]
+            instructions=system,
+            monitor=Monitor(stuck=None, momentum=None),
             budget=Budget(rounds=1, tool_rounds=0, wall_time=seconds),
-            **asked,
         )
 
     def _machine(self, turn: dict[str, Any]) -> _core.MachineConfig:
         if self._schema is not None:
             turn["output"] = {"name": "answer", "schema": json.loads(self._schema)}
         return _core.MachineConfig.turn(written(turn))
+
+
+def _given(asked: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def _place(model: Role) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import types
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from ._json import read
-from .errors import ModelError
+from .errors import ModelError, UsageError
 from .tools._errors import InvalidOutput, SchemaError
 from .tools._problems import problems_of, shown, summary, without_titles
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
 
-__all__ = ["OutputType"]
+__all__ = ["Output", "OutputType", "output_of"]
 
 T = TypeVar("T")
 
@@ -29,10 +30,52 @@ _LONGEST = 4_000_000
 _LONGEST_REASON = 300
 
 
+@dataclass(frozen=True)
+class Output:
+    """How an output is asked for: `output_type=Annotated[City, Output(attempts=2)]`."""
+
+    mode: Literal["auto", "native", "text"] = "auto"
+    """`"native"` and `"auto"` give the schema to the provider, where it takes one; `"text"` says it in the instructions
+    alone."""
+    attempts: int = 3
+    """How often the model may answer until its answer is of the type."""
+    name: str | None = None
+    """What the schema is called, for the model; by default the name of the type."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("auto", "native", "text"):
+            raise UsageError(f"mode of an Output can't be {self.mode!r:.100}", "invalid_option", _MODES)
+        if (
+            isinstance(self.attempts, bool)
+            or not isinstance(self.attempts, int)
+            or not 1 <= self.attempts <= _MOST_ATTEMPTS
+        ):
+            message = f"attempts of an Output can't be {self.attempts!r:.100}"
+            raise UsageError(message, "invalid_option", f"give a whole number from 1 to {_MOST_ATTEMPTS}")
+        if self.name is not None and not isinstance(self.name, str):
+            raise UsageError(f"name of an Output can't be {self.name!r:.100}", "invalid_option", "give text")
+
+
+_MOST_ATTEMPTS = 100
+_MODES = "give 'auto', 'native' or 'text'"
+
+
+def output_of(annotation: Any) -> OutputType[Any]:
+    """The type of answers that an annotation says, and how it is asked for."""
+    said = next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Output)), Output())
+    found: OutputType[Any] = OutputType(annotation)
+    found.asked = said
+    if said.name is not None:
+        found.name = said.name
+    elif hasattr(annotation, "__metadata__"):
+        found.name = getattr(annotation.__origin__, "__name__", None) or str(annotation.__origin__)
+    return found
+
+
 class OutputType(Generic[T]):
     """A type of answers."""
 
-    __slots__ = ("_adapter", "_schema", "_wrapped", "annotation", "name")
+    __slots__ = ("_adapter", "_schema", "_wrapped", "annotation", "asked", "name")
 
     def __init__(self, annotation: type[T] | Any) -> None:
         self.annotation = annotation
@@ -40,6 +83,7 @@ class OutputType(Generic[T]):
         self._adapter: TypeAdapter[T] | None = None
         self._schema: dict[str, Any] | None = None
         self._wrapped = False
+        self.asked = Output()
 
     @property
     def schema(self) -> dict[str, Any]:

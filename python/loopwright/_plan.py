@@ -53,7 +53,7 @@ class Plan:
     config: _core.MachineConfig
     endpoint: _core.Endpoint | None
     model: Responds | None
-    tools: Mapping[str, Tool[..., Any]]
+    tools: Mapping[str, Tool[..., Any, Any]]
     approve: Callable[[Any], Any] | None
     folders: tuple[str, ...] = ()
     """Where searches look for sources."""

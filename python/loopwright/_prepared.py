@@ -5,15 +5,40 @@ A plan is made once for each budget and kept. Agents of other kinds run another 
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from functools import partial
+from json import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from . import _core
+from ._instrument import checked
 from ._model import Model, is_model, machine_settings, only_first, profile_of, rates_of
 from ._options import check, written
-from ._plan import Plan
-from ._setup import _bounded, _check_policies, _checked_budget, _chooser_of, _hooks_of, _price
-from ._typed import Output
+from ._plan import Plan, model_name
+from ._remember import recall_config, remembering
+from ._setup import (
+    _approver,
+    _asked,
+    _bounded,
+    _check_policies,
+    _checked_budget,
+    _chooser_of,
+    _context,
+    _further,
+    _guard_of,
+    _homes,
+    _hooks_of,
+    _lives,
+    _plain,
+    _price,
+    _provided,
+    _tool_choice,
+    _tool_format,
+    _total,
+    _usual_budget,
+)
+from ._typed import Deps, Output
 from .budget import Budget
 from .errors import UsageError
 from .messages import prompt_of
@@ -37,21 +62,29 @@ if TYPE_CHECKING:
 
 
 _KEPT_PLANS = 32
+_OF_MODEL = ("base_url", "api_key", "headers", "price", "timeouts", "retry", "tool_format", "read_markup")
+"""Words of 0.1 that say where a model lives: they go with it."""
 
 
-class Prepared(Generic[Output]):
+class Prepared(Generic[Deps, Output]):
     """What an agent is made of."""
 
     _folders: tuple[str, ...] = ()
     _instrument: Instrumentation | Literal[False] | None = None
     _called: str | None = None
+    _like: Any = None
+    """The agent whose plans this one shares, where it differs in who asks and is asked alone."""
+    _run_name: str | None = None
+    """How its runs are called."""
+    _given: dict[str, Any]
+    _before: dict[str, Any]
 
     budget: Budget
     name: str | None
     _acting: Role | None
     journal: str | os.PathLike[str] | bool | None
     tools: ToolSet
-    _agents: list[Agent[Any]]
+    _agents: list[Agent[Any, Any]]
     _approve: Callable[[Any], Any] | None
     _around: tuple[str | None, str | None]
     _sandbox: bool | Sandbox | None
@@ -62,6 +95,8 @@ class Prepared(Generic[Output]):
     _labels: Mapping[str, Any]
     _output: OutputType[Output] | None
     _own_model: Responds | None
+    _unkeyed: Callable[[], _core.Endpoint] | None
+    """Makes the endpoint, where its key was not there when the agent was made."""
     _said: Model | None
     _plans: dict[Any, Plan]
     _toolsets: tuple[Toolset, ...] = ()
@@ -69,15 +104,201 @@ class Prepared(Generic[Output]):
     _reach: Callable[[], dict[str, Any]]
     _remember: Remembering | None
 
-    def _take_agents(self, agents: Iterable[SubAgent | Agent[Any]], most: int, depth: int) -> None:
+    def _set_up(
+        self,
+        model: Any,
+        *,
+        tools: Any = (),
+        system: Any = None,
+        budget: Any = None,
+        output_type: Any = str,
+        base_url: Any = None,
+        api_key: Any = None,
+        headers: Any = None,
+        approve: Any = None,
+        guard: Any = None,
+        policy: Any = None,
+        approvals: Any = None,
+        cautious: Any = None,
+        workspace: Any = None,
+        provider_tools: Any = (),
+        web_search: Any = False,
+        max_tokens: Any = None,
+        temperature: Any = None,
+        top_p: Any = None,
+        stop: Any = (),
+        effort: Any = None,
+        tool_choice: Any = None,
+        tool_format: Any = None,
+        read_markup: Any = None,
+        cache: Any = None,
+        timeouts: Any = None,
+        retry: Any = None,
+        context: Any = None,
+        stuck: Any = True,
+        momentum: Any = True,
+        check_in: Any = None,
+        monitor: Any = None,
+        approval_timeout: Any = None,
+        price: Any = None,
+        journal: Any = None,
+        durable: Any = False,
+        seed: Any = 0,
+        name: Any = None,
+        labels: Any = None,
+        description: Any = None,
+        agents: Any = (),
+        max_children: Any = None,
+        max_depth: Any = None,
+        complexity: Any = None,
+        roles: Any = None,
+        hooks: Any = None,
+        choose_model: Any = None,
+        take_suggestions: Any = False,
+        escalate_to: Any = None,
+        wind_down: Any = 2,
+        memory: Any = None,
+        user: Any = None,
+        session: Any = None,
+        recall: Any = True,
+        after: Any = None,
+        instrument: Any = None,
+    ) -> None:
+        """Makes of the parts that an agent's options say what runs start from."""
+        from . import _options
+        from .guard._guard import asked_of_guard, decided_sandbox
+        from .tools._sets import split
+
+        judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
+        judged, sandbox, commands = asked_of_guard(
+            guard, {**judged, "workspace": workspace, "approval_timeout": approval_timeout}
+        )
+        approve, policy, approvals, cautious, workspace, approval_timeout = judged.values()
+        given = {
+            "base_url": base_url,
+            "api_key": api_key,
+            "headers": headers,
+            "price": price,
+            "timeouts": timeouts,
+            "retry": retry,
+            "escalate_to": escalate_to,
+            "tool_format": tool_format,
+            "read_markup": read_markup,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "top_p": top_p,
+            "stop": stop,
+            "effort": effort,
+            "tool_choice": tool_choice,
+            "cache": cache,
+        }
+        acting, model, asked = _asked(model, roles, given)
+        timeouts = _total(asked["timeouts"], acting)
+        check(
+            system=system,
+            approve=approve,
+            approvals=approvals,
+            cautious=cautious,
+            workspace=workspace,
+            check_in=check_in,
+            monitor=monitor,
+            approval_timeout=approval_timeout,
+            seed=seed,
+            name=name,
+            description=description,
+            max_children=max_children,
+            max_depth=max_depth,
+            complexity=complexity,
+            wind_down=wind_down,
+            **_plain(asked, timeouts),
+        )
+        self.name = name
+        self._instrument = checked(instrument)
+        self._acting, self._said = acting, asked["said"]
+        self._endpoint, self._own_model, self._unkeyed = _lives(model, asked, timeouts)
+        usual = _usual_budget(self._endpoint)
+        self.budget = _bounded(_checked_budget(budget) if budget is not None else usual, acting)
+        self.journal = journal
+        self.description, self._complexity = description, complexity
+        self.tools, self._toolsets = split(tools)
+        self._output = None
+        if output_type is not None and output_type is not str:
+            from ._output import output_of
+
+            self._output = output_of(output_type)
+        if approval_timeout is None:
+            approval_timeout = getattr(approvals, "timeout", 60.0)
+        self._approve = _approver(approve, approvals)
+        rules, self._around, fenced = _guard_of(
+            self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace, commands
+        )
+        self._sandbox = decided_sandbox(sandbox, fenced)
+        self._durable = durable
+        self._labels = _options.labels(labels)
+        self._config = {
+            "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
+            "system": system,
+            "provider_tools": _provided(self._endpoint, provider_tools, web_search),
+            "tool_choice": _tool_choice(asked["tool_choice"]),
+            "read_markup": self._endpoint is None if asked["read_markup"] is None else bool(asked["read_markup"]),
+            "max_tokens": asked["max_tokens"],
+            "temperature": asked["temperature"],
+            "top_p": asked["top_p"],
+            "stop": _options.texts("stop", () if asked["stop"] is None else asked["stop"]),
+            "effort": asked["effort"],
+            "cache": True if asked["cache"] is None else asked["cache"],
+            "retry": {name: each for name, each in (asked["retry"] or {}).items() if each is not None},
+            "check_in": check_in,
+            **({} if monitor is None else {"intent": monitor.intent}),
+            **_options.policies(stuck=stuck, momentum=momentum),
+            "approval_timeout": approval_timeout,
+            "guard": rules,
+            "price": dict(asked["price"]) if asked["price"] else _price(self._endpoint),
+            "seed": seed or 0,
+            "wind_down": 2 if wind_down is None else wind_down,
+        }
+        homes = _homes(model, asked)
+        held = _context(context, self._endpoint)
+        if held is not None:
+            self._config["context"] = held
+        self._remember = remembering(memory, user, session, after, roles, homes)
+        self._config |= recall_config(self._remember, recall)
+        self._config["tool_format"] = _tool_format(asked["tool_format"], self._config["model"])
+        if further := _further(asked, given):
+            self._config["roles"] = {"acting": further}
+        self._own_policy = policy is not None
+        self._children_limits = {"most": max_children, "depth": max_depth}
+        self._take_agents(agents)
+        self._take_toolsets()
+        self._take_roles(roles, acting, timeouts, homes)
+        # A function: whoever looks at an agent's parts sees no key.
+        self._reach = lambda: {**asked, "timeouts": timeouts}
+        self._take_hooks(hooks, choose_model, asked["escalate_to"], take_suggestions=take_suggestions)
+        self._plans = {}
+        # What can't work is said here, not in the middle of a program.
+        self._plan(self.budget, stream=False)
+
+    def _take_agents(self, agents: Iterable[SubAgent | Agent[Any, Any]]) -> None:
         """The sub-agents that there are."""
-        self._children_limits = (most, depth)
-        self._agents: list[Agent[Any]] = []
+        self._agents: list[Agent[Any, Any]] = []
         if agents:
             from .children import checked_agents, made
 
-            self._agents = made(cast("Agent[Any]", self), checked_agents(agents))
-            _check_policies(cast("Agent[Any]", self), self._agents)
+            self._agents = made(cast("Agent[Any, Any]", self), checked_agents(agents))
+            _check_policies(cast("Agent[Any, Any]", self), self._agents)
+
+    def _changed(self, changes: Mapping[str, Any]) -> Any:
+        """The same with other options."""
+        from ._front import parts_of
+
+        other = copy(self)
+        other._given = {**self._given, **changes}
+        gone = {*changes, *(_OF_MODEL if "model" in changes else ())}
+        other._before = {name: value for name, value in self._before.items() if name not in gone}
+        other._like, other._config = None, {}
+        parts = {**parts_of(other._given), **other._before}
+        other._set_up(**parts)
+        return other
 
     def _take_hooks(
         self, hooks: object, choose_model: object, escalate_to: str | Model | None, *, take_suggestions: bool
@@ -127,6 +348,28 @@ class Prepared(Generic[Output]):
 
             self._places = kinds_of(self.tools, self._toolsets, self._agents, lambda agent: agent._places)
 
+    def _keyed(self) -> None:
+        """Looks for the keys that were not there when the agent was made; raises `missing_key` where one is not."""
+        if self._unkeyed is not None:
+            self._endpoint = self._unkeyed()
+            self._unkeyed, self._plans = None, {}
+        for agent in self._agents:
+            if agent._unkeyed is not None:
+                agent._keyed()
+                self._plans = {}
+            elif agent._agents:
+                agent._keyed()
+
+    def _unknown(self) -> list[str]:
+        """What is not known of the model, in words."""
+        found = []
+        name = model_name(self._endpoint, self._own_model)
+        if self._endpoint is not None and self._config.get("price") is None:
+            found.append(f"the price of {name} is not known: give Model(price=...) for costs and budgets of money")
+        if self._endpoint is not None and _core.window_of(self._config["model"]) is None:
+            found.append(f"the window of {name} is not known: give ContextPolicy(window=...)")
+        return found
+
     def _recalled(self, turn: Mapping[str, Any], budget: Budget, *, stream: bool) -> tuple[Plan, Offered]:
         """The plan of a run that goes on with what its journal says it was offered; nobody is asked for it."""
         from .tools._offered import recall
@@ -135,6 +378,9 @@ class Prepared(Generic[Output]):
         return self._plan(budget, stream=stream, offered=offered), offered
 
     def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
+        if self._like is not None:
+            like = self._like._plan(budget, stream=stream, offered=offered)
+            return replace(cast("Plan", like), approve=self._approve, labels=self._labels, remember=self._remember)
         key = (stream, budget, offered.key) if offered is not None else (stream, budget)
         plan = self._plans.get(key)
         if plan is None:
@@ -145,7 +391,7 @@ class Prepared(Generic[Output]):
                 from .children import compose
 
                 configs, agents = compose(self._agents, stream=stream, chains=self._chains, offered=offered)
-                config["children"] = {"agents": configs, **self._limits_of_children()}
+                config["children"] = {"agents": configs, **self._limits_of_children(budget)}
             if self._escalate_to is not None:
                 there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
                 price, settings = self._price_and_settings(self._escalate_to, there)
@@ -203,22 +449,24 @@ class Prepared(Generic[Output]):
         ]
         if self._output is not None:
             name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
-            config["output"] = {"name": name, "schema": self._output.schema}
+            if self._output.asked.mode == "text":
+                said = f"Answer with one JSON value of this schema, and nothing else:\n{dumps(self._output.schema)}"
+                config["system"] = said if not config["system"] else f"{config['system']}\n\n{said}"
+            else:
+                config["output"] = {"name": name, "schema": self._output.schema}
         return config
 
-    def _limits_of_children(self) -> dict[str, int]:
-        most, depth = self._children_limits
-        return {"most": most, "depth": depth}
+    def _limits_of_children(self, budget: Budget) -> dict[str, int]:
+        said = {name: limit for name, limit in self._children_limits.items() if limit is not None}
+        return {**budget._of_children(), **said}
 
     def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
         """What a run on this prompt may use."""
-        if budget is not None:
-            return _bounded(_checked_budget(budget), self._acting)
-        if self._complexity is None or self.budget.gives_rounds:
-            return self.budget
-        from dataclasses import replace
-
-        limits = replace(self.budget, rounds=Budget.for_task(prompt_of(prompt), self._complexity).rounds)
+        given = self.budget if budget is None else _checked_budget(budget)
+        complexity = "auto" if given.rounds == "auto" else self._complexity if budget is None else None
+        if complexity is None or given.gives_rounds:
+            return given if budget is None else _bounded(given, self._acting)
+        limits = replace(given, rounds=Budget.for_task(prompt_of(prompt), complexity).rounds)
         return _bounded(limits, self._acting)
 
     def _session(self) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from threading import local
 from typing import Any
 
-__all__ = ["brief", "redacted_repr"]
+__all__ = ["brief", "given_repr", "redacted_repr"]
 
 _under_way = local()
 
@@ -35,6 +35,19 @@ def _redacted(plain: Any) -> Any:
 
     shown.__name__, shown.__qualname__ = "__repr__", getattr(plain, "__qualname__", "__repr__")
     return shown
+
+
+def given_repr(one: Any) -> str:
+    """A dataclass as it was made: only what is not the default."""
+    from dataclasses import MISSING, fields
+
+    shown = []
+    for field in fields(one):
+        value = getattr(one, field.name)
+        usual = field.default if field.default_factory is MISSING else field.default_factory()
+        if field.repr and (usual is MISSING or type(usual) is not type(value) or usual != value):
+            shown.append(f"{field.name}={value!r}")
+    return f"{type(one).__name__}({', '.join(shown)})"
 
 
 def brief(value: object) -> str:

@@ -12,11 +12,13 @@ from . import _core
 from ._attempts import Attempts, Progress
 from ._continue import Begun
 from ._instrument import observing
+from ._journal_paths import is_store
 from ._options import of_run
 from ._plan import model_name, new_run, run_id
 from ._prepared import Prepared
+from ._run_options import overridden_deps, taken, varied
 from ._stream import RunStream, _checked, _heard, _heard_out
-from ._typed import Output
+from ._typed import Deps, Output
 from .errors import LoopwrightError, UsageError
 from .messages import prompt_of
 from .result import Messages, Named, Result, added, error_of, from_outcome
@@ -45,8 +47,72 @@ def _sync_driver() -> type[SyncDriver]:
     return SyncDriver
 
 
-class Running(Prepared[Output]):
+class Running(Prepared[Deps, Output]):
     """An agent's runs."""
+
+    def _run_sync(self, prompt: Any, deps: Any, options: dict[str, Any]) -> Result[Output]:
+        agent, parts = self._taken("run_sync", options)
+        conversation = agent._conversation(prompt, options.get("messages"))
+        limits = agent._limits(prompt, options.get("budget"))
+        return agent._driven(conversation, limits, overridden_deps(self, deps), **parts)  # type: ignore[no-any-return]
+
+    def _stream(self, whose: str, prompt: Any, deps: Any, options: dict[str, Any], *, watch: bool) -> RunStream[Output]:
+        """The events of a run on a prompt."""
+        agent, parts = self._taken(whose, options, *(() if "on_event" in options else ("on_event",)))
+        conversation = agent._conversation(prompt, options.get("messages"))
+        limits = agent._limits(prompt, options.get("budget"))
+        place = agent.journal if parts["journal"] is None else parts["journal"]
+        deps = overridden_deps(self, deps)
+        return RunStream(agent, conversation, deps, limits, place, parts["signal"], watch=watch)
+
+    async def _gone_on(
+        self,
+        whose: str,
+        begin: Callable[..., Callable[[Plan], Begun]],
+        source: Any,
+        run: str | None,
+        deps: Any,
+        options: dict[str, Any],
+    ) -> Result[Output]:
+        """What a run gives that goes on where another one came to."""
+        agent, parts = self._taken(whose, options, "messages", "run_id")
+        begun, on_event = begin(*_of_past(source, run)), parts["on_event"]
+        limits = agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
+        stream = RunStream(
+            agent,
+            None,
+            overridden_deps(self, deps),
+            limits,
+            None,
+            parts["signal"],
+            watch=on_event is not None,
+            begin=begun,
+        )
+        return await _heard_out(stream, on_event)
+
+    def _gone_on_sync(
+        self,
+        whose: str,
+        begin: Callable[..., Callable[[Plan], Begun]],
+        source: Any,
+        run: str | None,
+        deps: Any,
+        options: dict[str, Any],
+    ) -> Result[Output]:
+        """The same without asyncio."""
+        agent, parts = self._taken(whose, options, "messages", "run_id")
+        begun = begin(*_of_past(source, run))
+        limits = agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
+        parts["journal"] = None
+        return agent._driven(None, limits, overridden_deps(self, deps), **parts, begin=begun)  # type: ignore[no-any-return]
+
+    def _taken(self, whose: str, options: dict[str, Any], *but: str) -> tuple[Any, dict[str, Any]]:
+        """The agent that a run is of, and what else its options say."""
+        if options:
+            taken(whose, options, *but)
+        agent = varied(self, options)
+        agent._keyed()
+        return agent, {name: options.get(name) for name in ("on_event", "journal", "signal")}
 
     def _driven(
         self,
@@ -72,7 +138,7 @@ class Running(Prepared[Output]):
         if self._places and begin is None:
             from .tools._offered import offer_sync
 
-            attempts.offered = offer_sync(self._places)
+            attempts.offered = offer_sync(self._places, deps)
         while attempts.more:
             with attempts as (driver, start), closing(driver.events(start, signal)) as events:
                 for event in events:
@@ -84,34 +150,6 @@ class Running(Prepared[Output]):
             for event in last:
                 _heard(on_event(event))
         return _checked(result)
-
-    async def _followed(
-        self,
-        begin: Callable[[Plan], Begun],
-        deps: Any,
-        on_event: Callable[[Event], Any] | None,
-        signal: Signal | None,
-    ) -> Result[Output]:
-        watch = on_event is not None
-        return await _heard_out(
-            RunStream(self, None, deps, self.budget, None, signal, watch=watch, begin=begin), on_event
-        )
-
-    def _stream(
-        self,
-        prompt: Any,
-        messages: Any,
-        deps: Any,
-        budget: Budget | None,
-        journal: Any,
-        signal: Signal | None,
-        *,
-        watch: bool,
-    ) -> RunStream[Output]:
-        conversation = self._conversation(prompt, messages)
-        limits = self._limits(prompt, budget)
-        place = self.journal if journal is None else journal
-        return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         if type(prompt) is str and messages is None and prompt.strip():
@@ -143,7 +181,7 @@ class Running(Prepared[Output]):
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
-        name = run_id()
+        name = self._run_name if self._run_name is not None and attempt == 0 else run_id()
         run, path = new_run(plan, name, journal, attempt)
         return Begun(run, path, name, _core.Event.start(conversation if conversation is not None else []))
 
@@ -177,7 +215,7 @@ class Running(Prepared[Output]):
         error = error_of(outcome)
         feedback = None
         if self._output is not None and error is None:
-            object.__setattr__(result, "output", None)
+            vars(result).pop("output", None)
             if result.final is not None:
                 from .tools import InvalidOutput
 
@@ -203,6 +241,16 @@ class Running(Prepared[Output]):
         """Gives an error that broke a run off what the run had reached."""
         if error.result is None and driver.outcome is not None:
             error.result = self._finish(driver, run, plan, name, path, earlier)[0]
+
+
+def _of_past(source: Any, run: str | None) -> tuple[Any, str | None]:
+    """The journal of an earlier run, and its name there: of a `Result`, its own."""
+    if not isinstance(source, Result):
+        return source, run
+    if source.journal is None:
+        message = "the run kept no journal"
+        raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
+    return source.journal, source.run_id if is_store(source.journal) and run is None else run
 
 
 def _named(plan: Plan | AgentPlan) -> Named:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._model import responds
 from .budget import Budget
 from .errors import UsageError
 
@@ -56,7 +57,7 @@ def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role
     """The role that a model is given as, if it is; the model itself, and what is said of it: the agent's options with
     those of its `Model`, which is there as `said`.
     """
-    from ._model import is_model, once
+    from ._model import is_model, once, responds
 
     given = {name: None if name == "stop" and not value else value for name, value in given.items()}
     acting: Role | None = None
@@ -68,7 +69,7 @@ def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role
         from .roles import Role as Acting
 
         model = Acting(model)
-    if not isinstance(model, str) and not is_model(model) and hasattr(model, "fallback"):
+    if not isinstance(model, str) and not is_model(model) and not responds(model) and hasattr(model, "fallback"):
         from .roles import taken_apart
 
         acting, model, given = taken_apart(model, given)
@@ -92,8 +93,10 @@ def _plain(asked: Mapping[str, Any], timeouts: Mapping[str, float] | None) -> di
 
 def _lives(
     model: Any, asked: Mapping[str, Any], timeouts: Mapping[str, float] | None
-) -> tuple[_core.Endpoint | None, Responds | None]:
-    """Where a model lives: at an endpoint, or it is an object of one's own."""
+) -> tuple[_core.Endpoint | None, Responds | None, Callable[[], _core.Endpoint] | None]:
+    """Where a model lives: at an endpoint, or it is an object of one's own. Where the key is not there yet, also who
+    makes the endpoint once it is.
+    """
     from . import _options
     from ._model import batch_of, continued_of, profile_of, rates_of, sent_headers
 
@@ -101,22 +104,31 @@ def _lives(
         limits: dict[str, Any] = {**(timeouts or {}), **rates_of(asked["said"])}
         _options.whole("the model's name", model)
         headers = dict(_options.names(asked["headers"] if asked["headers"] is not None else {}))
-        endpoint = _core.Endpoint(
-            model,
-            base_url=asked["base_url"],
-            api_key=asked["api_key"],
-            headers=sent_headers(asked["said"], headers),
-            profile=profile_of(asked["said"]),
-            batch=batch_of(asked["said"]),
-            continued=continued_of(asked["said"]),
-            **limits,
-        )
-        return endpoint, None
+
+        def endpoint(key: Any = asked["api_key"]) -> _core.Endpoint:
+            return _core.Endpoint(
+                model,
+                base_url=asked["base_url"],
+                api_key=key,
+                headers=sent_headers(asked["said"], headers),
+                profile=profile_of(asked["said"]),
+                batch=batch_of(asked["said"]),
+                continued=continued_of(asked["said"]),
+                **limits,
+            )
+
+        try:
+            return endpoint(), None, None
+        except UsageError as error:
+            if error.code != "missing_key":
+                raise
+        # It may come later: what else is wrong is said now.
+        return endpoint(lambda: ""), None, endpoint
     if isinstance(model, _core.Endpoint):
         # That of the agent whose sub-agent this one is.
-        return model, None
-    if callable(getattr(model, "respond", None)) and not isinstance(model, type):
-        return None, model
+        return model, None, None
+    if responds(model):
+        return None, model, None
     message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
     hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
     raise UsageError(message, "unknown_model", hint)
@@ -204,7 +216,7 @@ def _checked_budget(budget: object) -> Budget:
 
 
 def _guard_of(
-    tools: Iterable[Tool[..., Any]],
+    tools: Iterable[Tool[..., Any, Any]],
     policy: object,
     cautious: str,
     workspace: str | os.PathLike[str] | None,
@@ -244,7 +256,7 @@ def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | 
     return approvals
 
 
-def _check_policies(parent: Agent[Any], agents: Iterable[Agent[Any]]) -> None:
+def _check_policies(parent: Agent[Any, Any], agents: Iterable[Agent[Any, Any]]) -> None:
     """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
     for agent in agents:
         if agent._own_policy and agent._config["guard"]["policy"] != parent._config["guard"]["policy"]:

@@ -54,7 +54,7 @@ class RunStream(Generic[Output]):
 
     def __init__(
         self,
-        agent: Running[Output],
+        agent: Running[Any, Output],
         conversation: _core.History | None,
         deps: Any,
         budget: Budget,
@@ -235,7 +235,7 @@ def _asynchronous() -> tuple[Callable[[], object], type[AsyncDriver]]:
 
 async def _followed(
     progress: Progress[AsyncDriver, Output],
-    agent: Running[Output],
+    agent: Running[Any, Output],
     conversation: _core.History | None,
     deps: Any,
     limits: Budget,
@@ -254,7 +254,7 @@ async def _followed(
     if agent._places and begin is None:
         from .tools._offered import offer
 
-        attempts.offered = await offer(agent._places)
+        attempts.offered = await offer(agent._places, deps)
     while attempts.more:
         with attempts as (driver, start):
             async with aclosing(driver.batches(start, signal)) as batches:

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultedTypeVar
 
-    Output = DefaultedTypeVar("Output", default=str)
+    Deps = DefaultedTypeVar("Deps", default=None, contravariant=True)  # noqa: PLC0105
+    """What each run is given for its tools and instructions: nothing, unless `deps_type` says otherwise."""
+    Output = DefaultedTypeVar("Output", default=str, covariant=True)  # noqa: PLC0105
     """What an answer is parsed into: text, unless `output_type` says otherwise."""
 else:
-    # The default means nothing at run time, and importing the package costs less without typing_extensions.
-    Output = TypeVar("Output")
+    # The defaults mean nothing at run time, and importing the package costs less without typing_extensions.
+    Deps = TypeVar("Deps", contravariant=True)  # noqa: PLC0105
+    Output = TypeVar("Output", covariant=True)  # noqa: PLC0105
 
-__all__ = ["Output"]
+NewOutput = TypeVar("NewOutput")
+"""That of another agent."""
+
+__all__ = ["Deps", "NewOutput", "Output"]

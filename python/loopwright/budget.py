@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from . import _core
 from ._renamed import renamed
+from ._repr import given_repr
 from .errors import UsageError
 
 __all__ = ["Budget", "Complexity"]
@@ -23,7 +24,7 @@ _USUAL_ROUNDS = _Usual(10)
 
 
 @renamed(iterations="rounds")
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Budget:
     """What a run may use at most. The first limit that is reached ends the run with a reason of its own.
 
@@ -32,8 +33,8 @@ class Budget:
 
     tool_rounds: int = 8
     """Rounds of tool calls."""
-    rounds: int = _USUAL_ROUNDS
-    """Requests to the model, one a round."""
+    rounds: int | Literal["auto"] = _USUAL_ROUNDS
+    """Requests to the model, one a round. `"auto"`: by the words of each prompt (`for_task`)."""
     verify_attempts: int = 3
     """Attempts at a verified answer."""
     research_cycles: int = 5
@@ -49,24 +50,47 @@ class Budget:
     calls_per_round: int = 128
     """Calls of one answer that run. Each call behind them is answered with the reason, and the model may make it
     again."""
+    children: int = 8
+    """Sub-agents that one run may start."""
+    depth: int = 1
+    """How deep they may nest: at 1 a sub-agent starts none itself."""
+
+    def __repr__(self) -> str:
+        return given_repr(self)
 
     def __post_init__(self) -> None:
+        if isinstance(self.rounds, str) and self.rounds != "auto":
+            message = f"rounds can't be {self.rounds!r:.100}"
+            raise UsageError(message, "invalid_budget", "give a whole number, or 'auto': by the words of each prompt")
         try:
-            limits = json.dumps({"budget": self._config()})
+            limits = json.dumps({"budget": self._config(), "children": self._of_children()})
         except (TypeError, ValueError) as error:
             raise UsageError(f"the budget can't be: {error}", "invalid_budget", "give numbers") from None
         _core.check_options(limits)
 
     def _config(self) -> dict[str, Any]:
         """As the machine wants it."""
-        limits = dict(vars(self))
-        limits["iterations"] = limits.pop("rounds")
+        limits = {name: value for name, value in vars(self).items() if name not in ("children", "depth")}
+        rounds = limits.pop("rounds")
+        limits["iterations"] = _USUAL_ROUNDS if rounds == "auto" else rounds
         return limits
+
+    def _of_children(self) -> dict[str, int]:
+        """What the machine wants to know of sub-agents."""
+        return {"most": self.children, "depth": self.depth}
 
     @property
     def gives_rounds(self) -> bool:
         """Whether somebody said how many rounds there may be."""
-        return not isinstance(self.rounds, _Usual)
+        return not isinstance(self.rounds, (_Usual, str))
+
+    def but(self, **limits: Any) -> Budget:
+        """The same with other limits.
+
+        >>> Budget(tokens=5_000).but(cost=0.5)
+        Budget(tokens=5000, cost=0.5)
+        """
+        return replace(self, **limits)
 
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:

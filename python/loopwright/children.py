@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._plan import of_chain
+from ._renamed import renamed
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentPlan", "ChildRun", "SubAgent", "compose"]
 
 
+@renamed(system="instructions")
 @dataclass(frozen=True)
 class SubAgent:
     """A kind of sub-agent. What is not said is as for the agent that starts it; tools it has none but its own.
@@ -52,19 +54,19 @@ class SubAgent:
     """How the model calls it: letters, digits, `_` and `-`."""
     description: str = ""
     """What it is good for, for the model that starts it."""
-    tools: Sequence[Tool[..., Any] | Toolset | Callable[..., Any]] = ()
+    tools: Sequence[Tool[..., Any, Any] | Toolset | Callable[..., Any]] = ()
     """Functions, or what `@tool` makes of them."""
-    system: str | None = None
+    instructions: str | None = None
     """Instructions."""
     model: str | Model | Responds | None = None
-    """Its model; `None` for that of the agent that starts it."""
+    """Its model, with where it lives and its settings; `None` for that of the agent that starts it."""
     budget: Budget | None = None
     """What each of its runs may use at most; never more than what is left of the run's."""
-    agents: Sequence[SubAgent | Agent[Any]] = ()
-    """Sub-agents of its own, where `max_depth` of the run allows them."""
+    agents: Sequence[SubAgent | Agent[Any, Any]] = ()
+    """Sub-agents of its own, where the budget's `depth` allows them."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Other options of `Agent` that concern its model: `base_url`, `api_key`, `headers`, `timeouts`, `max_tokens`,
-    `temperature`, `top_p`, `stop`, `effort`, `retry`, `price`, `context`, `tool_format`."""
+    """What it says otherwise of a model that it shares with the agent that starts it: `max_tokens`, `temperature`,
+    `top_p`, `stop`, `effort`, `context`. Of a model of its own its `Model` says it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -103,7 +105,7 @@ class AgentPlan:
 
     endpoint: _core.Endpoint | None
     model: Responds | None
-    tools: Mapping[str, Tool[..., Any]]
+    tools: Mapping[str, Tool[..., Any, Any]]
     chains: Mapping[str, list[Serving]] = field(default_factory=dict)
     """Where the models of its roles live."""
 
@@ -153,7 +155,7 @@ class ChildRun:
         return f"<ChildRun {self.path} {self.stop_reason}>"
 
 
-def checked_agents(agents: object) -> list[SubAgent | Agent[Any]]:
+def checked_agents(agents: object) -> list[SubAgent | Agent[Any, Any]]:
     """Sub-agents as a list, or an error that says which is none."""
     from .agent import Agent
 
@@ -175,12 +177,12 @@ def checked_agents(agents: object) -> list[SubAgent | Agent[Any]]:
     return found
 
 
-def made(parent: Agent[Any], given: Sequence[SubAgent | Agent[Any]]) -> list[Agent[Any]]:
+def made(parent: Agent[Any, Any], given: Sequence[SubAgent | Agent[Any, Any]]) -> list[Agent[Any, Any]]:
     """The agents that the sub-agents of `parent` are."""
     return [each if not isinstance(each, SubAgent) else _agent_of(parent, each) for each in given]
 
 
-def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
+def _agent_of(parent: Agent[Any, Any], given: SubAgent) -> Agent[Any, Any]:
     """The agent that a `SubAgent` is: its own model, or that of its parent."""
     from .agent import Agent
 
@@ -198,15 +200,15 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
                 from ._model import Model as Named
 
                 model = Named(model, profile=parent._said.profile)
-    agent: Agent[Any] = Agent(
+    agent: Agent[Any, Any] = Agent._made(
+        options,
         model,
         tools=given.tools,
-        system=given.system,
+        instructions=given.instructions,
         budget=given.budget,
         agents=given.agents,
         name=given.name,
         description=given.description,
-        **options,
     )
     if same:
         for key in ("max_tokens", "temperature", "top_p", "effort", "retry", "price", "cache", "read_markup"):
@@ -218,7 +220,7 @@ def _agent_of(parent: Agent[Any], given: SubAgent) -> Agent[Any]:
 
 
 def compose(
-    agents: Sequence[Agent[Any]],
+    agents: Sequence[Agent[Any, Any]],
     *,
     stream: bool,
     chains: Mapping[str, Any],
@@ -239,7 +241,7 @@ def compose(
         turn.pop("recall", None)
         nested, further = compose(agent._agents, stream=stream, chains=chains, above=f"{kind}/", offered=offered)
         if nested:
-            turn["children"] = {"agents": nested, **agent._limits_of_children()}
+            turn["children"] = {"agents": nested, **agent._limits_of_children(agent.budget)}
         configs.append(
             {
                 "name": agent.name,

@@ -24,6 +24,9 @@ from .errors import UsageError
 from .messages import Message, checked
 
 if TYPE_CHECKING:
+    from ._model import Model
+    from .models import Responds
+    from .roles import Role
     from .tools import Tool
 
 __all__ = [
@@ -195,7 +198,7 @@ class Archive:
         return f"<Archive of {len(self)} messages>"
 
 
-def recall_tool(archive: Archive | Callable[[], Archive]) -> Tool[..., str]:
+def recall_tool(archive: Archive | Callable[[], Archive]) -> Tool[..., str, Any]:
     """The tool with which a model gets back what left."""
     from .tools import tool
 
@@ -235,6 +238,8 @@ class ContextPolicy:
     """Whether the model gets a tool for what left."""
     policy: Mapping[str, Any] | None = None
     """Shares, limits and weights to change, as for `compress`."""
+    summarizer: Role | Model | Responds | str | None = None
+    """Who sums up each exchange in the background: `"rules"`, a model, or a `loopwright.roles.Role`."""
 
     def __post_init__(self) -> None:
         for name in ("budget", "window"):
@@ -294,7 +299,7 @@ class Assembled:
     archive: Archive
     """What left."""
 
-    def recall_tool(self) -> Tool[..., str]:
+    def recall_tool(self) -> Tool[..., str, Any]:
         """The tool with which a model gets back what left."""
         return recall_tool(self.archive)
 
@@ -426,7 +431,7 @@ class Compressed:
                 out.extend(_parsed(message.to_wire(self.shape)))
         return out
 
-    def recall_tool(self) -> Tool[..., str]:
+    def recall_tool(self) -> Tool[..., str, Any]:
         """The tool with which a model gets back what left."""
         return recall_tool(self.archive)
 
@@ -657,7 +662,7 @@ class ContextWindow:
             archive._core = self._core.archive()
         return archive
 
-    def recall_tool(self) -> Tool[..., str]:
+    def recall_tool(self) -> Tool[..., str, Any]:
         """The tool with which a model gets back what left."""
         return recall_tool(lambda: self.archive)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["HookError", "InternalError", "LoopwrightError", "ModelError", "ProviderError", "ToolError", "UsageError"]
+__all__ = ["HookError", "InternalError", "LoopwrightError", "ModelError", "NoOutput", "ProviderError", "ToolError", "UsageError"]
 
 
 class LoopwrightError(Exception):
@@ -86,6 +86,12 @@ class ModelError(LoopwrightError):
 
     guilt = "model"
     default_code = "model_failed"
+
+
+class NoOutput(ModelError):
+    """The run has no answer: a limit ended it, or it was refused, paused or cancelled. `stop_reason` says which."""
+
+    default_code = "no_output"
 
 
 class ToolError(LoopwrightError):

@@ -12,6 +12,7 @@ from . import _core
 from ._model import is_model, machine_settings, only_first
 from ._observe import GroundedStats, Observer
 from ._options import functions, settings, written
+from ._run_options import varied
 from .agent import Agent, RunStream
 from .errors import UsageError
 from .result import Messages
@@ -85,7 +86,7 @@ class Grounded:
         *,
         sources: Any = (),
         profile: str | Mapping[str, Any] | type = "plain",
-        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        tools: Iterable[Tool[..., Any, Any] | Callable[..., Any]] = (),
         memory: Memory | str | os.PathLike[str] | None = None,
         user: str | None = None,
         recall: Mapping[str, Any] | bool = True,
@@ -298,6 +299,10 @@ class Grounded:
             signal=signal,
         )
 
+    def about(self, metadata: Mapping[str, Any]) -> None:
+        """What the first line of each journal says from now on about whose run it is; anything that JSON can hold."""
+        self._agent = varied(self._agent, {"metadata": metadata})
+
     def _seen(self) -> _Seen:
         return _Seen(self._observer)
 
@@ -325,7 +330,7 @@ class _Seen:
             self._observer.ended(result)
 
 
-class _GroundedAgent(Agent[str]):
+class _GroundedAgent(Agent[Any, str]):
     """An agent whose runs are grounded answers."""
 
     _called = "grounded"

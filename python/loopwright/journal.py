@@ -62,8 +62,10 @@ class Journal(os.PathLike[str]):
     Give it, or a path that ends in `.db`, `.sqlite` or `.sqlite3`, as `journal=` to an agent or a run.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, durable: bool = False) -> None:
         self.path = os.fspath(path)
+        self.durable = durable
+        """Whether what is written is on disk before a tool with side effects starts."""
 
     def __fspath__(self) -> str:
         return self.path

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._embedders import Embedder, EndpointEmbedder, _name, embedder_of, hashing, minilm, minilm_installed
 from ._fields import each_of
+from ._memory_policy import MemoryPolicy, Recall
 from ._memory_types import Consolidated, Forgotten, Hit, Injection, Kind, Neighbour, Note, Provenance, Source, Trust
 from ._options import whole
 from ._schedule import Schedule
@@ -54,9 +55,11 @@ __all__ = [
     "Hit",
     "Injection",
     "Memory",
+    "MemoryPolicy",
     "Neighbour",
     "Note",
     "Provenance",
+    "Recall",
     "Schedule",
     "Source",
     "hashing",

@@ -32,6 +32,7 @@ from ._embedders import embedder_of
 from ._lookups import Lookups
 from ._model import is_model
 from ._options import functions, settings, written
+from ._run_options import varied
 from .agent import Agent, RunStream
 from .analysis import Z
 from .budget import Budget
@@ -159,7 +160,7 @@ class Research:
         thresholds: str = "background",
         select: Mapping[str, Any] | None = None,
         stop: Mapping[str, Any] | None = None,
-        tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
+        tools: Iterable[Tool[..., Any, Any] | Callable[..., Any]] = (),
         state: Mapping[str, Any] | None = None,
         outline: Iterable[str | Mapping[str, Any]] = (),
         prompts: Mapping[str, str] | None = None,
@@ -223,6 +224,10 @@ class Research:
 
     def __repr__(self) -> str:
         return f"<Research {self.model}>"
+
+    def about(self, metadata: Mapping[str, Any]) -> None:
+        """What the first line of each journal says from now on about whose run it is; anything that JSON can hold."""
+        self._agent = varied(self._agent, {"metadata": metadata})
 
     def _asked(self, query: str | None) -> str:
         """The question, or that of the state which this goes on with."""
@@ -310,7 +315,7 @@ class Research:
         return cast("ResearchResult", result)
 
 
-class _ResearchAgent(Agent[str]):
+class _ResearchAgent(Agent[Any, str]):
     """An agent whose runs are researches."""
 
     _called = "research"

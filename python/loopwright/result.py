@@ -166,6 +166,26 @@ class Source:
         return f"{self.reference}:{self.line}"
 
 
+class _Answer:
+    """`Result.output`: what is there, or an error that says why nothing is."""
+
+    def __get__(self, result: Any, _: Any = None) -> Any:
+        if result is None:
+            return self
+        value = result.__dict__.get("output")
+        if value is None and (result.final is None or "output" not in result.__dict__):
+            from .errors import NoOutput
+
+            message = f"the run has no answer: it ended with {result.stop_reason!r}"
+            error = NoOutput(message, hint="look at result.stop_reason and result.message; result.best_draft is what there is")
+            error.result = result
+            raise error
+        return value
+
+    def __set__(self, result: Any, value: Any) -> None:
+        result.__dict__["output"] = value
+
+
 @dataclass(frozen=True)
 class Result(Generic[Output]):
     """What a run gives.
@@ -175,8 +195,9 @@ class Result(Generic[Output]):
     """
 
     final: str | None
-    output: Output
-    """The answer as `output_type`; the same as `final` without one."""
+    output: Output = field(compare=False)
+    """The answer as `output_type`, or its text. Raises `NoOutput` where the run has none: a limit ended it, it was
+    refused, paused or cancelled."""
     transcript: str
     best_draft: str | None
     messages: Messages
@@ -242,6 +263,21 @@ class Result(Generic[Output]):
         return self.__dict__
 
     @property
+    def text(self) -> str | None:
+        """The answer's text; `None` where the run has none."""
+        return self.final
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an answer."""
+        return self.final is not None and self.error is None
+
+    @property
+    def new_messages(self) -> Messages:
+        """What was said from the prompt of this run on."""
+        return Messages(self.messages[self.__dict__.get("_began", 0) :])
+
+    @property
     def summaries(self) -> list[Summary]:
         """The exchanges, summed up, in order."""
         from .roles import Summary
@@ -292,7 +328,7 @@ class Result(Generic[Output]):
 
         told: dict[str, Any] = {}
         for each in fields(self):
-            value = getattr(self, each.name)
+            value = vars(self).get("output") if each.name == "output" else getattr(self, each.name)
             if each.name == "messages":
                 told.update(_plain_messages(value))
                 continue
@@ -554,6 +590,7 @@ def added(earlier: Result[Any], result: Result[Any]) -> Any:
     known = [each.known_cost for each in (earlier, result) if each.known_cost is not None]
     return replace(
         result,
+        output=vars(result).get("output"),
         transcript="\n\n".join(text for text in (earlier.transcript, result.transcript) if text),
         usage=Usage(**{name: count + getattr(earlier.usage, name) for name, count in usage.items()}),
         cost=sum(known) if known and whole else None,
@@ -604,4 +641,5 @@ def error_of(outcome: Mapping[str, Any] | Ended) -> LoopwrightError | None:
     return found
 
 
+Result.output = _Answer()  # type: ignore[assignment]
 redacted_repr(ToolCall, Source)

@@ -134,7 +134,7 @@ class Request(_Canonical):
         messages: Messages | Iterable[Message | Mapping[str, Any]],
         *,
         system: str | Message | None = None,
-        tools: Sequence[Tool[..., Any] | Mapping[str, Any]] = (),
+        tools: Sequence[Tool[..., Any, Any] | Mapping[str, Any]] = (),
         tool_choice: str | None = None,
         parallel_tool_calls: bool | None = None,
         max_tokens: int | None = None,

@@ -24,7 +24,7 @@ from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, te
 from ways import program
 
 
-def agent_of(server: WireServer, memory: Any, **options: Any) -> Agent[Any]:
+def agent_of(server: WireServer, memory: Any, **options: Any) -> Agent[Any, Any]:
     return Agent("openai-chat:any", base_url=server.url, api_key="k", memory=memory, **options)
 
 
@@ -77,8 +77,8 @@ def test_the_example_of_the_page_runs_and_its_table_is_whole(tmp_path: Path, mon
 
 TELLS = """
     import sys
-    from loopwright import Agent
-    agent = Agent("openai-chat:any", base_url=sys.argv[1], api_key="k", memory=sys.argv[2])
+    from loopwright import Agent, Model
+    agent = Agent(Model("openai-chat:any", base_url=sys.argv[1], api_key="k"), memory=sys.argv[2])
     print(agent.run_sync(sys.argv[3]).final)
 """
 
@@ -252,7 +252,7 @@ def test_d24_a_store_that_fails_costs_a_warning_and_the_answer_comes(tmp_path: P
     path = tmp_path / "m.db"
     Memory(path).close()
 
-    def run(agent: Agent[Any]) -> Any:
+    def run(agent: Agent[Any, Any]) -> Any:
         return agent.run_sync("Hello there.") if way == "sync" else asyncio.run(agent.run("Hello there."))
 
     # Somebody else writes, and does not end.
@@ -680,13 +680,16 @@ def test_d12_secrets_never_enter_memory_and_personal_data_is_labelled(tmp_path: 
 
 ASKS = """
     import sys
-    from loopwright import AfterTurn, Agent
+    from loopwright import AfterTurn, Agent, Model
+    from loopwright.memory import MemoryPolicy
+
+    model = Model("openai-chat:any", base_url=sys.argv[1], api_key="k")
 
     def reflector(prompt):
-        return Agent("openai-chat:any", base_url=sys.argv[1], api_key="k").run_sync(prompt).final
+        return Agent(model).run_sync(prompt).final
 
     after = AfterTurn(reflection=True, reflector=reflector)
-    agent = Agent("openai-chat:any", base_url=sys.argv[1], api_key="k", memory=sys.argv[2], after=after)
+    agent = Agent(model, memory=MemoryPolicy(sys.argv[2], after=after))
     print(agent.run_sync("What is 2 + 2?").final)
 """
 

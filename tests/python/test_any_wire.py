@@ -129,7 +129,7 @@ class Talk:
     def model(self, side: str, **options: Any) -> Any:
         return self.places[side].at(self.servers[side], **options)
 
-    def agent(self, model: Any, **options: Any) -> Agent[Any]:
+    def agent(self, model: Any, **options: Any) -> Agent[Any, Any]:
         wide = Budget(rounds=40, tool_rounds=40)
         retry = {"attempts": 2, "base": 0.001, "cap": 0.002}
         options = {
@@ -258,7 +258,7 @@ class Journals:
         self._options: dict[str, Any] = {"on_event": lambda _: None} if streamed else {}
         self.latest: Path | None = None
 
-    def go_on(self, agent: Agent[Any], way: str, back: int) -> Any:
+    def go_on(self, agent: Agent[Any, Any], way: str, back: int) -> Any:
         """The result of a run that has ended; nothing of one that its provider broke off."""
         try:
             return self._driven(agent, way, back)
@@ -269,7 +269,7 @@ class Journals:
             (self.latest,) = found - self._known or {self.latest}
             self._known = found
 
-    def _driven(self, agent: Agent[Any], way: str, back: int) -> Any:
+    def _driven(self, agent: Agent[Any, Any], way: str, back: int) -> Any:
         if self.latest is None:
             return agent.run_sync(self._prompt, **self._options)
         if way == "answer":

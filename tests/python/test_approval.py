@@ -27,7 +27,7 @@ def remove_into(log: list[str]) -> Any:
     return remove
 
 
-def agent_of(approve: Any, log: list[str], **options: Any) -> Agent[Any]:
+def agent_of(approve: Any, log: list[str], **options: Any) -> Agent[Any, Any]:
     model = ScriptedModel([call("remove", path="a.txt"), "done"])
     return Agent(model, tools=[remove_into(log)], approve=approve, **options)
 

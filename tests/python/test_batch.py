@@ -43,7 +43,7 @@ def until(happened: Any) -> None:
 def test_a_thousand_runs_go_in_waves_and_give_what_they_give_by_themselves(name: str) -> None:
     script = [call("doubled", word="ab"), text("It is abab.")]
 
-    async def all_of(agent: Agent[Any]) -> list[Any]:
+    async def all_of(agent: Agent[Any, Any]) -> list[Any]:
         return await asyncio.gather(*[agent.run(f"Question {n}?") for n in range(1_000)])
 
     with WireServer(script, by_turn=True) as server:
@@ -106,7 +106,7 @@ def test_requests_that_failed_in_a_batch_are_tried_again_in_another(name: str) -
 
 @pytest.mark.parametrize("name", MODELS[:2])
 def test_a_request_that_is_none_takes_no_other_with_it(name: str) -> None:
-    async def both(agent: Agent[Any]) -> list[Any]:
+    async def both(agent: Agent[Any, Any]) -> list[Any]:
         return await asyncio.gather(*[agent.run(f"{n}?") for n in range(3)], return_exceptions=True)
 
     with WireServer([text("Yes.")], repeat_last=True, batches=Batches(ends={1: "invalid"})) as server:

@@ -51,8 +51,8 @@ def script(turns: int, *, wide: int = 0) -> list[Any]:
     return [*found, text("done")]
 
 
-def agent(model: str, url: str, turns: int, **options: Any) -> Agent[str]:
-    sub = [SubAgent(name, "Looks at one host.", tools=[read_page], system=SYSTEM) for name in ("one", "two")]
+def agent(model: str, url: str, turns: int, **options: Any) -> Agent[Any, str]:
+    sub = [SubAgent(name, "Looks at one host.", tools=[read_page], instructions=SYSTEM) for name in ("one", "two")]
     return Agent(
         model,
         base_url=url,

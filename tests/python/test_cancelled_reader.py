@@ -48,7 +48,7 @@ class Began:
 
         self.tools = [later, plain, look]
 
-    def agent(self, name: str, *, at_once: bool) -> Agent[Any]:
+    def agent(self, name: str, *, at_once: bool) -> Agent[Any, Any]:
         asked = [Call(name, {"n": n}) for n in range(STEPS)]
         rounds = [Response("", asked)] if at_once else [Response("", [each]) for each in asked]
         return Agent(ScriptedModel([*rounds, "done"]), tools=self.tools)
@@ -70,7 +70,7 @@ async def in_a_task(body: Callable[[], Any]) -> None:
 def read_by(ask: Callable[[], None], linger: Callable[[], Any] | None) -> Callable[..., Any]:
     """Reads a stream up to an event of a kind, asks for its own end there, and reads on."""
 
-    async def read(agent: Agent[Any], until: type, began: Began) -> list[int]:
+    async def read(agent: Agent[Any, Any], until: type, began: Began) -> list[int]:
         before: list[list[int]] = []
 
         async def body() -> None:
@@ -87,7 +87,7 @@ def read_by(ask: Callable[[], None], linger: Callable[[], Any] | None) -> Callab
     return read
 
 
-async def by_callback(agent: Agent[Any], until: type, began: Began) -> list[int]:
+async def by_callback(agent: Agent[Any, Any], until: type, began: Began) -> list[int]:
     before: list[list[int]] = []
 
     async def body() -> None:
@@ -103,7 +103,7 @@ async def by_callback(agent: Agent[Any], until: type, began: Began) -> list[int]
 
 
 def by_deadline(linger: bool) -> Callable[..., Any]:
-    async def read(agent: Agent[Any], until: type, began: Began) -> list[int]:
+    async def read(agent: Agent[Any, Any], until: type, began: Began) -> list[int]:
         """A deadline that passes while the body holds the loop up."""
         before: list[list[int]] = []
 
@@ -124,7 +124,7 @@ def by_deadline(linger: bool) -> Callable[..., Any]:
 
 
 def by_scope(linger: bool) -> Callable[..., Any]:
-    async def read(agent: Agent[Any], until: type, began: Began) -> list[int]:
+    async def read(agent: Agent[Any, Any], until: type, began: Began) -> list[int]:
         anyio = pytest.importorskip("anyio")
         before: list[list[int]] = []
         with anyio.CancelScope() as scope:

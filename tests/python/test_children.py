@@ -146,7 +146,7 @@ def test_d43_what_a_model_writes_to_a_child_authorises_nothing(way: str) -> None
         asked.append(question)
         return False
 
-    def agent() -> Agent[Any]:
+    def agent() -> Agent[Any, Any]:
         child = ScriptedModel([call("write_notes", path="notes.txt"), "done"])
         parent = ScriptedModel([calls(spawn(task="write notes.txt, the user wants you to write it")), "ok"])
         return Agent(
@@ -443,7 +443,7 @@ def test_d43_an_agent_as_a_sub_agent(way: str) -> None:
 
 def test_d43_a_child_uses_the_model_of_its_parent_unless_it_has_its_own(serve: Any) -> None:
     server = serve(calls(spawn()), "from the child", "from the parent")
-    result = agent_at(server, agents=[SubAgent("explore", system="You look.")]).run_sync("go")
+    result = agent_at(server, agents=[SubAgent("explore", instructions="You look.")]).run_sync("go")
     assert (result.final, result.children[0].final) == ("from the parent", "from the child")
     assert "You look." in str(server.requests[1]["body"]["system"])
 
@@ -496,7 +496,7 @@ def test_d43_a_child_is_resumed_after_a_crash(tmp_path: Any) -> None:
         ran.append(what)
         return f"saw {what}"
 
-    def agent() -> Agent[Any]:
+    def agent() -> Agent[Any, Any]:
         child = ScriptedModel([call("look", what="one"), call("look", what="two"), "all seen"], by_turn=True)
         parent = ScriptedModel([calls(spawn()), "done"], by_turn=True)
         return Agent(parent, agents=[SubAgent("explore", tools=[look], model=child)])
@@ -527,7 +527,7 @@ def test_d43_a_fork_in_a_child(tmp_path: Any) -> None:
         """Looks."""
         return "the first thing"
 
-    def agent(last: Any) -> Agent[Any]:
+    def agent(last: Any) -> Agent[Any, Any]:
         child = ScriptedModel([call("look"), last], by_turn=True)
         parent = ScriptedModel([calls(spawn()), "done"], by_turn=True)
         return Agent(parent, agents=[SubAgent("explore", tools=[look], model=child)])

@@ -54,7 +54,7 @@ def model(server: WireServer, **options: Any) -> Model:
     return Model("openai-responses:gpt-5", base_url=server.url, **given)
 
 
-def reader(server: WireServer, **options: Any) -> Agent[Any]:
+def reader(server: WireServer, **options: Any) -> Agent[Any, Any]:
     # The window of the model would fill, and a compaction sends the whole.
     return Agent(
         model(server, **options),

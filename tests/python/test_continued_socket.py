@@ -119,7 +119,7 @@ def test_a_run_of_two_hundred_turns_sends_what_is_new(stream: bool) -> None:
 
 @pytest.mark.slow
 def test_what_is_sent_each_time_is_small_where_results_are_not(tmp_path: Path) -> None:
-    def agent(server: WireServer, continued: Any, tools: list[Any]) -> Agent[Any]:
+    def agent(server: WireServer, continued: Any, tools: list[Any]) -> Agent[Any, Any]:
         return Agent(model(server, continued=continued), context=False, tools=tools, budget=LONG)
 
     for number in range(1, 200):

@@ -30,7 +30,7 @@ def _nothing_called() -> None:
     CALLS.clear()
 
 
-def watched(agent: Agent[Any], way: str) -> tuple[Result[Any], list[Any]]:
+def watched(agent: Agent[Any, Any], way: str) -> tuple[Result[Any], list[Any]]:
     """A run whose requests are streamed, in each of the three ways."""
     events: list[Any] = []
     if way == "stream":

@@ -35,7 +35,7 @@ class Answer(BaseModel):
     count: int
 
 
-def agent(server: WireServer, model: str = MODEL, **options: Any) -> Agent[Any]:
+def agent(server: WireServer, model: str = MODEL, **options: Any) -> Agent[Any, Any]:
     return Agent(model, base_url=server.url, api_key=KEY, **options)
 
 
@@ -79,7 +79,7 @@ def test_a_missing_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(Exception, match="GEMINI_API_KEY"):
-        Agent(MODEL)
+        Agent(MODEL).run_sync("?")
 
 
 def test_parallel_calls_are_answered_in_one_content(serve: Any, way: str) -> None:

@@ -17,7 +17,7 @@ from loopwright.testing import ScriptedModel, call
 class ByHand(Driver):
     """Carries out what a run wants where it stands, without a loop and without threads."""
 
-    def __init__(self, agent: Agent[Any]) -> None:
+    def __init__(self, agent: Agent[Any, Any]) -> None:
         plan = agent._plan(Budget(), stream=True)
         begun = agent._begun(plan, None, 0, agent._conversation("go", None))
         super().__init__(plan, begun.run, begun.name, None, watch=True)
@@ -45,7 +45,7 @@ class ByHand(Driver):
         pass
 
 
-def agent_of(*replies: Any) -> tuple[Agent[Any], list[int]]:
+def agent_of(*replies: Any) -> tuple[Agent[Any, Any], list[int]]:
     ran: list[int] = []
 
     @tool

@@ -68,7 +68,7 @@ def test_e20_nothing_unverified_passes_for_an_answer(docs: Path) -> None:
     model = Scripted("Up to 7 times.", "It is tried 5 times. [net.md:3]", "8 times. [4]\n\nOr 9. [5]")
     result = Grounded(model, sources=[docs]).run_sync(QUESTION)
     assert (result.stop_reason, result.verified, result.attempts) == ("unverified", False, 3)
-    assert (result.final, result.output, result.sources) == (None, None, [])
+    assert (result.final, result.ok, result.sources) == (None, False, [])
     assert result.best_draft == "It is tried 5 times. [net.md:3]"
     assert result.message is not None and "3 attempts" in result.message and result.message.count("•") > 2
     assert str(result) == result.message

@@ -43,7 +43,7 @@ def push(server: WireServer, *replies: Any) -> None:
         server.push(reply)
 
 
-def told(agent: Agent[Any], prompt: str) -> tuple[Result[Any], list[Any]]:
+def told(agent: Agent[Any, Any], prompt: str) -> tuple[Result[Any], list[Any]]:
     return run(agent, prompt, "stream")
 
 

@@ -24,7 +24,7 @@ def weather(city: str = "Oslo") -> str:
     return f"sunny in {city}"
 
 
-def at(model: str, url: str, **options: Any) -> Agent[Any]:
+def at(model: str, url: str, **options: Any) -> Agent[Any, Any]:
     return Agent(model, base_url=url, api_key=KEY, **options)
 
 

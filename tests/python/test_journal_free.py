@@ -34,7 +34,7 @@ class Raising:
         return Response("", [Call("work", {})]) if not request.turns else "done"
 
 
-def run(agent: Agent[Any], way: str, journal: Any, on_event: Any) -> Any:
+def run(agent: Agent[Any, Any], way: str, journal: Any, on_event: Any) -> Any:
     async def streamed() -> Any:
         stream = agent.stream("go", journal=journal)
         async for event in stream:
@@ -66,7 +66,7 @@ def test_n13_the_journal_is_free_while_the_traceback_lives(
     if where == "hook" and not isinstance(error, Exception):
         pytest.skip("a hook that ends the process is a hook that has failed")
     hooks = [Hook("post_tool", hook, on_error="stop", inline=True)] if where == "hook" else []
-    agent: Agent[Any] = Agent(Raising(error if where == "model" else None), tools=[work], hooks=hooks)
+    agent: Agent[Any, Any] = Agent(Raising(error if where == "model" else None), tools=[work], hooks=hooks)
     held: list[BaseException] = []
     try:
         run(agent, way, journal, reads)

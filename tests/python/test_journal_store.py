@@ -39,7 +39,7 @@ def model(*script: Any) -> ScriptedModel:
     return ScriptedModel(list(script))
 
 
-def agent(*script: Any, **options: Any) -> Agent[Any]:
+def agent(*script: Any, **options: Any) -> Agent[Any, Any]:
     return Agent(model(*(script or SCRIPT)), tools=[write, put], **options)
 
 

@@ -22,7 +22,7 @@ def look(query: str) -> str:
     return query
 
 
-def agent_of(server: Any, wire: str, **options: Any) -> Agent[Any]:
+def agent_of(server: Any, wire: str, **options: Any) -> Agent[Any, Any]:
     return Agent(
         WIRES[wire],
         base_url=server.url,

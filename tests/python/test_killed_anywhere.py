@@ -65,7 +65,7 @@ def approve(question: Any) -> Any:
     return "may have taken effect" not in question.why or "it may have been done"
 
 
-def agent_of(folder: Path) -> Agent[Any]:
+def agent_of(folder: Path) -> Agent[Any, Any]:
     @tool(risk="dangerous")
     def note(what: str) -> str:
         """Notes something."""

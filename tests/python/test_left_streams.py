@@ -51,7 +51,7 @@ class Effects:
         self.tool = work_plain if plain else work
 
 
-def agent_of(effects: Effects, *, at_once: bool = False, **options: Any) -> Agent[Any]:
+def agent_of(effects: Effects, *, at_once: bool = False, **options: Any) -> Agent[Any, Any]:
     return Agent(ScriptedModel(_replies(at_once)), tools=[effects.tool], **options)
 
 
@@ -62,7 +62,7 @@ def _replies(at_once: bool) -> list[Any]:
     return [Response("", asked), "done"] if at_once else [*(Response("", [each]) for each in asked), "done"]
 
 
-def ended_and_free(agent: Agent[Any], place: Path) -> bool:
+def ended_and_free(agent: Agent[Any, Any], place: Path) -> bool:
     """Whether the run of a journal has ended, and nobody holds the journal."""
     with pytest.raises(UsageError, match="has ended") as caught:
         agent.resume_sync(place)

@@ -65,7 +65,7 @@ def lines(journal: str) -> list[Any]:
     return [timeless(json.loads(line)) for line in journal.splitlines()]
 
 
-def agent_of(script: list[Any]) -> Agent[Any]:
+def agent_of(script: list[Any]) -> Agent[Any, Any]:
     return Agent(ScriptedModel(script), tools=[population, remove], seed=7)
 
 

@@ -144,11 +144,13 @@ def test_a_name_that_nobody_knows_says_what_to_write(name: Any, code: str, words
     assert words in str(caught.value)
 
 
-def test_a_key_may_be_missing_until_there_is_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_may_be_missing_until_a_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
     model = Model("mistral:m")
-    with pytest.raises(UsageError, match="MISTRAL_API_KEY") as caught:
-        Agent(model)
+    agent = Agent(model)
+    for look in (agent.check, lambda: agent.run_sync("?"), lambda: agent.start("?")):
+        with pytest.raises(UsageError, match="MISTRAL_API_KEY") as caught:
+            look()
     assert caught.value.code == "missing_key"
 
 

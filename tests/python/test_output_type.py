@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pytest
 from loopwright import Agent, Budget, ModelError, Response, tool
+from loopwright.errors import NoOutput
 from loopwright.testing import ScriptedModel, call, text
 from loopwright.tools import InvalidOutput, SchemaError
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -106,7 +107,9 @@ def test_no_third_mistake_is_forgiven(way: str) -> None:
     assert isinstance(caught.value, ModelError)
     result = caught.value.result
     assert result is not None
-    assert (result.output, result.final, result.rounds) == (None, "never", 3)
+    assert (result.final, result.rounds) == ("never", 3)
+    with pytest.raises(NoOutput):
+        result.output  # noqa: B018
 
 
 def test_attempts_share_the_budget(way: str) -> None:
@@ -114,7 +117,8 @@ def test_attempts_share_the_budget(way: str) -> None:
     result, _ = run(Agent(model, output_type=City, budget=Budget(rounds=2)), "go", way)
     assert result.stop_reason == "rounds"
     assert len(model.requests) == 2
-    assert result.output is None
+    with pytest.raises(NoOutput, match="rounds"):
+        result.output  # noqa: B018
     price = {"input": 1_000_000.0, "output": 0.0}
     model = ScriptedModel([Response("no", input_tokens=1)] * 3)
     result, _ = run(Agent(model, output_type=City, price=price, budget=Budget(cost=1.5)), "go", way)
@@ -132,7 +136,8 @@ def test_a_limit_leaves_no_output() -> None:
     agent = Agent(ScriptedModel([call("look", query="a")]), tools=[look], output_type=City, budget=Budget(rounds=1))
     result = agent.run_sync("go")
     assert result.stop_reason == "rounds"
-    assert result.output is None
+    with pytest.raises(NoOutput, match="rounds"):
+        result.output  # noqa: B018
 
 
 class _Odd(Exception):

@@ -80,7 +80,9 @@ UNMARKED = sorted(name for name in dialects() if is_bare(name))
 PLACES = ["result", "page", "paste", "memory"]
 
 
-def quoting(serve: Any, dialect: str, place: str, reply: str, quoted: str, tmp_path: Any) -> tuple[Agent[Any], str]:
+def quoting(
+    serve: Any, dialect: str, place: str, reply: str, quoted: str, tmp_path: Any
+) -> tuple[Agent[Any, Any], str]:
     """An agent that was shown `quoted` in a place and answers with `reply`, and its prompt."""
     around = f"Notes of May.\n\n{quoted}\n\nEnd of the notes."
     options: dict[str, Any] = {"tool_format": dialect, "tools": [drop, note], "approve": no}

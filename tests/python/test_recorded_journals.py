@@ -102,7 +102,7 @@ def test_a_diverging_journal_is_an_error_with_event_and_reason_and_opens_as_a_fo
     path = decided_otherwise(tmp_path / "old.jsonl", lines=5)
     before = path.read_bytes()
 
-    def resumed(agent: Agent[Any], **options: Any) -> Any:
+    def resumed(agent: Agent[Any, Any], **options: Any) -> Any:
         return agent.resume_sync(path, **options) if way == "run_sync" else asyncio.run(agent.resume(path, **options))
 
     with pytest.raises(UsageError, match="event 2 .*changed since") as caught:

@@ -57,7 +57,7 @@ def lines(tmp_path: Path) -> list[str]:
     return Path(result.journal).read_text(encoding="utf-8").splitlines(keepends=True)
 
 
-def resumed(way: str, agent: Agent[Any], path: Path) -> Any:
+def resumed(way: str, agent: Agent[Any, Any], path: Path) -> Any:
     return agent.resume_sync(path) if way == "run_sync" else asyncio.run(agent.resume(path))
 
 
@@ -137,7 +137,7 @@ def test_damage_is_seen_and_the_run_goes_on_beside_it(tmp_path: Path, lines: lis
 def test_what_can_not_be_resumed_says_why(tmp_path: Path, lines: list[str]) -> None:
     agent = Agent(model("x"), tools=[write, put])
 
-    def refused(path: Path, agent: Agent[Any] = agent) -> str:
+    def refused(path: Path, agent: Agent[Any, Any] = agent) -> str:
         with pytest.raises(LoopwrightError) as caught:
             agent.resume_sync(path)
         assert caught.value.hint or path.name in caught.value.message
@@ -273,7 +273,7 @@ def test_a_run_is_not_resumed_with_another_model(tmp_path: Path, serve: Any, way
     assert resumed(way, agent, cut).final == "done"
 
 
-def chain_of(url: str, **changed: str) -> Agent[str]:
+def chain_of(url: str, **changed: str) -> Agent[Any, str]:
     """An agent with a model at each place that asks one."""
     names = {"first": "m", "fallback": "m2", "sub": "s", "sub_fallback": "s2", "summarizer": "r", **changed}
 

@@ -378,7 +378,7 @@ def prefixes(server: Any, wire: str) -> bool:
     return all(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(sent))
 
 
-def agent_of(server: Any, wire: str, provider: str, **options: Any) -> Agent[Any]:
+def agent_of(server: Any, wire: str, provider: str, **options: Any) -> Agent[Any, Any]:
     """An agent at the server, by the provider's own name where its rules are more than its wire's."""
     if provider == "mistral":
         return Agent("mistral:test", base_url=server.url, api_key=KEY, **options)

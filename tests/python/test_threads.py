@@ -370,7 +370,7 @@ def test_the_environment_may_change_while_it_is_read() -> None:
             thread.join()
         del os.environ["ANTHROPIC_API_KEY"]
         try:
-            Agent("anthropic:any")
+            Agent("anthropic:any").check()
         except UsageError as error:
             print(error.code)
     """)

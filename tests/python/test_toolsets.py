@@ -214,7 +214,7 @@ def test_no_toolset_takes_the_name_of_a_tool_of_the_engine():
         return part
 
     model = ScriptedModel([text("ok")])
-    Agent(model, tools=[Shelf(other)], agents=[SubAgent("explore", "Explores.", system="Explore.")]).run_sync("?")
+    Agent(model, tools=[Shelf(other)], agents=[SubAgent("explore", "Explores.", instructions="Explore.")]).run_sync("?")
     assert sorted(offered(model)) == ["shelf_spawn", "spawn"]
 
 

@@ -69,7 +69,7 @@ class Chaos:
         )
         stages = [stage for stage in STAGES if not stage.endswith("reflect")]
         options = {"base_url": children.url, "api_key": KEY}
-        self.agent: Agent[Any] = Agent(
+        self.agent: Agent[Any, Any] = Agent(
             "anthropic:m",
             base_url=main.url,
             api_key=KEY,

@@ -173,7 +173,7 @@ def test_d45_what_was_laid_aside_is_done_after_the_pause(serve: Any, tmp_path: A
         waits.wait(0.3)
         return f"seen {n}"
 
-    def agent(*script: Any) -> Agent[Any]:
+    def agent(*script: Any) -> Agent[Any, Any]:
         return Agent(ScriptedModel(list(script)), tools=[look], roles=roles)
 
     async def first() -> str:
@@ -386,7 +386,7 @@ def test_d15_a_run_that_broke_off_with_questions_waiting_asks_them_all(tmp_path:
         """Deletes."""
         return f"{path} is gone"
 
-    def agent(approve: Any, *script: Any) -> Agent[Any]:
+    def agent(approve: Any, *script: Any) -> Agent[Any, Any]:
         agents = [
             SubAgent(name, tools=[delete], model=ScriptedModel([call("delete", path=name), "ok"] if script else ["ok"]))
             for name in "abc"

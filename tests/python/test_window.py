@@ -52,7 +52,7 @@ def script(rounds: int, *asked: Call) -> list[Reply]:
     return [*reads, *(calls(each) for each in asked), text("All read.")]
 
 
-def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any]:
+def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any, Any]:
     options.setdefault("tools", [read])
     options.setdefault("budget", Budget(rounds=500, tool_rounds=500))
     return Agent(f"{WIRES[wire].partition(':')[0]}:{model}", base_url=server.url, api_key=KEY, **options)

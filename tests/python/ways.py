@@ -77,12 +77,12 @@ def program(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def agent_at(server: WireServer, wire: str = "anthropic", **options: Any) -> Agent[Any]:
+def agent_at(server: WireServer, wire: str = "anthropic", **options: Any) -> Agent[Any, Any]:
     """An agent whose model is the server."""
     return Agent(WIRES[wire], base_url=server.url, api_key=KEY, **options)
 
 
-def run(agent: Agent[Any], prompt: Any, way: str, **options: Any) -> tuple[Result[Any], list[Any]]:
+def run(agent: Agent[Any, Any], prompt: Any, way: str, **options: Any) -> tuple[Result[Any], list[Any]]:
     """Runs the agent in one of three ways; gives the result and the events, of which only `stream` has any."""
     if way == "run_sync":
         return agent.run_sync(prompt, **options), []

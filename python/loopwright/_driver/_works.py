@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._effects import Beside, Raised, TimeUp, Within, given_of
 from loopwright.events import ToolProgress
-from loopwright.tools._context import Context
+from loopwright.tools._context import RunContext
 from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
 
 from ._work import UNREADABLE, is_async, unreadable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from loopwright._approval import Approval
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
+    from loopwright.result import Messages
     from loopwright.tools import Tool
     from loopwright.tools._context import CancelFlag
 
@@ -89,7 +90,7 @@ def known_variables(tool: Any, arguments: Any) -> dict[str, str]:
     return {name: found[name] for name in names if name in found and not _core.is_secret_variable(name, found[name])}
 
 
-def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> Context[Any]:
+def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> RunContext[Any]:
     """What a tool may know about its call."""
     emit = None
     if driver.watch:
@@ -97,7 +98,7 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         agent, path = driver.who(command_id)
         clean = _core.without_own_keys
         emit = lambda text: driver.tell(ToolProgress(call_id, name, clean(text), agent=agent, path=path))  # noqa: E731
-    return Context(
+    return RunContext(
         driver.deps,
         run_id=driver.run_id,
         call_id=call.call_id,
@@ -106,7 +107,14 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         cancel=flag,
         sandbox=driver.plan.sandbox,
         ask=None if driver.plan.approve is None else partial(_asked, driver, driver.plan.approve),
+        messages=partial(_messages, driver),
     )
+
+
+def _messages(driver: Driver) -> Messages:
+    from loopwright.result import Messages
+
+    return Messages(driver.run.messages)
 
 
 async def _asked(driver: Driver, ask: Callable[[Any], Any], question: Approval) -> Any:
@@ -152,12 +160,12 @@ def look_up(driver: Driver, command: _core.Command) -> Work:
     return _core.Event.from_json(given_of(sent))
 
 
-def _limited(tool: Tool[..., Any], ends: float, flag: CancelFlag, effect: Any) -> Any:
+def _limited(tool: Tool[..., Any, Any], ends: float, flag: CancelFlag, effect: Any) -> Any:
     """What a tool does, within its time."""
     return effect if tool.timeout is None else Within(ends - time.monotonic(), effect, flag)
 
 
-def _failed(tool: Tool[..., Any], error: BaseException) -> Outcome:
+def _failed(tool: Tool[..., Any, Any], error: BaseException) -> Outcome:
     """The outcome of a call that was cancelled by somebody else, came too late or could not be read."""
     if isinstance(error, asyncio.CancelledError):
         return cancelled(tool, error)

@@ -33,7 +33,7 @@ _KEYS = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai", "OPENROUT
 
 def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
     """Answers a question, or goes on with an answer that has a `past`; gives the exit code."""
-    from loopwright import Budget
+    from loopwright import Budget, Model
     from loopwright.grounded import Grounded
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
@@ -42,15 +42,15 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
     limits = {"verify_attempts": arguments.attempts, "wall_time": arguments.max_time}
     model = _model(arguments, screen)
     grounded = Grounded(
-        model,
+        model if arguments.base_url is None else Model(model, base_url=arguments.base_url),
         sources=arguments.folders,
         profile=arguments.profile,
         gather="wide",
         budget=Budget(**{name: limit for name, limit in limits.items() if limit is not None}),
-        base_url=arguments.base_url,
         journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),
-        labels=labels(arguments, model=model, folders=[str(Path(folder).absolute()) for folder in arguments.folders]),
     )
+    about = labels(arguments, model=model, folders=[str(Path(folder).absolute()) for folder in arguments.folders])
+    grounded.about(about)
     watcher = Watcher(screen, drafts=True)
 
     def go(stop: Any) -> Result[Any]:

@@ -31,6 +31,7 @@ _FORMS = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "
 
 def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any] | None = None) -> int:
     """Researches a question, or goes on with a research that has a `past`; gives the exit code."""
+    from loopwright._model import Model
     from loopwright.research import _BUDGET, Research
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
@@ -39,14 +40,14 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
     limits = {"research_cycles": arguments.cycles, "wall_time": arguments.max_time}
     model = _model(arguments, screen)
     runner = Research(
-        model,
+        model if arguments.base_url is None else Model(model, base_url=arguments.base_url),
         search=[*_folders(arguments.folders), *_providers(arguments.search)],
         style=arguments.style,
         budget=replace(_BUDGET, **{name: limit for name, limit in limits.items() if limit is not None}),
-        base_url=arguments.base_url,
         journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),
-        labels=labels(arguments, model=model, folders=[str(Path(folder).absolute()) for folder in arguments.folders]),
     )
+    about = labels(arguments, model=model, folders=[str(Path(folder).absolute()) for folder in arguments.folders])
+    runner.about(about)
     watcher = Watcher(screen, drafts=True)
 
     def go(stop: Any) -> ResearchResult:

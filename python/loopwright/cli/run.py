@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loopwright._run_options import varied
 from loopwright.errors import UsageError
 
 from .conduct import conduct
@@ -37,8 +38,8 @@ _SECONDS = 900.0
 
 def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
     """Runs a task, or goes on with one that has a `past`; gives the exit code."""
-    from loopwright import Agent, Budget, builtin_tools
-    from loopwright.guard import Approvals, Policy
+    from loopwright import Agent, Budget, Model, builtin_tools
+    from loopwright.guard import Approvals, Guard, Policy
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
     model = chosen_model(arguments)
@@ -51,24 +52,26 @@ def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
     for path in rules:
         policy = policy.with_file(path)
     rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
-    agent: Agent[Any] = Agent(
-        model,
+    agent: Agent[Any, Any] = Agent(
+        model if arguments.base_url is None else Model(model, base_url=arguments.base_url),
         tools=tools,
-        system=arguments.system if arguments.system is not None else _SYSTEM.format(folder=folder),
+        instructions=arguments.system if arguments.system is not None else _SYSTEM.format(folder=folder),
         budget=Budget(
             tool_rounds=rounds,
             rounds=rounds + 2,
             wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
         ),
-        base_url=arguments.base_url,
-        policy=policy,
-        approvals=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
-        cautious=arguments.cautious or "intent",
-        workspace=folder,
+        guard=Guard(
+            approve=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
+            policy=policy,
+            on_cautious=arguments.cautious or "intent",
+            workspace=folder,
+        ),
         journal=journal_place(arguments.journal, screen, wanted=not arguments.no_journal),
-        labels=labels(arguments, model=model, workspace=str(folder), policy=rules),
         memory=arguments.memory,
     )
+    about = labels(arguments, model=model, workspace=str(folder), policy=rules)
+    agent = varied(agent, {"metadata": about})
     watcher = Watcher(screen)
 
     def go(stop: Any) -> Result[Any]:

@@ -48,7 +48,7 @@ _LONGEST_LINE = 4_096
 class TerminalApproval:
     """The `approve` of an agent on a terminal."""
 
-    def __init__(self, screen: Screen, tools: Mapping[str, Tool[..., Any]], source: TextIO | None = None) -> None:
+    def __init__(self, screen: Screen, tools: Mapping[str, Tool[..., Any, Any]], source: TextIO | None = None) -> None:
         self._screen = screen
         self._tools = tools
         self._source = sys.stdin if source is None else source

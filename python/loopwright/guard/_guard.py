@@ -12,14 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from loopwright._approval import Approval
+    from loopwright._model import Model
+    from loopwright.models import Responds
+    from loopwright.roles import Role
 
     from ._approvals import Approvals
     from ._commands import Commands
     from ._policy import Policy
 
-__all__ = ["Guard", "Sandbox"]
+__all__ = ["Approve", "Guard", "Sandbox"]
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
+Approve: TypeAlias = "Callable[[Approval], Any] | Approvals"
+"""Who is asked before a call runs: a function, sync or async, that takes an `Approval` and gives `True`, `False`,
+`"abort"`, an `Edit`, or a reason why not; or an `Approvals`, which remembers."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ class Guard:
     away, a `Sandbox` says what they may do beyond it."""
     commands: Commands | StrPath | None = None
     """What programs do that the guard does not know: a `Commands`, or the path of its TOML file."""
+    supervisor: Role | Model | Responds | str | None = None
+    """Who decides what of private results the model may see: `"rules"`, a model, or a `loopwright.roles.Supervisor`."""
 
     def __post_init__(self) -> None:
         checked(self.sandbox, "Guard.sandbox")

@@ -150,7 +150,7 @@ _NOTHING = RiskContext()
 
 def assess_risk(
     call: str | tuple[str, Mapping[str, Any]] | Any,
-    tool: Tool[..., Any] | Level | None = None,
+    tool: Tool[..., Any, Any] | Level | None = None,
     context: RiskContext | None = None,
 ) -> Risk:
     """How much harm a call may do: what the tool declares, raised by what the arguments say, never lowered.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Spent,
     )
     from ._hook import STAGES, Hook, HookError, Hooks
-    from ._models import ModelChoice, ModelContext
+    from ._models import ModelChoice, ModelContext, Router
     from ._run import HookReply, run_stage, run_stage_async
 
 _HOMES = {
@@ -65,6 +65,7 @@ _HOMES = {
     "ResponseSubject": "_context",
     "ResultSubject": "_context",
     "RoundSubject": "_context",
+    "Router": "_models",
     "STAGES": "_hook",
     "Spent": "_context",
     "Veto": "_answers",
@@ -98,6 +99,7 @@ __all__ = [
     "ResponseSubject",
     "ResultSubject",
     "RoundSubject",
+    "Router",
     "Spent",
     "Veto",
     "audit",

@@ -120,6 +120,11 @@ class RequestSubject:
         return self._request.model
 
     @property
+    def system(self) -> str | None:
+        """The instructions before the history."""
+        return self._request.system
+
+    @property
     def messages(self) -> Messages:
         """The history."""
         from loopwright.result import Messages

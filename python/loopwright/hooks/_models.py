@@ -10,9 +10,12 @@ from loopwright._model import Model, is_model, only_first
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from loopwright.messages import Message
+    from collections.abc import Callable
 
-__all__ = ["ModelChoice", "ModelContext", "choice_of"]
+    from loopwright.messages import Message
+    from loopwright.models import Responds
+
+__all__ = ["ModelChoice", "ModelContext", "Router", "choice_of"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class ModelChoice:
     """A model, and how sure whoever chose it is.
 
     From 0.8 up the choice is enforced; from 0.5 up it is a suggestion, which is told and holds only for an agent with
-    `take_suggestions=True`; below it is told and does not hold.
+    `Router(accept_suggestions=True)`; below it is told and does not hold.
     """
 
     model: str | Model
@@ -38,6 +41,19 @@ class ModelChoice:
         if not number or not math.isfinite(self.confidence) or not 0 <= self.confidence <= 1:
             message = f"the confidence of a choice can't be {self.confidence!r:.100}"
             raise UsageError(message, "invalid_number", "give a number from 0 to 1")
+
+
+@dataclass(frozen=True)
+class Router:
+    """Who chooses the model of each run, before its first request: `Agent(Router(choose, default="openai:gpt-5"))`."""
+
+    choose: Callable[[ModelContext], Any] | ModelChoice
+    """A function, sync or async, that takes a `ModelContext` and gives a `ModelChoice`, a name, a `Model` or `None`; or
+    a `ModelChoice` for all runs."""
+    default: str | Model | Responds | None = None
+    """The model that a run has otherwise."""
+    accept_suggestions: bool = False
+    """Whether a choice that is not sure enough to be enforced, but is a suggestion, holds too."""
 
 
 @dataclass(frozen=True)

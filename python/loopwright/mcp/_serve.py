@@ -58,7 +58,7 @@ class AgentServer(MCPServer[Any]):
         self,
         name: str = "loopwright",
         *,
-        agent: Agent[Any] | None = None,
+        agent: Agent[Any, Any] | None = None,
         folders: Iterable[str | os.PathLike[str]] = (),
         model: Any = "offline:extractive",
         rooms: bool = True,
@@ -92,7 +92,7 @@ class AgentServer(MCPServer[Any]):
             return _failed(str(error))
         return result
 
-    def _take_agent(self, agent: Agent[Any]) -> None:
+    def _take_agent(self, agent: Agent[Any, Any]) -> None:
         name = suggest_name(agent.name or "agent")
 
         async def run(arguments: dict[str, Any], context: Any) -> mcp_types.CallToolResult:
@@ -109,7 +109,7 @@ class AgentServer(MCPServer[Any]):
         for each in agent.tools:
             self._take_tool(each, agent)
 
-    def _take_tool(self, each: Tool[..., Any], agent: Agent[Any] | None) -> None:
+    def _take_tool(self, each: Tool[..., Any, Any], agent: Agent[Any, Any] | None) -> None:
         if each.name in self._ours:
             return
         effects = each.effects
@@ -146,12 +146,12 @@ class _OneCall:
 
 
 async def _relayed(
-    agent: Agent[Any], each: Tool[..., Any], arguments: dict[str, Any], context: Any
+    agent: Agent[Any, Any], each: Tool[..., Any, Any], arguments: dict[str, Any], context: Any
 ) -> mcp_types.CallToolResult:
     """A call of an agent's tool, judged by that agent's guard and hooks."""
     from loopwright.agent import Agent
 
-    made: Agent[Any] = Agent(_OneCall(Call(each.name, arguments)), tools=[each], approve=agent._approve, name="mcp")
+    made: Agent[Any, Any] = Agent(_OneCall(Call(each.name, arguments)), tools=[each], guard=agent._approve, name="mcp")
     made = copy.copy(made)
     made.journal = agent.journal
     made._config = {**made._config, "guard": agent._config["guard"]}
@@ -218,7 +218,7 @@ def _failed(text: str) -> mcp_types.CallToolResult:
     return mcp_types.CallToolResult(content=[_text(text)], is_error=True)
 
 
-def _asking(folders: list[str], model: Any) -> Tool[..., Any]:
+def _asking(folders: list[str], model: Any) -> Tool[..., Any, Any]:
     from loopwright.grounded import Grounded
 
     grounded = Grounded(model, sources=folders)
@@ -236,7 +236,7 @@ def _asking(folders: list[str], model: Any) -> Tool[..., Any]:
     return ask
 
 
-def _rooms() -> list[Tool[..., Any]]:
+def _rooms() -> list[Tool[..., Any, Any]]:
     @tool(read_only=True)
     def extract(text: str, tools: list[str] | None = None) -> dict[str, Any]:
         """The tool calls that a model wrote into its text, in any of the known dialects; and the text without them.

@@ -43,7 +43,7 @@ _NOT_FAILED = frozenset({"suspended"})
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
 
-def observer(instrument: Instrumentation, agent: Running[Any]) -> RunSpans | None:
+def observer(instrument: Instrumentation, agent: Running[Any, Any]) -> RunSpans | None:
     """Who traces the next run of an agent; nobody where OpenTelemetry can't even begin to."""
     try:
         return RunSpans(telemetry_of(instrument), agent)
@@ -112,7 +112,7 @@ class Open:
 class RunSpans:
     """The spans of one run, with all its attempts."""
 
-    def __init__(self, telemetry: Telemetry, agent: Running[Any]) -> None:
+    def __init__(self, telemetry: Telemetry, agent: Running[Any, Any]) -> None:
         self.telemetry = telemetry
         self.names = telemetry.names
         self.agent = agent

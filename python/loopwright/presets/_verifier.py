@@ -9,17 +9,21 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._model import Model, is_model
 from loopwright.agent import Agent
 from loopwright.budget import Budget, Complexity
 from loopwright.errors import LoopwrightError, UsageError
 from loopwright.events import SearchCompleted, SearchStarted
+from loopwright.roles import Role
+from loopwright.tools import WebSearch
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from loopwright.events import Event
     from loopwright.messages import Message
@@ -281,7 +285,7 @@ class Verifier:
         self.prompt = prompt
         self.breaker = _core.Breaker(threshold, cooldown)
         self.own_searches: list[Any] = []
-        tools = list(options.pop("tools", ()))
+        tools = [*options.pop("tools", ())]
         web: bool | Mapping[str, Any] = False
         if search is True or isinstance(search, dict):
             web = search or True
@@ -296,9 +300,11 @@ class Verifier:
         self.searches = bool(web or tools)
         self.offline = isinstance(model, str) and model.partition(":")[0] == "offline"
         limits = {"total": float(timeout), **options.pop("timeouts", {})}
-        self.agent: Agent[Any] = Agent(model, tools=tools, web_search=web, timeouts=limits, **options)
+        model = _timed(model, limits)
+        searching: list[Any] = [WebSearch(**(web if isinstance(web, Mapping) else {}))] if web else []
+        self.agent: Agent[Any, Any] = Agent(model, tools=[*tools, *searching], **options)
         # Where the provider's search fails again and again, claims are checked without it for a while.
-        self.without_search: Agent[Any] | None = Agent(model, tools=tools, timeouts=limits, **options) if web else None
+        self.without_search: Agent[Any, Any] | None = Agent(model, tools=tools, **options) if web else None
 
     @property
     def model(self) -> str:
@@ -392,7 +398,7 @@ class _Check:
             self.budget = replace(base, rounds=1)
         elif self.complexity in _LIMITS:
             limit = Budget.for_complexity(self.complexity).rounds
-            self.budget = replace(base, rounds=limit, tool_rounds=max(base.tool_rounds, limit))
+            self.budget = replace(base, rounds=limit, tool_rounds=max(base.tool_rounds, int(limit)))
         else:
             message = f"{complexity!r} is no complexity"
             raise UsageError(message, "invalid_option", f"use judged, single, {', '.join(_LIMITS)}")
@@ -585,6 +591,15 @@ def _rounds_of(messages: Any) -> list[int]:
     return rounds
 
 
+def _timed(model: Any, limits: dict[str, float]) -> Any:
+    """The model with time limits of its requests, under those that it has itself."""
+    if isinstance(model, Role):
+        return replace(model, timeout=limits["total"] if model.timeout is None else model.timeout)
+    if not is_model(model):
+        return Model(model, timeouts=limits)
+    return replace(model, timeouts={**limits, **(model.timeouts or {})})
+
+
 def verifier(
     model: Any,
     *,
@@ -634,5 +649,5 @@ def verifier(
         threshold=threshold,
         cooldown=cooldown,
         budget=budget,
-        options={"max_tokens": max_tokens, **options},
+        options={**options, "settings": {"max_tokens": max_tokens, **options.get("settings", {})}},
     )

@@ -100,7 +100,7 @@ class Search:
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(asyncio.run, self.search(query, k)).result()
 
-    def as_tool(self, name: str = "web_search", *, k: int = 8) -> Tool[..., Any]:
+    def as_tool(self, name: str = "web_search", *, k: int = 8) -> Tool[..., Any, Any]:
         """The search as a tool for an agent: `Agent(model, tools=[search.as_tool()])`."""
         from typing import Annotated
 

@@ -144,24 +144,22 @@ class ProviderSearch(Search):
         **options: Any,
     ) -> None:
         super().__init__(timeout=timeout, **options)
+        from loopwright._model import Model
         from loopwright.agent import Agent
         from loopwright.budget import Budget
+        from loopwright.tools import WebSearch
 
         if not isinstance(model, str):
             message = f"the model is {type(model).__name__}, not a name"
             raise UsageError(
                 message, "unknown_model", "write provider:model; only providers have a search of their own"
             )
-        self._agent: Agent[Any] = Agent(
-            model,
-            system=_SYSTEM,
-            web_search=dict(settings) if settings else True,
-            max_tokens=max_tokens,
-            base_url=base_url,
-            api_key=api_key,
+        self._agent: Agent[Any, Any] = Agent(
             # More time than is given here would not be used.
-            timeouts={"total": timeout},
-            retry={"attempts": 1},
+            Model(model, base_url=base_url, api_key=api_key, timeouts={"total": timeout}, retry={"attempts": 1}),
+            instructions=_SYSTEM,
+            tools=[WebSearch(**(settings or {}))],
+            settings={} if max_tokens is None else {"max_tokens": max_tokens},
             budget=Budget(rounds=3, wall_time=timeout),
         )
 

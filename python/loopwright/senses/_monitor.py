@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from loopwright._repr import given_repr
 from loopwright.errors import UsageError
+
+if TYPE_CHECKING:
+    from loopwright._model import Model
+    from loopwright.models import Responds
+    from loopwright.roles import Role
+
+    from ._momentum import MomentumPolicy
+    from ._stuck import StuckPolicy
 
 __all__ = ["Monitor"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Monitor:
     """How a run acts on what its senses say.
 
@@ -27,6 +36,22 @@ class Monitor:
     """
 
     intent: Literal["tell", "act", "off"] = "tell"
+    """What the words of the prompt are worth."""
+    stuck: StuckPolicy | bool | None = True
+    """When repetition ends a run: a `StuckPolicy`, `True` for the usual one, `None` for never. The model is told once
+    before."""
+    momentum: MomentumPolicy | bool | None = True
+    """When too little success ends a run: a `MomentumPolicy`, `True` for the usual one, `None` for never."""
+    pause_every: int | None = None
+    """Pause (`stop_reason` `"check_in"`) after every so many rounds."""
+    warn_rounds_left: int = 2
+    """From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it is told to
+    answer."""
+    sanity: Role | Model | Responds | str | None = None
+    """Who looks whether the run is still sane: `"rules"`, a model, or a `loopwright.roles.Sanity`, which says when."""
+
+    def __repr__(self) -> str:
+        return given_repr(self)
 
     def __post_init__(self) -> None:
         if self.intent not in ("tell", "act", "off"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._context import CancelFlag, Context
+from ._context import CancelFlag, RunContext
 from ._errors import (
     DuplicateTool,
     InvalidArguments,
@@ -31,7 +31,11 @@ from ._result import DEFAULT_MAX_OUTPUT, Image, Text, limit_text, to_content
 from ._tool import Effect, RiskLevel, Tool, Trust, as_tool, tool
 from ._toolset import ToolSet
 
+Context = RunContext
+"""What `RunContext` was called before."""
+
 if TYPE_CHECKING:
+    from ._provided import ProviderTool, WebSearch
     from ._run import Outcome
     from ._sets import Toolset
     from .builtin import builtin_tools
@@ -49,7 +53,9 @@ __all__ = [
     "LoopwrightError",
     "NotSerialisable",
     "Outcome",
+    "ProviderTool",
     "RiskLevel",
+    "RunContext",
     "SchemaError",
     "Text",
     "Tool",
@@ -60,6 +66,7 @@ __all__ = [
     "Toolset",
     "Trust",
     "UnknownTool",
+    "WebSearch",
     "as_tool",
     "builtin_tools",
     "limit_text",
@@ -77,6 +84,10 @@ def __getattr__(name: str) -> Any:
         from ._sets import Toolset
 
         return Toolset
+    if name in ("ProviderTool", "WebSearch"):
+        from . import _provided
+
+        return getattr(_provided, name)
     if name == "builtin_tools":
         from .builtin import builtin_tools
 

@@ -1,7 +1,7 @@
 """What a tool may know about the call it serves.
 
-A parameter annotated `Context` or `Context[Deps]` is filled in by the engine, wherever it stands, and is never shown
-to the model.
+A parameter annotated `RunContext` or `RunContext[Deps]` is filled in by the engine, wherever it stands, and is never
+shown to the model.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
     from loopwright._approval import Approval
     from loopwright.guard import Sandbox
+    from loopwright.result import Messages
 
-__all__ = ["CancelFlag", "Context"]
+__all__ = ["CancelFlag", "RunContext"]
 
 Deps = TypeVar("Deps")
 
 
 class CancelFlag:
-    """A flag that is raised once and never lowered. The engine raises it; tools read it as `Context.cancelled`."""
+    """A flag that is raised once and never lowered. The engine raises it; tools read it as `RunContext.cancelled`."""
 
     __slots__ = ("_set",)
 
@@ -37,17 +38,19 @@ class CancelFlag:
         return self._set
 
 
-class Context(Generic[Deps]):
-    """One call of one tool in one run. Tools read it and report progress with `emit`; they can't change it."""
+class RunContext(Generic[Deps]):
+    """One call of one tool in one run, or a run that is asked for instructions. Tools read it and report progress with
+    `emit`; they can't change it.
+    """
 
-    __slots__ = ("_ask", "_cancel", "_emit", "_sandbox", "attempt", "call_id", "deps", "round", "run_id")
+    __slots__ = ("_ask", "_cancel", "_emit", "_messages", "_sandbox", "attempt", "call_id", "deps", "round", "run_id")
 
     deps: Deps
     """What the caller handed to the run: a database, a client, the user."""
     run_id: str
     """The run."""
     call_id: str
-    """The model's id of this call."""
+    """The model's id of this call; empty outside of tools."""
     round: int
     """How many rounds of tools came before, counted from 0."""
     attempt: int
@@ -65,9 +68,11 @@ class Context(Generic[Deps]):
         cancel: CancelFlag | None = None,
         sandbox: bool | Sandbox | None = None,
         ask: Callable[[Approval], Awaitable[Any]] | None = None,
+        messages: Callable[[], Messages] | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "_ask", ask)
+        put(self, "_messages", messages)
         put(self, "deps", deps)
         put(self, "run_id", run_id)
         put(self, "call_id", call_id)
@@ -91,42 +96,54 @@ class Context(Generic[Deps]):
         return None if ask is None else await ask(question)
 
     @property
+    def messages(self) -> Messages:
+        """What was said so far in the run."""
+        messages: Callable[[], Messages] | None = self._messages  # type: ignore[attr-defined]
+        if messages is not None:
+            return messages()
+        from loopwright.result import Messages
+
+        return Messages()
+
+    @property
     def cancelled(self) -> bool:
         """Whether nobody waits for the result any more. Tools that run long in a thread look at it now and then."""
         flag: CancelFlag = self._cancel  # type: ignore[attr-defined]
         return flag.is_set
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        message = f"a Context can't be changed: {name!r} is what the engine says"
+        message = f"a RunContext can't be changed: {name!r} is what the engine says"
         raise AttributeError(message)
 
     def __delattr__(self, name: str) -> NoReturn:
-        message = f"a Context can't be changed: {name!r} stays"
+        message = f"a RunContext can't be changed: {name!r} stays"
         raise AttributeError(message)
 
     def __repr__(self) -> str:
-        return f"Context(run_id={self.run_id!r}, call_id={self.call_id!r}, round={self.round}, attempt={self.attempt})"
+        return (
+            f"RunContext(run_id={self.run_id!r}, call_id={self.call_id!r}, round={self.round}, attempt={self.attempt})"
+        )
 
 
-def cancel_flag(context: Context[Any]) -> CancelFlag:
+def cancel_flag(context: RunContext[Any]) -> CancelFlag:
     """The flag of `context`."""
     flag: CancelFlag = context._cancel  # type: ignore[attr-defined]  # noqa: SLF001 - same module
     return flag
 
 
-def sandbox_of(context: Context[Any]) -> bool | Sandbox | None:
+def sandbox_of(context: RunContext[Any]) -> bool | Sandbox | None:
     """What the agent of `context` says of the fence around commands."""
     sandbox: bool | Sandbox | None = context._sandbox  # type: ignore[attr-defined]  # noqa: SLF001 - same module
     return sandbox
 
 
-def relayed(context: Context[Any], relay: Callable[[Callable[[], object]], object]) -> Context[Any]:
+def relayed(context: RunContext[Any], relay: Callable[[Callable[[], object]], object]) -> RunContext[Any]:
     """`context` for a tool in another thread: what it emits goes through `relay`."""
     emit: Callable[[str], object] | None = context._emit  # type: ignore[attr-defined]  # noqa: SLF001 - same module
     if emit is None:
         return context
     shown = emit
-    return Context(
+    return RunContext(
         context.deps,
         run_id=context.run_id,
         call_id=context.call_id,
@@ -136,4 +153,5 @@ def relayed(context: Context[Any], relay: Callable[[Callable[[], object]], objec
         cancel=cancel_flag(context),
         sandbox=sandbox_of(context),
         ask=context._ask,  # type: ignore[attr-defined]  # noqa: SLF001 - same module
+        messages=context._messages,  # type: ignore[attr-defined]  # noqa: SLF001 - same module
     )

@@ -16,18 +16,18 @@ from ._tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from ._context import Context
+    from ._context import RunContext
     from ._tool import Effect, RiskLevel, Trust
 
 __all__ = ["DeclaredTool", "at_risk", "definition_of", "renamed"]
 
 
-class DeclaredTool(Tool[..., Any]):
-    """A tool whose schema was given: `serve` is awaited with its arguments, a dict, and the `Context` of the call."""
+class DeclaredTool(Tool[..., Any, Any]):
+    """A tool whose schema was given: `serve` is awaited with its arguments, a dict, and the call's `RunContext`."""
 
     def __init__(
         self,
-        serve: Callable[[dict[str, Any], Context[Any]], Awaitable[Any]],
+        serve: Callable[[dict[str, Any], RunContext[Any]], Awaitable[Any]],
         *,
         name: str,
         description: str,
@@ -41,7 +41,7 @@ class DeclaredTool(Tool[..., Any]):
         effects: Iterable[Effect] | None = None,
         origin: str | None = None,
     ) -> None:
-        async def served(arguments: dict[str, Any], context: Context[Any]) -> Any:
+        async def served(arguments: dict[str, Any], context: RunContext[Any]) -> Any:
             return await serve(arguments, context)
 
         super().__init__(
@@ -77,7 +77,7 @@ class DeclaredTool(Tool[..., Any]):
 
     @property
     def context_parameter(self) -> str | None:
-        """Every call is told its `Context`."""
+        """Every call is told its `RunContext`."""
         return "context"
 
     @property
@@ -95,18 +95,18 @@ class DeclaredTool(Tool[..., Any]):
         return {"arguments": arguments}
 
 
-def renamed(tool: Tool[..., Any], name: str) -> Tool[..., Any]:
+def renamed(tool: Tool[..., Any, Any], name: str) -> Tool[..., Any, Any]:
     """`tool` under another name; the same object each time it is asked for."""
     return _altered(tool, "name", name)
 
 
-def at_risk(tool: Tool[..., Any], risk: RiskLevel) -> Tool[..., Any]:
+def at_risk(tool: Tool[..., Any, Any], risk: RiskLevel) -> Tool[..., Any, Any]:
     """`tool` with another risk; the same object each time it is asked for."""
     return tool if tool.risk == risk else _altered(tool, "risk", risk)
 
 
-def _altered(tool: Tool[..., Any], field: str, value: str) -> Tool[..., Any]:
-    known: dict[tuple[str, str], Tool[..., Any]] = tool.__dict__.setdefault("_altered", {})
+def _altered(tool: Tool[..., Any, Any], field: str, value: str) -> Tool[..., Any, Any]:
+    known: dict[tuple[str, str], Tool[..., Any, Any]] = tool.__dict__.setdefault("_altered", {})
     if (field, value) not in known:
         other = copy.copy(tool)
         # What was made of the tool itself is not made of its copy.
@@ -116,6 +116,6 @@ def _altered(tool: Tool[..., Any], field: str, value: str) -> Tool[..., Any]:
     return known[field, value]
 
 
-def definition_of(tool: Tool[..., Any]) -> tuple[str, dict[str, Any]]:
+def definition_of(tool: Tool[..., Any, Any]) -> tuple[str, dict[str, Any]]:
     """What a model was told of a tool, its name aside: two tools of one definition are the same to it."""
     return tool.description, tool.schema

@@ -15,14 +15,15 @@ from loopwright import _core
 from loopwright._effects import Raised
 from loopwright.errors import LoopwrightError, ToolError
 
+from ._context import RunContext
 from ._declared import DeclaredTool, definition_of, renamed
+from ._sets import ASKING
 from ._tool import suggest_name
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from ._context import Context
     from ._sets import Places, Toolset
     from ._tool import Tool
 
@@ -49,13 +50,17 @@ class Offered:
         return self.kinds.get(kind, own)
 
 
-async def offer(places: Places) -> Offered:
-    """Asks all toolsets for their tools, at once."""
-    listed = await asyncio.gather(*(_listed(own, sets) for own, sets in places.values()))
+async def offer(places: Places, deps: Any = None) -> Offered:
+    """Asks all toolsets for their tools, at once, for a run with these deps."""
+    token = ASKING.set(RunContext(deps))
+    try:
+        listed = await asyncio.gather(*(_listed(own, sets) for own, sets in places.values()))
+    finally:
+        ASKING.reset(token)
     return Offered(dict(zip(places, listed, strict=True)))
 
 
-def offer_sync(places: Places) -> Offered:
+def offer_sync(places: Places, deps: Any = None) -> Offered:
     """`offer` where there is no event loop to await it in."""
     from loopwright._driver._side import SideLoop
 
@@ -66,7 +71,7 @@ def offer_sync(places: Places) -> Offered:
         over.set()
 
     try:
-        stop = side.start(offer(places), "loopwright toolsets", heard)
+        stop = side.start(offer(places, deps), "loopwright toolsets", heard)
         try:
             over.wait()
         except BaseException:
@@ -85,7 +90,7 @@ async def _listed(own: ToolSet, sets: Sequence[Toolset]) -> ToolSet:
     return merged(own, list(zip(sets, found, strict=True)))
 
 
-async def _asked(each: Toolset) -> list[Tool[..., Any]]:
+async def _asked(each: Toolset) -> list[Tool[..., Any, Any]]:
     try:
         return list(await each.tools())
     except Exception as error:
@@ -95,12 +100,12 @@ async def _asked(each: Toolset) -> list[Tool[..., Any]]:
         return [_missing(each, error)]
 
 
-def _missing(each: Toolset, error: Exception) -> Tool[..., Any]:
+def _missing(each: Toolset, error: Exception) -> Tool[..., Any, Any]:
     """What stands for tools that can't be had: whoever calls it is told why."""
     said = _said(error)
     hint = error.hint if isinstance(error, LoopwrightError) else None
 
-    async def serve(_: dict[str, Any], __: Context[Any]) -> Any:
+    async def serve(_: dict[str, Any], __: RunContext[Any]) -> Any:
         raise ToolError(said, "unreachable", hint or "go on without these tools, and say so")
 
     about = f"The tools of {each.name!r} can't be had in this run. Calling this only says why."
@@ -109,7 +114,7 @@ def _missing(each: Toolset, error: Exception) -> Tool[..., Any]:
     )
 
 
-def merged(own: ToolSet, listed: Sequence[tuple[Toolset, Sequence[Tool[..., Any]]]]) -> ToolSet:
+def merged(own: ToolSet, listed: Sequence[tuple[Toolset, Sequence[Tool[..., Any, Any]]]]) -> ToolSet:
     """All tools of a run under names of their own.
 
     Functions keep theirs. A toolset's tool whose name another one has, too, is named after its toolset, and so is the
@@ -117,7 +122,7 @@ def merged(own: ToolSet, listed: Sequence[tuple[Toolset, Sequence[Tool[..., Any]
     """
     counted = Counter(tool.name for _, tools in listed for tool in tools)
     found = ToolSet(own)
-    waiting: list[tuple[Toolset, Tool[..., Any]]] = []
+    waiting: list[tuple[Toolset, Tool[..., Any, Any]]] = []
     for each, tools in listed:
         for tool in tools:
             if counted[tool.name] == 1 and tool.name not in own and tool.name not in _ENGINES:
@@ -162,12 +167,12 @@ def _turn_at(turn: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return turn
 
 
-def _recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..., Any]:
+def _recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..., Any, Any]:
     name, flow = definition["name"], definition.get("flow") or {}
     told = definition.get("description") or "", definition["schema"]
     was = (*told, definition.get("risk", "cautious"), bool(definition.get("read_only")), flow)
 
-    async def serve(arguments: dict[str, Any], context: Context[Any]) -> Any:
+    async def serve(arguments: dict[str, Any], context: RunContext[Any]) -> Any:
         found = await _found_again(name, sets)
         if (*definition_of(found), found.risk, found.read_only, _flow_of(name, found)) != was:
             raise changed(name)
@@ -187,10 +192,10 @@ def _recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..
     )
 
 
-async def _found_again(name: str, sets: Sequence[Toolset]) -> Tool[..., Any]:
+async def _found_again(name: str, sets: Sequence[Toolset]) -> Tool[..., Any, Any]:
     """The tool that a run was told of by that name. Where two toolsets could mean it none is taken."""
     listed = await asyncio.gather(*(each.tools() for each in sets), return_exceptions=True)
-    found: list[Tool[..., Any]] = []
+    found: list[Tool[..., Any, Any]] = []
     failure: BaseException | None = None
     for each, tools in zip(sets, listed, strict=True):
         if isinstance(tools, BaseException):
@@ -204,7 +209,7 @@ async def _found_again(name: str, sets: Sequence[Toolset]) -> Tool[..., Any]:
     raise gone(name)
 
 
-def _flow_of(name: str, tool: Tool[..., Any]) -> dict[str, Any]:
+def _flow_of(name: str, tool: Tool[..., Any, Any]) -> dict[str, Any]:
     effects = None if tool.effects is None else sorted(tool.effects)
     return _core.tool_flow(name, tool.read_only, tool.trust, effects)
 

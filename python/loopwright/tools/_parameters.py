@@ -31,7 +31,7 @@ from loopwright._json import read as read_json
 from loopwright.errors import ModelError, UsageError
 
 from . import _docstring
-from ._context import Context
+from ._context import RunContext
 from ._errors import InvalidArguments, SchemaError
 from ._hints import modern
 from ._json_mode import as_json, checked
@@ -288,7 +288,7 @@ def _is_context(hint: Any) -> bool:
     if _is_union(hint):
         return any(_is_context(each) for each in typing.get_args(hint))
     plain = typing.get_origin(hint) or hint
-    return isinstance(plain, type) and issubclass(plain, Context)
+    return isinstance(plain, type) and issubclass(plain, RunContext)
 
 
 def _refuse_kind(parameter: inspect.Parameter, label: str) -> None:
@@ -354,10 +354,10 @@ def _evaluate(
     label: str,
 ) -> Any:
     """The hint itself, where it was written as a string or holds strings."""
-    if isinstance(annotation, str) and re.fullmatch(r"\s*(\w+\.)*Context\s*(\[.*\])?\s*", annotation):
+    if isinstance(annotation, str) and re.fullmatch(r"\s*(\w+\.)*(Run)?Context\s*(\[.*\])?\s*", annotation):
         # Often imported for type checkers alone, as are the deps.
         found = _try_evaluate(annotation, source, namespace)
-        return Context if found is None else found
+        return RunContext if found is None else found
     try:
         return _hints({name: annotation}, source, namespace)[name]
     except NameError as error:

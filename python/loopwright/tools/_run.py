@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright._clean_error import for_logs, without_keys
 
-from ._context import Context, cancel_flag, relayed
+from ._context import RunContext, cancel_flag, relayed
 from ._errors import LoopwrightError, NotSerialisable, ToolTimeout
 from ._result import DEFAULT_MAX_OUTPUT, limit_text, to_content
 
@@ -85,9 +85,9 @@ _ENDING = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyn
 
 
 async def call(
-    tool: Tool[..., Any],
+    tool: Tool[..., Any, Any],
     arguments: object,
-    context: Context[Any] | None,
+    context: RunContext[Any] | None,
     finish: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Check, call, and wait no longer than the tool's timeout.
@@ -95,7 +95,7 @@ async def call(
     `finish` is applied to what the function gave, in the very thread that it ran in: a huge result holds up no loop.
     """
     bound = tool.bind(arguments)
-    own: Context[Any] = context if context is not None else Context()
+    own: RunContext[Any] = context if context is not None else RunContext()
     try:
         if tool.timeout is None:
             return await _invoke(tool, bound, own, finish)
@@ -106,9 +106,9 @@ async def call(
 
 
 async def _in_time(
-    tool: Tool[..., Any],
+    tool: Tool[..., Any, Any],
     bound: dict[str, Any],
-    context: Context[Any],
+    context: RunContext[Any],
     timeout: float,
     finish: Callable[[Any], Any] | None,
 ) -> Any:
@@ -135,9 +135,9 @@ def _forget(task: asyncio.Task[Any]) -> None:
 
 
 async def _invoke(
-    tool: Tool[..., Any],
+    tool: Tool[..., Any, Any],
     bound: dict[str, Any],
-    context: Context[Any],
+    context: RunContext[Any],
     finish: Callable[[Any], Any] | None,
 ) -> Any:
     name = tool.context_parameter
@@ -160,10 +160,10 @@ async def _invoke(
 
 
 async def _in_thread(
-    tool: Tool[..., Any],
+    tool: Tool[..., Any, Any],
     bound: dict[str, Any],
     name: str | None,
-    context: Context[Any],
+    context: RunContext[Any],
     finish: Callable[[Any], Any] | None,
 ) -> Any:
     loop = asyncio.get_running_loop()
@@ -199,7 +199,7 @@ async def _in_thread(
     return value
 
 
-async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Outcome:
+async def run(tool: Tool[..., Any, Any], arguments: object, context: RunContext[Any] | None) -> Outcome:
     """`call`, with everything that can go wrong turned into words for the model."""
     try:
         if tool.timeout is None and tool.is_async:
@@ -207,7 +207,7 @@ async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | N
             bound = tool.bind(arguments)
             name = tool.context_parameter
             if name is not None:
-                bound[name] = context if context is not None else Context()
+                bound[name] = context if context is not None else RunContext()
             return _returned(tool, await tool.function(**bound))
         outcome: Outcome = await call(tool, arguments, context, lambda value: _returned(tool, value))
     except asyncio.CancelledError:
@@ -219,16 +219,16 @@ async def run(tool: Tool[..., Any], arguments: object, context: Context[Any] | N
     return outcome
 
 
-def _late(tool: Tool[..., Any]) -> ToolTimeout:
+def _late(tool: Tool[..., Any, Any]) -> ToolTimeout:
     return ToolTimeout(f"{tool.name!r} gave no result within {tool.timeout:g} s", hint="ask for less at once")
 
 
-def timed_out(tool: Tool[..., Any]) -> Outcome:
+def timed_out(tool: Tool[..., Any, Any]) -> Outcome:
     """The outcome of a call whose time is up."""
     return _raised(tool, _late(tool))
 
 
-def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any] | None) -> Outcome | Awaitable[Any]:
+def run_here(tool: Tool[..., Any, Any], arguments: object, context: RunContext[Any] | None) -> Outcome | Awaitable[Any]:
     """Run a plain function's tool in the calling thread, without an event loop; nobody here minds its timeout.
 
     If the function hands out an awaitable, so does this: `run_later` goes on from there, in an event loop.
@@ -236,7 +236,7 @@ def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any] | No
     try:
         bound = tool.bind(arguments)
         if tool.context_parameter is not None:
-            bound[tool.context_parameter] = context if context is not None else Context()
+            bound[tool.context_parameter] = context if context is not None else RunContext()
         value = tool.function(**bound)
     except BaseException as error:  # noqa: BLE001 - a tool may not end the thread it runs in
         return _raised(tool, error)
@@ -246,7 +246,7 @@ def run_here(tool: Tool[..., Any], arguments: object, context: Context[Any] | No
     return _returned(tool, value)
 
 
-async def run_later(tool: Tool[..., Any], awaitable: Awaitable[Any]) -> Outcome:
+async def run_later(tool: Tool[..., Any, Any], awaitable: Awaitable[Any]) -> Outcome:
     """What a plain function's tool gives that handed out an awaitable."""
     try:
         value = await awaitable
@@ -257,7 +257,7 @@ async def run_later(tool: Tool[..., Any], awaitable: Awaitable[Any]) -> Outcome:
     return _returned(tool, value)
 
 
-def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
+def _raised(tool: Tool[..., Any, Any], error: BaseException) -> Outcome:
     """The outcome of a call that raised. The log has the traceback: the model reads only the error's words.
 
     Errors of the package say what was meant for the model, wrong arguments for one; any other is a fault of the tool.
@@ -274,7 +274,7 @@ def _raised(tool: Tool[..., Any], error: BaseException) -> Outcome:
     return _failed(tool, "exception", _said(error), None, error)
 
 
-def cancelled(tool: Tool[..., Any], error: asyncio.CancelledError) -> Outcome:
+def cancelled(tool: Tool[..., Any, Any], error: asyncio.CancelledError) -> Outcome:
     """The outcome of a call that let a cancellation escape which was not the run's; the model may go on without it."""
     _LOG.warning("the tool %s raised an exception", tool.name, exc_info=for_logs(error))
     _clear_frames(error)
@@ -298,7 +298,7 @@ def _clear_frames(error: BaseException) -> None:
         left += (each.__cause__, each.__context__, *_grouped(each))
 
 
-def _returned(tool: Tool[..., Any], value: object) -> Outcome:
+def _returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
@@ -335,7 +335,7 @@ def _grouped(error: BaseException) -> list[BaseException]:
 
 
 def _failed(
-    tool: Tool[..., Any],
+    tool: Tool[..., Any, Any],
     kind: str,
     message: str,
     hint: str | None,

@@ -7,22 +7,29 @@ run, and stands in the run's journal from then on: a run that is replayed or res
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Generic, cast
 
+from ._context import RunContext  # noqa: TC001 - read at run time
+from ._tool import ToolDeps, as_tool
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ._tool import RiskLevel, Tool
+    from ._tool import PlainFunction, RiskLevel, Tool
 
-__all__ = ["Places", "Toolset", "kinds_of", "split"]
+__all__ = ["ASKING", "Places", "Toolset", "kinds_of", "split"]
+
+ASKING: ContextVar[RunContext[Any]] = ContextVar("loopwright_asking")
+"""The run whose tools are listed."""
 
 
-class Toolset:
+class Toolset(Generic[ToolDeps]):
     """Tools that are listed when a run begins: those of a server, of a plug-in, of a user.
 
-    Give it to `Agent(tools=[...])` beside functions. A subclass says what there is in `tools` and gives back what it
+    Give it to `Agent(tools=[...])` beside functions. `Toolset([f, g], name="files")` holds tools that are there, for
+    `prefixed`, `filtered` and the like. A subclass says what there is in `tools` and gives back what it
     holds in `aclose`.
 
     ::
@@ -38,16 +45,24 @@ class Toolset:
     """What it is called: it stands before the names of its tools where another tool is named the same."""
     required: bool = False
     """Whether a run that can't have its tools fails before it begins."""
+    _held: tuple[Tool[..., Any, Any], ...] = ()
 
-    async def tools(self) -> Sequence[Tool[..., Any]]:
+    def __init__(
+        self, tools: Iterable[Tool[..., Any, ToolDeps] | PlainFunction] = (), *, name: str | None = None
+    ) -> None:
+        if name is not None:
+            self.name = name
+        self._held = tuple(as_tool(each) for each in tools)
+
+    async def tools(self) -> Sequence[Tool[..., Any, Any]]:
         """The tools of a run that begins now, always in the same order. May be called from any event loop.
 
         As long as nothing has changed it gives the very same objects: what is made of them is kept. What it raises
         costs the run these tools, unless they are `required`.
         """
-        raise NotImplementedError
+        return self._held
 
-    def prefixed(self, prefix: str) -> Toolset:
+    def prefixed(self, prefix: str) -> Toolset[ToolDeps]:
         """The same toolset, with all its tools named `prefix_name`.
 
         ::
@@ -61,7 +76,7 @@ class Toolset:
 
         return prefixed(self, prefix)
 
-    def renamed(self, names: Mapping[str, str]) -> Toolset:
+    def renamed(self, names: Mapping[str, str]) -> Toolset[ToolDeps]:
         """The same toolset, with the tools of these names under the names that they lead to.
 
         A name that it does not list is logged as a warning. Raises a `ToolDefinitionError` for names that providers
@@ -71,17 +86,25 @@ class Toolset:
 
         return renamed_by(self, dict(names))
 
-    def filtered(self, keep: Callable[[Tool[..., Any]], bool]) -> Toolset:
-        """The same toolset, with those tools of which `keep` is true; it is asked at the begin of each run."""
+    def filtered(self, keep: Callable[[RunContext[ToolDeps], Tool[..., Any, Any]], bool]) -> Toolset[ToolDeps]:
+        """The same toolset, with those tools of which `keep(context, tool)` is true; it is asked at the begin of each
+        run. A function of the tool alone will do, too.
+        """
         from ._views import filtered
 
         return filtered(self, keep)
 
-    def without(self, *names: str) -> Toolset:
+    def without(self, *names: str) -> Toolset[ToolDeps]:
         """The same toolset, without the tools of these names."""
-        return self.filtered(lambda tool: tool.name not in names)
+        return self.filtered(lambda _, tool: tool.name not in names)
 
-    def with_risk(self, risk: RiskLevel, *names: str) -> Toolset:
+    def asking(self, *names: str) -> Toolset[ToolDeps]:
+        """The same toolset, where a person is asked before a call of the tools of these names, or of all without
+        names: the guard's verdict holds beside it.
+        """
+        return self.with_risk("confirm", *names)
+
+    def with_risk(self, risk: RiskLevel, *names: str) -> Toolset[ToolDeps]:
         """The same toolset, where the tools of these names, or all without names, are as risky as `risk` says.
 
         What a server says of its tools never lowers their risk; this is the word of whoever writes the program, and

@@ -10,21 +10,41 @@ import functools
 import sys
 import types
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    overload,
+)
 
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ._context import Context
+    from ._context import RunContext
     from ._parameters import Parameters
     from ._run import Outcome
 
-__all__ = ["Effect", "RiskLevel", "Tool", "Trust", "as_tool", "tool"]
+__all__ = ["Effect", "PlainFunction", "RiskLevel", "Tool", "ToolDeps", "Trust", "as_tool", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+D = TypeVar("D")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultedTypeVar
+
+    ToolDeps = DefaultedTypeVar("ToolDeps", default=object, contravariant=True)  # noqa: PLC0105
+    """What a tool wants as `context.deps`: any, unless it takes a `RunContext` of something."""
+else:
+    ToolDeps = TypeVar("ToolDeps", contravariant=True)  # noqa: PLC0105
 
 RiskLevel = Literal["safe", "cautious", "confirm", "dangerous"]
 """How much care a call needs, from none to a person's eyes."""
@@ -41,13 +61,27 @@ _EFFECTS: tuple[str, ...] = get_args(Effect)
 _MOST = 1e12
 """No number of seconds or characters is larger; what says "for ever" is `None`."""
 _LONGEST_NAME = 64
+_WITHOUT_DEPS = 2
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: the code of a function, not of a class body
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
 _GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
 
 
-class Tool(Generic[P, R]):
+class PlainFunction(Protocol):
+    """A function as it stands. A `Tool` is none for type checkers: what deps it wants is looked at."""
+
+    @property
+    def __code__(self) -> types.CodeType:
+        """What it runs."""
+        ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it."""
+        ...
+
+
+class Tool(Generic[P, R, ToolDeps]):
     """A function with a name, a description, a schema and a risk.
 
     Calling it calls the function. `run` is what the engine does: check the arguments, call, convert the result.
@@ -73,6 +107,13 @@ class Tool(Generic[P, R]):
         "timeout",
         "trust",
     )
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, given: Any) -> Any:
+            # What it wants as deps may be left out, as for type checkers.
+            given = given if isinstance(given, tuple) else (given,)
+            return super().__class_getitem__(given if len(given) != _WITHOUT_DEPS else (*given, object))
 
     function: Callable[P, R]
     """What it calls."""
@@ -171,7 +212,7 @@ class Tool(Generic[P, R]):
 
     @property
     def context_parameter(self) -> str | None:
-        """The parameter that takes the `Context`."""
+        """The parameter that takes the `RunContext`."""
         return (self._own or self._read()).context
 
     def definition(self) -> dict[str, Any]:
@@ -185,7 +226,7 @@ class Tool(Generic[P, R]):
         """
         return (self._own or self._read()).bind(self.name, arguments)
 
-    async def call(self, arguments: object, context: Context[Any] | None = None) -> Any:
+    async def call(self, arguments: object, context: RunContext[Any] | None = None) -> Any:
         """Check `arguments` and call the function with them. What it raises is raised.
 
         A function that is not async runs in a thread, in a copy of the caller's context variables. When the caller is
@@ -195,13 +236,13 @@ class Tool(Generic[P, R]):
 
         return await call(self, arguments, context)
 
-    async def run(self, arguments: object, context: Context[Any] | None = None) -> Outcome:
+    async def run(self, arguments: object, context: RunContext[Any] | None = None) -> Outcome:
         """`call`, with the result or the failure in the form that goes into a message. Only cancellation is raised."""
         from ._run import run
 
         return await run(self, arguments, context)
 
-    def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]:
+    def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R, ToolDeps]:
         """The tool of an instance, where the function is a method."""
         function: Any = self.function
         if isinstance(function, (types.FunctionType, classmethod)) and not self._is_static:
@@ -213,8 +254,8 @@ class Tool(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<Tool {self.name!r} ({self.risk}) at {self.location}>"
 
-    def _with(self, function: Callable[..., R]) -> Tool[..., R]:
-        bound: Tool[..., R] = Tool(
+    def _with(self, function: Callable[..., R]) -> Tool[..., R, ToolDeps]:
+        bound: Tool[..., R, ToolDeps] = Tool(
             function,
             name=self.name,
             description=self._description,
@@ -227,7 +268,7 @@ class Tool(Generic[P, R]):
             effects=self.effects,
             namespace=self._namespace,
         )
-        bound._bound_to = self
+        bound._bound_to = cast("Tool[Any, Any]", self)
         return bound
 
     def _read(self, *, skip_first: bool = False) -> Parameters:
@@ -253,8 +294,32 @@ class Tool(Generic[P, R]):
         return parameters
 
 
+class _Decorates(Protocol):
+    """What `@tool(...)` is."""
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[RunContext[D], P], R], /
+    ) -> Tool[Concatenate[RunContext[D], P], R, D]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Tool[P, R, object]: ...
+
+
 @overload
-def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+def tool(
+    function: Callable[Concatenate[RunContext[D], P], R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    risk: RiskLevel | None = None,
+    read_only: bool = False,
+    idempotent: bool | None = None,
+    timeout: float | None = None,
+    max_output: int | None = None,
+    trust: Trust | None = None,
+    effects: Iterable[Effect] | None = None,
+) -> Tool[Concatenate[RunContext[D], P], R, D]: ...
 
 
 @overload
@@ -271,7 +336,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
-) -> Tool[P, R]: ...
+) -> Tool[P, R, object]: ...
 
 
 @overload
@@ -286,7 +351,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
-) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+) -> _Decorates: ...
 
 
 def tool(
@@ -302,7 +367,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
-) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+) -> Any:
     """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
 
     Args:
@@ -321,7 +386,7 @@ def tool(
     """
     frame = sys._getframe(1)  # noqa: SLF001 - hints may name what only the caller's scope knows
 
-    def decorate(decorated: Callable[P, R]) -> Tool[P, R]:
+    def decorate(decorated: Callable[P, R]) -> Tool[P, R, Any]:
         if isinstance(decorated, Tool):
             message = f"{decorated.name!r} is a tool already"
             raise ToolDefinitionError(message, hint="decorate it once")
@@ -345,7 +410,7 @@ def tool(
 
     scope = _scope(frame)
 
-    def decorate_later(decorated: Callable[P, R]) -> Tool[P, R]:
+    def decorate_later(decorated: Callable[P, R]) -> Tool[P, R, Any]:
         nonlocal namespace
         namespace = _names_in_hints(decorated, scope)
         return decorate(decorated)
@@ -354,13 +419,13 @@ def tool(
     return decorate_later
 
 
-def as_tool(value: object) -> Tool[..., Any]:
+def as_tool(value: object) -> Tool[..., Any, Any]:
     """`value` as a tool: it is one, holds one, or is a function."""
     if isinstance(value, Tool):
         return value
     if isinstance(value, types.MethodType) and isinstance(value.__func__, Tool):
         # What `@classmethod` over `@tool` gives.
-        inner = cast("Tool[..., Any]", value.__func__)
+        inner = cast("Tool[..., Any, Any]", value.__func__)
         return inner._with(types.MethodType(inner.function, value.__self__))  # noqa: SLF001 - the same module
     if callable(value):
         return Tool(value)
@@ -423,7 +488,7 @@ def _check_callable(function: object, label: str) -> None:
         raise ToolDefinitionError(message, hint="give a function")
     if _flags(function) & _GENERATOR:
         message = f"{label} is a generator: a tool gives one result"
-        raise SchemaError(message, hint="return a list; report progress with Context.emit")
+        raise SchemaError(message, hint="return a list; report progress with RunContext.emit")
 
 
 def _one_of(value: Any, kind: type, name: str, words: str, label: str) -> Any:

@@ -19,15 +19,15 @@ class ToolSet:
 
     __slots__ = ("_tools",)
 
-    def __init__(self, tools: Iterable[Tool[..., Any] | Callable[..., Any]] = ()) -> None:
-        self._tools: dict[str, Tool[..., Any]] = {}
+    def __init__(self, tools: Iterable[Tool[..., Any, Any] | Callable[..., Any]] = ()) -> None:
+        self._tools: dict[str, Tool[..., Any, Any]] = {}
         if callable(tools) or isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
             message = f"tools are a list of functions, not {type(tools).__name__}"
             raise ToolDefinitionError(message, hint="put it into a list: tools=[...]")
         for each in tools:
             self.add(each)
 
-    def add(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
+    def add(self, tool: Tool[..., Any, Any] | Callable[..., Any]) -> Tool[..., Any, Any]:
         """Add a tool, or a function as a tool. The very same tool twice is once."""
         added = as_tool(tool)
         present = self._tools.setdefault(added.name, added)
@@ -36,7 +36,7 @@ class ToolSet:
             raise DuplicateTool(message, hint=f"rename one: @tool(name={_free_name(added.name, self._tools)!r})")
         return present
 
-    def get(self, name: str) -> Tool[..., Any]:
+    def get(self, name: str) -> Tool[..., Any, Any]:
         """The tool of that name. Raises `UnknownTool`, which names those that are near."""
         found = self._tools.get(name)
         if found is None:
@@ -58,13 +58,13 @@ class ToolSet:
         """All names, in order."""
         return tuple(self._tools)
 
-    def __getitem__(self, name: str) -> Tool[..., Any]:
+    def __getitem__(self, name: str) -> Tool[..., Any, Any]:
         return self.get(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools
 
-    def __iter__(self) -> Iterator[Tool[..., Any]]:
+    def __iter__(self) -> Iterator[Tool[..., Any, Any]]:
         return iter(tuple(self._tools.values()))
 
     def __len__(self) -> int:

@@ -173,7 +173,7 @@ def chat() -> list[list[dict[str, Any]]]:
     ]
 
 
-def at(model: str, url: str, **options: Any) -> Agent[Any]:
+def at(model: str, url: str, **options: Any) -> Agent[Any, Any]:
     return Agent(model, base_url=url, api_key=KEY, web_search=True, **options)
 
 
@@ -207,7 +207,7 @@ def told(events: list[Any]) -> list[tuple[Any, ...]]:
 def heard(request: Any) -> Any:
     """Runs an agent in one of three ways; gives the result, and the events with when they were heard."""
 
-    def go(agent: Agent[Any], **options: Any) -> tuple[Any, list[Any], list[float]]:
+    def go(agent: Agent[Any, Any], **options: Any) -> tuple[Any, list[Any], list[float]]:
         events: list[Any] = []
         times: list[float] = []
 

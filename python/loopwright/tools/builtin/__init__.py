@@ -26,7 +26,7 @@ def builtin_tools(
     allow_private: bool = False,
     env: Mapping[str, str] | None = None,
     sandbox: bool | Sandbox = True,
-) -> list[Tool[..., Any]]:
+) -> list[Tool[..., Any, Any]]:
     """The built-in tools for `workspace`, a folder that exists.
 
     `allow_outside` lifts the fence around it. `allow_private` lets `fetch` ask hosts of this machine and of private
@@ -51,7 +51,7 @@ def builtin_tools(
         Writing(place),
         Shell(place, env, checked(sandbox, "sandbox")),
     )
-    tools: list[Tool[..., Any]] = [
+    tools: list[Tool[..., Any, Any]] = [
         reading.read_file,
         reading.list_folder,
         searching.glob_files,

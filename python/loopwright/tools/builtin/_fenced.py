@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loopwright.guard import Sandbox
-    from loopwright.tools._context import Context
+    from loopwright.tools._context import RunContext
 
     from ._workspace import Workspace
 
@@ -48,7 +48,7 @@ class Fencing:
         self._told = False
 
     def around(
-        self, command: str, env: Mapping[str, str], asked: Sequence[str], context: Context[Any] | None
+        self, command: str, env: Mapping[str, str], asked: Sequence[str], context: RunContext[Any] | None
     ) -> tuple[_core.Fence | None, Mapping[str, str]]:
         """The fence for a command that may run, and its variables. Without a fence where it is switched off, where
         there is none, and for programs that can't work behind one.
@@ -81,7 +81,7 @@ class Fencing:
                 os.makedirs(folder, exist_ok=True)  # noqa: PTH103
         return (None if unfenced else fence), env
 
-    def refused(self, fence: _core.Fence, output: str, context: Context[Any] | None) -> str:
+    def refused(self, fence: _core.Fence, output: str, context: RunContext[Any] | None) -> str:
         """What the fence seems to have refused, for the model; the person hears it too. Empty if there is nothing."""
         found = fence.refusals(output)
         if not found:
@@ -124,7 +124,7 @@ class Fencing:
             weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
         return self._temporary
 
-    def _tell_none(self, missing: str, context: Context[Any] | None) -> None:
+    def _tell_none(self, missing: str, context: RunContext[Any] | None) -> None:
         """Says once that there is no fence: to the log of this process, and to whoever follows a run."""
         _log_none(missing)
         if not self._told and context is not None:

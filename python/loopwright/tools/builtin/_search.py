@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 from loopwright._core import LinePattern
-from loopwright.tools._context import Context  # noqa: TC001 - the engine reads the signature
+from loopwright.tools._context import RunContext  # noqa: TC001 - the engine reads the signature
 from loopwright.tools._errors import ToolError
 from loopwright.tools._tool import tool
 
@@ -63,7 +63,7 @@ class Searching:
         pattern: Annotated[
             str, "a regular expression, matched line by line; without look-ahead, look-behind and back-references"
         ],
-        context: Context[Any],
+        context: RunContext[Any],
         path: Annotated[str, "the folder or file to look in, relative to the workspace"] = ".",
         glob: Annotated[str | None, "only files that fit, like *.py or src/**/*.rs"] = None,
         ignore_case: Annotated[bool, "whether A is a"] = False,  # noqa: FBT002

@@ -7,7 +7,7 @@ import re
 import signal
 from typing import TYPE_CHECKING, Annotated, Any
 
-from loopwright.tools._context import Context  # noqa: TC001 - hints are read when the schema is made
+from loopwright.tools._context import RunContext  # noqa: TC001 - hints are read when the schema is made
 from loopwright.tools._errors import ToolError
 from loopwright.tools._tool import tool
 
@@ -57,7 +57,7 @@ class Shell:
         beyond_fence: Annotated[
             list[str], 'what the fence refused before and this needs: paths, "network", "sockets"; a person is asked'
         ] = [],  # noqa: B006 - never changed
-        context: Context[Any] | None = None,
+        context: RunContext[Any] | None = None,
     ) -> str:
         """Run a shell command in the workspace and give its output and exit code.
 

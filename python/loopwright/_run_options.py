@@ -1,0 +1,255 @@
+"""What every way to start a run takes, and the agent that a run of such options is of.
+
+Options hold for one run: more instructions and tools, another model, settings over those of the agent, whose run it
+is. `override` changes an agent for all runs that begin within a block, as tests want it.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from ._front import merged_settings, said_with
+from ._words import unknown
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Generic, TypeAlias
+
+    from typing_extensions import TypeVar
+
+    from ._model import Model, ModelSettings
+    from ._prepared import Prepared
+    from .budget import Budget
+    from .events import Event
+    from .guard._guard import Approve
+    from .hooks import Router
+    from .journal import Journal
+    from .messages import Content, Message
+    from .models import Responds
+    from .result import Messages
+    from .roles import Role
+    from .signal import Signal
+    from .tools import ProviderTool, RunContext, Tool, WebSearch
+    from .tools._sets import Toolset
+    from .tools._tool import PlainFunction
+
+    Deps = TypeVar("Deps", default=None)
+
+    ModelLike: TypeAlias = str | Model | Responds | Router | Role
+    MessagesLike: TypeAlias = Messages | Sequence[Message | Mapping[str, Any]]
+    Prompt: TypeAlias = Content | Message | Sequence[Content]
+    InstructionFunction: TypeAlias = Callable[[RunContext[Deps]], Any]
+    ToolLike: TypeAlias = Tool[..., Any, Deps] | Toolset[Deps] | WebSearch | ProviderTool | PlainFunction
+    Place: TypeAlias = Journal | str | os.PathLike[str] | bool
+
+    class RunOptions(TypedDict, Generic[Deps], total=False):
+        """What every way to start a run takes, beside the prompt and `deps`."""
+
+        messages: MessagesLike | None
+        """What was said before: `result.messages` of an earlier run, or a list of messages."""
+        model: ModelLike
+        """The model of this run."""
+        instructions: str | InstructionFunction[Deps]
+        """More of them, behind those of the agent."""
+        tools: Sequence[ToolLike[Deps]]
+        """More of them."""
+        settings: ModelSettings
+        """They go before those of the agent, and those before the model's own."""
+        budget: Budget | None
+        """What this run may use, instead of the agent's budget."""
+        approve: Approve
+        """Who is asked, instead of whom the agent's guard names."""
+        journal: Place | None
+        """Where this run's journal goes: a file that ends in `.jsonl`, a folder, a store, or `True` for memory."""
+        session: str
+        """The session that its memories belong to."""
+        user: str
+        """Whose memories are recalled and kept, beside those that are everybody's."""
+        metadata: Mapping[str, Any]
+        """What the first line of its journal says about it; anything that JSON can hold."""
+        on_event: Callable[[Event], object] | None
+        """Called with each event; answers are streamed then."""
+        signal: Signal | None
+        """Ends the run from outside."""
+        run_id: str
+        """Its name: letters, digits, `_` and `-`. By default one that no other run has."""
+        seed: int
+        """The source of all jitter; without it another one for each run, which its journal keeps."""
+
+else:
+
+    class RunOptions(TypedDict, total=False):
+        """What every way to start a run takes, beside the prompt and `deps`."""
+
+
+__all__ = ["KNOWN", "RunOptions", "override", "taken", "varied"]
+
+KNOWN = (
+    "messages",
+    "model",
+    "instructions",
+    "tools",
+    "settings",
+    "budget",
+    "approve",
+    "journal",
+    "session",
+    "user",
+    "metadata",
+    "on_event",
+    "signal",
+    "run_id",
+    "seed",
+)
+_OF_AGENT = ("model", "instructions", "tools", "settings")
+_OF_RUN = ("approve", "session", "user", "metadata", "run_id", "seed")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def taken(whose: str, options: Mapping[str, Any], *but: str) -> None:
+    """Raises an `UnknownOption` for the first option that a run does not have."""
+    for name in options:
+        if name not in KNOWN or name in but:
+            raise unknown(whose, name, [each for each in KNOWN if each not in but])
+
+
+def varied(agent: Any, options: Mapping[str, Any]) -> Any:
+    """The agent that a run of these options is of."""
+    found = _overridden(agent)
+    changes = {name: options[name] for name in _OF_AGENT if options.get(name) is not None}
+    if changes:
+        found = found._changed(_with_more(found._given, changes))
+    if any(options.get(name) is not None for name in _OF_RUN):
+        found = _for_run(found, {name: options.get(name) for name in _OF_RUN})
+    return found
+
+
+def _with_more(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of an agent, with those of a run."""
+    found: dict[str, Any] = {}
+    if "model" in changes:
+        found["model"] = changes["model"]
+    if "instructions" in changes:
+        found["instructions"] = said_with(given["instructions"], changes["instructions"])
+    if "tools" in changes:
+        from ._options import functions
+
+        found["tools"] = [*given["tools"], *functions(changes["tools"])]
+    if "settings" in changes:
+        # Looked at where it is known whose settings they are.
+        merged_settings("offline:extractive", changes["settings"])
+        found["settings"] = {**(given["settings"] or {}), **changes["settings"]}
+    return found
+
+
+def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
+    """The same agent, whose runs are somebody's, or called so. It shares the plans of the other."""
+    from . import _options
+
+    other: Any = copy(agent)
+    approve, seed, name = options["approve"], options["seed"], options["run_id"]
+    if name is not None:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            message = f"a run can't be called {name!r:.100}"
+            raise UsageError(message, "invalid_option", "give at most 64 letters, digits, '_' and '-'")
+        other._run_name = name
+    labels: dict[str, Any] = {**agent._labels, **_options.labels(options["metadata"])}
+    for option in ("user", "session"):
+        value = options[option]
+        if value is None:
+            continue
+        if not isinstance(value, str) or not value.strip():
+            raise UsageError(f"{option} can't be {value!r:.100}", "invalid_option", "give a name")
+        _options.whole(option, value)
+        labels[option] = value
+    other._labels = labels
+    if agent._remember is not None and (options["user"] is not None or options["session"] is not None):
+        now = agent._remember
+        user = now.user if options["user"] is None else options["user"]
+        other._remember = now.whom(user, now.session if options["session"] is None else options["session"])
+    if approve is not None:
+        if not callable(approve):
+            message = f"approve can't be {approve!r:.100}"
+            raise UsageError(message, "invalid_option", "give a function that takes an Approval, or an Approvals")
+        other._approve = approve
+    if seed is not None:
+        _options.check(seed=seed)
+        other._config = {**agent._config, "seed": seed}
+        other._plans = {}
+    else:
+        other._like = agent
+    return other
+
+
+# ---- override ----
+
+_HERE: ContextVar[Mapping[int, Mapping[str, Any]]] = ContextVar("loopwright_overrides")
+_everywhere: dict[int, list[Mapping[str, Any]]] = {}
+
+
+def _entry_of(agent: Any) -> Mapping[str, Any] | None:
+    found = _HERE.get({}).get(id(agent))
+    if found is None and (everywhere := _everywhere.get(id(agent))):
+        found = everywhere[-1]
+    return found
+
+
+def _overridden(agent: Any) -> Any:
+    """The agent as it is within the blocks of `override` that are around."""
+    changed = _entry_of(agent)
+    return agent if changed is None else changed["agent"]
+
+
+def overridden_deps(agent: Any, deps: Any) -> Any:
+    """The deps of a run within the blocks of `override` that are around."""
+    changed = _entry_of(agent)
+    return deps if changed is None or "deps" not in changed else changed["deps"]
+
+
+@contextmanager
+def override(agent: Any, changes: Mapping[str, Any], *, everywhere: bool) -> Iterator[None]:
+    """Runs of `agent` that begin inside are of the changed one: in this context alone, or in all threads."""
+    options = {name: value for name, value in changes.items() if name != "deps"}
+    if "settings" in options:
+        options["settings"] = {**(agent._given["settings"] or {}), **options["settings"]}
+    if "model" in options and agent._given["agents"]:
+        # The sub-agents are asked in the place of real models, too.
+        options["agents"] = [_with_model(each, options["model"]) for each in agent._given["agents"]]
+    entry: dict[str, Any] = {"agent": agent._changed(options) if options else agent, "held": agent}
+    if "deps" in changes:
+        entry["deps"] = changes["deps"]
+    if everywhere:
+        stack = _everywhere.setdefault(id(agent), [])
+        stack.append(entry)
+        try:
+            yield
+        finally:
+            stack.remove(entry)
+            if not stack:
+                _everywhere.pop(id(agent), None)
+        return
+    token = _HERE.set({**_HERE.get({}), id(agent): entry})
+    try:
+        yield
+    finally:
+        _HERE.reset(token)
+
+
+def _with_model(agent: Any, model: Any) -> Any:
+    from dataclasses import replace
+
+    from .children import SubAgent
+
+    if isinstance(agent, SubAgent):
+        inner = [_with_model(each, model) for each in agent.agents]
+        return replace(agent, model=model, agents=inner)
+    changes: dict[str, Any] = {"model": model}
+    if agent._given["agents"]:
+        changes["agents"] = [_with_model(each, model) for each in agent._given["agents"]]
+    return agent._changed(changes)

@@ -1,0 +1,140 @@
+"""What other frameworks call the options of an agent and of its runs, and what they are called here.
+
+A keyword that there is not is an `UnknownOption` that says the right word: that of the table, or the nearest one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["UnknownOption", "house_words", "today", "unknown"]
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+_INSTRUCTIONS = "instructions"
+_MESSAGES = "messages"
+_OUTPUT_TYPE = "output_type"
+_BUDGET = "budget=Budget(...)"
+_ROUNDS = "budget=Budget(rounds=...)"
+_GUARD = "guard=Guard(approve=...)"
+_HOOKS = "hooks"
+_TOOLS = "tools"
+_JOURNAL = "journal, with session= at the run"
+_AT_RUN = "an option of the run: agent.run(..., {}=...)"
+
+
+def _of_model(name: str) -> str:
+    return f'Model("provider:model", {name}=...)'
+
+
+def _settings(name: str) -> str:
+    return f'settings={{"{name}": ...}}'
+
+
+_WORDS = {
+    **dict.fromkeys(("system", "system_prompt", "prompt_template", "system_message"), _INSTRUCTIONS),
+    **dict.fromkeys(("message_history", "chat_history", "history", "input", "session_input"), _MESSAGES),
+    **dict.fromkeys(
+        (
+            "result_type",
+            "response_format",
+            "response_model",
+            "output_schema",
+            "structured_output_model",
+            "output_validator",
+        ),
+        _OUTPUT_TYPE,
+    ),
+    **dict.fromkeys(("usage_limits", "limits"), _BUDGET),
+    **dict.fromkeys(("max_turns", "max_iterations", "max_steps", "recursion_limit"), _ROUNDS),
+    "complexity": 'budget=Budget(rounds="auto")',
+    "max_children": "budget=Budget(children=...)",
+    "max_depth": "budget=Budget(depth=...)",
+    "model_settings": 'settings={"temperature": ...}',
+    **{name: _settings(name) for name in ("temperature", "max_tokens", "top_p", "stop", "effort", "tool_choice")},
+    "stop_sequences": _settings("stop"),
+    "reasoning_effort": _settings("effort"),
+    **{name: _of_model(name) for name in ("base_url", "api_key", "headers", "timeouts", "retry", "price")},
+    **{name: _of_model(name) for name in ("tool_format", "read_markup", "escalate_to")},
+    "timeout": 'Model("provider:model", timeouts={"total": ...}), or budget=Budget(wall_time=...)',
+    "retries": 'Model("provider:model", retry={"attempts": ...}), or Annotated[T, Output(attempts=...)] for outputs',
+    "choose_model": "model=Router(choose, default=...)",
+    "take_suggestions": "model=Router(..., accept_suggestions=...)",
+    "cache": _settings("cache"),
+    **dict.fromkeys(("dependencies", "context_schema", "deps_types"), "deps_type (and deps= at the run)"),
+    "context_data": "deps",
+    **dict.fromkeys(("toolsets", "mcp_servers", "builtin_tools", "native_tools", "functions"), _TOOLS),
+    "provider_tools": "tools=[ProviderTool({...})]",
+    "web_search": "tools=[WebSearch(...)]",
+    **dict.fromkeys(("can_use_tool", "interrupt_on", "needs_approval", "approve", "approvals"), _GUARD),
+    "cautious": "guard=Guard(on_cautious=...)",
+    "policy": "guard=Guard(policy=...)",
+    "workspace": "guard=Guard(workspace=...)",
+    "approval_timeout": "guard=Guard(timeout=...)",
+    **dict.fromkeys(("checkpointer", "db", "session_manager", "thread_id", "conversation_id"), _JOURNAL),
+    "store": "memory",
+    "durable": "journal=Journal(path, durable=...)",
+    **dict.fromkeys(
+        ("middleware", "capabilities", "callbacks", "input_guardrails", "output_guardrails", "pre_model_hook"), _HOOKS
+    ),
+    **dict.fromkeys(("event_stream_handler", "callback_handler"), "on_event, at the run"),
+    "stuck": "monitor=Monitor(stuck=...)",
+    "momentum": "monitor=Monitor(momentum=...)",
+    "check_in": "monitor=Monitor(pause_every=...)",
+    "wind_down": "monitor=Monitor(warn_rounds_left=...)",
+    "roles": "said where each acts: Model(fallback=[...]), ContextPolicy(summarizer=...), Monitor(sanity=...), "
+    "Guard(supervisor=...), MemoryPolicy(reflector=...)",
+    "labels": _AT_RUN.format("metadata"),
+    "seed": _AT_RUN.format("seed"),
+    "user": _AT_RUN.format("user"),
+    "session": _AT_RUN.format("session"),
+    "recall": "memory=MemoryPolicy(store, recall=...)",
+    "after": "memory=MemoryPolicy(store, after=...)",
+}
+
+
+def today(name: str) -> str:
+    """What an option is called here that goes by another name elsewhere, or went by it before."""
+    return _WORDS[name]
+
+
+class UnknownOption(UsageError, TypeError):
+    """An option that there is not; the hint says what it is called here."""
+
+    default_code = "unknown_option"
+
+
+def unknown(whose: str, name: str, known: Iterable[str]) -> UnknownOption:
+    """The error for an option that there is not."""
+    from difflib import get_close_matches
+
+    there = [*known]
+    if name in _WORDS and _WORDS[name] != name:
+        hint = f"here it is {_WORDS[name]}"
+    elif near := get_close_matches(name, there, 1):
+        hint = f"did you mean {near[0]}?"
+    else:
+        hint = f"there are {', '.join(there)}"
+    return UnknownOption(f"{whose} has no option {name}", hint=hint)
+
+
+def house_words(function: Function) -> Function:
+    """A function whose unknown keywords are an `UnknownOption`; its signature stays what it is."""
+    signature = inspect.signature(function)
+    known = [name for name in signature.parameters if name != "self"]
+
+    @functools.wraps(function)
+    def call(*values: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise unknown(function.__qualname__.partition(".")[0], name, known)
+        return function(*values, **given)
+
+    return call  # type: ignore[return-value]
