@@ -254,6 +254,8 @@ assert events_of("project.db", result.run_id)[-1].result.final == "Hello."
   `call_id` as `id`, the `arguments` of a call as `input`, and the `stop_reason` of a sub-agent as `stop`.
 - `event_id` only grows within a run, over a crash and a resume too. It is the number of the journal's event times
   1,048,576, and the place behind that.
+- `event.type` is the name that stands here, and `type` in the plain data; `if event.type == "text_delta"` and
+  `match event.type` tell events apart, for type checkers too.
 - `to_dict` and `from_dict` keep all of an event. What a newer version tells becomes an `UnknownEvent`, which keeps its
   type and its data.
 - `events_of(journal, run)` lists the events of a run from its journal again, with the numbers they had: all that
