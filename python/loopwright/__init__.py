@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from ._core import Event as MachineEvent
     from ._instrument import Instrumentation, instrument_all
     from ._model import Model, ModelSettings
+    from ._partial import Partial
     from ._replay import Diff, Replay, diff, replay
+    from ._sync_stream import SyncStream
     from ._trace import RoundTrace, trace
     from .after import AfterTurn
     from .agent import Agent, RunStream
@@ -151,6 +153,8 @@ _HOMES = {
     "CacheEntry": "_cache",
     "RoundTrace": "_trace",
     "RunStream": "agent",
+    "SyncStream": "_sync_stream",
+    "Partial": "_partial",
     "Signal": "signal",
     "Source": "result",
     "SubAgent": "children",
@@ -268,6 +272,7 @@ __all__ = [
     "MomentumPolicy",
     "Monitor",
     "Page",
+    "Partial",
     "Policy",
     "PreparedTools",
     "ProviderError",
@@ -292,6 +297,7 @@ __all__ = [
     "StuckDetector",
     "StuckPolicy",
     "SubAgent",
+    "SyncStream",
     "Text",
     "TokenCount",
     "TokenCounter",

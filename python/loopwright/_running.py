@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ._driver import Driver, SyncDriver
     from ._plan import Plan
+    from ._sync_stream import SyncStream
     from .budget import Budget
     from .children import AgentPlan
     from .events import Event
@@ -66,13 +67,7 @@ class Running(Prepared[Output]):
         watch = on_event is not None
         place = self.journal if journal is None else journal
         progress: Progress[SyncDriver, Output] = Progress(observing(self))
-        attempts = Attempts(
-            self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
-        )
-        if self._places and begin is None:
-            from .tools._offered import offer_sync
-
-            attempts.offered = offer_sync(self._places)
+        attempts = self._attempts(conversation, limits, deps, place, progress, watch=watch, begin=begin)
         while attempts.more:
             with attempts as (driver, start), closing(driver.events(start, signal)) as events:
                 for event in events:
@@ -84,6 +79,27 @@ class Running(Prepared[Output]):
             for event in last:
                 _heard(on_event(event))
         return _checked(result)
+
+    def _attempts(
+        self,
+        conversation: _core.History | None,
+        limits: Budget,
+        deps: Any,
+        place: Any,
+        progress: Progress[SyncDriver, Output],
+        *,
+        watch: bool,
+        begin: Callable[[Plan], Begun] | None = None,
+    ) -> Attempts[SyncDriver, Output]:
+        """The attempts of a run in the caller's thread."""
+        attempts = Attempts(
+            self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
+        )
+        if self._places and begin is None:
+            from .tools._offered import offer_sync
+
+            attempts.offered = offer_sync(self._places)
+        return attempts
 
     async def _followed(
         self,
@@ -112,6 +128,16 @@ class Running(Prepared[Output]):
         limits = self._limits(prompt, budget)
         place = self.journal if journal is None else journal
         return RunStream(self, conversation, deps, limits, place, signal, watch=watch)
+
+    def _stream_sync(
+        self, prompt: Any, messages: Any, deps: Any, budget: Budget | None, journal: Any, signal: Signal | None
+    ) -> SyncStream[Output]:
+        from ._sync_stream import SyncStream
+
+        conversation = self._conversation(prompt, messages)
+        limits = self._limits(prompt, budget)
+        place = self.journal if journal is None else journal
+        return SyncStream(self, conversation, deps, limits, place, signal)
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         if type(prompt) is str and messages is None and prompt.strip():

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ._continue import OnDivergence
     from ._instrument import Instrumentation
     from ._model import Model
+    from ._sync_stream import SyncStream
     from .after import AfterTurn, Work
     from .budget import Budget
     from .children import SubAgent
@@ -433,16 +434,38 @@ class Agent(Running[Output]):
 
         ::
 
-            async for event in agent.stream("…"):
-                match event:
-                    case TextDelta(text=text):
-                        print(text, end="")
-                    case Reset():
-                        print("(again)")
-                    case RunFinished(result=result):
-                        print(result.stop_reason)
+            async with agent.stream("…") as stream:
+                async for event in stream:
+                    match event.type:
+                        case "text_delta":
+                            print(event.text, end="")
+                        case "reset":
+                            print("(again)")
+                        case "run_finished":
+                            print(event.result.stop_reason)
         """
         return self._stream(prompt, messages, deps, budget, journal, signal, watch=True)
+
+    def stream_sync(
+        self,
+        prompt: Content | Message | Sequence[Content],
+        *,
+        messages: Messages | Sequence[Message | Mapping[str, Any]] | None = None,
+        deps: Any = None,
+        budget: Budget | None = None,
+        journal: str | os.PathLike[str] | bool | None = None,
+        signal: Signal | None = None,
+    ) -> SyncStream[Output]:
+        """`stream` without asyncio: in scripts, threads, tests, and inside a notebook's running loop.
+
+        ::
+
+            with agent.stream_sync("…") as stream:
+                for text in stream.text():
+                    print(text)
+            print(stream.result.usage.total_tokens)
+        """
+        return self._stream_sync(prompt, messages, deps, budget, journal, signal)
 
     def start(
         self,

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,17 @@ from loopwright.events import (
     ToolStarted,
 )
 from loopwright.testing import ScriptedModel, call, text
-from ways import agent_at, eventually
+from ways import LEFT_BARE, agent_at, eventually
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = [pytest.mark.timeout(30), LEFT_BARE]
 STEPS = 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """Streams in circles are collected before other tests begin, which leave none."""
+    yield
+    gc.collect()
 
 
 class Effects:
