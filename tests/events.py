@@ -233,8 +233,9 @@ def example(event: Event, number: int = 3_145_728) -> dict[str, Any]:
 HEAD = """\
 # Events
 
-What a run tells while it goes on: `async for event in agent.stream(…)` (`stream.events()` is the same), and `on_event`
-of a run. Written by `make docs` from the source; do not edit it by hand.
+What a run tells while it goes on: `async for event in stream` of an `agent.stream(…)`, `for event in stream` of an
+`agent.stream_sync(…)` (`stream.events()` is the same), and `on_event` of a run. Written by `make docs` from the source; do
+not edit it by hand.
 
 ```python
 import json
@@ -262,7 +263,8 @@ assert events_of("project.db", result.run_id)[-1].result.final == "Hello."
   machines tell, and `run_finished`. Pieces of answers and progress of tools are in no journal.
 - What a sub-agent tells has two more fields: its name as `agent`, and as `path` which of the run's children it is. Journals
   hold such an event inside of a `child`: `{"type": "child", "agent": "…", "path": "…", "told": {…}}`.
-- Text that streams is a draft: it is void after a `reset`. The last event is always `run_finished`.
+- Text that streams is a draft: it is void after a `reset`. An answer that comes whole (a model of one's own, a server that
+  does not stream) is one `text_delta`. `stream.text()`, `outputs()` and `items()` put it together. The last event is always `run_finished`.
 """
 
 
