@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
+from . import _renamed
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
 from ._renamed import names_before, read_under, renamed, under_new_names
 from ._repr import redacted_repr
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from .roles import SanityResult
 
 __all__ = [
-    "ApprovalAsked",
+    "AgentFinished",
+    "AgentStarted",
     "ApprovalDecided",
+    "ApprovalRequested",
     "ArgumentsDelta",
     "Assessed",
     "CallJudged",
-    "ChildFinished",
-    "ChildStarted",
     "ChildText",
     "Compacted",
     "Draft",
@@ -68,7 +69,7 @@ __all__ = [
     "ToolStarted",
     "ToolUseDelta",
     "UnknownEvent",
-    "Warning",
+    "Warned",
     "from_dict",
     "to_dict",
 ]
@@ -243,10 +244,10 @@ class CallJudged(Told):
 
 @renamed(id="call_id")
 @dataclass(frozen=True)
-class ApprovalAsked(Told):
+class ApprovalRequested(Told):
     """A person is asked whether a call may run."""
 
-    type: ClassVar[Literal["approval_asked"]] = "approval_asked"
+    type: ClassVar[Literal["approval_requested"]] = "approval_requested"
     call_id: str
     name: str
     risk: str
@@ -358,10 +359,10 @@ class GoalDrifted(Told):
 
 
 @dataclass(frozen=True)
-class Warning(Told):  # noqa: A001 - the field's word for it
+class Warned(Told):
     """Something that the caller should know."""
 
-    type: ClassVar[Literal["warning"]] = "warning"
+    type: ClassVar[Literal["warned"]] = "warned"
     code: str
     message: str
 
@@ -398,10 +399,10 @@ class Draft(Told):
 
 @renamed(id="call_id")
 @dataclass(frozen=True)
-class ChildStarted(Told):
+class AgentStarted(Told):
     """A sub-agent begins: `id` is the call that started it, `child` names it among the run's children."""
 
-    type: ClassVar[Literal["child_started"]] = "child_started"
+    type: ClassVar[Literal["agent_started"]] = "agent_started"
     call_id: str
     child: str
     name: str
@@ -411,10 +412,10 @@ class ChildStarted(Told):
 
 @renamed(id="call_id", stop="stop_reason")
 @dataclass(frozen=True)
-class ChildFinished(Told):
+class AgentFinished(Told):
     """A sub-agent has ended; `usage`, `cost` and `requests` hold those of its own children."""
 
-    type: ClassVar[Literal["child_finished"]] = "child_finished"
+    type: ClassVar[Literal["agent_finished"]] = "agent_finished"
     call_id: str
     child: str
     name: str
@@ -587,7 +588,7 @@ class ModelChosen(Told):
 class ChildText(Told):
     """A piece of what a sub-agent says, as it comes: `agent` and `path` say which; with `reasoning`, of what it thinks.
 
-    Its report comes whole with `ChildFinished`. What it says is no part of the run's own answer, which comes as
+    Its report comes whole with `AgentFinished`. What it says is no part of the run's own answer, which comes as
     `TextDelta`; after a `Reset` of the same `path` it is void.
     """
 
@@ -630,18 +631,18 @@ Event: TypeAlias = (
     | SearchStarted
     | SearchCompleted
     | CallJudged
-    | ApprovalAsked
+    | ApprovalRequested
     | ApprovalDecided
     | Compacted
     | Assessed
     | IntentAssessed
     | GoalDrifted
-    | Warning
+    | Warned
     | PhaseStarted
     | PhaseFinished
     | Draft
-    | ChildStarted
-    | ChildFinished
+    | AgentStarted
+    | AgentFinished
     | Paused
     | Resumed
     | RoleAnswered
@@ -671,18 +672,18 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         SearchStarted,
         SearchCompleted,
         CallJudged,
-        ApprovalAsked,
+        ApprovalRequested,
         ApprovalDecided,
         Compacted,
         Assessed,
         IntentAssessed,
         GoalDrifted,
-        Warning,
+        Warned,
         PhaseStarted,
         PhaseFinished,
         Draft,
-        ChildStarted,
-        ChildFinished,
+        AgentStarted,
+        AgentFinished,
         Paused,
         Resumed,
         RoleAnswered,
@@ -699,10 +700,13 @@ _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 _WRITTEN: dict[str, tuple[Any, tuple[tuple[str, str], ...]]] = {
-    name: (kind, tuple((names_before(kind).get(field, field), field) for field in names))
+    _renamed.EVENT_TYPES_WRITTEN.get(name, name): (
+        kind,
+        tuple((names_before(kind).get(field, field), field) for field in names),
+    )
     for name, (kind, names) in _NOTICES.items()
 }
-"""The names under which journals write the fields of what machines tell, beside those of the classes."""
+"""The types and the names of fields under which journals write what machines tell, beside those of the classes."""
 
 read_under(ToolUseDelta, id="call_id")
 
@@ -728,11 +732,10 @@ def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
     while notice["type"] == "child":
         teller = {"agent": notice["agent"], "path": notice["path"]}
         notice = notice["told"]
-    if notice["type"] not in _NOTICES:
+    if notice["type"] not in _WRITTEN:
         return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
     kind, names = _WRITTEN[notice["type"]]
-    event: Event = kind(**{name: notice[written] for written, name in names if written in notice}, **teller)
-    return event
+    return cast("Event", kind(**{name: notice[written] for written, name in names if written in notice}, **teller))
 
 
 def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
@@ -756,7 +759,7 @@ def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
 
 def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
     """The event that `to_dict` gave as plain data. A type that this version does not know becomes an `UnknownEvent`."""
-    name, number = data["type"], data.get("event_id", 0)
+    name, number = _renamed.EVENT_TYPES.get(data["type"], data["type"]), data.get("event_id", 0)
     rest = {key: value for key, value in data.items() if key not in ("type", "event_id")}
     known = _NOTICES.get(name) or _OURS.get(name) or _DELTAS.get(name)
     event: Any
@@ -775,8 +778,7 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
         event.event_id = number
     else:
         object.__setattr__(event, "event_id", number)
-    told: Event | UnknownEvent = event
-    return told
+    return cast("Event | UnknownEvent", event)
 
 
 def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
@@ -788,9 +790,8 @@ def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
 
 _CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}
 
-
-def _classes() -> tuple[type[Any], ...]:
-    return tuple(each for each in globals().values() if isinstance(each, type) and issubclass(each, Told))
+redacted_repr(*[each for each in globals().values() if isinstance(each, type) and issubclass(each, Told)])
 
 
-redacted_repr(*_classes())
+def __getattr__(name: str) -> Any:
+    return _renamed.under_new_name(globals(), name, _renamed.EVENTS)

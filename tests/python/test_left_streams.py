@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from loopwright import Agent, Budget, Context, Grounded, Research, SubAgent, UsageError, replay, tool
 from loopwright.events import (
-    ApprovalAsked,
+    ApprovalRequested,
     Paused,
     Resumed,
     RoundStarted,
@@ -380,7 +380,7 @@ def test_n12_a_question_to_a_person_is_put_while_its_event_is_looked_at() -> Non
 
         stream = Agent(ScriptedModel([call("wipe"), "done"]), tools=[wipe], approve=approve).stream("go")
         async for event in stream:
-            if isinstance(event, ApprovalAsked):
+            if isinstance(event, ApprovalRequested):
                 await asyncio.wait_for(put, 2)
                 said.set_result(True)
                 await asyncio.sleep(0.02)
