@@ -41,7 +41,7 @@ def by_match(event: Event) -> str:
         case "run_finished":
             assert_type(event, RunFinished)
             return event.result.stop_reason
-        case "warning":
+        case "warned":
             return event.code
         case _:
             return ""
