@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from loopwright import Agent, Model, tool
-from loopwright.events import Reset, Retry, RunFinished, TextDelta, ToolFinished, ToolStarted
 from loopwright.testing import WireServer, call, fault, text
 
 STORY = "It rains in Bergen today, twelve degrees. Take a coat."
@@ -22,20 +21,21 @@ async def main() -> None:
     script = [call("weather", city="Bergen"), text(STORY).but(fault.cut(after=4)), text(STORY)]
     with WireServer(script, strict="any") as server:
         agent = Agent(Model("openai-chat:scripted", base_url=f"{server.url}/v1"), tools=[weather])
-        async for event in agent.stream("What is it like in Bergen?"):
-            match event:
-                case TextDelta(text=words):
-                    print(words, end="", flush=True)
-                case ToolStarted(name=name, arguments=arguments):
-                    print(f"[{name} {arguments}]")
-                case ToolFinished(excerpt=excerpt, duration=seconds):
-                    print(f"[-> {excerpt} after {seconds:.2f} s]")
-                case Retry(reason=reason):
-                    print(f"\n[{reason}; again]")
-                case Reset():
-                    print("[what stood here is void]")
-                case RunFinished(result=result):
-                    print(f"\n[{result.stop_reason}; {result.usage.total_tokens} tokens]")
+        async with agent.stream("What is it like in Bergen?") as stream:
+            async for event in stream:
+                match event.type:
+                    case "text_delta":
+                        print(event.text, end="", flush=True)
+                    case "tool_started":
+                        print(f"[{event.name} {event.arguments}]")
+                    case "tool_finished":
+                        print(f"[-> {event.excerpt} after {event.duration:.2f} s]")
+                    case "retry":
+                        print(f"\n[{event.reason}; again]")
+                    case "reset":
+                        print("[what stood here is void]")
+                    case "run_finished":
+                        print(f"\n[{event.result.stop_reason}; {event.result.usage.total_tokens} tokens]")
 
 
 if __name__ == "__main__":

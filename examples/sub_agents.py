@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from loopwright import Agent, Budget, Call, SubAgent, tool
-from loopwright.events import ChildFinished, ChildStarted, Paused, ToolStarted
+from loopwright.events import AgentFinished, AgentStarted, Paused, ToolStarted
 from loopwright.testing import ScriptedModel, call, calls
 
 
@@ -40,7 +40,7 @@ async def main() -> None:
     paused = False
     async for event in run.events():
         match event:
-            case ChildStarted(child=child, task=task):
+            case AgentStarted(child=child, task=task):
                 print(f"{child} begins: {task}")
             case ToolStarted(name="read_shelf", path=path):
                 print(f"{path} reads")
@@ -50,7 +50,7 @@ async def main() -> None:
             case Paused():
                 print("the run stands still")
                 run.resume()
-            case ChildFinished(child=child, stop_reason=stop):
+            case AgentFinished(child=child, stop_reason=stop):
                 print(f"{child} has ended: {stop}")
             case _:
                 pass

@@ -618,7 +618,7 @@ impl Endpoint {
 }
 
 macro_rules! delta_class {
-    ($(#[$doc:meta])* $name:ident { $($field:ident),* }) => {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, { $($field:ident),* }) => {
         $(#[$doc])*
         #[pyclass(frozen, module = "loopwright._core")]
         pub(super) struct $name {
@@ -662,7 +662,7 @@ macro_rules! delta_class {
             #[classattr]
             #[pyo3(name = "type")]
             fn kind() -> &'static str {
-                stringify!($name)
+                $kind
             }
 
             fn __repr__(&self) -> String {
@@ -676,23 +676,23 @@ macro_rules! delta_class {
 
 delta_class!(
     /// New prose of an answer that is not verified yet.
-    TextDelta { text }
+    TextDelta, "text_delta", { text }
 );
 delta_class!(
     /// New reasoning.
-    ReasoningDelta { text }
+    ReasoningDelta, "reasoning_delta", { text }
 );
 delta_class!(
     /// The model begins to write a tool call.
-    ToolUseDelta { call_id, name }
+    ToolUseDelta, "tool_use_delta", { call_id, name }
 );
 delta_class!(
     /// New text of a tool call's arguments.
-    ArgumentsDelta { text }
+    ArgumentsDelta, "arguments_delta", { text }
 );
 delta_class!(
     /// The provider runs a tool of its own, or shows what it gave.
-    ProviderDelta { kind, name }
+    ProviderDelta, "provider_delta", { kind, name }
 );
 
 /// The objects for deltas. What a run is told of searches are events of its own.

@@ -42,13 +42,20 @@ EXAMPLES: dict[str, Any] = {
     "retry.reason": "overloaded: the provider is overloaded", "approval_decided.reason": "approved",
     "approval_decided.allowed": True, "compacted.reason": "full", "assessed.decision": "complete",
     "goal_drifted.state": "drifted", "goal_drifted.goal": "Find out when the breaker opens.",
-    "intent_assessed.decision": "direct", "warning.code": "text_calls",
+    "intent_assessed.decision": "direct", "warned.code": "text_calls",
     "provider_delta.kind": "web_search", "provider_delta.name": "web_search",
     "request_held.host": "api.openai.com:443",
     "request_held.reason": "requests_per_minute", "request_held.seconds": 12.5,
 }  # fmt: skip
 
 
+# What Python calls otherwise than the machine and its journals do.
+NAMED = {
+    "ApprovalAsked": "ApprovalRequested",
+    "ChildStarted": "AgentStarted",
+    "ChildFinished": "AgentFinished",
+    "Warning": "Warned",
+}
 # What a sub-agent tells travels in it; in Python the event inside says with `agent` and `path` whose it is.
 ENVELOPE = "Child"
 
@@ -151,7 +158,8 @@ def described(kind: str, where: str) -> tuple[str, Any]:
 
 
 def of_variant(cls: str, says: str, text: str) -> Event:
-    event, fields = snake(cls), []
+    told = NAMED.get(cls, cls)
+    event, fields = snake(told), []
     for name, kind, doc, attributes in members(text):
         where = f"Notice::{cls}.{name}"
         if any("flatten" in attribute for attribute in attributes):
@@ -165,7 +173,7 @@ def of_variant(cls: str, says: str, text: str) -> Event:
             called, example = described(inner_kind, f"{where}.{inner_name}")
             example = EXAMPLES.get(f"{event}.{inner_name}", EXAMPLES.get(inner_name, example))
             fields.append(Field(inner_name, called, inner_doc, example))
-    return Event(event, cls, says, fields)
+    return Event(event, told, says, fields)
 
 
 def notices() -> list[Event]:
@@ -233,8 +241,9 @@ def example(event: Event, number: int = 3_145_728) -> dict[str, Any]:
 HEAD = """\
 # Events
 
-What a run tells while it goes on: `async for event in agent.stream(…)` (`stream.events()` is the same), and `on_event`
-of a run. Written by `make docs` from the source; do not edit it by hand.
+What a run tells while it goes on: `async for event in stream` of an `agent.stream(…)`, `for event in stream` of an
+`agent.stream_sync(…)` (`stream.events()` is the same), and `on_event` of a run. Written by `make docs` from the source; do
+not edit it by hand.
 
 ```python
 import json
@@ -251,16 +260,21 @@ assert events_of("project.db", result.run_id)[-1].result.final == "Hello."
 ```
 
 - Names and fields are the same in Rust (`Notice`), in Python (`loopwright.events`) and here. Journals (`emit`) write
-  `call_id` as `id`, the `arguments` of a call as `input`, and the `stop_reason` of a sub-agent as `stop`.
+  `call_id` as `id`, the `arguments` of a call as `input`, and the `stop_reason` of a sub-agent as `stop`; the types
+  `approval_requested`, `agent_started`, `agent_finished` and `warned` stand there as `approval_asked`, `child_started`,
+  `child_finished` and `warning`. `from_dict` takes both.
 - `event_id` only grows within a run, over a crash and a resume too. It is the number of the journal's event times
   1,048,576, and the place behind that.
+- `event.type` is the name that stands here, and `type` in the plain data; `if event.type == "text_delta"` and
+  `match event.type` tell events apart, for type checkers too.
 - `to_dict` and `from_dict` keep all of an event. What a newer version tells becomes an `UnknownEvent`, which keeps its
   type and its data.
 - `events_of(journal, run)` lists the events of a run from its journal again, with the numbers they had: all that
   machines tell, and `run_finished`. Pieces of answers and progress of tools are in no journal.
 - What a sub-agent tells has two more fields: its name as `agent`, and as `path` which of the run's children it is. Journals
   hold such an event inside of a `child`: `{"type": "child", "agent": "…", "path": "…", "told": {…}}`.
-- Text that streams is a draft: it is void after a `reset`. The last event is always `run_finished`.
+- Text that streams is a draft: it is void after a `reset`. An answer that comes whole (a model of one's own, a server that
+  does not stream) is one `text_delta`. `stream.text()`, `outputs()` and `items()` put it together. The last event is always `run_finished`.
 """
 
 

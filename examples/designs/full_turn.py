@@ -12,7 +12,7 @@ from loopwright.hooks import HookContext, Hooks, Veto, content_safety
 from loopwright.memory import MemoryPolicy
 from loopwright.testing import ScriptedModel, call, calls
 
-TOLD = (events.ApprovalDecided, events.ChildStarted, events.IntentAssessed, events.MemoryRecalled, events.Supervised)
+TOLD = (events.ApprovalDecided, events.AgentStarted, events.IntentAssessed, events.MemoryRecalled, events.Supervised)
 EXPLORE = Call("spawn", {"agent": "explore", "task": "Where are invoices made?"})
 QUERY = Call("db_query", {"sql": "select * from customers where name = 'Ada Lovelace'"})
 LETTER = call("mail", to="ada@example.org", text="Your invoice comes on Friday.")

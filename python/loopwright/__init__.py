@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from ._instrument import Instrumentation, instrument_all
     from ._model import Model, ModelSettings
     from ._output import Output
+    from ._partial import Partial
     from ._replay import Diff, Replay, diff, replay
+    from ._sync_stream import SyncStream
     from ._trace import RoundTrace, trace
     from .after import AfterTurn
     from .agent import Agent, RunStream
@@ -161,6 +163,8 @@ _HOMES = {
     "CacheEntry": "_cache",
     "RoundTrace": "_trace",
     "RunStream": "agent",
+    "SyncStream": "_sync_stream",
+    "Partial": "_partial",
     "Signal": "signal",
     "Source": "result",
     "SubAgent": "children",
@@ -281,6 +285,7 @@ __all__ = [
     "Monitor",
     "Output",
     "Page",
+    "Partial",
     "Policy",
     "PreparedTools",
     "ProviderError",
@@ -307,6 +312,7 @@ __all__ = [
     "StuckDetector",
     "StuckPolicy",
     "SubAgent",
+    "SyncStream",
     "Text",
     "TokenCount",
     "TokenCounter",

@@ -46,7 +46,7 @@ def _run_finished() -> type[RunFinished]:
 class Progress(Generic[Drives, Output]):
     """How far a run has come; its attempts write it down, and its stream tells."""
 
-    __slots__ = ("driver", "lines", "observer", "over", "path", "result")
+    __slots__ = ("bare", "driver", "lines", "observer", "over", "path", "result")
 
     def __init__(self, observer: Observer | None = None) -> None:
         self.observer = observer
@@ -55,6 +55,8 @@ class Progress(Generic[Drives, Output]):
         self.path: str | None = None
         self.lines: str | None = None
         self.over = False
+        # Whether it is under way, or ended only because nobody was there to read on.
+        self.bare = False
 
 
 class Attempts(Generic[Drives, Output]):
@@ -115,11 +117,13 @@ class Attempts(Generic[Drives, Output]):
         except BaseException:
             self._over()
             raise
+        progress.bare = True
         return driver, begun.start
 
     # No generator with `contextmanager`: whoever collects it in a circle would go on with it anywhere.
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         driver, following = self.driver, self.following
+        self.progress.bare = self.progress.bare and isinstance(error, GeneratorExit)
         assert driver is not None, "it was entered"  # noqa: S101 - a fault of ours
         assert following is not None, "it was entered"  # noqa: S101 - a fault of ours
         try:

@@ -383,7 +383,7 @@ class TextDelta:
     """New prose of an answer that is not verified yet."""
 
     __match_args__: Final = ("text", "block")
-    type: ClassVar[Literal["TextDelta"]]
+    type: ClassVar[Literal["text_delta"]]
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
@@ -405,7 +405,7 @@ class ReasoningDelta:
     """New reasoning."""
 
     __match_args__: Final = ("text", "block")
-    type: ClassVar[Literal["ReasoningDelta"]]
+    type: ClassVar[Literal["reasoning_delta"]]
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
@@ -427,7 +427,7 @@ class ToolUseDelta:
     """The model begins to write a tool call."""
 
     __match_args__: Final = ("call_id", "name", "block")
-    type: ClassVar[Literal["ToolUseDelta"]]
+    type: ClassVar[Literal["tool_use_delta"]]
     def __new__(cls, call_id: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
     @property
@@ -453,7 +453,7 @@ class ArgumentsDelta:
     """New text of a tool call's arguments."""
 
     __match_args__: Final = ("text", "block")
-    type: ClassVar[Literal["ArgumentsDelta"]]
+    type: ClassVar[Literal["arguments_delta"]]
     def __new__(cls, text: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, int]: ...
     @property
@@ -475,7 +475,7 @@ class ProviderDelta:
     """The provider runs a tool of its own, or shows what it gave."""
 
     __match_args__: Final = ("kind", "name", "block")
-    type: ClassVar[Literal["ProviderDelta"]]
+    type: ClassVar[Literal["provider_delta"]]
     def __new__(cls, kind: str, name: str, block: int = 0) -> Self: ...
     def __getnewargs__(self) -> tuple[str, str, int]: ...
     @property

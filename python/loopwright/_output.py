@@ -102,6 +102,10 @@ class OutputType(Generic[T]):
 
         Raises `InvalidOutput`, whose `feedback` tells the model what to change.
         """
+        return self.parsed(text)[0]
+
+    def parsed(self, text: str) -> tuple[T, object]:
+        """The same beside the plain data that it was made of."""
         if len(text) > _LONGEST:
             message = f"the answer has {len(text):,} characters, more than an answer may have"
             raise InvalidOutput(message, code="output_too_long", hint="answer shorter")
@@ -111,14 +115,14 @@ class OutputType(Generic[T]):
         schemas = [schema, _bare(schema), None] if self.wrapped else [schema, None]
         for value, mended in _found(text, schemas):
             try:
-                return self.check(value)
+                return self.check(value), self._opened(value)
             except InvalidOutput as error:
                 # Of JSON that is broken the model is told where, not what became of it.
                 first = first or (None if mended else error)
         if self.wrapped:
             # A bare word is a fair answer where a word was asked for.
             try:
-                return self.check(text.strip())
+                return self.check(text.strip()), text.strip()
             except InvalidOutput:
                 pass
         raise first or self._no_json(text)
@@ -130,7 +134,7 @@ class OutputType(Generic[T]):
         from .tools._json_mode import checked
 
         adapter = self._prepare()
-        opened = value[_WRAP] if self._wrapped and isinstance(value, dict) and set(value) == {_WRAP} else value
+        opened = self._opened(value)
         try:
             return cast("T", checked(adapter.validator, opened))
         except ValidationError as error:
@@ -148,6 +152,19 @@ class OutputType(Generic[T]):
             hint = "answer again with values that the check takes"
             message = summary(f"the answer does not fit {self.name}", [problem])
             raise InvalidOutput(message, hint=hint, problems=[problem]) from error
+
+    def fitting(self, data: object) -> T | None:
+        """Plain data as the type, and nothing where it does not fit, or not yet."""
+        from .tools._json_mode import checked
+
+        try:
+            return cast("T", checked(self._prepare().validator, data))
+        except Exception:  # noqa: BLE001 - a validator may raise what it likes
+            return None
+
+    def _opened(self, value: object) -> object:
+        """What travels within `{"value": …}`."""
+        return value[_WRAP] if self._wrapped and isinstance(value, dict) and set(value) == {_WRAP} else value
 
     def _no_json(self, text: str) -> InvalidOutput:
         problem = {"where": "answer", "what": "must be JSON", "got": shown(text.strip()) if text.strip() else "nothing"}

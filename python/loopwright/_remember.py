@@ -137,11 +137,11 @@ class Following:
         if kind is not None and self._driver.outcome is not None:
             self._end()
 
-    def end(self, result: Result[Any]) -> list[events.Warning]:
+    def end(self, result: Result[Any]) -> list[events.Warned]:
         """The run has ended; gives what its caller should know."""
         return self._told(result, self._end())
 
-    async def aend(self, result: Result[Any]) -> list[events.Warning]:
+    async def aend(self, result: Result[Any]) -> list[events.Warned]:
         """The same, in a thread: a store that is locked holds up whoever waits for this answer, and nobody else."""
         if self._remember is None:
             return []
@@ -152,13 +152,13 @@ class Following:
     def _end(self) -> tuple[str, str] | None:
         return None if self._remember is None else self._remember.end(self._driver.run, self._about)
 
-    def _told(self, result: Result[Any], told: tuple[str, str] | None) -> list[events.Warning]:
+    def _told(self, result: Result[Any], told: tuple[str, str] | None) -> list[events.Warned]:
         if told is None:
             return []
         from . import events
 
         result.warnings.append(": ".join(told))
-        event: events.Warning = self._driver.numbered(events.Warning(*told))
+        event: events.Warned = self._driver.numbered(events.Warned(*told))
         return [event]
 
 

@@ -9,9 +9,34 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["names_before", "read_under", "renamed", "under_new_names"]
+__all__ = [
+    "EVENTS",
+    "EVENT_TYPES",
+    "EVENT_TYPES_WRITTEN",
+    "names_before",
+    "read_under",
+    "renamed",
+    "under_new_name",
+    "under_new_names",
+]
 
 T = TypeVar("T")
+
+EVENTS = {
+    "ApprovalAsked": "ApprovalRequested",
+    "ChildFinished": "AgentFinished",
+    "ChildStarted": "AgentStarted",
+    "Warning": "Warned",
+}
+"""Events, by the names that their classes had before."""
+EVENT_TYPES = {
+    "approval_asked": "approval_requested",
+    "child_finished": "agent_finished",
+    "child_started": "agent_started",
+    "warning": "warned",
+}
+"""Their types, by those before: the ones of the machine, in which journals are written."""
+EVENT_TYPES_WRITTEN = {now: before for before, now in EVENT_TYPES.items()}
 
 _BEFORE: dict[type[Any], Mapping[str, str]] = {}
 
@@ -54,6 +79,16 @@ def under_new_names(kind: type[Any], told: Mapping[str, Any]) -> dict[str, Any]:
 def names_before(kind: type[Any]) -> dict[str, str]:
     """The names under which the engine and its journals write those fields of a class that have others today."""
     return {new: old for old, new in _BEFORE.get(kind, {}).items()}
+
+
+def under_new_name(module: Mapping[str, Any], old: str, names: Mapping[str, str]) -> Any:
+    """What a module, given by its names, is asked for under the name that it had before."""
+    place, new = module["__name__"], names.get(old)
+    if new is None:
+        message = f"module {place!r} has no attribute {old!r}"
+        raise AttributeError(message)
+    warnings.warn(f"{place}.{old} is now {place}.{new}", DeprecationWarning, stacklevel=3)
+    return module[new]
 
 
 def _read(kind: type[Any], old: str, new: str, one: Any) -> Any:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ._driver import Driver, SyncDriver
     from ._plan import Plan
+    from ._sync_stream import SyncStream
     from .budget import Budget
     from .children import AgentPlan
     from .events import Event
@@ -132,13 +133,7 @@ class Running(Prepared[Deps, Output]):
         watch = on_event is not None
         place = self.journal if journal is None else journal
         progress: Progress[SyncDriver, Output] = Progress(observing(self))
-        attempts = Attempts(
-            self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
-        )
-        if self._places and begin is None:
-            from .tools._offered import offer_sync
-
-            attempts.offered = offer_sync(self._places, deps)
+        attempts = self._attempts(conversation, limits, deps, place, progress, watch=watch, begin=begin)
         while attempts.more:
             with attempts as (driver, start), closing(driver.events(start, signal)) as events:
                 for event in events:
@@ -150,6 +145,36 @@ class Running(Prepared[Deps, Output]):
             for event in last:
                 _heard(on_event(event))
         return _checked(result)
+
+    def _attempts(
+        self,
+        conversation: _core.History | None,
+        limits: Budget,
+        deps: Any,
+        place: Any,
+        progress: Progress[SyncDriver, Output],
+        *,
+        watch: bool,
+        begin: Callable[[Plan], Begun] | None = None,
+    ) -> Attempts[SyncDriver, Output]:
+        """The attempts of a run in the caller's thread."""
+        attempts = Attempts(
+            self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
+        )
+        if self._places and begin is None:
+            from .tools._offered import offer_sync
+
+            attempts.offered = offer_sync(self._places, deps)
+        return attempts
+
+    def _stream_sync(self, prompt: Any, deps: Any, options: dict[str, Any]) -> SyncStream[Output]:
+        from ._sync_stream import SyncStream
+
+        agent, parts = self._taken("stream_sync", options, "on_event")
+        conversation = agent._conversation(prompt, options.get("messages"))
+        limits = agent._limits(prompt, options.get("budget"))
+        place = agent.journal if parts["journal"] is None else parts["journal"]
+        return SyncStream(agent, conversation, overridden_deps(self, deps), limits, place, parts["signal"])
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         if type(prompt) is str and messages is None and prompt.strip():

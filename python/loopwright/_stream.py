@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import warnings
 from collections import deque
 from contextlib import aclosing
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._attempts import Attempts, Progress
 from ._instrument import observing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from . import _core
     from ._continue import Begun
     from ._driver import AsyncDriver
+    from ._partial import Given, Partial
     from ._plan import Plan
     from ._running import Running
     from .budget import Budget
@@ -39,17 +41,64 @@ if TYPE_CHECKING:
 
 __all__ = ["RunStream"]
 
+T = TypeVar("T")
 
 _END_FIRST = "iterate over the stream to its end first, or, once the loop was left, `await stream.aclose()`"
+
+
+class Seat:
+    """Who reads a stream: one loop at a time."""
+
+    __slots__ = ("taken", "who", "whole")
+
+    def __init__(self) -> None:
+        self.who: object = None
+        # Whether it needs all events there are.
+        self.whole = False
+        # Whether anybody has had an event.
+        self.taken = False
+
+    def take(self, who: object, *, whole: bool, over: bool) -> None:
+        """Somebody begins to read; with `whole` it needs all events there are."""
+        if self.who is not None and (whole or not over):
+            raise _being_read()
+        if whole and self.taken:
+            message = "events of the stream were read before, and are missing here"
+            hint = "begin with text(), outputs() or items(); once it was read, take stream.result"
+            raise UsageError(message, "read_before", hint)
+        self.who, self.whole = who, whole
+        self.taken = True
+
+    def take_one(self) -> None:
+        """Somebody wants the next event, outside of a loop."""
+        if self.who is not None and self.whole:
+            raise _being_read()
+        self.taken = True
+
+    def leave(self, who: object) -> bool:
+        """Somebody has gone; whether it was the one who read."""
+        if self.who is not who:
+            return False
+        self.who = None
+        return True
+
+
+def _being_read() -> UsageError:
+    message = "the stream is being read already"
+    return UsageError(message, "being_read", "read it in one loop: over its events, text(), outputs() or items()")
 
 
 class RunStream(Generic[Output]):
     """The events of a run. Iterate over it once; `result` is there when the iteration has ended.
 
+    `text`, `outputs` and `items` read the same run in other words: its text, its output while that is written, and the
+    elements of a list.
+
     The run waits for whoever iterates: no request and no tool begins before all events that came earlier were taken,
     and the clock of the budget stands still meanwhile. Leaving the loop by `break`, by an exception or by cancellation
     ends the run: nothing begins any more, what is under way is cancelled, and the journal is free. `async with` and
-    `aclose` wait until all of that is done; `result` then holds what the run had reached.
+    `aclose` wait until all of that is done; `result` then holds what the run had reached. A stream that was left
+    without either says so with a `ResourceWarning`.
     """
 
     def __init__(
@@ -73,6 +122,7 @@ class RunStream(Generic[Output]):
         self._signal = signal
         self._progress: Progress[AsyncDriver, Output] = Progress(observing(agent))
         self._closing: asyncio.Task[None] | None = None
+        self._seat = Seat()
         # Read ahead of the loop.
         self._kept: deque[Event] = deque()
         self._events = cast(
@@ -151,10 +201,35 @@ class RunStream(Generic[Output]):
         """The events, each with the next `event_id`; the same as iterating over the stream itself."""
         return _Reader(self)
 
+    def text(self) -> AsyncIterator[str]:
+        """All text of the answer so far, each time that it has grown; the last one is the answer. An answer that is
+        begun anew, as after a `Reset`, is given by itself.
+        """
+        from ._partial import Texts
+
+        return _Drawn(self, Texts())
+
+    def outputs(self) -> AsyncIterator[Partial[Output]]:
+        """What the output holds so far: `data` at once, `value` once that fits the type; the last is `done`."""
+        from ._partial import Outputs
+
+        return _Drawn(self, Outputs(self._agent._output))
+
+    def items(self: RunStream[list[T]]) -> AsyncIterator[T]:
+        """The elements of an `output_type=list[…]`, each once, as soon as it is whole.
+
+        From an element on that is not of the type they wait, until the answer is whole or the model has written it
+        again. Raises `UsageError` with the code `no_items` where the output is no list.
+        """
+        from ._partial import Items
+
+        return _Drawn(self, Items(self._agent._output))
+
     def __aiter__(self) -> AsyncIterator[Event]:
         return _Reader(self)
 
     def __anext__(self) -> Awaitable[Event]:
+        self._seat.take_one()
         return self._first() if self._kept else self._events.__anext__()
 
     async def _first(self) -> Event:
@@ -162,6 +237,7 @@ class RunStream(Generic[Output]):
 
     async def aclose(self) -> None:
         """Ends the run if it has not ended."""
+        self._progress.bare = False
         if self._closing is not None:
             import asyncio
 
@@ -177,8 +253,12 @@ class RunStream(Generic[Output]):
     def __del__(self) -> None:
         # Whoever is made by halves has nothing to end.
         progress = getattr(self, "_progress", None)
-        if progress is not None and progress.driver is not None and not self._events.ag_running:
+        if progress is None:
+            return
+        if progress.driver is not None and not self._events.ag_running:
             progress.driver.dropped()
+        if progress.bare:
+            left_bare(self._agent, "async with agent.stream(…) as stream", "await stream.aclose()", self)
 
     def _left(self) -> None:
         """Whoever iterated has gone: the run ends now, and what ends with it is waited for in the background."""
@@ -198,24 +278,63 @@ class RunStream(Generic[Output]):
 class _Reader:
     """One loop over the events of a stream. It is gone when the loop was left, whoever still holds the stream."""
 
-    __slots__ = ("_next", "_stream")
+    __slots__ = ("_mark", "_next", "_seat", "_stream", "_whole")
 
-    def __init__(self, stream: RunStream[Any]) -> None:
+    def __init__(self, stream: RunStream[Any], *, whole: bool = False) -> None:
         self._stream = stream
         self._next = stream._events.__anext__
+        self._seat = stream._seat
+        self._whole = whole
+        # What the stream knows it by, which must not hold it.
+        self._mark = object()
 
     def __aiter__(self) -> _Reader:
         return self
 
     def __anext__(self) -> Awaitable[Event]:
-        return self._stream._first() if self._stream._kept else self._next()
+        stream = self._stream
+        if self._seat.who is not self._mark:
+            self._seat.take(self._mark, whole=self._whole, over=stream._events.ag_frame is None)
+        return stream._first() if stream._kept else self._next()
 
     async def aclose(self) -> None:
         """Ends the run if it has not ended."""
         await self._stream.aclose()
 
     def __del__(self) -> None:
-        self._stream._left()
+        if self._seat.leave(self._mark):
+            self._stream._left()
+
+
+class _Drawn(Generic[T]):
+    """One loop over what is drawn from the events of a stream. It is gone when the loop was left, as a reader is."""
+
+    __slots__ = ("_given", "_reader", "_ready")
+
+    def __init__(self, stream: RunStream[Any], given: Given[T]) -> None:
+        self._reader = _Reader(stream, whole=True)
+        self._given = given
+        self._ready: deque[T] = deque()
+
+    def __aiter__(self) -> _Drawn[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        ready = self._ready
+        while not ready:
+            ready.extend(self._given.feed(await self._reader.__anext__()))
+        return ready.popleft()
+
+    async def aclose(self) -> None:
+        """Ends the run if it has not ended."""
+        await self._reader.aclose()
+
+
+def left_bare(agent: Running[Any, Any], opened: str, closed: str, stream: object) -> None:
+    """Says of a stream that nobody ended it; it was ended when it was dropped."""
+    kind = type(stream).__name__
+    said = f"{kind} of {agent!r} was left before its end, and its run was ended: use `{opened}`, or `{closed}`"
+    warnings.warn(said, ResourceWarning, stacklevel=3, source=stream)
 
 
 async def _closed(events: AsyncGenerator[Event, None]) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._memory_policy import MemoryPolicy
     from ._model import ModelSettings
     from ._run_options import InstructionFunction, ModelLike, Place, Prompt, RunOptions, ToolLike
+    from ._sync_stream import SyncStream
     from .after import Work
     from .budget import Budget
     from .children import SubAgent
@@ -277,15 +278,33 @@ class Agent(Running[Deps, Output]):
 
             async with agent.stream("…") as stream:
                 async for event in stream:
-                    match event:
-                        case TextDelta(text=text):
-                            print(text, end="")
-                        case Reset():
+                    match event.type:
+                        case "text_delta":
+                            print(event.text, end="")
+                        case "reset":
                             print("(again)")
-                        case RunFinished(result=result):
-                            print(result.stop_reason)
+                        case "run_finished":
+                            print(event.result.stop_reason)
         """
         return self._stream("stream", prompt, deps, options, watch=True)
+
+    @overload
+    def stream_sync(
+        self: Agent[None, Output], prompt: Prompt, *, deps: None = None, **options: Unpack[RunOptions[None]]
+    ) -> SyncStream[Output]: ...
+    @overload
+    def stream_sync(self, prompt: Prompt, *, deps: Deps, **options: Unpack[RunOptions[Deps]]) -> SyncStream[Output]: ...
+    def stream_sync(self, prompt: Prompt, *, deps: Any = None, **options: Any) -> SyncStream[Output]:
+        """`stream` without asyncio: in scripts, threads, tests, and inside a notebook's running loop.
+
+        ::
+
+            with agent.stream_sync("…") as stream:
+                for text in stream.text():
+                    print(text)
+            print(stream.result.usage.total_tokens)
+        """
+        return self._stream_sync(prompt, deps, options)
 
     @overload
     def start(

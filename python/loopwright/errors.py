@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["HookError", "InternalError", "LoopwrightError", "ModelError", "NoOutput", "ProviderError", "ToolError", "UsageError"]
+__all__ = [
+    "HookError",
+    "InternalError",
+    "LoopwrightError",
+    "ModelError",
+    "NoOutput",
+    "ProviderError",
+    "ToolError",
+    "UsageError",
+]
 
 
 class LoopwrightError(Exception):

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
+from . import _renamed
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
 from ._renamed import names_before, read_under, renamed, under_new_names
 from ._repr import redacted_repr
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from .roles import SanityResult
 
 __all__ = [
-    "ApprovalAsked",
+    "AgentFinished",
+    "AgentStarted",
     "ApprovalDecided",
+    "ApprovalRequested",
     "ArgumentsDelta",
     "Assessed",
     "CallJudged",
-    "ChildFinished",
-    "ChildStarted",
     "ChildText",
     "Compacted",
     "Draft",
@@ -68,7 +69,7 @@ __all__ = [
     "ToolStarted",
     "ToolUseDelta",
     "UnknownEvent",
-    "Warning",
+    "Warned",
     "from_dict",
     "to_dict",
 ]
@@ -94,6 +95,7 @@ class Told:
 class RoundStarted(Told):
     """A request goes to the model; `round` counts from 1."""
 
+    type: ClassVar[Literal["round_started"]] = "round_started"
     round: int
     model: str
 
@@ -102,6 +104,7 @@ class RoundStarted(Told):
 class RoundFinished(Told):
     """An answer is in; `duration` in seconds, all attempts included."""
 
+    type: ClassVar[Literal["round_finished"]] = "round_finished"
     round: int
     duration: float
     usage: dict[str, int]
@@ -114,6 +117,7 @@ class RequestHeld(Told):
     request runs yet; the run's own time goes on.
     """
 
+    type: ClassVar[Literal["request_held"]] = "request_held"
     host: str
     """The host and its port."""
     reason: str
@@ -127,6 +131,7 @@ class RequestHeld(Told):
 class Retry(Told):
     """The same request will be sent again in `delay` seconds."""
 
+    type: ClassVar[Literal["retry"]] = "retry"
     round: int
     attempt: int
     delay: float
@@ -137,6 +142,7 @@ class Retry(Told):
 class Reset(Told):
     """What was shown of this answer is void; it comes again from its beginning."""
 
+    type: ClassVar[Literal["reset"]] = "reset"
     round: int
 
 
@@ -145,6 +151,7 @@ class Reset(Told):
 class ToolStarted(Told):
     """A tool begins."""
 
+    type: ClassVar[Literal["tool_started"]] = "tool_started"
     call_id: str
     name: str
     arguments: Any
@@ -156,6 +163,7 @@ class ToolStarted(Told):
 class ToolProgress(Told):
     """A tool reports progress with `Context.emit`."""
 
+    type: ClassVar[Literal["tool_progress"]] = "tool_progress"
     call_id: str
     name: str
     text: str
@@ -166,6 +174,7 @@ class ToolProgress(Told):
 class ToolFinished(Told):
     """A tool is done."""
 
+    type: ClassVar[Literal["tool_finished"]] = "tool_finished"
     call_id: str
     name: str
     round: int
@@ -190,6 +199,7 @@ class SearchStarted(Told):
     answer streams, or behind an answer that does not; `query` is empty where it is not known by then.
     """
 
+    type: ClassVar[Literal["search_started"]] = "search_started"
     call_id: str
     round: int
     query: str
@@ -203,6 +213,7 @@ class SearchCompleted(Told):
     how many came, where the provider says so. `id` and `at` are as in `SearchStarted`; a research tells neither.
     """
 
+    type: ClassVar[Literal["search_completed"]] = "search_completed"
     round: int
     query: str
     count: int
@@ -217,6 +228,7 @@ class SearchCompleted(Told):
 class CallJudged(Told):
     """The guard has judged a call, before anything of its reply ran: what it saw, and which rules decided."""
 
+    type: ClassVar[Literal["call_judged"]] = "call_judged"
     call_id: str
     name: str
     verdict: str
@@ -232,9 +244,10 @@ class CallJudged(Told):
 
 @renamed(id="call_id")
 @dataclass(frozen=True)
-class ApprovalAsked(Told):
+class ApprovalRequested(Told):
     """A person is asked whether a call may run."""
 
+    type: ClassVar[Literal["approval_requested"]] = "approval_requested"
     call_id: str
     name: str
     risk: str
@@ -246,6 +259,7 @@ class ApprovalAsked(Told):
 class ApprovalDecided(Told):
     """A person, or the clock, has decided."""
 
+    type: ClassVar[Literal["approval_decided"]] = "approval_decided"
     call_id: str
     allowed: bool
     reason: str
@@ -259,6 +273,7 @@ class Compacted(Told):
     tokens (`before`, `after`). `reason` is `full`, or `refused` where the provider found the request too long.
     """
 
+    type: ClassVar[Literal["compacted"]] = "compacted"
     round: int
     reason: str
     before: int
@@ -281,6 +296,7 @@ class Assessed(Told):
     `tell` where the model is told that it repeats itself, `slow` where too little succeeds.
     """
 
+    type: ClassVar[Literal["assessed"]] = "assessed"
     round: int
     decision: str
     rule: str
@@ -296,6 +312,7 @@ class IntentAssessed(Told):
     with the words that gave them.
     """
 
+    type: ClassVar[Literal["intent_assessed"]] = "intent_assessed"
     decision: str
     confidence: float
     signals: list[str]
@@ -334,6 +351,7 @@ def _planned(call: dict[str, Any]) -> dict[str, Any]:
 class GoalDrifted(Told):
     """The conversation has left the goal it began with (`drifted`), or is back (`on_goal`)."""
 
+    type: ClassVar[Literal["goal_drifted"]] = "goal_drifted"
     state: str
     step: float
     anchor: float
@@ -341,9 +359,10 @@ class GoalDrifted(Told):
 
 
 @dataclass(frozen=True)
-class Warning(Told):  # noqa: A001 - the field's word for it
+class Warned(Told):
     """Something that the caller should know."""
 
+    type: ClassVar[Literal["warned"]] = "warned"
     code: str
     message: str
 
@@ -352,6 +371,7 @@ class Warning(Told):  # noqa: A001 - the field's word for it
 class PhaseStarted(Told):
     """A phase of a grounded answer begins: `gather`, `act` or `verify`."""
 
+    type: ClassVar[Literal["phase_started"]] = "phase_started"
     phase: str
     attempt: int
 
@@ -360,6 +380,7 @@ class PhaseStarted(Told):
 class PhaseFinished(Told):
     """A phase is done; `output` says what came of it."""
 
+    type: ClassVar[Literal["phase_finished"]] = "phase_finished"
     phase: str
     attempt: int
     duration: float
@@ -370,6 +391,7 @@ class PhaseFinished(Told):
 class Draft(Told):
     """A whole answer that has not been verified."""
 
+    type: ClassVar[Literal["draft"]] = "draft"
     text: str
     attempt: int
     verified: bool
@@ -377,9 +399,10 @@ class Draft(Told):
 
 @renamed(id="call_id")
 @dataclass(frozen=True)
-class ChildStarted(Told):
+class AgentStarted(Told):
     """A sub-agent begins: `id` is the call that started it, `child` names it among the run's children."""
 
+    type: ClassVar[Literal["agent_started"]] = "agent_started"
     call_id: str
     child: str
     name: str
@@ -389,9 +412,10 @@ class ChildStarted(Told):
 
 @renamed(id="call_id", stop="stop_reason")
 @dataclass(frozen=True)
-class ChildFinished(Told):
+class AgentFinished(Told):
     """A sub-agent has ended; `usage`, `cost` and `requests` hold those of its own children."""
 
+    type: ClassVar[Literal["agent_finished"]] = "agent_finished"
     call_id: str
     child: str
     name: str
@@ -408,6 +432,7 @@ class ChildFinished(Told):
 class Paused(Told):
     """Nothing is under way any more, and nothing starts until somebody resumes. `waiting` says what else it needs."""
 
+    type: ClassVar[Literal["paused"]] = "paused"
     waiting: list[str]
 
 
@@ -415,6 +440,7 @@ class Paused(Told):
 class Resumed(Told):
     """The run goes on; `after` seconds that do not count."""
 
+    type: ClassVar[Literal["resumed"]] = "resumed"
     after: float
 
 
@@ -422,6 +448,7 @@ class Resumed(Told):
 class RoleAnswered(Told):
     """A model of a role (`summarizer`, `sanity`, `supervisor`) answered, and the answer can be used."""
 
+    type: ClassVar[Literal["role_answered"]] = "role_answered"
     role: str
     model: str
     attempts: int
@@ -436,6 +463,7 @@ class RoleFailed(Told):
     `next` is `repair`, another model's name, `rules`, or `person`.
     """
 
+    type: ClassVar[Literal["role_failed"]] = "role_failed"
     role: str
     model: str
     reason: str
@@ -446,6 +474,7 @@ class RoleFailed(Told):
 class SanityChecked(Told):
     """It was looked whether the run is still sane, by `rules` or by a model as well; `triggers` say why then."""
 
+    type: ClassVar[Literal["sanity_checked"]] = "sanity_checked"
     round: int
     triggers: list[str]
     by: str
@@ -469,6 +498,7 @@ class SanityChecked(Told):
 class Summarized(Told):
     """An exchange was summed up, by `rules` or by a model: facts, files, errors, decisions, timeline."""
 
+    type: ClassVar[Literal["summarized"]] = "summarized"
     round: int
     by: str
     summary: dict[str, Any]
@@ -479,6 +509,7 @@ class Summarized(Told):
 class Supervised(Told):
     """It was decided whether the model may see a private result: by `rules`, a model, a `person`, or as `kept`."""
 
+    type: ClassVar[Literal["supervised"]] = "supervised"
     call_id: str
     name: str
     level: str
@@ -495,6 +526,7 @@ class MemoryRecalled(Told):
     `ids` are their numbers in the store, for `memory.why` and `memory.forget`.
     """
 
+    type: ClassVar[Literal["memory_recalled"]] = "memory_recalled"
     hits: int
     trusted: int
     ids: list[int]
@@ -506,6 +538,7 @@ class MemoryRecalled(Told):
 class Status(Told):
     """What a research does just now, in a sentence or two for whoever waits."""
 
+    type: ClassVar[Literal["status"]] = "status"
     cycle: int
     text: str
 
@@ -514,6 +547,7 @@ class Status(Told):
 class HookAnswered(Told):
     """A hook has answered: `continue`, `replace`, `veto` (with its `reason`) or `add_context`."""
 
+    type: ClassVar[Literal["hook_answered"]] = "hook_answered"
     stage: str
     name: str
     round: int
@@ -525,6 +559,7 @@ class HookAnswered(Told):
 class HookFailed(Told):
     """A hook raised, was late, or answered what its stage does not allow; `stop` says that the run ends by it."""
 
+    type: ClassVar[Literal["hook_failed"]] = "hook_failed"
     stage: str
     name: str
     round: int
@@ -539,6 +574,7 @@ class ModelChosen(Told):
     `used` says whether it holds, from request `round` on.
     """
 
+    type: ClassVar[Literal["model_chosen"]] = "model_chosen"
     round: int
     model: str
     instead_of: str
@@ -552,10 +588,11 @@ class ModelChosen(Told):
 class ChildText(Told):
     """A piece of what a sub-agent says, as it comes: `agent` and `path` say which; with `reasoning`, of what it thinks.
 
-    Its report comes whole with `ChildFinished`. What it says is no part of the run's own answer, which comes as
+    Its report comes whole with `AgentFinished`. What it says is no part of the run's own answer, which comes as
     `TextDelta`; after a `Reset` of the same `path` it is void.
     """
 
+    type: ClassVar[Literal["child_text"]] = "child_text"
     text: str
     block: int
     reasoning: bool = False
@@ -565,6 +602,7 @@ class ChildText(Told):
 class RunFinished(Told):
     """The run has ended."""
 
+    type: ClassVar[Literal["run_finished"]] = "run_finished"
     result: Result[Any]
 
 
@@ -593,18 +631,18 @@ Event: TypeAlias = (
     | SearchStarted
     | SearchCompleted
     | CallJudged
-    | ApprovalAsked
+    | ApprovalRequested
     | ApprovalDecided
     | Compacted
     | Assessed
     | IntentAssessed
     | GoalDrifted
-    | Warning
+    | Warned
     | PhaseStarted
     | PhaseFinished
     | Draft
-    | ChildStarted
-    | ChildFinished
+    | AgentStarted
+    | AgentFinished
     | Paused
     | Resumed
     | RoleAnswered
@@ -623,49 +661,52 @@ Event: TypeAlias = (
 
 _TELLER = ("agent", "path")
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    name: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
-    for name, kind in {
-        "round_started": RoundStarted,
-        "round_finished": RoundFinished,
-        "retry": Retry,
-        "reset": Reset,
-        "tool_started": ToolStarted,
-        "tool_finished": ToolFinished,
-        "search_started": SearchStarted,
-        "search_completed": SearchCompleted,
-        "call_judged": CallJudged,
-        "approval_asked": ApprovalAsked,
-        "approval_decided": ApprovalDecided,
-        "compacted": Compacted,
-        "assessed": Assessed,
-        "intent_assessed": IntentAssessed,
-        "goal_drifted": GoalDrifted,
-        "warning": Warning,
-        "phase_started": PhaseStarted,
-        "phase_finished": PhaseFinished,
-        "draft": Draft,
-        "child_started": ChildStarted,
-        "child_finished": ChildFinished,
-        "paused": Paused,
-        "resumed": Resumed,
-        "role_answered": RoleAnswered,
-        "role_failed": RoleFailed,
-        "sanity_checked": SanityChecked,
-        "summarized": Summarized,
-        "supervised": Supervised,
-        "status": Status,
-        "hook_answered": HookAnswered,
-        "hook_failed": HookFailed,
-        "model_chosen": ModelChosen,
-        "memory_recalled": MemoryRecalled,
-    }.items()
+    kind.type: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
+    for kind in (
+        RoundStarted,
+        RoundFinished,
+        Retry,
+        Reset,
+        ToolStarted,
+        ToolFinished,
+        SearchStarted,
+        SearchCompleted,
+        CallJudged,
+        ApprovalRequested,
+        ApprovalDecided,
+        Compacted,
+        Assessed,
+        IntentAssessed,
+        GoalDrifted,
+        Warned,
+        PhaseStarted,
+        PhaseFinished,
+        Draft,
+        AgentStarted,
+        AgentFinished,
+        Paused,
+        Resumed,
+        RoleAnswered,
+        RoleFailed,
+        SanityChecked,
+        Summarized,
+        Supervised,
+        Status,
+        HookAnswered,
+        HookFailed,
+        ModelChosen,
+        MemoryRecalled,
+    )
 }
 
 _WRITTEN: dict[str, tuple[Any, tuple[tuple[str, str], ...]]] = {
-    name: (kind, tuple((names_before(kind).get(field, field), field) for field in names))
+    _renamed.EVENT_TYPES_WRITTEN.get(name, name): (
+        kind,
+        tuple((names_before(kind).get(field, field), field) for field in names),
+    )
     for name, (kind, names) in _NOTICES.items()
 }
-"""The names under which journals write the fields of what machines tell, beside those of the classes."""
+"""The types and the names of fields under which journals write what machines tell, beside those of the classes."""
 
 read_under(ToolUseDelta, id="call_id")
 
@@ -691,11 +732,10 @@ def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
     while notice["type"] == "child":
         teller = {"agent": notice["agent"], "path": notice["path"]}
         notice = notice["told"]
-    if notice["type"] not in _NOTICES:
+    if notice["type"] not in _WRITTEN:
         return UnknownEvent(notice["type"], {name: value for name, value in notice.items() if name != "type"})
     kind, names = _WRITTEN[notice["type"]]
-    event: Event = kind(**{name: notice[written] for written, name in names if written in notice}, **teller)
-    return event
+    return cast("Event", kind(**{name: notice[written] for written, name in names if written in notice}, **teller))
 
 
 def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
@@ -719,7 +759,7 @@ def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
 
 def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
     """The event that `to_dict` gave as plain data. A type that this version does not know becomes an `UnknownEvent`."""
-    name, number = data["type"], data.get("event_id", 0)
+    name, number = _renamed.EVENT_TYPES.get(data["type"], data["type"]), data.get("event_id", 0)
     rest = {key: value for key, value in data.items() if key not in ("type", "event_id")}
     known = _NOTICES.get(name) or _OURS.get(name) or _DELTAS.get(name)
     event: Any
@@ -738,8 +778,7 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
         event.event_id = number
     else:
         object.__setattr__(event, "event_id", number)
-    told: Event | UnknownEvent = event
-    return told
+    return cast("Event | UnknownEvent", event)
 
 
 def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
@@ -751,9 +790,8 @@ def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
 
 _CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}
 
-
-def _classes() -> tuple[type[Any], ...]:
-    return tuple(each for each in globals().values() if isinstance(each, type) and issubclass(each, Told))
+redacted_repr(*[each for each in globals().values() if isinstance(each, type) and issubclass(each, Told)])
 
 
-redacted_repr(*_classes())
+def __getattr__(name: str) -> Any:
+    return _renamed.under_new_name(globals(), name, _renamed.EVENTS)

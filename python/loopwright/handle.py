@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from ._typed import Output
 from .errors import UsageError
-from .events import ChildFinished, ChildStarted, Paused, Resumed, RunFinished
+from .events import AgentFinished, AgentStarted, Paused, Resumed, RunFinished
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator
@@ -76,9 +76,9 @@ class RunHandle(Generic[Output]):
                 queue.put_nowait(None)
 
     def _heard(self, event: Event) -> None:
-        if isinstance(event, ChildStarted):
+        if isinstance(event, AgentStarted):
             self._children[event.child] = ChildStatus(event.name, event.child, event.task)
-        elif isinstance(event, ChildFinished) and event.child in self._children:
+        elif isinstance(event, AgentFinished) and event.child in self._children:
             child = self._children[event.child]
             child.state, child.stop_reason = "done", event.stop_reason
         elif isinstance(event, Paused):

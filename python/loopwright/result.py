@@ -177,7 +177,9 @@ class _Answer:
             from .errors import NoOutput
 
             message = f"the run has no answer: it ended with {result.stop_reason!r}"
-            error = NoOutput(message, hint="look at result.stop_reason and result.message; result.best_draft is what there is")
+            error = NoOutput(
+                message, hint="look at result.stop_reason and result.message; result.best_draft is what there is"
+            )
             error.result = result
             raise error
         return value
@@ -328,7 +330,7 @@ class Result(Generic[Output]):
 
         told: dict[str, Any] = {}
         for each in fields(self):
-            value = vars(self).get("output") if each.name == "output" else getattr(self, each.name)
+            value: Any = vars(self).get("output") if each.name == "output" else getattr(self, each.name)
             if each.name == "messages":
                 told.update(_plain_messages(value))
                 continue
@@ -641,5 +643,5 @@ def error_of(outcome: Mapping[str, Any] | Ended) -> LoopwrightError | None:
     return found
 
 
-Result.output = _Answer()  # type: ignore[assignment]
+Result.output = _Answer()  # type: ignore[misc]
 redacted_repr(ToolCall, Source)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from loopwright import Agent, Budget, Memory, UsageError, after, replay, tool
 from loopwright.after import AfterTurn, WorkEnded, audit_types
-from loopwright.events import MemoryRecalled, RunFinished, Warning
+from loopwright.events import MemoryRecalled, RunFinished, Warned
 from loopwright.models import ModelFailure
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import program
@@ -282,7 +282,7 @@ def test_d24_a_store_that_fails_costs_a_warning_and_the_answer_comes(tmp_path: P
     events: list[Any] = []
     result = agent.run_sync("Hello there.", on_event=events.append)
     assert result.final == "Hi."
-    told = [event for event in events if isinstance(event, Warning)]
+    told = [event for event in events if isinstance(event, Warned)]
     assert [event.code for event in told] == ["memory_failed", "not_remembered"]
     assert isinstance(events[-1], RunFinished)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Budget, Response, SubAgent, replay, tool
-from loopwright.events import ApprovalAsked, ApprovalDecided
+from loopwright.events import ApprovalDecided, ApprovalRequested
 from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call
 from ways import run
@@ -52,7 +52,7 @@ def test_c15_a_yes_lets_the_call_run(approve: Any, way: str) -> None:
     assert log == ["a.txt"]
     assert result.tool_calls[0].failure is None
     if way == "stream":
-        assert [event.risk for event in events if isinstance(event, ApprovalAsked)] == ["confirm"]
+        assert [event.risk for event in events if isinstance(event, ApprovalRequested)] == ["confirm"]
         assert [event.allowed for event in events if isinstance(event, ApprovalDecided)] == [True]
 
 
@@ -206,8 +206,8 @@ def test_d44_a_run_that_goes_on_tells_anew_who_is_asked_and_until_when(tmp_path:
         result = agent.resume_sync(cut, on_event=heard.append)
     assert (result.final, log) == ("done", ["a.txt"])
     names = [type(event).__name__ for event in heard]
-    assert names.index("ApprovalAsked") < names.index("ApprovalDecided")
-    (again,) = [event for event in heard if isinstance(event, ApprovalAsked)]
+    assert names.index("ApprovalRequested") < names.index("ApprovalDecided")
+    (again,) = [event for event in heard if isinstance(event, ApprovalRequested)]
     assert (again.call_id, again.name, again.risk, again.expires) == (
         first["id"], first["name"], first["risk"], first["expires"],
     )  # fmt: skip
@@ -231,6 +231,6 @@ def test_d44_a_question_that_waited_is_told_anew_when_its_time_begins(way: str) 
     result, events = run(parent, "go", way)
     assert result.final == "done"
     if way == "stream":
-        asked = [event for event in events if isinstance(event, ApprovalAsked)]
+        asked = [event for event in events if isinstance(event, ApprovalRequested)]
         assert len(asked) == 3, "each is asked; the one that waited is told again"
         assert asked[2].expires >= asked[1].expires + 100_000

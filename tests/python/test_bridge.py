@@ -19,7 +19,7 @@ import pytest
 from loopwright import Agent, ProviderError, tool
 from loopwright.events import TextDelta
 from loopwright.testing import ScriptedModel, call, fault, text
-from ways import agent_at, eventually, open_files, threads
+from ways import LEFT_BARE, agent_at, eventually, open_files, threads
 
 
 @tool(read_only=True)
@@ -294,6 +294,7 @@ def test_a_thousand_runs_cancelled_at_once(serve: Any) -> None:
     assert eventually(lambda: server.open_connections == 0, 2)
 
 
+@LEFT_BARE
 def test_nothing_is_left_behind(serve: Any) -> None:
     server = serve(call("later", n=1), call("double", n=2), text("done"), by_turn=True)
     agent = agent_at(server, tools=[later, double])

@@ -14,7 +14,7 @@ import pytest
 from loopwright import Agent, Budget, Call, Context, Signal, UsageError, replay, tool
 from loopwright.events import TextDelta, ToolStarted
 from loopwright.testing import ScriptedModel, call, calls, fault, text
-from ways import agent_at, eventually, open_files, run, threads, words
+from ways import LEFT_BARE, agent_at, eventually, open_files, run, threads, words
 
 
 @tool
@@ -343,6 +343,7 @@ def test_the_loop_may_end_in_the_middle(serve: Any) -> None:
     assert asyncio.run(agent.run("go")).final == "later"
 
 
+@LEFT_BARE
 def test_a_loop_closed_without_a_goodbye_leaves_no_descriptors(serve: Any) -> None:
     server = serve(text(words(50)).slowly(0.05), "a", "b")
     agent = agent_at(server)

@@ -5,9 +5,10 @@ that looks at an event.
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,10 +16,17 @@ from loopwright import Agent, tool
 from loopwright.events import CallJudged, RoundFinished, RoundStarted, ToolFinished, ToolStarted
 from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call
-from ways import agent_at
+from ways import LEFT_BARE, agent_at
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = [pytest.mark.timeout(30), LEFT_BARE]
 STEPS = 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """Streams in circles are collected before other tests begin, which leave none."""
+    yield
+    gc.collect()
 
 
 class Began:

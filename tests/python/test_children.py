@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from loopwright import Agent, Approval, Budget, Call, Result, Signal, SubAgent, UsageError, events_of, replay, tool
 from loopwright.events import (
-    ChildFinished,
-    ChildStarted,
+    AgentFinished,
+    AgentStarted,
     IntentAssessed,
     TextDelta,
     ToolStarted,
@@ -58,8 +58,8 @@ def test_d43_two_children_of_one_reply_run_at_once(serve: Any, wire: str, way: s
     assert all(child.stop_reason == "natural" and child.final == "here it is" for child in result.children)
     assert result.rounds == 4, "all requests of the run"
     if events:
-        told = [each for each in events if isinstance(each, (ChildStarted, ChildFinished))]
-        assert [type(each).__name__ for each in told] == ["ChildStarted"] * 2 + ["ChildFinished"] * 2
+        told = [each for each in events if isinstance(each, (AgentStarted, AgentFinished))]
+        assert [type(each).__name__ for each in told] == ["AgentStarted"] * 2 + ["AgentFinished"] * 2
         assert {each.path for each in events if each.__class__.__name__ == "RoundStarted"} == {
             None,
             "explore",
@@ -99,7 +99,7 @@ def test_d43_d49_a_cost_with_a_part_that_nobody_knows_is_none(way: str, priced: 
     only = None if priced == "parent" else pytest.approx(tokens * 1e-6)
     assert result.children[0].result.cost == only
     if way == "stream":
-        assert [each.cost for each in events if isinstance(each, ChildFinished)] == [only]
+        assert [each.cost for each in events if isinstance(each, AgentFinished)] == [only]
     assert Result.from_dict(json.loads(json.dumps(result.to_dict()))).known_cost == result.known_cost
 
 

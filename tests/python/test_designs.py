@@ -152,7 +152,7 @@ def test_d03_d13_d14_d15_d33_d43_hooks_supervisor_approval_and_sub_agent_do_thei
     out = said("full_turn")
     in_order(
         out,
-        "ChildStarted(",
+        "AgentStarted(",
         "child='explore'",
         "Supervised(",
         "level='sensitive', by='rules', allowed=True",

@@ -192,3 +192,24 @@ def test_d43_d44_the_journal_names_the_models_of_sub_agents(tmp_path: Path) -> N
             return found.model, [models(child.result) for child in found.children]
 
         assert models(listed) == models(result) == ("top", [("wide", [("deep", [])])])
+
+
+@pytest.mark.parametrize("kind", get_args(events.Event), ids=lambda kind: kind.__name__)
+def test_every_event_says_its_type_as_its_data_does(kind: Any) -> None:
+    assert kind.type == page.snake(kind.__name__)
+    one = kind.__new__(kind, *("x" for _ in kind.__match_args__[:-1])) if kind.__module__.endswith("_core") else None
+    if one is not None:
+        assert to_dict(one)["type"] == one.type == kind.type
+        assert from_dict(to_dict(one)).type == kind.type
+    assert "type" not in {field.name for field in dataclasses.fields(kind)} if one is None else True
+
+
+def test_what_a_run_tells_is_told_apart_by_type() -> None:
+    heard: list[Any] = []
+    Agent(ScriptedModel([call("look", n=1), "done"]), tools=[look]).run_sync("go", on_event=heard.append)
+    for event in heard:
+        assert to_dict(event)["type"] == event.type
+        assert from_dict(to_dict(event)).type == event.type
+    assert [event.text for event in heard if event.type == "text_delta"] == ["done"]
+    assert heard[-1].type == "run_finished"
+    assert from_dict({"type": "from_the_future", "n": 1}).type == "from_the_future"

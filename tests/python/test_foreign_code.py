@@ -17,7 +17,7 @@ import pytest
 from handbook import GOOD, QUESTION, TIDES, Raises
 from loopwright import Agent, Budget, Grounded, LoopwrightError, Research, UsageError, tool
 from loopwright.analysis import StopPolicy, enough, gain, trend
-from loopwright.events import Warning
+from loopwright.events import Warned
 from loopwright.retrieve import Index, fuse
 from loopwright.search import as_search
 from loopwright.testing import ScriptedModel
@@ -113,7 +113,7 @@ def test_e05_a_source_that_fails_is_among_the_warnings_of_the_result(docs: Path,
     result = run(grounded, QUESTION, way, on_event=told.append)
     assert result.verified
     assert len([warning for warning in result.warnings if warning.startswith("source_failed")]) == 1, result.warnings
-    assert [event.code for event in told if isinstance(event, Warning)] == ["source_failed"]
+    assert [event.code for event in told if isinstance(event, Warned)] == ["source_failed"]
 
 
 def test_e05_failed_sources_stand_in_the_journal(docs: Path, tmp_path: Path) -> None:

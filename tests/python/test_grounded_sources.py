@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from handbook import GOOD, QUESTION, Scripted
 from loopwright import Budget, Call, Grounded, Instrumentation, Memory, Response, UsageError, check_citations, tool
-from loopwright.events import Draft, PhaseFinished, Warning
+from loopwright.events import Draft, PhaseFinished, Warned
 from loopwright.retrieve import Index
 from loopwright.testing import ScriptedModel
 
@@ -109,7 +109,7 @@ def test_e05_memories_and_functions_are_sources() -> None:
         ("memory", "memory#1"),
         ("web", "https://example.com/board"),
     ]
-    assert any(isinstance(event, Warning) and "no line" in event.message for event in events)
+    assert any(isinstance(event, Warned) and "no line" in event.message for event in events)
     model.answers = ["The zeppelin is in hangar 7 [1]."]
     assert grounded.run_sync("Where is the zeppelin of Ann?").sources
     with pytest.raises(UsageError):

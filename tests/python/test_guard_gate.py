@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Result, UsageError, builtin_tools, replay, tool
-from loopwright.events import ApprovalAsked, ApprovalDecided, CallJudged
+from loopwright.events import ApprovalDecided, ApprovalRequested, CallJudged
 from loopwright.guard import Approvals, Edit, Policy, PolicyError
 from loopwright.testing import ScriptedModel, WireServer, call, text
 from ways import agent_at, eventually, run
@@ -254,7 +254,7 @@ def test_d16_x10_a_yes_is_kept_for_the_shape(work: Path, way: str) -> None:
     if way == "stream":
         decided = [event.reason for event in events if isinstance(event, ApprovalDecided)]
         assert "For one hour" in decided[1]
-        assert len([event for event in events if isinstance(event, ApprovalAsked)]) == 3
+        assert len([event for event in events if isinstance(event, ApprovalRequested)]) == 3
 
 
 def test_d16_x10_denials_and_dangerous_calls_are_asked_about_each_time(work: Path) -> None:
@@ -383,7 +383,7 @@ def test_x09_a_run_that_ends_takes_its_requests_back(work: Path) -> None:
         with WireServer(commands("rm src/a.txt")) as server:
             stream = agent_at(server, tools=builtin_tools(work), approvals=approvals).stream("go")
             async for event in stream:
-                if isinstance(event, ApprovalAsked):
+                if isinstance(event, ApprovalRequested):
                     for _ in range(200):
                         if approvals.pending:
                             break

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from loopwright import Agent, Budget, Context, Grounded, Research, SubAgent, UsageError, replay, tool
 from loopwright.events import (
-    ApprovalAsked,
+    ApprovalRequested,
     Paused,
     Resumed,
     RoundStarted,
@@ -24,10 +25,17 @@ from loopwright.events import (
     ToolStarted,
 )
 from loopwright.testing import ScriptedModel, call, text
-from ways import agent_at, eventually
+from ways import LEFT_BARE, agent_at, eventually
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = [pytest.mark.timeout(30), LEFT_BARE]
 STEPS = 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """Streams in circles are collected before other tests begin, which leave none."""
+    yield
+    gc.collect()
 
 
 class Effects:
@@ -372,7 +380,7 @@ def test_n12_a_question_to_a_person_is_put_while_its_event_is_looked_at() -> Non
 
         stream = Agent(ScriptedModel([call("wipe"), "done"]), tools=[wipe], approve=approve).stream("go")
         async for event in stream:
-            if isinstance(event, ApprovalAsked):
+            if isinstance(event, ApprovalRequested):
                 await asyncio.wait_for(put, 2)
                 said.set_result(True)
                 await asyncio.sleep(0.02)

@@ -38,6 +38,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 from test_children import at
+from ways import LEFT_BARE
 
 KEY = (
     "sk-ant-api03-"
@@ -440,6 +441,7 @@ def test_a_run_that_is_cancelled_ends_its_spans(seen: Seen) -> None:
     assert about(root)["loopwright.stop_reason"] == "cancelled" and root.status.status_code is StatusCode.UNSET
 
 
+@LEFT_BARE
 @pytest.mark.parametrize("how", ["break", "aclose", "dropped"])
 def test_a_stream_that_is_left_early_ends_its_spans(seen: Seen, serve: Any, how: str) -> None:
     server = serve(text("one two three four five six").slowly(0.3))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Result, ToolCall, Usage, tool
+from loopwright import Agent, Approval, Budget, Call, Result, SubAgent, ToolCall, Usage, events, events_of, tool
 from loopwright.events import (
+    AgentFinished,
     ApprovalDecided,
-    ChildFinished,
     ToolStarted,
     ToolUseDelta,
     from_dict,
@@ -109,4 +111,37 @@ def test_events_that_were_saved_under_the_old_names_are_read() -> None:
     saved = {"type": "child_finished", "id": "c1", "child": "a", "name": "a", "stop": "natural", "is_error": False}
     more = {"usage": {}, "cost": None, "requests": 1, "duration": 0.1, "excerpt": ""}
     finished = from_dict({**saved, **more})
-    assert isinstance(finished, ChildFinished) and finished.stop_reason == "natural"
+    assert isinstance(finished, AgentFinished) and finished.stop_reason == "natural"
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("ApprovalAsked", "ApprovalRequested"),
+        ("ChildStarted", "AgentStarted"),
+        ("ChildFinished", "AgentFinished"),
+        ("Warning", "Warned"),
+    ],
+)
+def test_events_that_have_new_names_are_found_under_those_before(before: str, now: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"loopwright\.events\.{before} is now loopwright\.events\.{now}"):
+        assert getattr(events, before) is getattr(events, now)
+    assert now in events.__all__ and before not in events.__all__
+    assert not hasattr(events, "NeverAnEvent")
+
+
+def test_events_are_read_under_the_types_before_and_journals_keep_them(tmp_path: Path) -> None:
+    warned = events.Warned("slow", "it is slow")
+    assert to_dict(warned)["type"] == "warned"
+    for told in ("warning", "warned"):
+        assert from_dict({"type": told, "code": "slow", "message": "it is slow"}) == warned
+    assert from_notice({"type": "warning", "code": "slow", "message": "it is slow"}) == warned
+    child = SubAgent("scout", "looks", model=ScriptedModel(["seen"]))
+    script = ScriptedModel([call("spawn", agent="scout", task="see"), "done"])
+    heard: list[Any] = []
+    Agent(script, agents=[child]).run_sync("go", journal=tmp_path / "one.jsonl", on_event=heard.append)
+    assert {"agent_started", "agent_finished"} <= {event.type for event in heard}
+    written = (tmp_path / "one.jsonl").read_text(encoding="utf-8")
+    assert '"child_started"' in written and '"agent_started"' not in written
+    listed = [event.type for event in events_of(tmp_path / "one.jsonl")]
+    assert [kind for kind in listed if kind.startswith("agent_")] == ["agent_started", "agent_finished"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Budget, Call, Context, Response, Signal, tool
-from loopwright.events import ApprovalAsked, Assessed, Compacted, Retry, RunFinished, TextDelta
+from loopwright.events import ApprovalRequested, Assessed, Compacted, Retry, RunFinished, TextDelta
 from loopwright.testing import ScriptedModel, call, calls, fault, response, text
 from ways import agent_at, forbids_tools, model_of, run, streams, tools_of
 
@@ -306,7 +306,7 @@ def test_c21_silence_and_interrupts_have_reasons_of_their_own() -> None:
     assert (result.stop_reason, result.tool_calls[0].failure) == ("user_interrupt", None)
     agent = Agent(ScriptedModel([call("remove", path="a"), "then not"]), tools=TOOLS)
     _, events = run(agent, "go", "stream")
-    assert [event.name for event in events if isinstance(event, ApprovalAsked)] == ["remove"]
+    assert [event.name for event in events if isinstance(event, ApprovalRequested)] == ["remove"]
 
 
 @pytest.mark.parametrize("kind", ["async", "plain"])

@@ -23,7 +23,7 @@ from loopwright.events import (
     ToolUseDelta,
 )
 from loopwright.testing import ScriptedModel, call, calls, fault, text
-from ways import agent_at, eventually, run
+from ways import LEFT_BARE, agent_at, eventually, run
 
 LONG = "The quick brown fox jumps over the lazy dog, again and again and again."
 
@@ -164,6 +164,7 @@ def test_breaking_out_ends_the_run(serve: Any, wire: str) -> None:
     assert LONG.startswith(result.best_draft)
 
 
+@LEFT_BARE
 def test_a_stream_that_nobody_holds_any_more_ends(serve: Any) -> None:
     server = serve(text(LONG).slowly(0.05))
 

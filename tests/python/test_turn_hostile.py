@@ -156,8 +156,8 @@ def test_d45_x01_whatever_comes_together_a_run_ends_within_its_budget_and_replay
     numbers = [event.event_id for event in told]
     assert numbers == sorted(set(numbers))
     assert isinstance(told[-1], events.RunFinished)
-    begun = sorted(event.child for event in told if isinstance(event, events.ChildStarted))
-    assert begun == sorted(event.child for event in told if isinstance(event, events.ChildFinished))
+    begun = sorted(event.child for event in told if isinstance(event, events.AgentStarted))
+    assert begun == sorted(event.child for event in told if isinstance(event, events.AgentFinished))
 
 
 def wipes(wire: str, depth: int) -> Any:

@@ -336,7 +336,7 @@ def test_c31_the_terminal_shows_who_says_what() -> None:
     screen = Screen(out=io.StringIO(), err=io.StringIO())
     screen.status = states.append  # type: ignore[method-assign]
     watcher = Watcher(screen)
-    watcher(events.ChildStarted("1", "explore", "explore", "find it", "m"))
+    watcher(events.AgentStarted("1", "explore", "explore", "find it", "m"))
     for piece in ("I look at \x1b[31msrc/", "a.rs and\n", "then at b.rs"):
         watcher(ChildText(piece, 0, agent="explore", path="explore"))
     watcher(ChildText("hm", 0, reasoning=True, agent="explore", path="explore#2"))
@@ -365,7 +365,7 @@ def test_d45_paused_is_told_once_with_children_and_roles(serve: Any) -> None:
         told: list[Any] = []
         async for event in handle.events():
             told.append(event)
-            if isinstance(event, events.ChildStarted):
+            if isinstance(event, events.AgentStarted):
                 handle.pause()
                 asked.set()
             if isinstance(event, Paused):

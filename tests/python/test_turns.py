@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Budget, Call, MachineEvent, Response, TurnMachine, replay, tool
-from loopwright.events import ApprovalAsked, ApprovalDecided, RoundFinished, RunFinished, ToolFinished, ToolStarted
+from loopwright.events import ApprovalDecided, ApprovalRequested, RoundFinished, RunFinished, ToolFinished, ToolStarted
 from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at, forbids_tools, history_of, run
 
@@ -207,7 +207,7 @@ def test_c11_each_state_leads_to_the_next_in_a_run() -> None:
         RoundFinished: "assess",
         ToolStarted: "execute",
         ToolFinished: "executed",
-        ApprovalAsked: "pause",
+        ApprovalRequested: "pause",
         ApprovalDecided: "go on",
         RunFinished: "complete",
     }

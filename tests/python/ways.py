@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from loopwright import Agent, Result
 from loopwright.testing import WireServer
 
@@ -22,6 +23,8 @@ WIRES = {
     "gemini": "gemini:test",
     "bedrock": "bedrock:test",
 }
+LEFT_BARE = pytest.mark.filterwarnings("ignore:RunStream of:ResourceWarning")
+"""Of tests that leave streams to themselves on purpose; what those are told is looked at in `test_drawn.py`."""
 KEY = "sk-test-5f0c2e7a9b31"
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from loopwright import Agent, Budget, Context, Messages, Replay, Result, Signal, replay, tool
 from loopwright.events import (
-    ApprovalAsked,
+    AgentFinished,
+    AgentStarted,
     ApprovalDecided,
+    ApprovalRequested,
     ArgumentsDelta,
     Assessed,
     CallJudged,
-    ChildFinished,
-    ChildStarted,
     ChildText,
     Compacted,
     Draft,
@@ -49,7 +49,7 @@ from loopwright.events import (
     ToolProgress,
     ToolStarted,
     ToolUseDelta,
-    Warning,
+    Warned,
 )
 from typing_extensions import assert_never, assert_type
 
@@ -116,7 +116,7 @@ def what_happened(event: Event) -> str:
             return assert_type(query, str)
         case CallJudged(name=name, verdict=verdict):
             return name + assert_type(verdict, str)
-        case ApprovalAsked(name=name, risk=risk):
+        case ApprovalRequested(name=name, risk=risk):
             return name + assert_type(risk, str)
         case ApprovalDecided(allowed=allowed):
             return str(assert_type(allowed, bool))
@@ -126,7 +126,7 @@ def what_happened(event: Event) -> str:
             return assert_type(decision, str)
         case GoalDrifted(state=state):
             return assert_type(state, str)
-        case Warning(message=message):
+        case Warned(message=message):
             return assert_type(message, str)
         case Assessed(decision=decision, rule=rule):
             return assert_type(decision, str) + assert_type(rule, str)
@@ -134,7 +134,7 @@ def what_happened(event: Event) -> str:
             return assert_type(phase, str)
         case Draft(text=text) | Status(text=text) | ChildText(text=text):
             return assert_type(text, str)
-        case ChildStarted(child=child) | ChildFinished(child=child):
+        case AgentStarted(child=child) | AgentFinished(child=child):
             return assert_type(child, str)
         case Paused(waiting=waiting):
             return str(assert_type(waiting, list[str]))

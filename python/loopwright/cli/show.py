@@ -27,7 +27,7 @@ _OF_CHILDREN = (
     events.ToolStarted,
     events.ToolFinished,
     events.CallJudged,
-    events.Warning,
+    events.Warned,
     events.ApprovalDecided,
     events.ChildText,
     events.RoundStarted,
@@ -71,11 +71,11 @@ class Watcher:
             events.CallJudged: self._judged,
             events.ApprovalDecided: self._decided,
             events.Compacted: self._compacted,
-            events.Warning: lambda event: self.warn(f"{event.code}: {event.message}"),
+            events.Warned: lambda event: self.warn(f"{event.code}: {event.message}"),
             events.PhaseStarted: self._phase_started,
             events.PhaseFinished: self._phase_finished,
-            events.ChildStarted: self._child_started,
-            events.ChildFinished: self._child_finished,
+            events.AgentStarted: self._agent_started,
+            events.AgentFinished: self._agent_finished,
             events.ChildText: self._of_child,
             events.Paused: lambda _: self._note("Standing still: nothing new starts until it is resumed"),
             events.Resumed: lambda event: self._note(f"Going on after {seconds(event.after)}"),
@@ -176,11 +176,11 @@ class Watcher:
         left = list(self._running.values())
         self._status(left[-1] if left else "Thinking")
 
-    def _child_started(self, event: events.ChildStarted) -> None:
+    def _agent_started(self, event: events.AgentStarted) -> None:
         self._note(f"Handing to {one_line(event.child)}: {one_line(event.task)}")
         self._status(f"Waiting for {one_line(event.child)}")
 
-    def _child_finished(self, event: events.ChildFinished) -> None:
+    def _agent_finished(self, event: events.AgentFinished) -> None:
         ended = f"gave up ({one_line(event.stop_reason)})" if event.is_error else "is back"
         used = f"{plural(event.requests, 'request')}, {seconds(event.duration)}"
         self._note(f"{one_line(event.child)} {ended} ({used})")
@@ -197,7 +197,7 @@ class Watcher:
             self._note(f"  {who}: {one_line(event.name)} failed: {shown}")
         elif isinstance(event, events.CallJudged) and event.verdict == "forbid":
             self._note(f"  {who}: forbidden: {one_line(event.name)}: {one_line(event.why)}")
-        elif isinstance(event, events.Warning):
+        elif isinstance(event, events.Warned):
             self.warn(f"{who}: {event.code}: {event.message}")
         elif isinstance(event, events.RoundStarted):
             self._children[event.path] = ""

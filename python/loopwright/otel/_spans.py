@@ -313,7 +313,7 @@ class RunSpans:
         counted = opened.about if failure is None else {**opened.about, self.names["error"]: failure}
         self.telemetry.metrics["tool"].record(opened.seconds, counted)
 
-    def _on_ApprovalAsked(self, event: Any) -> None:  # noqa: N802
+    def _on_ApprovalRequested(self, event: Any) -> None:  # noqa: N802
         names = self.names
         about = {names["tool_name"]: event.name, names["tool_call"]: event.call_id, names["risk"]: event.risk}
         key = ("approval", event.path, event.call_id)
@@ -347,7 +347,7 @@ class RunSpans:
         self._open(("retry", event.path), self.telemetry.spans["retry"], event.agent, event.path, about)
         self.telemetry.metrics["retries"].add(1, {names["error"]: reason})
 
-    def _on_ChildStarted(self, event: Any) -> None:  # noqa: N802
+    def _on_AgentStarted(self, event: Any) -> None:  # noqa: N802
         names, operation = self.names, self.telemetry.operations["agent"]
         tool = self.open.get(("tool", event.path, event.call_id))
         if tool is None:
@@ -367,7 +367,7 @@ class RunSpans:
         context = set_span_in_context(span, tool.context)
         self.open["child", event.child] = Open(span, context, event.child, counted)
 
-    def _on_ChildFinished(self, event: Any) -> None:  # noqa: N802
+    def _on_AgentFinished(self, event: Any) -> None:  # noqa: N802
         opened = self.open.pop(("child", event.child), None)
         if opened is None:
             return
@@ -600,9 +600,9 @@ _USAGE = (
 @functools.cache
 def _wanted() -> frozenset[str]:
     """The notices that lead to something, and those of sub-agents, which hold others."""
-    from loopwright.events import _NOTICES
+    from loopwright.events import _WRITTEN
 
-    names = {kind.__name__: name for name, (kind, _) in _NOTICES.items()}
+    names = {kind.__name__: name for name, (kind, _) in _WRITTEN.items()}
     heard = [name for kind, name in names.items() if hasattr(RunSpans, f"_on_{kind}") or kind in table()["events"]]
     return frozenset({"child", *heard})
 
