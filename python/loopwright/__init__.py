@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
-    from .models import Call, ModelFailure, Responds, Response
+    from .models import Call, ModelFailure, Responds, Response, Streams
     from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .roles import Role, Roles
@@ -145,6 +145,7 @@ _HOMES = {
     "Diff": "_replay",
     "Replay": "_replay",
     "Responds": "models",
+    "Streams": "models",
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
@@ -275,6 +276,7 @@ __all__ = [
     "Research",
     "ResearchResult",
     "Responds",
+    "Streams",
     "Response",
     "Result",
     "Risk",

@@ -115,9 +115,11 @@ def _lives(
     if isinstance(model, _core.Endpoint):
         # That of the agent whose sub-agent this one is.
         return model, None
-    if callable(getattr(model, "respond", None)) and not isinstance(model, type):
+    from .models import is_own
+
+    if is_own(model):
         return None, model
-    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
+    message = f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r} is neither"
     hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
     raise UsageError(message, "unknown_model", hint)
 
