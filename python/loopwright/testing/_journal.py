@@ -42,3 +42,28 @@ def answers_of(journal: str | os.PathLike[str], run: str | None = None) -> list[
         message = f"no model answered in the journal {place.name}"
         raise UsageError(message, "no_answers", "give the journal of a run that has got an answer")
     return found
+
+
+def assert_replays(journal: Any, run: str | None = None) -> None:
+    """Fails where a journal, or that of a result, does not replay as it was written."""
+    from loopwright import _core
+    from loopwright._replay import replay
+    from loopwright.result import Result
+
+    if isinstance(journal, Result):
+        if journal.journal is None:
+            message = "the run kept no journal"
+            raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
+        lines = "\n" in journal.journal or journal.journal.endswith(".jsonl")
+        run = None if lines else journal.run_id
+        journal = journal.journal
+    found = replay(journal, run)
+    if found.identical:
+        return
+    what = f"line {found.damage['line']} is damaged: {found.damage['why']}" if found.damage is not None else ""
+    if found.divergence is not None:
+        apart = found.divergence
+        what = f"event {apart['seq']} gave {apart['got']}\nwhere the journal has {apart['expected']}"
+        if apart.get("reason"):
+            what += f"\n{apart['reason']}"
+    raise AssertionError(_core.redact(f"the journal of the run {found.run} does not replay: {what}"))
