@@ -149,5 +149,7 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
 
     if is_own(model):
         return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
-    message = f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r:.100} is neither"
+    message = (
+        f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r:.100} is neither"
+    )
     raise UsageError(message, "unknown_model", "write provider:model")

@@ -1,4 +1,4 @@
-"""The results of runs that have ended lately, for who shows them where a test fails. Nothing is kept unless asked for."""
+"""The results of runs that have ended lately, for who shows them where a test fails. None is kept unless asked for."""
 
 from __future__ import annotations
 

@@ -54,6 +54,15 @@ class Reasoning:
     text: str
 
 
+class Whole:
+    """The whole answer behind its pieces, in whatever form a double has it."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+
 @dataclass(frozen=True)
 class Response:
     """What a model answers: text, tool calls, or both.
@@ -185,7 +194,9 @@ class Responds(Protocol):
     attribute `inline = True` has it called at once, in the loop.
     """
 
-    def respond(self, request: Request, /) -> Response | str | dict[str, Any] | Awaitable[Response | str | dict[str, Any]]:
+    def respond(
+        self, request: Request, /
+    ) -> Response | str | dict[str, Any] | Awaitable[Response | str | dict[str, Any]]:
         """The answer to a request."""
         ...
 

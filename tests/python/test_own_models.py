@@ -9,7 +9,19 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, LoopwrightError, ModelError, ModelFailure, Responds, Response, Signal, Streams, tool
+from loopwright import (
+    Agent,
+    Budget,
+    Call,
+    LoopwrightError,
+    ModelError,
+    ModelFailure,
+    Responds,
+    Response,
+    Signal,
+    Streams,
+    tool,
+)
 from loopwright.events import Reset, TextDelta, ToolFinished
 from loopwright.roles import Role, Roles
 
@@ -152,7 +164,11 @@ def test_a_failure_in_the_middle_voids_what_was_shown_and_is_tried_again(kind):
     events: list[Any] = []
     result = Agent(model).run_sync("x", on_event=events.append)
     assert result.final == "whole"
-    shown = [event.text if isinstance(event, TextDelta) else "RESET" for event in events if isinstance(event, (TextDelta, Reset))]
+    shown = [
+        event.text if isinstance(event, TextDelta) else "RESET"
+        for event in events
+        if isinstance(event, (TextDelta, Reset))
+    ]
     assert shown == ["half an ", "RESET", "whole"]
     assert model.closed == 2
 

@@ -110,9 +110,7 @@ class Requests:
         what = str(command.purpose) if aside else "model"
         driver.start(command_id, what, ask_stream, command_id, streamed, request, contained, aside, now=True)
 
-    def keep(
-        self, command: _core.Command, call: _core.ModelCall | _core.OwnAnswer, *, aside: bool = False
-    ) -> None:
+    def keep(self, command: _core.Command, call: _core.ModelCall | _core.OwnAnswer, *, aside: bool = False) -> None:
         """A call is under way; those that have ended are forgotten."""
         calls = self.asides if aside else self.calls
         if calls:
@@ -201,7 +199,12 @@ def _answered(driver: Driver, command_id: int, answer: object, request: Any) -> 
 
 
 def ask_model(
-    driver: Driver, command_id: int, answer: Any, request: Any, contained: bool, span: Entered | None  # noqa: FBT001
+    driver: Driver,
+    command_id: int,
+    answer: Any,
+    request: Any,
+    contained: bool,  # noqa: FBT001
+    span: Entered | None,
 ) -> Work:
     """The event for what a model of one's own gives, which has been asked, or is called beside the run."""
     sent = yield answer

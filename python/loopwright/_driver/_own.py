@@ -1,8 +1,8 @@
 """Streams of models of one's own: where they are iterated over, what of them is told, and what they come to.
 
-A plain stream is iterated over in a thread where there is an event loop, so that it holds nobody up, and in the caller's
-thread where there is none: a step between two turns of the run. An async one is iterated over in the loop. Whoever
-iterated closes the stream, also where the run was left.
+A plain stream is iterated over in a thread where there is an event loop, so that it holds nobody up, and in the thread
+of the caller where there is none: a step between two turns of the run. An async one is iterated over in the loop.
+Whoever iterated closes the stream, also where the run was left.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from loopwright import _core
 from loopwright._effects import AGAIN, Beside, Raised, attempt
 from loopwright._user_code import log_raised
 from loopwright.errors import ModelError
-from loopwright.models import Call, InvalidAnswer, Reasoning, Response, arguments_of
+from loopwright.models import Call, InvalidAnswer, Reasoning, Response, Whole, arguments_of
 
 from ._work import is_async
 
 if TYPE_CHECKING:
+    from loopwright import _core
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
     from loopwright._instrument import Entered
@@ -51,8 +51,8 @@ class Written:
         self._count = 0
         self._last: Response | None = None
         self._thought: list[str] = []
-        # The canonical form, where a double has it.
-        self._whole: dict[str, Any] | None = None
+        # Where a double has it.
+        self._whole: Whole | None = None
 
     def take(self, piece: object) -> list[Piece]:
         """Takes the next piece; gives what is new of it. Calls have ids then, and arguments that JSON can carry."""
@@ -76,15 +76,15 @@ class Written:
         if isinstance(piece, Reasoning):
             self._thought.append(piece.text)
             return [piece]
-        if isinstance(piece, dict) and "message" in piece:
+        if isinstance(piece, Whole):
             self._last, self._whole = Response(), piece
             return []
         raise self._wrong(f"gave {_shown(piece)} as piece {self._count}", _GIVE)
 
-    def answer(self) -> Response | dict[str, Any]:
+    def answer(self) -> Any:
         """The whole answer."""
         if self._whole is not None:
-            return self._whole
+            return self._whole.answer
         calls = [block for block in self._blocks if isinstance(block, Call)]
         texts = ["".join(block) for block in self._blocks if isinstance(block, list)]
         last = self._last or Response()

@@ -12,6 +12,7 @@ import os
 import threading
 from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ from urllib.parse import urlsplit
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pytest
     from typing_extensions import Self
 
@@ -41,6 +44,7 @@ _HOMES = {
     "openrouter": "https://openrouter.ai/api/v1",
 }
 """Where requests go on to, of providers whose address nobody has to say."""
+_NONE = object()
 _LEFT_OUT = ("host", "connection", "content-length", "accept-encoding", "transfer-encoding", "proxy-connection")
 
 
@@ -117,7 +121,9 @@ class Cassette:
             _fail(f"{left} of {len(self._exchanges)} exchanges of {self.path} were not asked for; {_AGAIN}")
 
     def _write(self) -> None:
-        written = json.dumps({"loopwright_cassette": _FORMAT, "exchanges": self._exchanges}, indent=1, ensure_ascii=False)
+        written = json.dumps(
+            {"loopwright_cassette": _FORMAT, "exchanges": self._exchanges}, indent=1, ensure_ascii=False
+        )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         fresh.write_text(f"{written}\n", encoding="utf-8")
@@ -149,7 +155,9 @@ class Cassette:
         with self._lock:
             at = self.played
             if at >= len(self._exchanges):
-                problem = f"request {at + 1} is one more than {self.path} holds: {asked['method']} {asked['path']}; {_AGAIN}"
+                problem = (
+                    f"request {at + 1} is one more than {self.path} holds: {asked['method']} {asked['path']}; {_AGAIN}"
+                )
                 self._problems.append(problem)
                 return _refused(problem)
             self.played += 1
@@ -218,35 +226,32 @@ def cassette_of(request: pytest.FixtureRequest) -> Cassette:
     return Cassette(path, recording=recording)
 
 
-def changes(recorded: dict[str, Any], asked: dict[str, Any], ignore: set[str] | frozenset[str] = frozenset()) -> list[str]:
+def changes(
+    recorded: dict[str, Any], asked: dict[str, Any], ignore: set[str] | frozenset[str] = frozenset()
+) -> list[str]:
     """What changed of a request, member by member: `body.messages[1].content: 'a' became 'b'`."""
     found = list(_differences("", recorded, asked, ignore))
     return [*found[:_CHANGES], *([f"... and {len(found) - _CHANGES} more"] if len(found) > _CHANGES else [])]
 
 
-def _differences(place: str, old: Any, new: Any, ignore: set[str] | frozenset[str]) -> Any:
+def _differences(place: str, old: Any, new: Any, ignore: set[str] | frozenset[str]) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys((*old, *new)):
-            where = f"{place}.{key}" if place else key
-            if key in ignore:
-                continue
-            if key not in new:
-                yield f"  {where}: {_short(old[key])} is gone"
-            elif key not in old:
-                yield f"  {where}: {_short(new[key])} is new"
-            else:
-                yield from _differences(where, old[key], new[key], ignore)
+        keys = [key for key in dict.fromkeys((*old, *new)) if key not in ignore]
+        pairs = [(f"{place}.{key}" if place else key, old.get(key, _NONE), new.get(key, _NONE)) for key in keys]
     elif isinstance(old, list) and isinstance(new, list):
-        for at in range(max(len(old), len(new))):
-            where = f"{place}[{at}]"
-            if at >= len(new):
-                yield f"  {where}: {_short(old[at])} is gone"
-            elif at >= len(old):
-                yield f"  {where}: {_short(new[at])} is new"
-            else:
-                yield from _differences(where, old[at], new[at], ignore)
-    elif old != new or type(old) is not type(new):
-        yield f"  {place}: {_short(old)} became {_short(new)}"
+        both = zip_longest(old, new, fillvalue=_NONE)
+        pairs = [(f"{place}[{at}]", before, now) for at, (before, now) in enumerate(both)]
+    else:
+        if old != new or type(old) is not type(new):
+            yield f"  {place}: {_short(old)} became {_short(new)}"
+        return
+    for where, before, now in pairs:
+        if now is _NONE:
+            yield f"  {where}: {_short(before)} is gone"
+        elif before is _NONE:
+            yield f"  {where}: {_short(now)} is new"
+        else:
+            yield from _differences(where, before, now, ignore)
 
 
 def _short(value: Any) -> str:

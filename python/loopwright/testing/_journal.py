@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from loopwright._journal_paths import locate_journal
 from loopwright._replay import naming
+from loopwright._trace import parsed
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ def answers_of(journal: str | os.PathLike[str], run: str | None = None) -> list[
     answers: dict[int, dict[str, Any] | None] = {}
     with naming(place):
         for line in place.read().splitlines():
-            try:
-                step = json.loads(line)
-            except ValueError:
+            step = parsed(line)
+            if not isinstance(step, dict):
                 # The line at which the process was killed.
                 break
             event = step.get("event")

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from loopwright.models import Call, Reasoning, Response
+from loopwright.models import Call, Reasoning, Response, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def pieces_of(answer: Any, size: int) -> Iterator[Any]:
         yield from answer.calls
         yield replace(answer, text="", calls=(), reasoning="")
     else:
-        whole = canonical(answer)
+        whole = _canonical(answer)
         for block in whole.get("message", {}).get("content", ()):
             if block.get("type") == "text":
                 yield from cut(block["text"], size)
@@ -67,14 +67,14 @@ def pieces_of(answer: Any, size: int) -> Iterator[Any]:
                     yield Reasoning(thought)
             elif block.get("type") == "tool_use":
                 yield Call(block["name"], block.get("invalid") or block.get("input") or {}, block.get("id", ""))
-        yield whole
+        yield Whole(answer)
 
 
-def canonical(answer: Any) -> dict[str, Any]:
-    """The canonical form of a whole answer."""
+def _canonical(answer: Any) -> dict[str, Any]:
+    """What is shown of an answer that is passed on as it is."""
     import json
 
     from loopwright.models import answer_json
 
-    found: dict[str, Any] = answer if isinstance(answer, dict) else json.loads(answer_json(answer))
+    found: dict[str, Any] = answer if isinstance(answer, dict) else json.loads(answer_json(answer, 0))
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +49,7 @@ class ScriptedModel:
     take a `WireServer`.
 
     Where somebody watches the run, texts come in pieces of `piece` characters. Tokens of requests and answers are
-    counted as `loopwright.count_tokens` does, unless a `Response` says its own.
+    counted as `loopwright.count_tokens` does; those of a `Response` are what it says.
 
     With `by_turn` the step is chosen by the number of answers in the history, so that many runs can share the model.
     """
@@ -72,9 +71,7 @@ class ScriptedModel:
         self.requests: list[Request] = []
 
     @classmethod
-    def from_journal(
-        cls, journal: str | os.PathLike[str], run: str | None = None, *, piece: int = 8
-    ) -> ScriptedModel:
+    def from_journal(cls, journal: str | os.PathLike[str], run: str | None = None, *, piece: int = 8) -> ScriptedModel:
         """A model that gives the answers which a run has got, as its journal holds them: texts, calls, why they stop,
         and usage, those to sub-agents among them, in the order of the requests. Attempts that failed are left out, and
         so is what roles beside the run were asked.
@@ -127,13 +124,16 @@ class ScriptedModel:
             return self._in_time(step, request)
         if isinstance(step, BaseException):
             raise step
-        if isinstance(step, (str, Response)):
-            return _counted(step, request)
+        if isinstance(step, str):
+            return _counted(Response(step), request)
+        if isinstance(step, Response):
+            return step
         if callable(step):
             function: Callable[[Request], Any] = step
             return self._answer(function(request), request)
         if isinstance(step, (Reply, Call, list, tuple)):
-            return _counted(_answer_of(_playable(step)), request)
+            answer = _answer_of(_playable(step))
+            return _counted(answer, request) if isinstance(answer, Response) else answer
         return step
 
     async def _in_time(self, step: Awaitable[Any], request: Request) -> Any:
@@ -166,12 +166,8 @@ def _answer_of(step: Any) -> Any:
     return answer["message"]
 
 
-def _counted(answer: Any, request: Request) -> Any:
-    """The answer with the tokens that it and its request are, unless it says its own."""
-    if isinstance(answer, Mapping) or (isinstance(answer, Response) and (answer.input_tokens or answer.output_tokens)):
-        return answer
-    if isinstance(answer, str):
-        answer = Response(answer)
+def _counted(answer: Response, request: Request) -> Response:
+    """The answer with the tokens that it and its request are."""
     words = [answer.reasoning, answer.text]
     for call in answer.calls:
         arguments = call.arguments

@@ -14,7 +14,7 @@ import pytest
 from loopwright import _recent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from loopwright.result import Result
 
@@ -78,9 +78,9 @@ def pytest_runtest_setup() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None]:
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Shows the runs of a test that failed."""
-    report: pytest.TestReport = yield  # type: ignore[misc]
+    report = yield
     if call.when == "call":
         item.stash[_passed] = report.passed
     if report.failed and _recent.kept:
@@ -89,7 +89,7 @@ def pytest_runtest_makereport(
         # Once: what fails at the end of a test that has failed says no more.
         report.sections.append(("runs of loopwright", "\n".join(map(shown, _recent.kept))))
         _recent.kept.clear()
-    return report  # type: ignore[return-value]
+    return report
 
 
 class _Refusing:
@@ -181,7 +181,7 @@ def cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
 
 @pytest.fixture
 def crash_everywhere(tmp_path: Any) -> CrashEverywhere:
-    """Kills a run in a process of its own at each of its steps, resumes it, and asserts that no effect happened twice.
+    r"""Kills a run in a process of its own at each of its steps, resumes it, and asserts that no effect happened twice.
 
     ::
 
@@ -191,7 +191,7 @@ def crash_everywhere(tmp_path: Any) -> CrashEverywhere:
                 def pay(amount: int) -> str:
                     "Pays."
                     with (folder / "payments").open("a") as file:
-                        file.write(f"{amount}\\n")
+                        file.write(f"{amount}\n")
                     return "paid"
 
                 model = ScriptedModel([call("pay", amount=5), "Done."], by_turn=True)
