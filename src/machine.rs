@@ -627,6 +627,12 @@ impl Request {
 
 #[pymethods]
 impl Request {
+    fn __repr__(&self) -> String {
+        let Some(request) = self.get() else { return "<Request>".to_owned() };
+        let (model, messages, tools) = (&request.model, request.messages.len(), request.tools.len());
+        redacted(&format!("<Request to {model}: {messages} messages, {tools} tools>"))
+    }
+
     /// The model's name.
     #[getter]
     fn model(&self) -> &str {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._core import (
         Command,
         MachineConfig,
+        Request,
         TokenCount,
         TokenCounter,
         TurnMachine,
@@ -144,6 +145,7 @@ _HOMES = {
     "ProviderError": "errors",
     "Diff": "_replay",
     "Replay": "_replay",
+    "Request": "_core",
     "Responds": "models",
     "Streams": "models",
     "Response": "models",
@@ -273,6 +275,7 @@ __all__ = [
     "PreparedTools",
     "ProviderError",
     "Replay",
+    "Request",
     "Research",
     "ResearchResult",
     "Responds",
