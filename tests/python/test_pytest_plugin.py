@@ -162,7 +162,7 @@ def test_it_survives(faults, wire_server):
     limits = {"first_byte": 2.0, "idle": 2.0, "total": 6.0}
     model = Model("anthropic:any", base_url=server.url, api_key="k", timeouts=limits, retry={"base": 0.01})
     try:
-        assert Agent(model).run_sync("x").final == "well"
+        assert Agent(model).run_sync("x", on_event=lambda _: None).final == "well"
     except LoopwrightError as error:
         assert error.code == "auth"
 """)
@@ -265,7 +265,7 @@ def test_an_effect_that_happens_twice_fails_and_says_where(project):
 def test_a_double_that_goes_by_no_history_is_told_so(project):
     said = project.run(CRASH.format(more="", turns=False, how="", effects=[]))
     assert last(said) == "1 failed", said
-    assert "give its double by_turn=True" in said
+    assert "goes by the history: ScriptedModel(..., by_turn=True)" in said
 
 
 def test_effects_are_told_in_ones_own_way(project):

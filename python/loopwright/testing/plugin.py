@@ -147,7 +147,8 @@ def wire_server() -> Iterator[Callable[..., WireServer]]:
 @pytest.fixture(params=_FAULTS)
 def faults(request: pytest.FixtureRequest) -> Reply:
     """Every way in which a provider fails, one for each run of the test: a reply for a `WireServer`. Of those that keep
-    silent (`stalls`, `hangs`) only the limits of a `Model(timeouts=...)` free the run.
+    silent (`stalls`, `hangs`) only the limits of a `Model(timeouts=...)` free the run. `cut`, `ends`, `stalls` and
+    `error_event` strike within a stream: where somebody watches the run.
     """
     from ._wire import fault
 
