@@ -610,20 +610,7 @@ impl Call {
 
 /// What is asked of a model.
 #[pyclass(frozen, module = "loopwright._core")]
-pub(super) struct Request(Arc<machine::Command>);
-
-impl Request {
-    pub(super) fn get(&self) -> Option<&request::Request> {
-        match &*self.0 {
-            machine::Command::Generate { request, .. } => Some(request),
-            machine::Command::Hook { subject, .. } => match &**subject {
-                machine::HookSubject::Request { request } => Some(request),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
+pub(super) struct Request(pub(super) Arc<machine::Command>);
 
 #[pymethods]
 impl Request {

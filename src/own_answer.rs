@@ -2,17 +2,31 @@
 
 use loopwright_base::{
     error::{Failure, FailureKind},
-    request::Delta,
+    request::{Delta, Request},
 };
 use loopwright_drive::{
     ask::AnswerPieces,
     in_flight::PartialReply,
     own::{scrub, scrub_event},
 };
-use loopwright_machine::EventKind;
+use loopwright_machine::{Command, EventKind, HookSubject};
 use pyo3::prelude::*;
 
 use super::{bridge::delta_objects, machine};
+
+impl machine::Request {
+    /// The request of a `generate` command, or that which a hook is shown.
+    pub(super) fn get(&self) -> Option<&Request> {
+        match &*self.0 {
+            Command::Generate { request, .. } => Some(request),
+            Command::Hook { subject, .. } => match &**subject {
+                HookSubject::Request { request } => Some(request),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
 
 /// An answer to a request on its way from a model of one's own.
 #[pyclass(module = "loopwright._core")]
