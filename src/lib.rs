@@ -29,6 +29,7 @@ mod memory;
 mod messages;
 mod options;
 mod outcome;
+mod own_answer;
 mod prices;
 mod read_history;
 mod read_messages;
@@ -64,6 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bridge::Hub>()?;
     module.add_class::<bridge::Continuation>()?;
     module.add_class::<bridge::ModelCall>()?;
+    module.add_class::<own_answer::OwnAnswer>()?;
     module.add_class::<bridge::Endpoint>()?;
     module.add_class::<bridge::TextDelta>()?;
     module.add_class::<bridge::ReasoningDelta>()?;

@@ -610,23 +610,16 @@ impl Call {
 
 /// What is asked of a model.
 #[pyclass(frozen, module = "loopwright._core")]
-pub(super) struct Request(Arc<machine::Command>);
-
-impl Request {
-    pub(super) fn get(&self) -> Option<&request::Request> {
-        match &*self.0 {
-            machine::Command::Generate { request, .. } => Some(request),
-            machine::Command::Hook { subject, .. } => match &**subject {
-                machine::HookSubject::Request { request } => Some(request),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
+pub(super) struct Request(pub(super) Arc<machine::Command>);
 
 #[pymethods]
 impl Request {
+    fn __repr__(&self) -> String {
+        let Some(request) = self.get() else { return "<Request>".to_owned() };
+        let (model, messages, tools) = (&request.model, request.messages.len(), request.tools.len());
+        redacted(&format!("<Request to {model}: {messages} messages, {tools} tools>"))
+    }
+
     /// The model's name.
     #[getter]
     fn model(&self) -> &str {

@@ -67,7 +67,7 @@ fn prose(value: &Bound<'_, PyAny>, content: &mut Vec<Block>) -> Option<()> {
 
 fn tool_use(call: &Bound<'_, PyAny>, turn: usize, place: usize) -> Option<ToolUse> {
     let py = call.py();
-    let mut id = text(&call.getattr(intern!(py, "id")).ok()?)?;
+    let mut id = text(&call.getattr(intern!(py, "call_id")).ok()?)?;
     if id.is_empty() {
         id = format!("call_{turn}_{place}");
     }

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from .journal import Journal, RunInfo, events_of
     from .memory import Memory
     from .messages import Message
-    from .models import Call, ModelFailure, Responds, Response
+    from .models import Call, ModelFailure, Responds, Response, Streams
     from .research import Research, ResearchResult, research_tool, run_deep_research
     from .result import Messages, Result, Source, ToolCall, Usage
     from .roles import Role, Roles
@@ -157,6 +157,7 @@ _HOMES = {
     "Diff": "_replay",
     "Replay": "_replay",
     "Responds": "models",
+    "Streams": "models",
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
@@ -309,6 +310,7 @@ __all__ = [
     "SensitivityLevel",
     "Signal",
     "Source",
+    "Streams",
     "StuckDetector",
     "StuckPolicy",
     "SubAgent",

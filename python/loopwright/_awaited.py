@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from ._effects import Beside, Raised, Within
+from ._effects import Again, Beside, Raised, Within
 from ._threads import drop
 from ._user_code import closes
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OURS", "awaited", "carried"]
 
-OURS = frozenset({Beside, Within})
+OURS = frozenset({Again, Beside, Within})
 """Effects that are no awaitables themselves."""
 
 
@@ -23,6 +23,8 @@ async def awaited(effect: Any) -> Any:
     """What is sent for an effect. Whoever waits for it may be cancelled, and only that is raised here."""
     if type(effect) is Within:
         return await _in_time(effect)
+    if type(effect) is Again:
+        return await asyncio.sleep(0)
     return await _beside(effect)
 
 

@@ -51,6 +51,7 @@ __all__ = [
     "MemoryStore",
     "ModelCall",
     "Momentum",
+    "OwnAnswer",
     "Policy",
     "PreparedTools",
     "PriceTable",
@@ -312,6 +313,34 @@ class ModelCall:
     @property
     def done(self) -> bool:
         """Whether the call has ended, one way or the other."""
+
+@final
+class OwnAnswer:
+    """An answer to a request on its way from a model of one's own."""
+
+    visible: Final[bool]
+    """Whether anybody was shown anything of it."""
+    done: bool
+    """Whether it has ended, one way or the other."""
+
+    def __new__(cls, id: int, request: Request, show: bool = True) -> OwnAnswer: ...
+    def text(self, text: str) -> list[Any]:
+        """The deltas to show of a piece of text."""
+
+    def reasoning(self, text: str) -> list[Any]:
+        """The deltas to show of a piece of reasoning."""
+
+    def call(self, call_id: str, name: str, arguments: str) -> list[Any]:
+        """The deltas to show of a call; its arguments are JSON text."""
+
+    def finish(self) -> list[Any]:
+        """The deltas that were held back, once nothing follows."""
+
+    def peek(self) -> Event:
+        """What it has shown so far, as the event of a call that is cancelled now."""
+
+    def abort(self) -> Event:
+        """The same; nothing of it is shown any more."""
 
 @final
 class Continuation:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Work = Generator[Any, Any, Any]
     """Yields effects, is sent what they gave, and returns what came of it all."""
 
-__all__ = ["Beside", "Raised", "TimeUp", "Within", "attempt", "given_of"]
+__all__ = ["AGAIN", "Again", "Beside", "Raised", "TimeUp", "Within", "attempt", "given_of"]
 
 
 class TimeUp(Exception):
@@ -55,6 +55,15 @@ class Beside:
 
     def _given(self) -> Any:
         return attempt(self.function)
+
+
+class Again:
+    """A turn for others, before whoever asks goes on."""
+
+    __slots__ = ()
+
+
+AGAIN = Again()
 
 
 class Within:

@@ -145,7 +145,11 @@ def served_by(role: Role, timeouts: Mapping[str, float]) -> tuple[Serving, dict[
         if said is not None and (settings := machine_settings(said.settings, asked)):
             known["settings"] = settings
         return (endpoint, None), {"model": endpoint.model, "wire": endpoint.wire, **known}
-    if callable(getattr(model, "respond", None)) and not isinstance(model, type):
+    from .models import is_own
+
+    if is_own(model):
         return (None, model), {"model": str(getattr(model, "name", None) or type(model).__name__), **known}
-    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
+    message = (
+        f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r:.100} is neither"
+    )
     raise UsageError(message, "unknown_model", "write provider:model")

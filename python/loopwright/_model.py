@@ -29,7 +29,6 @@ __all__ = [
     "once",
     "only_first",
     "rates_of",
-    "responds",
     "sent_headers",
 ]
 
@@ -166,8 +165,9 @@ class Model(metaclass=_Kinds):
 
     def __post_init__(self) -> None:
         from . import _options
+        from .models import is_own
 
-        own = responds(self.name)
+        own = is_own(self.name)
         if not isinstance(self.name, str) and not own:
             message = f"a model's name is text, not {self.name!r:.100}"
             raise UsageError(message, "unknown_model", "write provider:model, or give an object with respond")
@@ -280,13 +280,6 @@ def _thawed(value: Any) -> Any:
 
 def _again(name: Any, options: dict[str, Any]) -> Model:
     return Model(name, **options)
-
-
-def responds(one: object) -> TypeIs[Responds]:
-    """Whether something is a model of one's own."""
-    if isinstance(one, (str, type)) or hasattr(one, "run_sync"):
-        return False
-    return callable(getattr(one, "respond", None)) or callable(getattr(one, "stream", None))
 
 
 def _chain(given: object) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .hooks import Router
     from .journal import Journal
     from .messages import Content, Message
-    from .models import Responds
+    from .models import Responds, Streams
     from .result import Messages
     from .roles import Role
     from .signal import Signal
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Deps = TypeVar("Deps", default=None)
 
-    ModelLike: TypeAlias = str | Model | Responds | Router | Role
+    ModelLike: TypeAlias = str | Model | Responds | Streams | Router | Role
     MessagesLike: TypeAlias = Messages | Sequence[Message | Mapping[str, Any]]
     Prompt: TypeAlias = Content | Message | Sequence[Content]
     InstructionFunction: TypeAlias = Callable[[RunContext[Deps]], Any]

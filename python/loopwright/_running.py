@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _recent
 from ._attempts import Attempts, Progress
 from ._continue import Begun
 from ._instrument import observing
@@ -251,6 +251,8 @@ class Running(Prepared[Deps, Output]):
         if error is not None:
             error.result = result
             object.__setattr__(result, "error", error)
+        if _recent.kept is not None:
+            _recent.note(result)
         return result, feedback
 
     def _explain(

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._model import responds
 from .budget import Budget
 from .errors import UsageError
+from .models import is_own
 
 if TYPE_CHECKING:
     import os
@@ -57,7 +57,7 @@ def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role
     """The role that a model is given as, if it is; the model itself, and what is said of it: the agent's options with
     those of its `Model`, which is there as `said`.
     """
-    from ._model import is_model, once, responds
+    from ._model import is_model, once
 
     given = {name: None if name == "stop" and not value else value for name, value in given.items()}
     acting: Role | None = None
@@ -69,7 +69,7 @@ def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role
         from .roles import Role as Acting
 
         model = Acting(model)
-    if not isinstance(model, str) and not is_model(model) and not responds(model) and hasattr(model, "fallback"):
+    if not isinstance(model, str) and not is_model(model) and not is_own(model) and hasattr(model, "fallback"):
         from .roles import taken_apart
 
         acting, model, given = taken_apart(model, given)
@@ -127,9 +127,9 @@ def _lives(
     if isinstance(model, _core.Endpoint):
         # That of the agent whose sub-agent this one is.
         return model, None, None
-    if responds(model):
+    if is_own(model):
         return None, model, None
-    message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r} is neither"
+    message = f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r} is neither"
     hint = "give an instance of the class" if isinstance(model, type) else "write provider:model"
     raise UsageError(message, "unknown_model", hint)
 

@@ -100,7 +100,7 @@ def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[Round
     for line in text.splitlines()[1:]:
         if reader.lines >= whole:
             break
-        found = _parsed(line)
+        found = parsed(line)
         if isinstance(found, dict) and found.get("seq") == reader.lines + 1:
             reader.lines += 1
             reader.take(found)
@@ -116,7 +116,7 @@ def trace_of(journal: str | None, run: str) -> list[RoundTrace]:
     return trace(journal, None if lines else run)
 
 
-def _parsed(line: str) -> Any:
+def parsed(line: str) -> Any:
     try:
         found = json.loads(line)
         return json.loads(found["escaped"]) if "escaped" in found else found

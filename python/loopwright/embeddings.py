@@ -151,9 +151,13 @@ class _Asking:
 
     def look(self) -> list[str]:
         """The texts whose vectors have to be made, each once."""
+        from ._real_requests import check_host
+
         wanted = dict(zip(self._keys, self._texts, strict=True))
         self._known = {} if self._cache is None else self._cache.found(wanted)
         self._missing = {key: text for key, text in wanted.items() if key not in self._known}
+        if self._missing:
+            check_host(self.endpoint.host, f"embed by {self._name}")
         return list(self._missing.values())
 
     def begin(self, missing: list[str], hub: _core.Hub, key: int) -> _core.WebTask:

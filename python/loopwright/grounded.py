@@ -476,7 +476,9 @@ def _judge_config(judge: object) -> dict[str, Any]:
     if is_model(judge):
         only_first(judge, "which judges")
         return {"model": judge.name, "settings": machine_settings(judge.settings)}
-    if not callable(getattr(judge, "respond", None)):
+    from .models import is_own
+
+    if not is_own(judge):
         message = f"judge can't be {judge!r:.100}"
         raise UsageError(message, "invalid_option", "give provider:model, a Model, or an object with respond(request)")
     return {"model": _judge_name(judge)}

@@ -1,8 +1,20 @@
 """Models: where they live, and models of one's own written in Python.
 
 A model is named `provider:model` (`anthropic:claude-sonnet-4-5`, `ollama:qwen3`, …), alone or in a `loopwright.Model`
-that says where it lives and how it is asked; or it is any object with a `respond` method (`Responds`), sync or async,
-that takes a `Request` and gives a `Response` or plain text.
+that says where it lives and how it is asked; or it is any object with a `respond` method (`Responds`) that takes a
+`Request` and gives a `Response` or plain text, or with a `stream` method (`Streams`) that gives pieces. Each may be
+plain or async.
+
+::
+
+    from loopwright import Agent, Call, Request, Response
+
+    class Mine:
+        def stream(self, request: Request):
+            yield from ("You said ", request.last_text, ".")
+            yield Response(input_tokens=12, output_tokens=5)       # if it likes
+
+    print(Agent(Mine()).run_sync("Hello").output)
 """
 
 from __future__ import annotations
@@ -16,11 +28,11 @@ from ._renamed import renamed
 from .errors import ModelError, ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
 
     from ._core import Event, Request
 
-__all__ = ["Call", "ModelFailure", "Responds", "Response"]
+__all__ = ["Call", "InvalidAnswer", "ModelFailure", "Responds", "Response", "Streams"]
 
 
 @renamed(id="call_id")
@@ -33,6 +45,22 @@ class Call:
     name: str
     arguments: Any = field(default_factory=dict)
     call_id: str = ""
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """A piece of reasoning in what doubles of the package stream; models of one's own say it in their `Response`."""
+
+    text: str
+
+
+class Whole:
+    """The whole answer behind its pieces, in whatever form a double has it."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
 
 
 @dataclass(frozen=True)
@@ -87,6 +115,14 @@ class Response:
         return text
 
 
+def arguments_of(call: Call) -> dict[str, Any] | str:
+    """The arguments of a call: a dict that JSON can carry, or the text that is none."""
+    if isinstance(call.arguments, str):
+        return _told(call.arguments)
+    _written(call.arguments)
+    return call.arguments  # type: ignore[no-any-return]
+
+
 def _told(text: str) -> dict[str, Any] | str:
     """The arguments that text says, nothing where it says none; the text itself where it is no JSON object."""
     from . import _json
@@ -100,14 +136,18 @@ def _told(text: str) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else text
 
 
-def _written(answer: dict[str, Any]) -> str:
+def _written(answer: Any) -> str:
     try:
         return json.dumps(answer, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         message = f"the answer of a model of one's own has no JSON form: {error}"
-        raise ModelError(
-            message, "invalid_answer", "give calls whose arguments are dicts that JSON can carry"
-        ) from error
+        raise InvalidAnswer(message, hint="give calls whose arguments are dicts that JSON can carry") from error
+
+
+class InvalidAnswer(ModelError, TypeError):
+    """A model of one's own gave what is no answer."""
+
+    default_code = "invalid_answer"
 
 
 STOPS = frozenset(
@@ -149,13 +189,46 @@ class ModelFailure(ProviderError):
 class Responds(Protocol):
     """A model of one's own.
 
-    A plain `respond` is called where the run is stepped, in the event loop if there is one: let it be quick, and make
-    it async where it waits for something.
+    A plain `respond` is called in a thread where a run has an event loop, with the context variables of the run, so
+    that it may take its time; in `run_sync` it is called in the caller's thread. Where it takes microseconds, an
+    attribute `inline = True` has it called at once, in the loop.
     """
 
-    def respond(self, request: Request) -> Response | str | Awaitable[Response | str]:
+    def respond(
+        self, request: Request, /
+    ) -> Response | str | dict[str, Any] | Awaitable[Response | str | dict[str, Any]]:
         """The answer to a request."""
         ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """A model of one's own that streams; a plain one in a thread, as `respond` is called.
+
+    A class may have `respond` as well: `stream` is taken where somebody watches the run. Whoever leaves the run closes
+    the stream. One that raises `ModelFailure` in the middle has failed as a provider fails: what was shown is void.
+    """
+
+    def stream(self, request: Request, /) -> Iterable[str | Call | Response] | AsyncIterable[str | Call | Response]:
+        """The pieces of the answer: text, calls, and at the end, if it likes, a `Response` that says the rest (usage,
+        reasoning, why it stops).
+        """
+        ...
+
+
+def is_own(model: object) -> bool:
+    """Whether something is a model of one's own."""
+    # An agent streams, and is no model.
+    if isinstance(model, type) or hasattr(model, "run_sync"):
+        return False
+    return callable(getattr(model, "respond", None)) or callable(getattr(model, "stream", None))
+
+
+def streams(model: Any, *, watched: bool) -> bool:
+    """Whether a model of one's own is asked for pieces."""
+    if not watched and callable(getattr(model, "respond", None)):
+        return False
+    return callable(getattr(model, "stream", None))
 
 
 if TYPE_CHECKING:
@@ -198,5 +271,5 @@ def answer_json(answer: object, turn: int) -> str:
         answer = wire.Response(answer, stop="tool_use" if answer.tool_uses else "end_turn")
     if isinstance(answer, wire.Response):
         return answer.to_json()
-    message = f"a model's respond() must give a Response or text, not {type(answer).__name__}"
-    raise TypeError(message)
+    message = f"a model's respond() must give a Response or text, not {type(answer).__name__}: {answer!r:.80}"
+    raise InvalidAnswer(message, hint="give a Response, text, or a dict in the canonical form")

@@ -490,7 +490,9 @@ def _as_role(name: str, given: Any) -> Role | None:
 
 
 def _responds(given: object) -> bool:
-    return callable(getattr(given, "respond", None)) and not isinstance(given, type)
+    from .models import is_own
+
+    return is_own(given)
 
 
 def resolved(
@@ -562,7 +564,9 @@ def executor_of(model: Any, roles: Any) -> Any:
 def taken_apart(model: Any, given: Mapping[str, Any]) -> tuple[Role, Any, dict[str, Any]]:
     """A role that acts, its model, and its options; what is given beside it goes first."""
     if not isinstance(model, Role):
-        message = f"a model is a name such as 'anthropic:MODEL' or has a respond method; {model!r:.100} is neither"
+        message = (
+            f"a model is a name such as 'anthropic:MODEL' or has a respond or stream method; {model!r:.100} is neither"
+        )
         raise UsageError(message, "unknown_model", "write provider:model")
     names = ("base_url", "api_key", "headers", "price", "max_tokens", "temperature", "effort")
     asked = {name: getattr(model, name) if given[name] is None else given[name] for name in names}

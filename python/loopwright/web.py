@@ -137,6 +137,15 @@ def _address(url: object) -> str:
     return url.encode("utf-8", "replace").decode()
 
 
+def _asked(url: object) -> str:
+    """The address of a page that is fetched."""
+    from ._real_requests import check_url
+
+    address = _address(url)
+    check_url(address, "fetch_page")
+    return address
+
+
 def _page(given: dict[str, Any]) -> Page:
     text = given["text"]
     chunks = [
@@ -171,7 +180,7 @@ async def fetch_page(
     """
     from ._native_future import native_result
 
-    address = _address(url)
+    address = _asked(url)
     options = _options(
         timeout=timeout,
         max_bytes=max_bytes,
@@ -211,7 +220,7 @@ def fetch_page_sync(
         sentences=sentences,
         inline_links=inline_links,
     )
-    return _page(_core.fetch_text(_address(url), options))
+    return _page(_core.fetch_text(_asked(url), options))
 
 
 def read_page(

@@ -115,7 +115,7 @@ def test_a_result_is_made_when_it_is_asked_for_and_copied_whole() -> None:
         return Agent(ScriptedModel([call("look"), "Done."]), tools=[look]).run_sync("go")
 
     whole, late = made(), made()
-    assert whole.rounds == 2 and whole.tool_rounds == 1 and whole.usage.total_tokens == 0 and len(whole.iterations) == 2
+    assert whole.rounds == 2 and whole.tool_rounds == 1 and whole.usage.total_tokens > 0 and len(whole.iterations) == 2
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = late.nothing  # type: ignore[attr-defined]
     for copied in (pickle.loads(pickle.dumps(late)), copy.copy(made()), dataclasses.replace(made())):  # noqa: S301

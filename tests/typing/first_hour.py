@@ -63,11 +63,16 @@ model = ScriptedModel([call("stock", part="bolts"), "120."])
 
 # An agent that is given no type of answers answers in text.
 plain = Agent(model)
-assert_type(plain, Agent[str])
+assert_type(plain, Agent[None, str])
 agent = Agent(model, tools=[stock])
-assert_type(agent, Agent[str])
-many = Agent("openai:gpt-5", tools=[stock, later, price, remember, Shop().open, lambda: 3], system="Be brief.")
-assert_type(many, Agent[str])
+assert_type(agent, Agent[None, str])
+many = Agent(
+    "openai:gpt-5",
+    tools=[stock, later, price, remember, Shop().open, lambda: 3],
+    instructions="Be brief.",
+    deps_type=list[str],
+)
+assert_type(many, Agent[list[str], str])
 result = many.run_sync("How many?", deps=[])
 assert_type(result, Result[str])
 assert_type(result.output, str)
@@ -77,7 +82,7 @@ assert_type(unannotated.output, str)
 
 # Classes, lists, unions, literals and whatever else pydantic knows.
 invoices = Agent(model, tools=[stock], output_type=Invoice)
-assert_type(invoices, Agent[Invoice])
+assert_type(invoices, Agent[None, Invoice])
 assert_type(invoices.run_sync("x"), Result[Invoice])
 assert_type(invoices.run_sync("x").output.total, float)
 assert_type(Agent(model, output_type=list[Invoice]).run_sync("x").output, list[Invoice])

@@ -156,7 +156,12 @@ class Stream:
         yield Call("lookup", {"key": "a"})
 
 
-for own in (Agent(Echo()), Agent(Slow()), Agent(Model("openai-chat:qwen3", base_url="http://localhost"))):
+for own in (
+    Agent(Echo()),
+    Agent(Slow()),
+    Agent(Stream()),
+    Agent(Model("openai-chat:qwen3", base_url="http://localhost")),
+):
     assert_type(own, Agent[None, str])
 
 # 6 handoffs, sub-agents, clone, override, toolsets
@@ -186,7 +191,18 @@ async def main() -> None:
                     print("(again)")
                 case "run_finished":
                     print(event.result.stop_reason)
+                case _:
+                    pass
     assert_type(stream.result.output, City)
+    async with Agent("m", output_type=list[City]).stream("x") as cities:
+        async for city in cities.items():
+            assert_type(city, City)
+    async with a4.stream("x") as one:
+        async for partial in one.outputs():
+            assert_type(partial.value, City | None)
+    with a4.stream_sync("x") as plain_stream:
+        for said in plain_stream.text():
+            assert_type(said, str)
     assert_type((await a4.run("x")).output, City)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from loopwright import (
     Agent,
+    ContextPolicy,
     Grounded,
     Model,
     ModelChoice,
     ModelSettings,
+    Monitor,
     Responds,
     Response,
     Role,
-    Roles,
     SubAgent,
 )
 from loopwright._core import Request
+from loopwright.hooks import Router
 from typing_extensions import assert_type
 
 
@@ -48,13 +52,18 @@ large = Model(
     price={"input": 1.0, "output": 2.0},
     profile={"limit": "max_tokens", "refuses": ["stream_options"]},
 )
-agent = Agent(large, roles=Roles(summarizer=small, sanity=Role(small)), agents=[SubAgent("a", "b", model=small)])
-assert_type(agent, "Agent[str]")
+agent = Agent(
+    large,
+    context=ContextPolicy(summarizer=small),
+    monitor=Monitor(sanity=Role(small)),
+    agents=[SubAgent("a", "b", model=small)],
+)
+assert_type(agent, "Agent[None, str]")
 assert_type(large.name, str)
 assert_type(small.settings, ModelSettings)
 choice = ModelChoice(small, 0.9)
-typed = Agent(small, output_type=int, choose_model=choice, escalate_to=small)
-assert_type(typed, "Agent[int]")
+typed = Agent(Router(choice, default=replace(small, escalate_to=small)), output_type=int)
+assert_type(typed, "Agent[None, int]")
 judged = Grounded(large, judge=small)
 echo = Agent(own)
 

@@ -85,14 +85,16 @@ def tools_stay_functions() -> None:
 
 
 async def answers_have_a_type() -> None:
-    agent = Agent("offline:extractive", tools=[population, remember], output_type=City, approve=approve)
+    agent = Agent(
+        "offline:extractive", tools=[population, remember], output_type=City, deps_type=list[str], guard=approve
+    )
     result = await agent.run("Which?", deps=[], budget=Budget(rounds=3), signal=Signal())
     assert_type(result, Result[City])
     assert_type(result.output, City)
     assert_type(result.output.people, int)
     assert_type(result.final, str | None)
     assert_type(result.messages, Messages)
-    again = agent.run_sync("And now?", messages=result.messages)
+    again = agent.run_sync("And now?", messages=result.messages, deps=[])
     assert_type(again.output, City)
     assert_type(replay("run.jsonl"), Replay)
 

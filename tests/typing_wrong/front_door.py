@@ -15,21 +15,21 @@ def query(context: RunContext[Db], sql: str) -> str:
 
 
 agent = Agent("m", deps_type=Db, tools=[query], output_type=int)
-agent.run_sync("x")                                    # E deps forgotten
-agent.run_sync("x", deps=3)                            # E deps of another type
-Agent("m", deps_type=int, tools=[query])               # E a tool of other deps
-Agent("m", tools=[3])                                  # E no tool
-Agent("m", settings={"temprature": 0})                 # E a key that there is not
-Agent("m", budget=Budget(max_turns=3))                 # E a limit that there is not
-Agent("m", system="Be brief.")                         # E the old name
+agent.run_sync("x")  # E deps forgotten
+agent.run_sync("x", deps=3)  # E deps of another type
+Agent("m", deps_type=int, tools=[query])  # E a tool of other deps
+Agent("m", tools=[3])  # E no tool
+Agent("m", settings={"temprature": 0})  # E a key that there is not
+Agent("m", budget=Budget(max_turns=3))  # E a limit that there is not
+Agent("m", system="Be brief.")  # E the old name
 agent.run_sync("x", deps=Db("d"), message_history=[])  # E a peer's name
-agent.run_sync("x", deps=Db("d")).output.upper()       # E an int has no upper
-Agent(3)                                               # E no model
+agent.run_sync("x", deps=Db("d")).output.upper()  # E an int has no upper
+Agent(3)  # E no model
 Agent("m", deps_type=Db, tools=[query], max_tokens=3)  # E that is a setting of the model
-Agent("m", output_type=3)                              # E no type
-Agent("m", tools=[query])                              # pyright refuses it (deps_type is missing); mypy infers Db, and asks for deps below
-Agent("m", tools=[query]).run_sync("x")                # E deps forgotten
-agent.stream("x", deps=Db("d"), budgets={})            # E a name that there is not
+Agent("m", output_type=3)  # E no type
+Agent("m", tools=[query])  # pyright refuses it (deps_type is missing); mypy infers Db, and asks for deps below
+Agent("m", tools=[query]).run_sync("x")  # E deps forgotten
+agent.stream("x", deps=Db("d"), budgets={})  # E a name that there is not
 
 
 def who(context: RunContext[Db]) -> str:
@@ -41,8 +41,9 @@ def counts(context: RunContext[int], x: str) -> str:
     return x * context.deps
 
 
-Agent("m", deps_type=int, instructions=who)            # E instructions of other deps
-Agent("m", deps_type=int, instructions=["Hi", who])    # E the same in a list
-agent.run_sync("x", deps=Db("d"), tools=[counts])      # E a tool of other deps, for one run
+Agent("m", deps_type=int, instructions=who)  # E instructions of other deps
+Agent("m", deps_type=int, instructions=["Hi", who])  # E the same in a list
+agent.run_sync("x", deps=Db("d"), tools=[counts])  # E a tool of other deps, for one run
 Agent("m", deps_type=Db, tools=[Toolset[int]([counts])])  # E a toolset of other deps
-Agent("m", budget=Budget(cost="5"))                    # E money is a number
+Agent("m", budget=Budget(cost="5"))  # E money is a number
+agent.stream("x", deps=Db("d")).items()  # E the output is no list

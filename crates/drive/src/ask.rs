@@ -21,6 +21,7 @@ use loopwright_extract as extract;
 use loopwright_models::profile::Profile;
 use loopwright_tokens::{Json, TokenCounter};
 use loopwright_wire as wire;
+use std::fmt;
 
 /// Tokens that are set aside for an answer whose length nobody limits.
 const USUAL_ANSWER: u64 = 1_024;
@@ -173,6 +174,35 @@ pub fn pieces_of(request: &Request, message: &Message) -> Vec<Delta> {
     let mut shown = calls.read(whole);
     shown.append(&mut calls.finish());
     shown
+}
+
+/// The pieces of an answer to a request, as who watches is shown them while they come from elsewhere.
+pub struct AnswerPieces(Option<TextCallStream<'static>>);
+
+impl fmt::Debug for AnswerPieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerPieces").finish_non_exhaustive()
+    }
+}
+
+impl AnswerPieces {
+    /// Those of an answer to `request`, of which nothing has come.
+    pub fn new(request: Request) -> Self {
+        Self(TextCallStream::keeping(request))
+    }
+
+    /// What is shown of these; the beginning of what may be a call is held back.
+    pub fn read(&mut self, deltas: Vec<Delta>) -> Vec<Delta> {
+        match &mut self.0 {
+            Some(calls) => calls.read(deltas),
+            None => deltas,
+        }
+    }
+
+    /// What was held back, once nothing follows.
+    pub fn finish(&mut self) -> Vec<Delta> {
+        self.0.as_mut().map(TextCallStream::finish).unwrap_or_default()
+    }
 }
 
 /// The answer that the model gave where its server could not read the calls in it, and we can: all of them whole, and

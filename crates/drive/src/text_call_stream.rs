@@ -15,7 +15,6 @@ enum Piece {
 
 /// A reader of a reply's text while it streams.
 pub(super) struct TextCallStream<'a> {
-    request: &'a Request,
     tools: Signatures,
     shown: Shown<'a>,
     /// The text block that is being read.
@@ -28,14 +27,17 @@ pub(super) struct TextCallStream<'a> {
 impl<'a> TextCallStream<'a> {
     /// A reader for the reply to `request`; `None` if there are no calls to read.
     pub(super) fn new(request: &'a Request) -> Option<Self> {
-        extract::reads_reply(request).then(|| Self {
-            request,
-            tools: extract::reply_signatures(request),
-            shown: Shown::new(request),
-            reader: None,
-            read: Vec::new(),
-            blocks: Vec::new(),
-        })
+        extract::reads_reply(request).then(|| Self::of(Shown::new(request)))
+    }
+
+    /// The same, which keeps the request.
+    pub(super) fn keeping(request: Request) -> Option<TextCallStream<'static>> {
+        extract::reads_reply(&request).then(|| TextCallStream::of(Shown::kept(request)))
+    }
+
+    fn of(shown: Shown<'a>) -> Self {
+        let tools = extract::reply_signatures(shown.request());
+        Self { tools, shown, reader: None, read: Vec::new(), blocks: Vec::new() }
     }
 
     /// Returns the deltas that the listener is shown for these.
@@ -47,7 +49,7 @@ impl<'a> TextCallStream<'a> {
                     if self.reader.as_ref().is_some_and(|(read, _)| *read != block) {
                         self.finish_block(&mut shown);
                     }
-                    let reader = || (block, ReplyReader::new(extract::reply_parser(self.request, &self.tools)));
+                    let reader = || (block, ReplyReader::new(extract::reply_parser(self.shown.request(), &self.tools)));
                     let (_, reader) = self.reader.get_or_insert_with(reader);
                     reader.feed(text.as_bytes(), &self.shown, &mut self.read);
                     self.show(block, &mut shown);

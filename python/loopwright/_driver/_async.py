@@ -33,6 +33,8 @@ class AsyncDriver(Driver):
     something to tell, or when the run has ended.
     """
 
+    in_loop = True
+
     def __init__(
         self, plan: Plan, run: _core.Run, run_id: str, deps: Any, *, watch: bool, after: Driver | None = None
     ) -> None:

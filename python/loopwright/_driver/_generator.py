@@ -48,6 +48,9 @@ class Driver:
     hub: _core.Hub
     # Under which the hub hands out what arrives for this run.
     key: int = 0
+    # The thread that drives it, and whether that has an event loop, which plain code of others must not hold up.
+    thread: int = 0
+    in_loop = False
     # In which plain code of others is called that the run waits for; `None` for those that are there.
     variables: contextvars.Context | None = None
 

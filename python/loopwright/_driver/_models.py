@@ -13,10 +13,12 @@ from loopwright import _core
 from loopwright._clean_error import for_logs
 from loopwright._effects import Beside, Raised, attempt, given_of
 from loopwright._plan import ASIDES
+from loopwright._real_requests import check_host
 from loopwright._user_code import RAISED, stopping
 from loopwright.errors import ModelError, UsageError
-from loopwright.models import ModelFailure, answer_event
+from loopwright.models import ModelFailure, answer_event, streams
 
+from ._own import Streamed
 from ._work import is_async
 
 if TYPE_CHECKING:
@@ -33,9 +35,9 @@ class Requests:
 
     def __init__(self, run: _core.Run) -> None:
         self.run = run
-        self.calls: dict[int, _core.ModelCall] = {}
+        self.calls: dict[int, _core.ModelCall | _core.OwnAnswer] = {}
         # Calls of roles, which nobody watches and nothing is kept of.
-        self.asides: dict[int, _core.ModelCall] = {}
+        self.asides: dict[int, _core.ModelCall | _core.OwnAnswer] = {}
         # Answers that the provider has kept, and the next requests of this run go on from.
         self.kept: _core.Continuation | None = None
 
@@ -46,6 +48,8 @@ class Requests:
         aside = command.purpose in ASIDES
         command_id: int = command.id  # type: ignore[assignment]
         if endpoint is not None:
+            if endpoint.provider != "offline":
+                check_host(endpoint.host, f"the model {endpoint.provider}:{endpoint.model}")
             shows, apart = driver.watch and not aside, plan is not driver.plan
             repeats = driver.plan.config.repeats
             # A request of a run that broke off may be in a batch already.
@@ -64,17 +68,30 @@ class Requests:
             return
         request: Any = command.request
         span = None if driver.observer is None else driver.observer.asked(driver, command, "", "")
+        contained = plan is not driver.plan or driver.plan.contains(request.model)
+        if streams(model, watched=driver.watch and not aside):
+            own = _core.OwnAnswer(command_id, request) if driver.watch and not aside else None
+            streamed = Streamed(driver, command_id, model, request, own, span, apart=plan is not driver.plan)
+            if own is not None:
+                self.keep(command, own)
+            self.stream(driver, command, streamed, request, contained)
+            return
         if aside:
             driver.start(command_id, str(command.purpose), ask_aside, command_id, model, request, span)
             return
-        contained = plan is not driver.plan or driver.plan.contains(request.model)
+        if driver.in_loop and not (getattr(model, "inline", False) or is_async(model.respond)):
+            here = partial(model.respond, request)
+            beside = Beside(None, here if span is None else partial(span.call, here))
+            work = driver, command_id, beside, request, contained, span
+            driver.start(command_id, "model", ask_model, *work, now=True)
+            return
         try:
             answer = model.respond(request) if span is None else span.call(partial(model.respond, request))
             if inspect.isawaitable(answer):
                 if span is not None:
                     asked, within = answer, span
                     answer = within.awaited(lambda: asked)
-                work = driver, command_id, answer, request, contained
+                work = driver, command_id, answer, request, contained, None
                 driver.start(command_id, "model", ask_model, *work, now=True)
                 return
             event = _answered(driver, command_id, answer, request)
@@ -82,7 +99,18 @@ class Requests:
             event = _raised(command_id, error, contained=contained)
         driver.inbox.append(event)
 
-    def keep(self, command: _core.Command, call: _core.ModelCall, *, aside: bool = False) -> None:
+    def stream(self, driver: Driver, command: _core.Command, streamed: Streamed, request: Any, contained: bool) -> None:  # noqa: FBT001
+        """Asks a model of one's own for pieces."""
+        command_id: int = command.id  # type: ignore[assignment]
+        aside = command.purpose in ASIDES
+        sent = streamed.here()
+        if sent is not None:
+            driver.inbox.append(_streamed(command_id, sent, request, streamed, contained=contained, aside=aside))
+            return
+        what = str(command.purpose) if aside else "model"
+        driver.start(command_id, what, ask_stream, command_id, streamed, request, contained, aside, now=True)
+
+    def keep(self, command: _core.Command, call: _core.ModelCall | _core.OwnAnswer, *, aside: bool = False) -> None:
         """A call is under way; those that have ended are forgotten."""
         calls = self.asides if aside else self.calls
         if calls:
@@ -125,7 +153,7 @@ class Requests:
         if self.kept is not None:
             self.kept.close()
 
-    def _unheard(self, command_id: int, call: _core.ModelCall) -> bool:
+    def _unheard(self, command_id: int, call: _core.ModelCall | _core.OwnAnswer) -> bool:
         """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""
         return not call.done or self.run.asks(command_id)
 
@@ -170,9 +198,20 @@ def _answered(driver: Driver, command_id: int, answer: object, request: Any) -> 
     return event
 
 
-def ask_model(driver: Driver, command_id: int, answer: Any, request: Any, contained: bool) -> Work:  # noqa: FBT001
-    """The event for what a model of one's own gives, which has been asked."""
+def ask_model(
+    driver: Driver,
+    command_id: int,
+    answer: Any,
+    request: Any,
+    contained: bool,  # noqa: FBT001
+    span: Entered | None,
+) -> Work:
+    """The event for what a model of one's own gives, which has been asked, or is called beside the run."""
     sent = yield answer
+    if type(answer) is Beside and inspect.isawaitable(sent):
+        # A plain function has handed out an awaitable: a decorator in between often does.
+        asked = sent
+        sent = yield asked if span is None else span.awaited(lambda: asked)
     try:
         return _answered(driver, command_id, given_of(sent) if type(sent) is Raised else sent, request)
     except asyncio.CancelledError as error:
@@ -181,6 +220,28 @@ def ask_model(driver: Driver, command_id: int, answer: Any, request: Any, contai
         return _raised(command_id, error, contained=True)
     except (*RAISED, SystemExit) as error:
         return _raised(command_id, error, contained=contained)
+
+
+def ask_stream(command_id: int, streamed: Streamed, request: Any, contained: bool, aside: bool) -> Work:  # noqa: FBT001
+    """The event for what the stream of a model of one's own comes to."""
+    sent = yield from streamed.work()
+    return _streamed(command_id, sent, request, streamed, contained=contained, aside=aside)
+
+
+def _streamed(
+    command_id: int, sent: Any, request: Any, streamed: Streamed, *, contained: bool, aside: bool
+) -> _core.Event:
+    """The event for what a stream came to, whose pieces were told on the way."""
+    try:
+        return answer_event(command_id, given_of(sent), request.turns)
+    except asyncio.CancelledError as error:
+        if not contained:
+            raise
+        return _raised(command_id, error, contained=True, visible=streamed.visible)
+    except (*RAISED, SystemExit) as error:
+        if aside:
+            return _aside_failed(command_id, error)
+        return _raised(command_id, error, contained=contained, visible=streamed.visible)
 
 
 def ask_aside(command_id: int, model: Responds, request: Any, span: Entered | None = None) -> Work:
@@ -203,20 +264,21 @@ def ask_aside(command_id: int, model: Responds, request: Any, span: Entered | No
         return _aside_failed(command_id, error)
 
 
-def _aside_failed(command_id: int, error: BaseException) -> _core.Event:
+def _aside_failed(command_id: int, error: BaseException, *, visible: bool = False) -> _core.Event:
     """A role's own model failed in whatever way: that ends no run."""
     if isinstance(error, ModelFailure):
         with contextlib.suppress(UsageError):
-            return _failed(command_id, error)
-    return _core.Event.failed(command_id, "server", f"{type(error).__name__}: {error}"[:400])
+            return _failed(command_id, error, visible=visible)
+    return _core.Event.failed(command_id, "server", f"{type(error).__name__}: {error}"[:400], visible=visible)
 
 
-def _failed(command_id: int, error: ModelFailure) -> _core.Event:
+def _failed(command_id: int, error: ModelFailure, *, visible: bool) -> _core.Event:
     """A model of one's own failed as providers fail."""
-    return _core.Event.failed(command_id, error.code, error.message, retry_after=error.retry_after)
+    after = error.retry_after
+    return _core.Event.failed(command_id, error.code, error.message, retry_after=after, visible=visible)
 
 
-def _raised(command_id: int, error: BaseException, *, contained: bool) -> _core.Event:
+def _raised(command_id: int, error: BaseException, *, contained: bool, visible: bool = False) -> _core.Event:
     """A model of one's own raised. Where others can go on without its answer it has failed; else the run breaks off
     with what it raised.
     """
@@ -224,13 +286,13 @@ def _raised(command_id: int, error: BaseException, *, contained: bool) -> _core.
     if contained and getattr(error, "code", None) != "unexpected_request":
         if not isinstance(error, ModelFailure):
             logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=for_logs(error))
-        return _aside_failed(command_id, error)
+        return _aside_failed(command_id, error, visible=visible)
     if isinstance(error, ModelFailure):
-        return _failed(command_id, error)
+        return _failed(command_id, error, visible=visible)
     stop = stopping(error)
     if stop is not None:
         # As it is, a generator would take it for its own end, and so would whoever iterates over the events.
         text = f": {stop}" if str(stop) else ""
         message = f"the model raised {type(stop).__name__}{text}"
-        raise ModelError(message, "model_raised", "raise another exception in `respond`") from error
+        raise ModelError(message, "model_raised", "raise another exception") from error
     raise error

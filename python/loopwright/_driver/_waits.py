@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from loopwright._effects import Beside, Within
+from loopwright._effects import AGAIN, Beside, Within
 
 from ._side import SideLoop
 
@@ -27,6 +27,9 @@ class Waits:
 
     def begin(self, job: Job, effect: Any, name: str, heard: Callable[[Any], None]) -> None:
         """Has something done elsewhere; `heard` is told there what it gave."""
+        if effect is AGAIN:
+            heard(None)
+            return
         inner = effect.effect if type(effect) is Within else effect
         if type(inner) is Beside:
             if inner is not effect:

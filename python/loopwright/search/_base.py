@@ -182,7 +182,9 @@ class Web(Search):
         allow_private: bool = False,
     ) -> bytes:
         from loopwright._native_future import native_result
+        from loopwright._real_requests import check_url
 
+        check_url(url, f"the search of {self.name}")
         request: dict[str, Any] = {
             "url": url,
             "query": list((query or {}).items()),

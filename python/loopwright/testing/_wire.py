@@ -22,6 +22,7 @@ from ._counted import counted, embedded
 from ._strict import PROVIDERS, Refused, refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from typing_extensions import Self
@@ -80,15 +81,32 @@ def call(name: str, /, **arguments: Any) -> Reply:
     return calls(Call(name, arguments))
 
 
-def calls(*wanted: Call, text: str = "") -> Reply:
-    """A reply that asks for tool calls, after some text or none. Arguments that are text are sent as they are."""
-    if any(isinstance(each.arguments, str) for each in wanted):
-        return response(Response(text, wanted))
+def calls(*wanted: Call | Reply, text: str = "") -> Reply:
+    """A reply that asks for tool calls, after some text or none: `calls(call("a"), call("b", n=1))`. Arguments that are
+    text are sent as they are.
+    """
+    made = called(*wanted)
+    if any(isinstance(each.arguments, str) for each in made):
+        return response(Response(text, made))
     shown = [
-        {"name": each.name, "input": each.arguments, **({"id": each.call_id} if each.call_id else {})}
-        for each in wanted
+        {"name": each.name, "input": each.arguments, **({"id": each.call_id} if each.call_id else {})} for each in made
     ]
     return Reply({"tool_uses": {"text": text, "calls": shown}})
+
+
+def called(*wanted: object) -> list[Call]:
+    """Calls, as `call` gives them or as `Call`."""
+    found: list[Call] = []
+    for each in wanted:
+        uses = (each.answer or {}).get("tool_uses") if isinstance(each, Reply) and each.fault is None else None
+        if isinstance(each, Call):
+            found.append(each)
+        elif uses is not None and not uses["text"]:
+            found.extend(Call(use["name"], use["input"], use.get("id", "")) for use in uses["calls"])
+        else:
+            message = f"a call can't be {each!r:.100}"
+            raise UsageError(message, "invalid_script", 'give call("name", argument=...), or a Call')
+    return found
 
 
 def response(answer: Response | dict[str, Any]) -> Reply:
@@ -208,7 +226,7 @@ class WireServer:
 
     def __init__(
         self,
-        replies: Iterable[Reply | str] = (),
+        replies: Iterable[Reply | Response | Call | Sequence[Call | Reply] | str] = (),
         *,
         by_turn: bool = False,
         repeat_last: bool = False,
@@ -331,7 +349,7 @@ class WireServer:
         """Forgets an answer that it has kept, or all."""
         self._running.forget(response_id)
 
-    def push(self, reply: Reply | str) -> None:
+    def push(self, reply: Reply | Response | Call | Sequence[Call | Reply] | str) -> None:
         """Adds a reply at the end of the script."""
         self._running.push(json.dumps(_reply(reply).to_dict()))
 
@@ -383,13 +401,17 @@ def listed(what: str, values: object) -> list[Any]:
     return list(values)
 
 
-def _reply(reply: Reply | Response | str) -> Reply:
+def _reply(reply: object) -> Reply:
     if isinstance(reply, str):
         whole("a reply", reply)
         return text(reply)
     if isinstance(reply, Response):
         return response(reply)
+    if isinstance(reply, Call):
+        return calls(reply)
+    if isinstance(reply, (list, tuple)):
+        return calls(*reply)
     if not isinstance(reply, Reply):
         message = f"a reply can't be {reply!r:.100}"
-        raise UsageError(message, "invalid_script", "give text, a Response, or what text, call and fault give")
+        raise UsageError(message, "invalid_script", "give text, a Response, a Call, or what text, call and fault give")
     return reply

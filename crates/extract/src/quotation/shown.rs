@@ -19,19 +19,29 @@ use loopwright_base::{
 /// What the model was shown with a request. Read when it is first asked for.
 #[derive(Debug)]
 pub struct Shown<'a> {
-    request: &'a Request,
+    request: Cow<'a, Request>,
     texts: OnceLock<Texts>,
 }
 
 impl<'a> Shown<'a> {
     /// What `request` shows.
     pub const fn new(request: &'a Request) -> Self {
-        Self { request, texts: OnceLock::new() }
+        Self { request: Cow::Borrowed(request), texts: OnceLock::new() }
+    }
+
+    /// What `request` shows, which is kept.
+    pub const fn kept(request: Request) -> Self {
+        Self { request: Cow::Owned(request), texts: OnceLock::new() }
+    }
+
+    /// The request.
+    pub fn request(&self) -> &Request {
+        &self.request
     }
 
     /// Whether this form of a call stands in it. Where a text broke off, the closers may be missing.
     pub(super) fn holds(&self, form: &[u8], dialect: &Dialect) -> bool {
-        let texts = self.texts.get_or_init(|| texts(self.request));
+        let texts = self.texts.get_or_init(|| texts(&self.request));
         let form = String::from_utf8_lossy(form);
         if texts.holds(&Plain::of(form.as_bytes()), |_| true) {
             return true;
