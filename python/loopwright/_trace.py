@@ -10,12 +10,13 @@ from . import _core
 from ._journal_paths import locate_journal
 from ._renamed import renamed
 from ._replay import naming
+from ._repr import shown
 from .errors import UsageError
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["CallTrace", "RoundTrace", "trace"]
+__all__ = ["CallTrace", "RoundTrace", "Trace", "trace"]
 
 _SHIFT = 32
 
@@ -82,7 +83,12 @@ class RoundTrace:
     """Retries, resets, warnings, compactions, choices of the model."""
 
 
-def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[RoundTrace]:
+@shown
+class Trace(list[RoundTrace]):
+    """The rounds of a run, in order."""
+
+
+def trace(journal: str | os.PathLike[str], run: str | None = None) -> Trace:
     """The rounds of a journal: a path, or its lines as text; or the run of a store; or a run of the project by its
     name. What stands before damage counts.
 
@@ -104,10 +110,10 @@ def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[Round
         if isinstance(found, dict) and found.get("seq") == reader.lines + 1:
             reader.lines += 1
             reader.take(found)
-    return reader.rounds
+    return Trace(reader.rounds)
 
 
-def trace_of(journal: str | None, run: str) -> list[RoundTrace]:
+def trace_of(journal: str | None, run: str) -> Trace:
     """The trace of a result's journal."""
     if journal is None:
         message = "the run kept no journal, and the trace is a view of it"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from . import _core
 from ._renamed import renamed
+from ._repr import shown
 from .errors import UsageError
 
 __all__ = ["Budget", "Complexity"]
@@ -22,6 +23,7 @@ class _Usual(int):
 _USUAL_ROUNDS = _Usual(10)
 
 
+@shown
 @renamed(iterations="rounds")
 @dataclass(frozen=True)
 class Budget:

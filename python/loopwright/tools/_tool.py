@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
 
+from loopwright._repr import shown
+
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ _COROUTINE = 0x80  # inspect.CO_COROUTINE
 _GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
 
 
+@shown
 class Tool(Generic[P, R]):
     """A function with a name, a description, a schema and a risk.
 
@@ -209,9 +212,6 @@ class Tool(Generic[P, R]):
                 return self
             return self._with(function.__get__(instance, owner))
         return self
-
-    def __repr__(self) -> str:
-        return f"<Tool {self.name!r} ({self.risk}) at {self.location}>"
 
     def _with(self, function: Callable[..., R]) -> Tool[..., R]:
         bound: Tool[..., R] = Tool(
