@@ -103,7 +103,7 @@ def trace(journal: str | os.PathLike[str], run: str | None = None) -> Trace:
         name, _, machine = _core.journal_head(text)
         whole = _core.replay(text, None)[0]["events"]
     reader = _Reader(name, json.loads(machine))
-    for line in text.splitlines()[1:]:
+    for line in text.split("\n")[1:]:
         if reader.lines >= whole:
             break
         found = _parsed(line)

@@ -227,9 +227,14 @@ def _with_links(text: str, sources: Sequence[Any], anchor: str) -> _Block:
     """An answer whose citations lead to what they cite."""
     # Secrets go first: between two pieces none would be found.
     text, parts, at = safe(text), [], 0
-    places = {str(place): place for place in range(1, len(sources) + 1)}
+    places: dict[str, int] = {}
     for place, source in enumerate(sources, 1):
         places.setdefault(source.reference, place)
+    cites = [found[1] for found in _CITED.finditer(text)]
+    if not any(_LINES.sub("", each) in places for each in cites):
+        # Sources stand in the order in which they are cited, whatever their numbers were.
+        numbers = dict.fromkeys(each for each in cites if each.isdecimal())
+        places = dict(zip(numbers, range(1, len(sources) + 1), strict=False))
     for found in _CITED.finditer(text):
         cited = places.get(found[1]) or places.get(_LINES.sub("", found[1]))
         if cited is None:

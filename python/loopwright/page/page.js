@@ -217,6 +217,7 @@
       body.append(...parts.map(shownPart));
       return [body];
     });
+    node.dataset.at = at;
     if (row.lane) node.classList.add("sub");
     if (open) node.open = true;
     return node;

@@ -94,7 +94,7 @@ class RunReader:
         self.data = self._data(name, replayed)
 
     def _steps(self, text: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-        for seq, line in enumerate(text.splitlines()[1 : self._whole + 1], 1):
+        for seq, line in enumerate(text.split("\n")[1 : self._whole + 1], 1):
             found = read(line, f"line {seq + 1} of the journal")
             found = read(found["escaped"], f"line {seq + 1} of the journal") if "escaped" in found else found
             self.last = found["event"]["at"] / 1e6
