@@ -70,8 +70,7 @@ def test_every_recorded_journal_has_a_page_with_all_its_rounds(journal: Path) ->
     data = data_in(page_of(journal))
     rounds = [row for row in data["rows"] if row["kind"] == "round"]
     assert len(rounds) == len(loopwright.trace(journal))
-    if len(data["lanes"]) == 1:
-        assert len(parts(data, "call")) == sum(len(each.calls) for each in loopwright.trace(journal))
+    assert len(parts(data, "call")) == sum(len(each.calls) for each in loopwright.trace(journal))
     ended = loopwright.replay(journal).outcome
     assert (dict(data["figures"])["ended"] == "not ended") is (ended is None)
 

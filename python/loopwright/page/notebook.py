@@ -82,7 +82,7 @@ def as_html(thing: object) -> str | None:
     blocks = _blocks(thing)
     if blocks is None:
         return None
-    style = "font:14px/1.5 system-ui,sans-serif;max-width:60em;overflow-wrap:anywhere"
+    style = "font:14px/1.5 system-ui,sans-serif;max-width:60em;overflow-wrap:break-word"
     return f'<div style="{style}">{"".join(_html(each) for each in blocks)}</div>'
 
 
@@ -308,7 +308,7 @@ def _trace(rounds: Any) -> Iterable[_Block]:
     yield from _rounds(
         [
             {
-                "round": each.round,
+                "round": f"{each.agent} {each.round}".strip(),
                 "took": each.duration,
                 "tokens": each.usage.get("input", 0) + each.usage.get("output", 0),
                 "calls": [
