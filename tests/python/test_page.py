@@ -195,6 +195,19 @@ def test_secrets_are_on_no_page() -> None:
     assert "hunter2hunter2" not in page
     assert "[redacted:github-token]" in page
 
+    @tool(read_only=True)
+    def enter(password: str) -> str:
+        """Enters."""
+        return "inside"
+
+    runs = []
+    for password in ("hunter2hunter2", "hunter3hunter3"):
+        steps = [Response("", [Call("enter", {"password": password})]), "Done."]
+        runs.append(Agent(ScriptedModel(steps), tools=[enter]).run_sync("go", journal=True).journal or "")
+    page = page_of(runs[0], against=runs[1])
+    assert data_in(page)["other"]["parts"]["both"][0]
+    assert not re.search("hunter[23]hunter", page)
+
 
 @pytest.mark.parametrize("journal", RECORDED, ids=lambda path: path.stem)
 def test_journals_that_somebody_wrote_by_hand_are_shown_or_refused_in_words(journal: Path) -> None:

@@ -75,6 +75,7 @@
   const main = document.getElementById("main");
   if (data.answer || data.message) {
     const words = [data.answer, data.message].filter(Boolean).join("\n\n");
+    if (data.answer && !data.good) main.append(make("div", "warn", "A draft, which is no answer:"));
     main.append(scrolls(make("div", data.good ? "answer" : "answer open", words), "the answer"));
   }
   if (data.sources.length) {
@@ -132,7 +133,7 @@
       : "Both are the same, times aside.";
     main.append(make("p", "", where));
     if (other.parts) {
-      const sides = other.parts.both.map((text, at) => make("div", "", ...block([data.run, other.run][at], text || "nothing")));
+      const sides = other.parts.both.map((text, at) => make("div", "", ...block([data.run, other.run][at], text)));
       main.append(fold("part", ["What each has there"], () => [make("div", "both", ...sides)]));
     }
     const rounds = make("table", "sides", line("th", ["round", data.run, other.run]));

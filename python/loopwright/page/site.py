@@ -61,7 +61,7 @@ def data_of(
     if against is not None:
         other = _read(against, against_run)
         found = diff(journal, against, left_run=run, right_run=against_run)
-        parts = None if found is None else {"seq": found.seq, "both": [found.left, found.right]}
+        parts = None if found is None else {"seq": found.seq, "both": [_parsed(found.left), _parsed(found.right)]}
         if parts is not None and found is not None:
             parts["words"] = _PARTS.get(found.what, found.what)
         data["other"] = {
@@ -79,6 +79,15 @@ def _read(journal: str | os.PathLike[str], run: str | None) -> dict[str, Any]:
     place = locate_journal(journal, run)
     with naming(place):
         return RunReader(place.read()).data
+
+
+def _parsed(text: str | None) -> Any:
+    """What stands in JSON: escaped text would hide secrets."""
+    try:
+        found = json.loads(text or '"nothing"')
+    except ValueError:
+        return text
+    return [_parsed(each) if isinstance(each, str) else each for each in found] if isinstance(found, list) else found
 
 
 def _side_by_side(left: list[dict[str, Any]], right: list[dict[str, Any]]) -> list[list[Any]]:
@@ -111,6 +120,8 @@ def _fit(value: Any) -> Any:
     told = {name: _fit(each) for name, each in value.items()}
     if "fields" in told:
         told["fields"] = [[name, _written(each)] for name, each in told["fields"]]
+    if "both" in told:
+        told["both"] = [_written(each) for each in told["both"]]
     if "arguments" in told:
         told["arguments"] = _written(told["arguments"])
     return told
