@@ -88,6 +88,7 @@ def test_the_policy_stops_what_would_be_written_into_the_page(browser: Any, tmp_
         ), code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 900, 1400])
 def test_axe_finds_nothing_and_nothing_runs_over_the_side(

@@ -193,7 +193,7 @@
     }
     if (calls.length > 4) lines.push(make("div", "kind", count(calls.length - 4, "more call")));
     const other = row.parts.filter((part) => part.kind !== "call" && (part.kind !== "decision" || part.tone));
-    for (const part of other.slice(0, 3)) lines.push(make("div", "", make("span", part.tone || "kind", `${part.title}: `), part.said || ""));
+    for (const part of other.slice(0, 3)) lines.push(make("div", "", make("span", part.tone || "kind", part.said ? `${part.title}: ` : part.title), part.said || ""));
     if (other.length > 3) lines.push(make("div", "kind", `${other.length - 3} more`));
     return lines;
   };
