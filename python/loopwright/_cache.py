@@ -12,7 +12,7 @@ from ._replay import naming
 from .errors import UsageError
 from .prices import Price, of
 
-__all__ = ["CacheEntry", "cache_of"]
+__all__ = ["CacheEntry", "cache_of", "entries"]
 
 _ALMOST = 0.9
 """A cache that gives so much of what it was sent before has kept it: some count in steps, some round."""
@@ -54,20 +54,23 @@ def cache_of(journal: str | None, run: str | None = None) -> list[CacheEntry]:
     lines = "\n" in journal or journal.endswith(".jsonl")
     place = locate_journal(journal, None if lines else run)
     with naming(place):
-        text = place.read()
-        _, _, machine = _core.journal_head(text)
-        prompts = _core.prompts(text)
+        return list(entries(place.read()).values())
+
+
+def entries(journal: str) -> dict[int, CacheEntry]:
+    """The entries of a journal's lines, by the numbers of their requests."""
+    _, _, machine = _core.journal_head(journal)
     turn = json.loads(machine).get("turn") or {}
     price = Price(**turn["price"]) if turn.get("price") else None
-    found = []
+    found = {}
     before: dict[tuple[Any, ...], int] = {}
-    for prompt in prompts:
+    for prompt in _core.prompts(journal):
         usage = prompt["usage"]
         if usage is None:
             continue
         key = (prompt["agent"], prompt["purpose"], prompt["model"])
         known = price if prompt["agent"] is None and prompt["purpose"] == "executor" else of(prompt["model"])
-        found.append(_entry(prompt, usage, before.get(key), known))
+        found[prompt["id"]] = _entry(prompt, usage, before.get(key), known)
         before[key] = usage["input"]
     return found
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._fields import made
 from ._journal_paths import locate_journal
+from ._repr import shown
 from .errors import UsageError
 from .result import Messages
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Diff", "Replay", "diff", "journal_text", "naming", "replay"]
 
 
+@shown
 @dataclass(frozen=True)
 class Replay:
     """What a replay gave. `identical` says whether all commands were the same, bit for bit."""

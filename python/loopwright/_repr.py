@@ -6,11 +6,12 @@ What a log, a debugger or a failing test prints is the `repr()`; the fields hold
 from __future__ import annotations
 
 from threading import local
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["brief", "given_repr", "redacted_repr"]
+__all__ = ["brief", "given_repr", "redacted_repr", "shown"]
 
 _under_way = local()
+Kind = TypeVar("Kind")
 
 
 def redacted_repr(*classes: type[Any]) -> None:
@@ -48,6 +49,34 @@ def given_repr(one: Any) -> str:
         if field.repr and (usual is MISSING or type(usual) is not type(value) or usual != value):
             shown.append(f"{field.name}={value!r}")
     return f"{type(one).__name__}({', '.join(shown)})"
+
+
+def shown(kind: type[Kind]) -> type[Kind]:
+    """Decorates a class that people look at: a `repr()` in a few words, and what notebooks show of it.
+
+    Both stand in `loopwright.page`, which is loaded when somebody looks.
+    """
+    each: Any = kind
+    each.__repr__, each._repr_html_, each._repr_markdown_ = _in_words, _as_html, _as_markdown
+    return kind
+
+
+def _in_words(self: object) -> str:
+    from .page.words import in_words
+
+    return in_words(self)
+
+
+def _as_html(self: object) -> str | None:
+    from .page.notebook import as_html
+
+    return as_html(self)
+
+
+def _as_markdown(self: object) -> str | None:
+    from .page.notebook import as_markdown
+
+    return as_markdown(self)
 
 
 def brief(value: object) -> str:

@@ -10,12 +10,13 @@ from . import _core
 from ._journal_paths import locate_journal
 from ._renamed import renamed
 from ._replay import naming
+from ._repr import shown
 from .errors import UsageError
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["CallTrace", "RoundTrace", "trace"]
+__all__ = ["CallTrace", "RoundTrace", "Trace", "trace"]
 
 _SHIFT = 32
 
@@ -80,9 +81,16 @@ class RoundTrace:
     """Hooks that answered or failed, as `stage name: answer`."""
     notes: list[str] = field(default_factory=list)
     """Retries, resets, warnings, compactions, choices of the model."""
+    agent: str = ""
+    """The sub-agent whose round it is."""
 
 
-def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[RoundTrace]:
+@shown
+class Trace(list[RoundTrace]):
+    """The rounds of a run, in order."""
+
+
+def trace(journal: str | os.PathLike[str], run: str | None = None) -> Trace:
     """The rounds of a journal: a path, or its lines as text; or the run of a store; or a run of the project by its
     name. What stands before damage counts.
 
@@ -97,17 +105,17 @@ def trace(journal: str | os.PathLike[str], run: str | None = None) -> list[Round
         name, _, machine = _core.journal_head(text)
         whole = _core.replay(text, None)[0]["events"]
     reader = _Reader(name, json.loads(machine))
-    for line in text.splitlines()[1:]:
+    for line in text.split("\n")[1:]:
         if reader.lines >= whole:
             break
         found = parsed(line)
         if isinstance(found, dict) and found.get("seq") == reader.lines + 1:
             reader.lines += 1
             reader.take(found)
-    return reader.rounds
+    return Trace(reader.rounds)
 
 
-def trace_of(journal: str | None, run: str) -> list[RoundTrace]:
+def trace_of(journal: str | None, run: str) -> Trace:
     """The trace of a result's journal."""
     if journal is None:
         message = "the run kept no journal, and the trace is a view of it"
@@ -138,16 +146,22 @@ class _Reader:
             self.emission = "streamed without calls" if looked_through else "streamed"
         if {"post_llm", "pre_output"} & set(turn.get("hooks", [])):
             self.emission += ", held"
-        self.ids: set[str] = set()
+        self.ids: dict[str, set[str]] = {}
+        # The run itself has no path; which sub-agent a machine is stands beside its first round.
+        self.path = ""
+        self.paths: dict[int, str] = {}
+        self.lasts: dict[str, RoundTrace] = {}
         self.waiting: tuple[list[str], list[str]] = ([], [])
 
     @property
     def last(self) -> RoundTrace | None:
-        return self.rounds[-1] if self.rounds else None
+        """The round that is under way where the path leads."""
+        return self.lasts.get(self.path)
 
     def take(self, line: dict[str, Any]) -> None:
         kind, event = next(iter(line["event"]["kind"].items()))
         seconds = line["event"]["at"] / 1e6
+        self.path = self.paths.get(event.get("id", 0) >> _SHIFT, "")
         if kind == "generated" and self.last is not None:
             self.answered(self.last, event["response"])
         elif kind == "executed" and self.last is not None:
@@ -166,23 +180,31 @@ class _Reader:
         stop = response["stop"]
         last.stop = stop if isinstance(stop, str) else next(iter(stop.values()))
         last.usage = response["usage"]
-        self.ids = {block["id"] for block in blocks if block["type"] == "tool_use"}
+        self.ids[self.path] = {block["id"] for block in blocks if block["type"] == "tool_use"}
 
     def command(self, command: dict[str, Any], seconds: float) -> None:
         name, found = next(iter(command.items()))
         if name == "emit":
-            notice = found["notice"]
+            notice, self.path = found["notice"], ""
+            while notice["type"] == "child":
+                notice, self.path = notice["told"], notice["path"]
             tell = getattr(self, f"on_{notice['type']}", None)
             if tell is not None:
                 tell(notice)
         elif name == "generate":
             self.generate(found, seconds)
-        elif name == "execute" and self.last is not None:
+        elif name == "execute" and self.at(found) is not None:
             for each in found["calls"]:
                 self.call(each["tool_use"]["id"], each["tool_use"]["name"]).arguments = each["tool_use"]["input"]
 
+    def at(self, found: dict[str, Any]) -> RoundTrace | None:
+        """The round that is under way in the machine of a command."""
+        self.path = self.paths.setdefault(found["id"] >> _SHIFT, self.path)
+        return self.last
+
     def generate(self, found: dict[str, Any], seconds: float) -> None:
         machine = found["id"] >> _SHIFT
+        self.at(found)
         if found["attempt"] > 1 and self.last is not None:
             self.last.attempts = found["attempt"]
             return
@@ -192,28 +214,28 @@ class _Reader:
         hooks, notes = self.waiting
         self.waiting = ([], [])
         messages = found["messages"]
-        self.rounds.append(
-            RoundTrace(
-                self.run,
-                machine,
-                number,
-                found["model"],
-                seconds,
-                tools,
-                self.stream,
-                self.emission,
-                messages,
-                hooks=hooks,
-                notes=notes,
-            )
+        self.lasts[self.path] = RoundTrace(
+            self.run,
+            machine,
+            number,
+            found["model"],
+            seconds,
+            tools,
+            self.stream,
+            self.emission,
+            messages,
+            hooks=hooks,
+            notes=notes,
+            agent=self.path,
         )
+        self.rounds.append(self.lasts[self.path])
 
     def call(self, call_id: str, name: str) -> CallTrace:
         assert self.last is not None  # noqa: S101 - calls come after an answer
         for call in self.last.calls:
             if call.call_id == call_id:
                 return call
-        call = CallTrace(call_id, name, None, written=call_id not in self.ids)
+        call = CallTrace(call_id, name, None, written=call_id not in self.ids.get(self.path, ()))
         self.last.calls.append(call)
         return call
 
@@ -239,6 +261,10 @@ class _Reader:
     def on_call_judged(self, notice: dict[str, Any]) -> None:
         if self.last is not None:
             self.call(notice["id"], notice["name"]).verdict = notice["verdict"]
+
+    def on_tool_started(self, notice: dict[str, Any]) -> None:
+        if self.last is not None:
+            self.call(notice["id"], notice["name"]).arguments = notice["input"]
 
     def on_tool_finished(self, notice: dict[str, Any]) -> None:
         if self.last is not None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from . import _core
 from ._json import read as parsed
 from ._json import written as dumped
+from ._repr import shown
 from .errors import UsageError
 from .messages import Message, checked
 
@@ -73,6 +74,7 @@ class Entry:
     """`focus`, `recent`, `memory` or `project`."""
 
 
+@shown
 class Report:
     """What was done, message by message."""
 
@@ -136,9 +138,6 @@ class Report:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Report.from_json, (self.to_json(),))
-
-    def __repr__(self) -> str:
-        return f"<Report: {self.before} tokens became {self.after}, budget {self.budget}>"
 
     def __str__(self) -> str:
         head = f"{self.before} tokens became {self.after}, budget {self.budget}"
@@ -391,6 +390,7 @@ def assemble(
 _PAIR = 2
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Compressed:
     """A history that fits."""

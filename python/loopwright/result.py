@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 from ._core import History, is_limit
 from ._json import read
 from ._renamed import renamed, under_new_names
-from ._repr import redacted_repr
+from ._repr import redacted_repr, shown
 from ._stop_reason import StopReason
 from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
@@ -18,7 +18,7 @@ from .messages import Message, checked, decoded, messages_json
 if TYPE_CHECKING:
     from ._cache import CacheEntry
     from ._core import Ended
-    from ._trace import RoundTrace
+    from ._trace import Trace
     from .children import ChildRun
     from .errors import LoopwrightError
     from .events import GoalDrifted, IntentAssessed
@@ -30,6 +30,7 @@ Raised = Mapping[tuple["str | None", int, str], BaseException]
 """What tools raised, by the path of the sub-agent, the round and the call."""
 
 
+@shown
 class Messages(Sequence[Message]):
     """Messages in order, of a run or of anything else. They stay in Rust until one is looked at.
 
@@ -91,9 +92,6 @@ class Messages(Sequence[Message]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Messages.from_json, (self.to_json(),))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} messages>"
 
 
 @renamed(
@@ -188,6 +186,7 @@ class _Answer:
         result.__dict__["output"] = value
 
 
+@shown
 @dataclass(frozen=True)
 class Result(Generic[Output]):
     """What a run gives.
@@ -311,7 +310,7 @@ class Result(Generic[Output]):
         """Whether there is no answer, only what was said so far."""
         return self.final is None
 
-    def trace(self) -> list[RoundTrace]:
+    def trace(self) -> Trace:
         """The debug trace of each round, from the run's journal."""
         from ._trace import trace_of
 
@@ -387,21 +386,6 @@ class Result(Generic[Output]):
         withheld = self.verified is not None or self.stop_reason in ("hook_veto", "hook_failed")
         draft = None if withheld else self.best_draft
         return "\n\n".join(text for text in (draft, self.message) if text)
-
-    def __repr__(self) -> str:
-        said = self.final if self.final is not None else self.best_draft
-        shown = None
-        if said is not None:
-            from .guard import redact
-
-            # Enough for a secret that the cut would make unknown.
-            said = redact(said[:_LOOKED_AT])
-            shown = said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…"
-        return f"<Result {self.stop_reason} after {self.rounds} rounds: {shown!r}>"
-
-
-_SHOWN = 60
-_LOOKED_AT = 4_000
 
 
 def _plain_messages(messages: Messages) -> dict[str, Any]:

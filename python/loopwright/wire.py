@@ -20,6 +20,7 @@ from . import _core
 from ._json import read as parsed
 from ._json import written as dumped
 from ._renamed import under_new_names
+from ._repr import shown
 from .errors import LoopwrightError, UsageError
 from .messages import Extra, Message, checked, decoded, extra_json, message_of, messages_json
 from .models import STOPS
@@ -104,6 +105,7 @@ class _Canonical:
         return (type(self).from_json, (self._json,))  # type: ignore[attr-defined]
 
 
+@shown
 class Request(_Canonical):
     """What is asked of a model, in one shape for all wires.
 
@@ -251,9 +253,6 @@ class Request(_Canonical):
     def stream(self) -> bool | None:
         """Whether the answer shall be streamed."""
         return cast("bool | None", self._get("stream"))
-
-    def __repr__(self) -> str:
-        return f"<Request to {self.model} of {len(self.messages)} messages>"
 
 
 class Response(_Canonical):

@@ -9,11 +9,11 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import UsageError, tool
+from loopwright import Agent, SubAgent, UsageError, tool
 from loopwright.cli.main import main
 from loopwright.hooks import Hook, Veto
 from loopwright.models import Call, Response
-from loopwright.testing import WireServer, call, calls, fault, response, text
+from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, response, text
 from ways import agent_at, run
 
 Serve = Callable[..., WireServer]
@@ -93,6 +93,25 @@ def test_d44_a_run_of_a_store_is_traced_like_any_other(serve: Serve, tmp_path: P
     result = agent_at(server, tools=[look]).run_sync("go", journal=tmp_path / "all runs.db")
     assert [each.round for each in result.trace()] == [1, 2]
     assert loopwright.trace(tmp_path / "all runs.db", result.run_id) == result.trace()
+
+
+def test_d44_rounds_of_sub_agents_that_run_at_once_are_told_apart() -> None:
+    models = {name: ScriptedModel([call("look", path=name), f"{name} is dry."]) for name in ("roof", "cellar")}
+    children = [SubAgent(name, f"knows the {name}", tools=[look], model=model) for name, model in models.items()]
+    asked = calls(*(Call("spawn", {"agent": name, "task": "How is it?"}) for name in models))
+    result = Agent(ScriptedModel([asked, "Both are dry."]), agents=children).run_sync("How is the house?", journal=True)
+    found = result.trace()
+    assert sorted((each.agent, each.round) for each in found) == [
+        ("", 1), ("", 2), ("cellar", 1), ("cellar", 2), ("roof", 1), ("roof", 2),
+    ]  # fmt: skip
+    for each in found:
+        told = [(one.name, one.arguments, one.verdict, one.is_error) for one in each.calls]
+        if each.agent:
+            assert told == ([("look", {"path": each.agent}, "allow", False)] if each.round == 1 else [])
+        elif each.round == 1:
+            assert [one[0] for one in told] == ["spawn", "spawn"]
+            assert [one[1]["agent"] for one in told] == ["roof", "cellar"]
+        assert each.decision == ("continue" if each.round == 1 else "complete")
 
 
 def test_d44_damage_and_absence(serve: Serve, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ _COMMANDS = {
     "fork": ("past", "fork"),
     "diff": ("past", "diff"),
     "runs": ("runs", "runs"),
+    "show": ("page", "show"),
     "replay": ("replay", "replay"),
     "memory": ("memory", "memory"),
     "audit": ("memory", "audit"),
@@ -151,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     _research_arguments(
         _command(commands, "research", "research a question in cycles, and write a report with sources")
     )
+    _show_arguments(_command(commands, "show", "show what happened in a run; with --html, as a page to look around in"))
     _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
     _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
     _answer_arguments(_command(commands, "answer", "answer what a run asked or paused for, and go on with it"))
@@ -240,6 +242,14 @@ def _research_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cycles", type=_count, metavar="N", help="cycles at most (default: 5)")
     parser.add_argument("--out", metavar="FILE", help="write the report there: .md, .html or .json by its ending")
     _common_arguments(parser)
+
+
+def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("--html", metavar="FILE", help="write one page that needs nothing else; - for stdout")
+    parser.add_argument("--against", metavar="RUN", help="also show where this other run parts from it")
+    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
 def _replay_arguments(parser: argparse.ArgumentParser) -> None:

@@ -62,6 +62,10 @@ class Toolset(Generic[ToolDeps]):
         """
         return self._held
 
+    def __repr__(self) -> str:
+        held = f" of {', '.join(tool.name for tool in self._held)}" if self._held else ""
+        return f"<{type(self).__name__} {self.name!r}{held}>"
+
     def prefixed(self, prefix: str) -> Toolset[ToolDeps]:
         """The same toolset, with all its tools named `prefix_name`.
 

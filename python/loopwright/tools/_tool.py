@@ -24,6 +24,8 @@ from typing import (
     overload,
 )
 
+from loopwright._repr import shown
+
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ class PlainFunction(Protocol):
         ...
 
 
+@shown
 class Tool(Generic[P, R, ToolDeps]):
     """A function with a name, a description, a schema and a risk.
 
@@ -250,9 +253,6 @@ class Tool(Generic[P, R, ToolDeps]):
                 return self
             return self._with(function.__get__(instance, owner))
         return self
-
-    def __repr__(self) -> str:
-        return f"<Tool {self.name!r} ({self.risk}) at {self.location}>"
 
     def _with(self, function: Callable[..., R]) -> Tool[..., R, ToolDeps]:
         bound: Tool[..., R, ToolDeps] = Tool(
