@@ -8,6 +8,7 @@ use super::{
     calls::{holds_a_prompt, legal_history},
     emit, forces_tools,
     sanity::Checked,
+    table::TurnFact,
 };
 use loopwright_base::{
     error::Error,
@@ -72,7 +73,7 @@ impl TurnMachine {
     /// The first request goes out, after a look whether one was asked for.
     pub(super) fn first_round(&mut self, out: &mut Vec<Command>) {
         match self.sanity_start(out) {
-            Checked::Wait => self.phase = Phase::Checking(Vec::new()),
+            Checked::Wait => self.enter(TurnFact::OpinionAwaited, Phase::Checking(Vec::new()), out),
             Checked::Go(Some(note)) => {
                 self.history.push(Message::user(note));
                 self.ask(out);
@@ -130,7 +131,7 @@ impl TurnMachine {
         }
         let (id, attempt, place) = (asking.id, asking.attempt, self.place());
         out.push(Command::Generate { id, purpose: Purpose::Executor, place, attempt, request });
-        self.phase = Phase::Asking(asking);
+        self.enter(TurnFact::RequestSent, Phase::Asking(asking), out);
     }
 
     /// The request whose answer is read: what it showed, and how it said that calls are written.

@@ -5,6 +5,7 @@
 use super::{
     super::{Command, Notice, Stop},
     Asking, Phase, TurnMachine, emit,
+    table::TurnFact,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -70,8 +71,7 @@ impl TurnMachine {
             asking.said = partial.map(Box::new);
             let timer = self.id();
             out.push(Command::Timer { id: timer, at: self.now.after(delay) });
-            self.phase = Phase::Waiting { timer, asking };
-            return;
+            return self.enter(TurnFact::AttemptPutOff, Phase::Waiting { timer, asking }, out);
         }
         if failure.kind.is_too_long() && !self.interrupted && self.shrink(&failure, out) {
             return self.ask_again(asking, visible, partial, out);

@@ -330,7 +330,7 @@ impl TurnMachine {
         let now = self.now;
         // A turn that ends hears nobody out.
         let held = self.hooked(HookStage::PostTool) && self.children.ending.is_none();
-        let super::Phase::Tools(round) = &mut self.phase else { return self.drop_answer() };
+        let Some(round) = self.phase.round() else { return self.drop_answer() };
         let running = round.calls.iter().find(|pending| pending.running == Some(id) && pending.runs_child());
         let Some(pending) = running else { return self.drop_answer() };
         let Some(path) = pending.child.clone() else { return self.drop_answer() };
@@ -372,7 +372,7 @@ impl TurnMachine {
     /// none.
     pub(super) fn end_children(&mut self, stop: Stop, why: &str, out: &mut Vec<Command>) -> bool {
         let now = self.now;
-        let super::Phase::Tools(round) = &mut self.phase else { return false };
+        let Some(round) = self.phase.round() else { return false };
         let running = round.children();
         if running.is_empty() {
             return false;
@@ -390,7 +390,7 @@ impl TurnMachine {
 
     /// Children that run end when their own tools are done.
     pub(super) fn interrupt_children(&self, out: &mut Vec<Command>) {
-        if let super::Phase::Tools(round) = &self.phase {
+        if let super::Phase::Tools(round) = &*self.phase {
             for id in round.children() {
                 out.push(Command::Interrupt { id, how: Interrupt::AfterRound, partial: None });
             }
@@ -398,7 +398,7 @@ impl TurnMachine {
     }
 
     fn end_after_children(&mut self, stop: Stop, out: &mut Vec<Command>) {
-        let super::Phase::Tools(round) = &self.phase else { return };
+        let super::Phase::Tools(round) = &*self.phase else { return };
         if !round.is_done() {
             return;
         }

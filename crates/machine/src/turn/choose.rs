@@ -27,10 +27,10 @@ impl TurnMachine {
         error: Option<String>,
         out: &mut Vec<Command>,
     ) -> bool {
-        if !matches!(&self.phase, Phase::Held(held) if held.id == id && matches!(held.then, Then::Chosen)) {
+        if !matches!(&*self.phase, Phase::Held(held) if held.id == id && matches!(held.then, Then::Chosen)) {
             return false;
         }
-        self.phase = Phase::Done;
+        self.phase.take();
         if let Some(error) = error {
             let message = format!("the model could not be chosen: {}", clip(&error, TOLD));
             self.warn(out, "model_not_chosen", message);

@@ -18,7 +18,7 @@ impl TurnMachine {
         match how {
             Interrupt::AfterRound => {
                 self.interrupted = true;
-                match self.phase {
+                match *self.phase {
                     Phase::Waiting { timer, .. } => {
                         out.push(Command::Abort { id: timer });
                         self.finish(Stop::UserInterrupt, out);
@@ -52,7 +52,7 @@ impl TurnMachine {
     /// Stops what is under way; open calls get results, so that the history stays legal. `partial` is what had come
     /// of an answer: it is one only while one is asked for, else it is in the history already.
     pub(super) fn abort(&mut self, partial: Option<Response>, out: &mut Vec<Command>, why: &str) {
-        match std::mem::replace(&mut self.phase, Phase::Done) {
+        match self.phase.take() {
             Phase::Asking(asking) => {
                 out.push(Command::Abort { id: asking.id });
                 if let Some(partial) = &partial {
@@ -96,8 +96,10 @@ impl TurnMachine {
     }
 
     /// Ends the run without a look at hooks.
-    pub(super) fn close(&mut self, stop: Stop, out: &mut Vec<Command>) {
-        self.phase = Phase::Done;
+    pub(super) fn close(&mut self, mut stop: Stop, out: &mut Vec<Command>) {
+        if let Err(error) = self.phase.close() {
+            (stop, self.outcome.error) = (Stop::Error, Some(error));
+        }
         if self.deadline != 0 {
             out.push(Command::Abort { id: self.deadline });
         }

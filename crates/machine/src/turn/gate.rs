@@ -36,7 +36,7 @@ impl TurnMachine {
 
     /// Whether a call of the round may name paths.
     pub fn names_paths(&self, call_id: &str) -> bool {
-        let Phase::Tools(round) = &self.phase else { return true };
+        let Phase::Tools(round) = &*self.phase else { return true };
         round.pending(call_id).is_none_or(|pending| pending.judged.names_paths)
     }
 

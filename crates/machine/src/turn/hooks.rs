@@ -10,6 +10,7 @@ use super::{
     Asking, Decision, Phase, TurnMachine,
     calls::{CallIds, legal_history},
     emit,
+    table::TurnFact,
 };
 use crate::{
     Command, HookAnswer, HookReply, HookStage, HookSubject, Id, Notice, Stop, check_answer, hook::context_block,
@@ -114,7 +115,7 @@ impl TurnMachine {
     fn hold(&mut self, then: Then, subject: HookSubject, out: &mut Vec<Command>) {
         let Some(stage) = then.stage() else { return };
         let id = self.hook(stage, subject, out);
-        self.phase = Phase::Held(Box::new(Held { id, then }));
+        self.enter(TurnFact::HooksAsked, Phase::Held(Box::new(Held { id, then })), out);
     }
 
     /// The run begins: its prompt is taken up.
@@ -177,7 +178,8 @@ impl TurnMachine {
                 let prompt = Box::new(message.clone());
                 let id = self.id();
                 out.push(Command::Choose { id, model: self.model().to_owned(), prompt });
-                self.phase = Phase::Held(Box::new(Held { id, then: Then::Chosen }));
+                let held = Held { id, then: Then::Chosen };
+                self.enter(TurnFact::ModelAsked, Phase::Held(Box::new(held)), out);
             }
             _ => self.first_round(out),
         }
@@ -255,12 +257,12 @@ impl TurnMachine {
 
     /// The hooks have answered; false if nobody asked them.
     pub(super) fn was_hooked(&mut self, id: Id, replies: Vec<HookReply>, out: &mut Vec<Command>) -> bool {
-        match &self.phase {
+        match &*self.phase {
             Phase::Held(held) if held.id == id && held.then.stage().is_some() => {}
             Phase::Tools(_) => return self.tool_hooked(id, replies, out),
             _ => return false,
         }
-        let Phase::Held(held) = std::mem::replace(&mut self.phase, Phase::Done) else { return false };
+        let Phase::Held(held) = self.phase.take() else { return false };
         match held.then {
             Then::TakeUp => self.prompt_hooked(replies, out),
             Then::Choose => {
@@ -489,7 +491,7 @@ impl TurnMachine {
 
     /// An interrupt while the turn holds.
     pub(super) fn interrupt_held(&mut self, out: &mut Vec<Command>) {
-        let Phase::Held(held) = &self.phase else { return };
+        let Phase::Held(held) = &*self.phase else { return };
         if matches!(held.then, Then::TakeUp | Then::Choose | Then::Chosen | Then::Begin | Then::Send(_)) {
             out.push(Command::Abort { id: held.id });
             self.finish(Stop::UserInterrupt, out);

@@ -4,7 +4,7 @@
 //! broken calls leave a history that the provider accepts. The first limit reached gives a typed stop reason, and
 //! what was said until then is kept.
 //!
-//! All transitions stand in one table, [`TRANSITIONS`].
+//! All transitions stand in one table, which [`transitions`] gives, and every change of phase goes by it.
 
 mod again;
 mod ask;
@@ -20,6 +20,7 @@ mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod phase;
 mod plans;
 mod question;
 mod read;
@@ -50,10 +51,10 @@ pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use flows::Origins;
-use hooks::Held;
 pub(crate) use hooks::legal;
 pub use intent::IntentMode;
-use recall::{Front, Recalling};
+use phase::{Asking, CurrentPhase, Phase};
+use recall::Front;
 pub use recall::{RecallConfig, RecalledHit, Recollection};
 pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
 use roles::RoleQueue;
@@ -61,8 +62,7 @@ pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
 use searches::Searching;
 pub use searches::search_is_down;
-use supervise::Supervising;
-pub use table::{TRANSITIONS, diagram, transitions};
+pub use table::{diagram, transitions};
 pub use text::limit_output;
 pub use window::ContextConfig;
 use window::Window;
@@ -73,63 +73,11 @@ use super::{
 };
 use loopwright_base::{
     breaker::Breaker,
-    error::Failure,
     message::Block,
     request::{History, Request, Response, ToolChoice},
 };
 use loopwright_extract::Signatures;
 use loopwright_monitor::{momentum::Momentum, stuck::StuckDetector};
-
-/// Where a turn stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Phase {
-    Idle,
-    /// A model call is under way.
-    Asking(Asking),
-    /// A model call failed; the timer starts the next attempt.
-    Waiting {
-        timer: Id,
-        asking: Asking,
-    },
-    /// Tools are under way.
-    Tools(Round),
-    /// Results are looked at before the model gets them.
-    Supervising(Supervising),
-    /// An opinion is waited for; the next message holds these blocks.
-    Checking(Vec<Block>),
-    Done,
-    /// Hooks, or a choice of the model, are under way.
-    Held(Box<Held>),
-    /// Memory is asked what it knows of the prompt.
-    Recalling(Recalling),
-}
-
-/// A request to the model, over all its attempts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Asking {
-    id: Id,
-    attempt: u32,
-    since: Time,
-    /// A part of this attempt's answer was shown.
-    visible: bool,
-    last_failure: Option<Box<Failure>>,
-    /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
-    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
-    before: u32,
-    /// Attempts that were not sent, since the host was left alone.
-    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
-    unsent: u32,
-    /// How often a host that is left alone was waited for.
-    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
-    waits: u32,
-    /// Tokens of a budget that it may use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    held: Option<u64>,
-    /// What the newest attempt that broke off in the middle had said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    said: Option<Box<Response>>,
-}
 
 /// The turn machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,7 +89,7 @@ pub struct TurnMachine {
     signatures: Option<Signatures>,
     base: Id,
     issued: u32,
-    phase: Phase,
+    phase: CurrentPhase,
     history: History,
     #[serde(default)]
     window: Window,
@@ -203,7 +151,7 @@ impl TurnMachine {
             signatures: None,
             base,
             issued: 0,
-            phase: Phase::Idle,
+            phase: CurrentPhase::idle(),
             history: History::new(),
             window: Window::default(),
             started: Time::default(),
@@ -253,19 +201,8 @@ impl TurnMachine {
     }
 
     /// Where the turn stands: a state of [`transitions`].
-    pub const fn phase(&self) -> &'static str {
-        match &self.phase {
-            Phase::Idle => "idle",
-            Phase::Asking(_) => "asking",
-            Phase::Waiting { .. } => "waiting",
-            Phase::Tools(round) if round.asks() => "deciding",
-            Phase::Tools(_) => "tools",
-            Phase::Supervising(_) => "supervising",
-            Phase::Checking(_) => "checking",
-            Phase::Done => "done",
-            Phase::Held(_) => "held",
-            Phase::Recalling(_) => "recalling",
-        }
+    pub fn phase(&self) -> &'static str {
+        self.phase.state().name()
     }
 
     /// Which sub-agent it is, if it is one, and its model.
@@ -279,8 +216,8 @@ impl TurnMachine {
     }
 
     /// Whether the answer of the model to a command is waited for.
-    pub(crate) const fn asks(&self, command: Id) -> bool {
-        matches!(&self.phase, Phase::Asking(asking) if asking.id == command)
+    pub(crate) fn asks(&self, command: Id) -> bool {
+        matches!(&*self.phase, Phase::Asking(asking) if asking.id == command)
     }
 
     /// What it has used so far, with what children that have ended used.

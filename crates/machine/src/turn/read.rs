@@ -5,7 +5,7 @@
 
 use super::{
     super::{Command, IterationRecord, Notice, Stop},
-    Asking, Phase, TurnMachine,
+    Asking, TurnMachine,
     calls::{Tidy, tidy_reply},
     decision::{Decision, Situation, assess},
     emit, gate,
@@ -138,8 +138,7 @@ impl TurnMachine {
                 self.tell_judgements(&round, out);
                 round.tell_recalled(self, out);
                 self.tell_made(&round, out);
-                self.phase = Phase::Tools(round);
-                self.advance(out);
+                self.carry_on(round, out);
             }
             Decision::Continue if stop == StopReason::PauseTurn => {
                 if let Some(word) = self.leave_searches(out) {

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, TurnMachine, emit, window::Window};
+use super::{Phase, TurnMachine, emit, table::TurnFact, window::Window};
 use crate::{Command, Id, Notice, Stop, Time};
 use loopwright_base::{
     error::{Error, Result},
@@ -163,13 +163,13 @@ impl TurnMachine {
         let (id, timer) = (self.id(), self.id());
         out.push(Command::Timer { id: timer, at: self.now.after(config.timeout) });
         out.push(Command::Recall { id, query, hits: config.hits, characters: config.characters });
-        self.phase = Phase::Recalling(Recalling { id, timer, since: self.now });
+        self.enter(TurnFact::MemoryAsked, Phase::Recalling(Recalling { id, timer, since: self.now }), out);
         true
     }
 
     /// Memory has answered.
     pub(super) fn recalled_from_memory(&mut self, id: Id, found: Result<Recollection>, out: &mut Vec<Command>) {
-        let Phase::Recalling(recalling) = &self.phase else { return self.drop_answer() };
+        let Phase::Recalling(recalling) = &*self.phase else { return self.drop_answer() };
         if recalling.id != id {
             return self.drop_answer();
         }
@@ -217,7 +217,7 @@ impl TurnMachine {
 
     /// Memory took too long; false if the timer is not that of the question.
     pub(super) fn recall_lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
-        let Phase::Recalling(recalling) = &self.phase else { return false };
+        let Phase::Recalling(recalling) = &*self.phase else { return false };
         if recalling.timer != timer {
             return false;
         }
@@ -240,7 +240,7 @@ impl TurnMachine {
 
     /// The run ends between two rounds, and none has begun.
     pub(super) fn interrupt_recall(&mut self, out: &mut Vec<Command>) {
-        if let Phase::Recalling(recalling) = &self.phase {
+        if let Phase::Recalling(recalling) = &*self.phase {
             Self::abort_recall(recalling, out);
             self.finish(Stop::UserInterrupt, out);
         }

@@ -12,6 +12,7 @@ use super::{
     sanity::Checked,
     searches::{is_outage, is_search},
     senses,
+    table::TurnFact,
 };
 use loopwright_base::{
     error::FailureKind,
@@ -24,19 +25,26 @@ use loopwright_wire::searches::query_of;
 impl TurnMachine {
     /// Carries a round of tools as far as it goes without an answer from outside.
     pub(super) fn advance(&mut self, out: &mut Vec<Command>) {
-        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        if let Phase::Tools(round) = self.phase.take() {
+            self.carry_on(round, out);
+        }
+    }
+
+    /// Carries a round on that is not where the turn stands, or is not yet.
+    pub(super) fn carry_on(&mut self, mut round: Round, out: &mut Vec<Command>) {
         round.advance(self, out);
         if round.is_done() {
             if let Some(round) = self.supervise(round, out) {
                 self.end_round(round, out);
             }
         } else {
-            self.phase = Phase::Tools(round);
+            let fact = if round.asks() { TurnFact::PersonAsked } else { TurnFact::CallsOpen };
+            self.enter(fact, Phase::Tools(round), out);
         }
     }
 
     pub(super) fn executed(&mut self, at: usize, out: &mut Vec<Command>) {
-        let Phase::Tools(round) = &self.phase else { return };
+        let Phase::Tools(round) = &*self.phase else { return };
         let Some(pending) = round.calls.get(at) else { return };
         let (id, name, query) = (pending.call.id.clone(), pending.call.name.clone(), query_of(&pending.call.input));
         let failure = pending.result.as_ref().and_then(|result| result.failure.as_ref());
@@ -102,8 +110,7 @@ impl TurnMachine {
                 Checked::Go(note) => message.content.extend(note.map(Block::text)),
                 Checked::Stop(why) => stop = Some(why),
                 Checked::Wait => {
-                    self.phase = Phase::Checking(message.content);
-                    return;
+                    return self.enter(TurnFact::OpinionAwaited, Phase::Checking(message.content), out);
                 }
             }
         }

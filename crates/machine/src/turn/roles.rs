@@ -363,7 +363,7 @@ impl TurnMachine {
     /// Tokens of the run's budget that nobody uses or has set aside; `None` without such a budget.
     fn tokens_free(&self) -> Option<u64> {
         let most = self.config.budget.tokens?;
-        let asking = match &self.phase {
+        let asking = match &*self.phase {
             super::Phase::Asking(asking) => asking.held.unwrap_or_default(),
             _ => 0,
         };
@@ -493,7 +493,7 @@ impl TurnMachine {
 
     /// A run that pauses does not wait for what it does in the background: that is stopped, and done again later.
     pub(super) fn lay_aside(&mut self, out: &mut Vec<Command>) {
-        let waited = matches!(self.phase, super::Phase::Checking(_));
+        let waited = matches!(*self.phase, super::Phase::Checking(_));
         let mut stopped = Vec::new();
         for question in &mut self.desk.open {
             let background = match question.job {

@@ -236,8 +236,10 @@ impl TurnMachine {
 
     /// No opinion is awaited any more: what waited for it goes on.
     pub(super) fn rules_stand(&mut self, out: &mut Vec<Command>) {
-        let Phase::Checking(blocks) = &mut self.phase else { return self.look_again(out) };
-        let mut blocks = std::mem::take(blocks);
+        if !matches!(*self.phase, Phase::Checking(_)) {
+            return self.look_again(out);
+        }
+        let Phase::Checking(mut blocks) = self.phase.take() else { return };
         self.desk.sanity.waiting.clear();
         let stop = self.desk.sanity.stop;
         if stop.is_none() {
@@ -246,7 +248,6 @@ impl TurnMachine {
         if !blocks.is_empty() {
             self.history.push(Message::new(Role::User, blocks));
         }
-        self.phase = Phase::Done;
         match stop {
             Some(stop) => self.finish(stop, out),
             None => self.go_on(out),

@@ -77,7 +77,7 @@ impl TurnMachine {
 
     /// Messages of exchanges that are over.
     fn exchanges(&self) -> usize {
-        match &self.phase {
+        match &*self.phase {
             // The reply whose calls run is no exchange yet.
             super::Phase::Tools(_) | super::Phase::Supervising(_) | super::Phase::Checking(_) => {
                 self.history.len().saturating_sub(1)

@@ -15,6 +15,7 @@ use super::{
     question::Question,
     roles::Job,
     round::{Pending, denied_reason},
+    table::TurnFact,
 };
 use crate::{
     ApprovalDecision, Command, Id, Notice, Purpose, Time, arguments_hash,
@@ -136,7 +137,8 @@ impl TurnMachine {
         if people.is_empty() && !self.desk.asks(Purpose::Supervisor) {
             return Some(round);
         }
-        self.phase = Phase::Supervising(Supervising { round, people, question: None });
+        let supervising = Supervising { round, people, question: None };
+        self.enter(TurnFact::ResultsPrivate, Phase::Supervising(supervising), out);
         self.supervision(out);
         None
     }
@@ -243,12 +245,6 @@ impl TurnMachine {
         }
     }
 
-    fn with_supervising(&mut self, work: impl FnOnce(&mut Self, &mut Supervising)) {
-        let Phase::Supervising(mut supervising) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
-        work(self, &mut supervising);
-        self.phase = Phase::Supervising(supervising);
-    }
-
     /// The supervisor's model has said something.
     pub(super) fn verdict(&mut self, call: usize, verdict: &Verdict, model: &str, out: &mut Vec<Command>) {
         let sure = verdict.confidence >= self.threshold() && verdict.sensitivity < Level::Secret;
@@ -284,11 +280,11 @@ impl TurnMachine {
                 turn.ask_person(supervising, call, out);
             }
         });
-        let Phase::Supervising(supervising) = &self.phase else { return };
+        let Phase::Supervising(supervising) = &*self.phase else { return };
         if supervising.question.is_some() || self.desk.asks(Purpose::Supervisor) {
             return;
         }
-        let Phase::Supervising(supervising) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        let Phase::Supervising(supervising) = self.phase.take() else { return };
         self.end_round(supervising.round, out);
     }
 
@@ -330,7 +326,7 @@ impl TurnMachine {
 
     /// A person has decided about a result; false if nobody asked.
     pub(super) fn released(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) -> bool {
-        let Phase::Supervising(supervising) = &mut self.phase else { return false };
+        let Some(supervising) = self.phase.supervising() else { return false };
         let Some(asked) = supervising.question.take_if(|asked| asked.id == id) else { return false };
         asked.stop_timer(out);
         let ends = decision == ApprovalDecision::Abort;
@@ -348,7 +344,7 @@ impl TurnMachine {
 
     /// The time for a decision is over; false if the timer is not that of the question.
     pub(super) fn release_lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
-        let Phase::Supervising(supervising) = &mut self.phase else { return false };
+        let Some(supervising) = self.phase.supervising() else { return false };
         let Some(asked) = supervising.question.take_if(|asked| asked.lapses_with(timer)) else { return false };
         out.push(Command::Abort { id: asked.id });
         self.answered_about(asked.call, Some("nobody answered in time".to_owned()), false, out);
@@ -358,7 +354,7 @@ impl TurnMachine {
     /// Nobody is asked any more: what is undecided stays out.
     pub(super) fn take_back_supervision(&mut self, out: &mut Vec<Command>) {
         self.desk.take_back(|job| matches!(job, Job::Supervise { .. }), out);
-        let Phase::Supervising(supervising) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        let Phase::Supervising(supervising) = self.phase.take() else { return };
         let round = supervising.into_round(out);
         self.end_round(round, out);
     }
