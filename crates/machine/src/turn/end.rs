@@ -6,6 +6,7 @@ use super::{
     super::{Acted, Command, Interrupt, Stop},
     Phase, TurnMachine,
     calls::not_run,
+    searches::CUT,
 };
 use loopwright_base::{
     error::Error,
@@ -17,7 +18,7 @@ impl TurnMachine {
     pub(super) fn interrupt(&mut self, how: Interrupt, partial: Option<Response>, out: &mut Vec<Command>) {
         match how {
             Interrupt::AfterRound => {
-                self.interrupted = true;
+                self.core.interrupted = true;
                 match *self.phase {
                     Phase::Waiting { timer, .. } => {
                         out.push(Command::Abort { id: timer });
@@ -56,7 +57,7 @@ impl TurnMachine {
             Phase::Asking(asking) => {
                 out.push(Command::Abort { id: asking.id });
                 if let Some(partial) = &partial {
-                    self.spent.add(partial.usage, self.config.price.as_ref());
+                    self.core.spent.add(partial.usage, self.config.price.as_ref());
                 }
                 self.keep_partial(partial.or_else(|| asking.said.map(|said| *said)));
             }
@@ -66,7 +67,7 @@ impl TurnMachine {
             }
             Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
-                round.abort(why, self.now, out);
+                round.abort(why, self.core.now, out);
                 let results = self.take_results(round);
                 self.history.push(Message::new(Role::User, results));
             }
@@ -100,24 +101,25 @@ impl TurnMachine {
         if let Err(error) = self.phase.close() {
             (stop, self.outcome.error) = (Stop::Error, Some(error));
         }
-        if self.deadline != 0 {
-            out.push(Command::Abort { id: self.deadline });
+        if self.core.deadline != 0 {
+            out.push(Command::Abort { id: self.core.deadline });
         }
         self.desk.take_back(|_| true, out);
         self.last_summary(out);
-        self.cut_searches(out);
+        let (tools, mut teller) = self.searches(out);
+        tools.end_searches(|_| Some(CUT), &mut teller);
         let answered = stop.is_success();
-        let took_over = self.desk.acting > 0 || self.model.is_some();
+        let took_over = self.desk.acting > 0 || self.choice.model.is_some();
         let acted = took_over.then(|| Acted { place: self.place(), model: self.model().to_owned() });
         let outcome = &mut self.outcome;
         outcome.stop = stop;
-        outcome.duration = self.now.since(self.started);
-        outcome.spent = self.spent.clone();
+        outcome.duration = self.core.elapsed();
+        outcome.spent = self.core.spent.clone();
         outcome.acted = acted;
         if answered {
-            outcome.r#final = self.reply.take();
+            outcome.r#final = self.core.reply.take();
         } else {
-            outcome.best_draft = self.reply.take();
+            outcome.best_draft = self.core.reply.take();
         }
         out.push(Command::Finish { outcome: Box::new(outcome.clone()) });
     }

@@ -158,12 +158,12 @@ impl TurnMachine {
     /// Asks memory for the newest prompt; false where there is none to ask.
     pub(super) fn begin_recall(&mut self, out: &mut Vec<Command>) -> bool {
         // The words of a child are those of the machine that started it.
-        let Some(config) = self.config.recall.clone().filter(|_| self.base == 0) else { return false };
+        let Some(config) = self.config.recall.clone().filter(|_| self.core.base == 0) else { return false };
         let Some(query) = self.history.last().and_then(asked) else { return false };
-        let (id, timer) = (self.id(), self.id());
-        out.push(Command::Timer { id: timer, at: self.now.after(config.timeout) });
+        let (id, timer) = (self.core.id(), self.core.id());
+        out.push(Command::Timer { id: timer, at: self.core.now.after(config.timeout) });
         out.push(Command::Recall { id, query, hits: config.hits, characters: config.characters });
-        self.enter(TurnFact::MemoryAsked, Phase::Recalling(Recalling { id, timer, since: self.now }), out);
+        self.enter(TurnFact::MemoryAsked, Phase::Recalling(Recalling { id, timer, since: self.core.now }), out);
         true
     }
 
@@ -187,7 +187,7 @@ impl TurnMachine {
                     trusted: hits.iter().filter(is_trusted).count(),
                     ids: hits.iter().map(|hit| hit.id).take(MOST_HITS).collect(),
                     characters: trusted.chars().count() + context.chars().count(),
-                    duration: self.now.since(since),
+                    duration: self.core.now.since(since),
                 };
                 emit(out, notice);
                 self.put_in_front(Front { trusted, context, made: None }, out);
@@ -203,7 +203,7 @@ impl TurnMachine {
     /// What was recalled stands before the history from now on, if there is room for it.
     fn put_in_front(&mut self, front: Front, out: &mut Vec<Command>) {
         self.front = front;
-        self.template = None;
+        self.prepared.template = None;
         let (said, warned) = (out.len(), self.outcome.warnings.len());
         if self.front.is_empty() || self.fit(out).is_ok() {
             return;
@@ -211,7 +211,7 @@ impl TurnMachine {
         // What could be answered without memory is answered without it.
         out.truncate(said);
         self.outcome.warnings.truncate(warned);
-        (self.front, self.window, self.template) = (Front::default(), Window::default(), None);
+        (self.front, self.window, self.prepared.template) = (Front::default(), Window::default(), None);
         self.warn(out, "memory_too_large", "the context has no room for what memory knows; the run goes on without it");
     }
 

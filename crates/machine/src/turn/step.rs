@@ -12,7 +12,7 @@ use loopwright_base::request::{Delta, Response};
 impl Machine for TurnMachine {
     fn step(&mut self, event: Event) -> Vec<Command> {
         let mut out = Vec::new();
-        self.now = self.now.max(event.at);
+        self.core.now = self.core.now.max(event.at);
         if matches!(*self.phase, Phase::Done) {
             self.drop_answer();
             return out;
@@ -39,7 +39,10 @@ impl Machine for TurnMachine {
             // Nothing is decided by where a request went, and nobody has seen anything of its answer.
             EventKind::Delta { delta: Delta::Batch { .. }, .. } => {}
             EventKind::Delta { id, delta } => match (self.phase.asking().filter(|asking| asking.id == id), delta) {
-                (Some(_), Delta::Search(search)) => self.search_seen(search, &mut out),
+                (Some(_), Delta::Search(search)) => {
+                    let (tools, mut teller) = self.searches(&mut out);
+                    tools.search_seen(search, &mut teller);
+                }
                 (Some(asking), _) => asking.visible = true,
                 _ => self.drop_answer(),
             },
@@ -58,7 +61,7 @@ impl Machine for TurnMachine {
                 _ => self.role_failed(id, &failure, partial.map(|partial| *partial), &mut out),
             },
             EventKind::Executed { id, result } => {
-                let now = self.now;
+                let now = self.core.now;
                 let held = self.hooked(HookStage::PostTool);
                 match self.phase.round().and_then(|round| round.executed(id, result, now, held)) {
                     Some(at) if held => self.hold_result(at, &mut out),
@@ -131,8 +134,8 @@ impl TurnMachine {
     }
 
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
-        if id == self.deadline {
-            self.deadline = 0;
+        if id == self.core.deadline {
+            self.core.deadline = 0;
             if self.end_children(Stop::WallTime, "the time of the run was up", out) {
                 return;
             }
@@ -155,7 +158,7 @@ impl TurnMachine {
                     return self.stop_at(limit, out);
                 }
                 asking.attempt += 1;
-                asking.id = self.id();
+                asking.id = self.core.id();
                 self.send(asking, out);
             }
             Phase::Tools(_) => {
@@ -176,8 +179,8 @@ impl TurnMachine {
 
     /// A question waits behind another, or is put now.
     fn asked(&mut self, id: Id, put: bool, tell: bool, out: &mut Vec<Command>) {
-        let timer = if put { self.id() } else { 0 };
-        let expires = self.now.after(self.config.approval_timeout);
+        let timer = if put { self.core.id() } else { 0 };
+        let expires = self.core.now.after(self.config.approval_timeout);
         let Some((question, calls)) = self.phase.question().filter(|(question, _)| question.id == id) else {
             return self.drop_answer();
         };

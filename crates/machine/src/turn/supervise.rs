@@ -98,7 +98,7 @@ impl TurnMachine {
 
     /// The results of a round are in. Gives the round back if nobody has to be waited for.
     pub(super) fn supervise(&mut self, mut round: Round, out: &mut Vec<Command>) -> Option<Round> {
-        if self.config.roles.supervisor.is_none() || self.interrupted || round.aborted {
+        if self.config.roles.supervisor.is_none() || self.core.interrupted || round.aborted {
             return Some(round);
         }
         let mut people = Vec::new();
@@ -148,7 +148,7 @@ impl TurnMachine {
     }
 
     fn is_released(&self, key: &str) -> bool {
-        let kept = self.desk.supervisor.0.get(key).is_some_and(|until| self.now < *until);
+        let kept = self.desk.supervisor.0.get(key).is_some_and(|until| self.core.now < *until);
         kept || self.config.roles.supervisor.as_ref().is_some_and(|config| config.released.contains(key))
     }
 
@@ -184,7 +184,7 @@ impl TurnMachine {
             found.level.name(),
             found.count,
             detectors.join(", "),
-            self.spent.iterations,
+            self.core.spent.iterations,
             if can_send.is_empty() { "none".to_owned() } else { plain_line(&can_send.join(", "), 400) },
             fenced(&data)
         )
@@ -211,8 +211,8 @@ impl TurnMachine {
         if !allowed {
             pending.result = Some(withheld(&id, &name, &found, reason));
         } else if by != "kept" && found.level < Level::Secret {
-            let until = self.now.after(self.config.roles.supervisor.as_ref().map_or(0.0, |config| config.keep));
-            let now = self.now;
+            let until = self.core.now.after(self.config.roles.supervisor.as_ref().map_or(0.0, |config| config.keep));
+            let now = self.core.now;
             let kept = &mut self.desk.supervisor.0;
             if kept.len() >= MOST {
                 kept.retain(|_, until| now < *until);
@@ -291,13 +291,13 @@ impl TurnMachine {
     fn ask_person(&mut self, supervising: &mut Supervising, at: usize, out: &mut Vec<Command>) {
         let Some(pending) = supervising.round.calls.get(at) else { return };
         let Some(found) = self.private(pending) else { return };
-        if self.spent.approvals >= self.config.budget.approvals {
+        if self.core.spent.approvals >= self.config.budget.approvals {
             let reason = "the budget of approvals is used up";
             return self.settle(&mut supervising.round, at, false, "run", 1.0, reason, out);
         }
-        self.spent.approvals += 1;
-        let (id, timer) = (self.id(), self.id());
-        let expires = self.now.after(self.config.approval_timeout);
+        self.core.spent.approvals += 1;
+        let (id, timer) = (self.core.id(), self.core.id());
+        let expires = self.core.now.after(self.config.approval_timeout);
         let call = pending.call.clone();
         let text = pending.result.as_ref().map(words_of).unwrap_or_default();
         // Another question than the one about the call: a decision about that is none about this.
@@ -332,7 +332,7 @@ impl TurnMachine {
         let ends = decision == ApprovalDecision::Abort;
         let refused = if asked.hash != hash {
             Some("the decision does not name this result".to_owned())
-        } else if self.now > asked.expires {
+        } else if self.core.now > asked.expires {
             Some("the decision came too late".to_owned())
         } else {
             denied_reason(decision)

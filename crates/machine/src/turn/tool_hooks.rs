@@ -41,10 +41,10 @@ impl Round {
         let Some(pending) = self.calls.get_mut(at) else { return };
         let mut subject = HookSubject::Call { call: pending.call.clone() };
         let heard = turn.hear(HookStage::PreTool, Some(&mut subject), replies, out);
-        turn.added.extend(heard.added);
+        turn.hooks.added.extend(heard.added);
         if let Some((hook, error)) = heard.failed {
             self.fail(at, vetoed_call(&hook, "the hook failed"));
-            turn.halted = Some(Stop::HookFailed);
+            turn.hooks.halted = Some(Stop::HookFailed);
             turn.outcome.error = Some(error);
             return;
         }
@@ -82,11 +82,11 @@ impl Round {
         let call = pending.call.clone();
         let mut subject = HookSubject::Result { call, result: *result };
         let heard = turn.hear(HookStage::PostTool, Some(&mut subject), replies, out);
-        turn.added.extend(heard.added);
+        turn.hooks.added.extend(heard.added);
         let HookSubject::Result { call, mut result } = subject else { return };
         if let Some((hook, error)) = heard.failed {
             result = ToolResult::failed(&call.id, &call.name, withheld_result(&hook, "the hook failed"));
-            turn.halted = Some(Stop::HookFailed);
+            turn.hooks.halted = Some(Stop::HookFailed);
             turn.outcome.error = Some(error);
         } else if let Some((hook, reason)) = heard.veto {
             result = ToolResult::failed(&call.id, &call.name, withheld_result(&hook, &reason));
