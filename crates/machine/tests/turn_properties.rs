@@ -1106,8 +1106,8 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         let supervisor = SupervisorConfig { role: chain(models), tools: watched(), ..SupervisorConfig::default() };
         RolesConfig {
             fallback: chain(usize::from(purpose == "executor")).chain,
-            summarizer: (purpose == "summarizer").then(|| chain(models)),
-            sanity: (purpose == "sanity").then_some(sanity),
+            summarizer: ["summarizer", "both"].contains(&purpose).then(|| chain(models)),
+            sanity: ["sanity", "both"].contains(&purpose).then_some(sanity),
             supervisor: (purpose == "supervisor").then_some(supervisor),
             ..RolesConfig::default()
         }
@@ -1121,6 +1121,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         (None, one("sanity", 1), vec![SANE, abort, "?"], (0, 1)),
         (None, one("sanity", 2), vec![SANE, abort], (0, 0)),
         (None, one("sanity", 3), vec![SANE], (0, 0)),
+        (None, one("both", 1), vec![SANE], (0, 0)),
         (None, one("supervisor", 1), vec![ALLOWED, DOUBT], (0, 1)),
         // A role speaks while the turn holds, and what it has held up goes on to hooks.
         (Some(HookStage::PreReason), one("sanity", 1), vec![SANE, "?"], (0, 0)),
@@ -1146,10 +1147,9 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         config.budget.wall_time = wall_time;
         config.hooks = stage.into_iter().collect();
         match stage {
-            // After the choice of the model, or after a call, the turn may hold once more.
-            Some(HookStage::PostAssess | HookStage::PreTool) => {
-                config.hooks.insert(HookStage::PreReason);
-            }
+            // After the choice of the model, or after a call or a round given up, the turn may hold once more.
+            Some(HookStage::PostAssess) => config.hooks.extend([HookStage::PreReason]),
+            Some(HookStage::PreTool) => config.hooks.extend([HookStage::PreReason, HookStage::PreOutput]),
             // These two are the driver's: the choice alone, with time and without.
             Some(HookStage::PostReflect) if roles == RolesConfig::default() => config.budget.wall_time = 0.0,
             _ => {}

@@ -25,7 +25,7 @@ use loopwright_base::{
 
 /// The version that may read a snapshot: messages are not checked again before they are wanted, so only the version
 /// that has read back what it wrote.
-const WRITER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+const WRITER_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 /// Bytes of the length that stands before each message of a piece.
 const LENGTH_DIGITS: usize = 8;
 

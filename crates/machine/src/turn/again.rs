@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TurnMachine, round::Round};
-use crate::{CallRecord, Command};
+use super::{TurnConfig, round::Round};
+use crate::CallRecord;
 use loopwright_base::{
     json::Raw,
     message::{Block, Message, ToolResult, ToolUse},
@@ -40,17 +40,17 @@ pub fn made_calls(records: &[CallRecord], history: &History) -> Vec<MadeCall> {
     all
 }
 
-impl TurnMachine {
+impl TurnConfig {
     /// The result of a call that was made before this turn began.
-    pub(super) fn made_before(&self, call: &ToolUse) -> Option<ToolResult> {
-        let mut same = self.config.made.iter().filter(|made| made.name == call.name).peekable();
+    pub(super) fn made_before(&self, history: &History, call: &ToolUse) -> Option<ToolResult> {
+        let mut same = self.made.iter().filter(|made| made.name == call.name).peekable();
         same.peek()?;
         if self.tool(&call.name).is_none_or(|tool| tool.read_only) {
             return None;
         }
         let value = call.input.value();
         let made = same.find(|made| made.input == call.input || made.input.value() == value)?;
-        let results = self.history.iter().flat_map(Message::tool_results);
+        let results = history.iter().flat_map(Message::tool_results);
         let mut result =
             results.filter(|result| result.id == made.id && !result.is_error).last().cloned().unwrap_or_else(|| {
                 ToolResult::text(
@@ -64,21 +64,13 @@ impl TurnMachine {
         Some(result)
     }
 
-    /// Tells of calls that are not made again.
-    pub(super) fn tell_made(&mut self, round: &Round, out: &mut Vec<Command>) {
-        if self.config.made.is_empty() {
-            return;
-        }
-        let names: Vec<String> = round
-            .calls
-            .iter()
-            .filter(|pending| pending.result.is_some() && self.made_before(&pending.call).is_some())
-            .map(|pending| pending.call.name.clone())
-            .collect();
-        for name in names {
-            let message =
-                format!("{name} was called again with the same arguments: it got the result of the earlier attempt");
-            self.warn(out, "not_repeated", message);
-        }
+    /// What is told of calls of a round that are not made again.
+    pub(super) fn words_on_made(&self, history: &History, round: &Round) -> Vec<String> {
+        let had = |call: &ToolUse| !self.made.is_empty() && self.made_before(history, call).is_some();
+        let made = round.calls.iter().filter(|pending| pending.result.is_some() && had(&pending.call));
+        let word = |name: &str| {
+            format!("{name} was called again with the same arguments: it got the result of the earlier attempt")
+        };
+        made.map(|pending| word(&pending.call.name)).collect()
     }
 }

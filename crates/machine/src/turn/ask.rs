@@ -8,21 +8,31 @@ use super::{
     calls::{holds_a_prompt, legal_history},
     emit, forces_tools,
     sanity::Checked,
+    table::TurnFact,
 };
 use loopwright_base::{
     error::Error,
     message::{Message, Role},
     request::{Request, ToolChoice},
 };
+use loopwright_extract::Signatures;
 use loopwright_guard::Authority;
 use loopwright_wire::schema;
+
+/// What is made of the configuration for all requests, until that changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Prepared {
+    /// The request without its history.
+    pub(super) template: Option<Request>,
+    pub(super) signatures: Option<Signatures>,
+}
 
 impl TurnMachine {
     pub(super) fn start(&mut self, messages: Vec<Message>, out: &mut Vec<Command>) {
         if let Err(error) = self.config.check() {
             return self.fail(error, out);
         }
-        let (history, mended) = legal_history(messages, &mut self.ids);
+        let (history, mended) = legal_history(messages, &mut self.tools.ids);
         self.history = history;
         if let Some(words) = mended.words() {
             self.warn(out, "mended_history", words);
@@ -31,11 +41,11 @@ impl TurnMachine {
             let error = Error::usage("empty_prompt", "there is no prompt to answer");
             return self.fail(error.hint("give the run a message"), out);
         }
-        self.started = self.now;
+        self.core.started = self.core.now;
         self.origins.began = self.history.iter().count();
-        self.stuck.show(self.config.system.as_deref().unwrap_or_default());
+        self.senses.stuck.show(self.config.system.as_deref().unwrap_or_default());
         for message in self.history.iter().filter(|message| message.role != Role::Assistant) {
-            self.stuck.show_blocks(&message.content);
+            self.senses.stuck.show_blocks(&message.content);
         }
         if self.config.guard.is_some() {
             // What one model writes to another is nobody's wish.
@@ -50,9 +60,9 @@ impl TurnMachine {
         let no_round = self.config.budget.tool_rounds == 0 || self.config.budget.iterations <= 1;
         // Calls that could not run, or whose results no request could carry, are better not asked for. A caller who
         // forces a call wants the call itself; tools of the provider need no round of ours.
-        self.tools_off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
-        self.deadline = self.id();
-        out.push(Command::Timer { id: self.deadline, at: self.started.after(self.config.budget.wall_time) });
+        self.tools.off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
+        self.core.deadline = self.core.id();
+        out.push(Command::Timer { id: self.core.deadline, at: self.core.started.after(self.config.budget.wall_time) });
         self.begin(out);
     }
 
@@ -72,7 +82,7 @@ impl TurnMachine {
     /// The first request goes out, after a look whether one was asked for.
     pub(super) fn first_round(&mut self, out: &mut Vec<Command>) {
         match self.sanity_start(out) {
-            Checked::Wait => self.phase = Phase::Checking(Vec::new()),
+            Checked::Wait => self.enter(TurnFact::OpinionAwaited, Phase::Checking(Vec::new()), out),
             Checked::Go(Some(note)) => {
                 self.history.push(Message::user(note));
                 self.ask(out);
@@ -103,14 +113,14 @@ impl TurnMachine {
         if let Some(limit) = self.next_request_exceeds() {
             return self.stop_at(limit, out);
         }
-        self.spent.iterations += 1;
+        self.core.spent.iterations += 1;
         let round = self.round();
         emit(out, Notice::RoundStarted { round, model: self.model().to_owned() });
-        let id = self.id();
+        let id = self.core.id();
         let asking = Asking {
             id,
             attempt: 1,
-            since: self.now,
+            since: self.core.now,
             visible: false,
             last_failure: None,
             before: 0,
@@ -130,17 +140,17 @@ impl TurnMachine {
         }
         let (id, attempt, place) = (asking.id, asking.attempt, self.place());
         out.push(Command::Generate { id, purpose: Purpose::Executor, place, attempt, request });
-        self.phase = Phase::Asking(asking);
+        self.enter(TurnFact::RequestSent, Phase::Asking(asking), out);
     }
 
     /// The request whose answer is read: what it showed, and how it said that calls are written.
     pub(super) fn request_read(&mut self) -> Request {
-        if let Some(request) = self.replaced.as_deref() {
+        if let Some(request) = self.hooks.replaced.as_deref() {
             return request.clone();
         }
         let mut request = self.template().clone();
         request.messages = self.fronted();
-        if self.without_tools {
+        if self.tools.left_out {
             request.tools = std::sync::Arc::default();
         }
         request
@@ -150,19 +160,19 @@ impl TurnMachine {
     pub(super) fn request_now(&mut self) -> Request {
         let mut request = self.template().clone();
         request.messages = self.fronted();
-        if let Some(model) = &self.model {
+        if let Some(model) = &self.choice.model {
             request.model.clone_from(model);
         }
         if self.round() > 1 && self.config.tool_choice.as_ref().is_some_and(forces_tools) {
             // A forced tool is for the first request only; forced again it would never let the model answer.
             request.tool_choice = None;
         }
-        if let Some(tools) = self.without_search(&request.tools) {
+        if let Some(tools) = self.tools.without_search(&request.tools) {
             request.tools = tools.into();
         }
-        if self.without_tools {
+        if self.tools.left_out {
             request.tools = std::sync::Arc::default();
-        } else if self.tools_off && !request.tools.is_empty() {
+        } else if self.tools.off && !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);
         }
         if request.tools.is_empty() {

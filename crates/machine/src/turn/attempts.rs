@@ -5,6 +5,7 @@
 use super::{
     super::{Command, Notice, Stop},
     Asking, Phase, TurnMachine, emit,
+    table::TurnFact,
 };
 use loopwright_base::{
     error::{Failure, FailureKind},
@@ -27,13 +28,14 @@ impl TurnMachine {
         out: &mut Vec<Command>,
     ) {
         let visible = visible || asking.visible;
-        self.end_searches(|_| Some(failure.kind.name().to_owned()), out);
+        let (tools, mut teller) = self.searches(out);
+        tools.end_searches(|_| Some(failure.kind.name()), &mut teller);
         if let Some(partial) = &partial {
-            self.spent.add(partial.usage, self.config.price.as_ref());
+            self.core.spent.add(partial.usage, self.config.price.as_ref());
         }
         // An attempt that fails before its first word takes nothing back of what an earlier one has shown.
         let partial = partial.filter(says_something).or_else(|| asking.said.take().map(|said| *said));
-        let left = self.config.budget.wall_time - self.elapsed();
+        let left = self.config.budget.wall_time - self.core.elapsed();
         let left_alone = failure.kind == FailureKind::BreakerOpen;
         // What was not sent is no attempt; how often it is waited for has the same bound.
         let attempt = if left_alone { asking.waits + 1 } else { asking.attempt - asking.before };
@@ -43,7 +45,7 @@ impl TurnMachine {
         // What the provider searches for in vain a second time it will not find in time the third time either.
         let stalls = self.stalls(&failure) && (attempt > 1 || delay.is_none());
         if let Some(delay) = delay.filter(|delay| *delay < left && !skips && !stalls) {
-            if self.interrupted {
+            if self.core.interrupted {
                 self.keep_partial(partial);
                 return self.finish(Stop::UserInterrupt, out);
             }
@@ -68,20 +70,19 @@ impl TurnMachine {
             }
             asking.visible = false;
             asking.said = partial.map(Box::new);
-            let timer = self.id();
-            out.push(Command::Timer { id: timer, at: self.now.after(delay) });
-            self.phase = Phase::Waiting { timer, asking };
-            return;
+            let timer = self.core.id();
+            out.push(Command::Timer { id: timer, at: self.core.now.after(delay) });
+            return self.enter(TurnFact::AttemptPutOff, Phase::Waiting { timer, asking }, out);
         }
-        if failure.kind.is_too_long() && !self.interrupted && self.shrink(&failure, out) {
+        if failure.kind.is_too_long() && !self.core.interrupted && self.shrink(&failure, out) {
             return self.ask_again(asking, visible, partial, out);
         }
-        if !self.interrupted && self.leaves_out(&failure, out) {
+        if !self.core.interrupted && self.leaves_out(&failure, out) {
             return self.ask_again(asking, visible, partial, out);
         }
         if !stalls && self.refuses_search(&failure) {
             self.config.provider_tools.retain(|tool| !matches!(tool, Tool::WebSearch(_)));
-            self.template = None;
+            self.prepared.template = None;
             self.warn(
                 out,
                 "left_out",
@@ -90,7 +91,7 @@ impl TurnMachine {
             return self.ask_again(asking, visible, partial, out);
         }
         if stalls || self.refuses_tools(&failure) {
-            self.without_tools = true;
+            self.tools.left_out = true;
             let what = if stalls {
                 // Another request: it is tried as often as any.
                 (asking.before, asking.waits) = (asking.attempt, 0);
@@ -101,9 +102,9 @@ impl TurnMachine {
             self.warn(out, "without_tools", format!("{what} ({}); it was sent without them", failure.message));
             return self.ask_again(asking, visible, partial, out);
         }
-        if self.next_attempt_exceeds().is_none() && !self.interrupted && self.fall_back(&failure, out) {
+        if self.next_attempt_exceeds().is_none() && !self.core.interrupted && self.fall_back(&failure, out) {
             if visible {
-                emit(out, Notice::Reset { round: self.spent.iterations });
+                emit(out, Notice::Reset { round: self.core.spent.iterations });
             }
             if let Err(error) = self.fit(out) {
                 self.outcome.error = Some(error);
@@ -143,7 +144,7 @@ impl TurnMachine {
         asking.visible = false;
         asking.said = partial.map(Box::new);
         asking.attempt += 1;
-        asking.id = self.id();
+        asking.id = self.core.id();
         self.send(asking, out);
     }
 
@@ -151,21 +152,25 @@ impl TurnMachine {
     fn may_degrade(&self) -> bool {
         let has_tools = !self.config.tools.is_empty() || !self.config.provider_tools.is_empty();
         let rests_on_them = self.history.iter().any(|message| message.tool_uses().next().is_some());
-        self.config.degrade_without_tools && has_tools && !self.without_tools && !self.interrupted && !rests_on_them
+        self.config.degrade_without_tools
+            && has_tools
+            && !self.tools.left_out
+            && !self.core.interrupted
+            && !rests_on_them
     }
 
     /// Whether the provider refuses the request because of its own search, beside which there are tools.
     fn refuses_search(&self, failure: &Failure) -> bool {
         // The limit of a search is one of the provider's tools together, on the Responses wire.
         let names_search = |what: &str| what.contains("search") || what.contains("max_tool_calls");
-        let is_refused = self.searches_itself() && !self.config.tools.is_empty() && !self.without_tools;
-        is_refused && !self.interrupted && is_refusal(failure) && names_search(&what_is_wrong(failure))
+        let is_refused = self.config.searches_itself() && !self.config.tools.is_empty() && !self.tools.left_out;
+        is_refused && !self.core.interrupted && is_refusal(failure) && names_search(&what_is_wrong(failure))
     }
 
     /// Whether the provider refuses the request because of its tools.
     fn refuses_tools(&self, failure: &Failure) -> bool {
         let what = what_is_wrong(failure);
-        let names_search = || self.searches_itself() && what.contains("search");
+        let names_search = || self.config.searches_itself() && what.contains("search");
         self.may_degrade()
             && is_refusal(failure)
             && (what.contains("tool") || what.contains("function") || names_search())
@@ -197,7 +202,7 @@ impl TurnMachine {
             }
             Parameter::Output | Parameter::StreamOptions | Parameter::Limit => {}
         }
-        self.template = None;
+        self.prepared.template = None;
         let how = if parameter.is_written_otherwise() { "asked for in another way" } else { "sent without it" };
         self.warn(out, "left_out", format!("{name} is refused ({}); the request was {how}", failure.message));
         true
@@ -205,11 +210,7 @@ impl TurnMachine {
 
     /// Whether the time ran out while the provider may have been searching: its searches are part of the request.
     fn stalls(&self, failure: &Failure) -> bool {
-        failure.kind == FailureKind::Timeout && self.searches_itself() && self.may_degrade()
-    }
-
-    pub(super) fn searches_itself(&self) -> bool {
-        self.config.provider_tools.iter().any(|tool| matches!(tool, Tool::WebSearch(_)))
+        failure.kind == FailureKind::Timeout && self.config.searches_itself() && self.may_degrade()
     }
 
     /// What had come of an answer that broke off stands in the history and the transcript.
@@ -222,7 +223,7 @@ impl TurnMachine {
         let prose = message.prose();
         if !prose.is_empty() {
             self.outcome.transcript.push_str(&prose);
-            self.reply = Some(prose);
+            self.core.reply = Some(prose);
             self.history.push(message);
         }
     }

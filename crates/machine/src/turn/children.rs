@@ -114,9 +114,9 @@ pub struct AgentPlace {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Children {
-    /// The tool that starts them.
+    /// The tool that starts them, where there may be any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<String>,
+    pub(super) tool: Option<String>,
     /// Children so far, theirs included.
     #[serde(skip_serializing_if = "loopwright_base::json::is_default")]
     started: u32,
@@ -149,6 +149,19 @@ impl Children {
         let tool = spawn_tool(&name, &children.agents);
         config.tools.push(tool);
         Self { tool: Some(name), ..Self::default() }
+    }
+
+    /// Whether a tool is the one that starts children.
+    pub(super) fn is_spawn(&self, name: &str) -> bool {
+        self.tool.as_deref() == Some(name)
+    }
+
+    /// The tool that starts children stands before all others.
+    pub(super) fn offer_first(&self, config: &mut TurnConfig) {
+        if let Some(at) = config.tools.iter().position(|tool| self.is_spawn(&tool.name)) {
+            let tool = config.tools.remove(at);
+            config.tools.insert(0, tool);
+        }
     }
 }
 
@@ -209,25 +222,7 @@ fn failure(kind: &str, message: String, hint: &str) -> ToolFailure {
 impl TurnMachine {
     /// The number of the request to this turn's own model, from 1.
     pub(super) const fn round(&self) -> u32 {
-        self.spent.iterations.saturating_sub(self.children.requests)
-    }
-
-    /// Whether a tool is the one that starts children.
-    pub(super) fn is_spawn(&self, name: &str) -> bool {
-        self.children.tool.as_deref() == Some(name)
-    }
-
-    /// The tool that starts children, where there may be any.
-    pub(super) fn spawn_name(&self) -> Option<String> {
-        self.children.tool.clone()
-    }
-
-    /// The tool that starts children stands before all others.
-    pub(super) fn offer_spawn_first(&mut self) {
-        if let Some(at) = self.config.tools.iter().position(|tool| self.is_spawn(&tool.name)) {
-            let tool = self.config.tools.remove(at);
-            self.config.tools.insert(0, tool);
-        }
+        self.core.spent.iterations.saturating_sub(self.children.requests)
     }
 
     /// Reads a call that starts a child.
@@ -250,7 +245,7 @@ impl TurnMachine {
 
     /// What is left of the budget for `count` children: some of it stays with this turn, for its own answer.
     fn left_for(&self, count: u32) -> Budget {
-        let mut left = self.config.budget.remaining(&self.spent, self.elapsed());
+        let mut left = self.config.budget.remaining(&self.core.spent, self.core.elapsed());
         left.iterations = left.iterations.saturating_sub(1);
         left.wall_time *= TIME;
         let shares = u64::from(count) + 1;
@@ -316,21 +311,21 @@ impl TurnMachine {
         // Whoever answers without a price leaves a gap, though it may not say what it used: a turn with a child was
         // answered itself.
         let answered = messages.iter().any(|message| message.role == Role::Assistant);
-        self.spent.partial |= match (self.spent.cost, outcome.spent.cost) {
+        self.core.spent.partial |= match (self.core.spent.cost, outcome.spent.cost) {
             (Some(_), None) => answered,
             (None, cost) => cost.is_some(),
             (Some(_), Some(_)) => false,
         };
-        self.spent.add_child(&outcome.spent);
+        self.core.spent.add_child(&outcome.spent);
         self.children.requests = self.children.requests.saturating_add(outcome.spent.iterations);
         self.outcome.searches += outcome.searches;
         self.outcome.dropped += outcome.dropped;
         let grandchildren = outcome.children.iter().map(count).sum::<u32>();
         self.children.started = self.children.started.saturating_add(grandchildren);
-        let now = self.now;
+        let now = self.core.now;
         // A turn that ends hears nobody out.
         let held = self.hooked(HookStage::PostTool) && self.children.ending.is_none();
-        let super::Phase::Tools(round) = &mut self.phase else { return self.drop_answer() };
+        let Some(round) = self.phase.round() else { return self.drop_answer() };
         let running = round.calls.iter().find(|pending| pending.running == Some(id) && pending.runs_child());
         let Some(pending) = running else { return self.drop_answer() };
         let Some(path) = pending.child.clone() else { return self.drop_answer() };
@@ -371,8 +366,8 @@ impl TurnMachine {
     /// The turn has to end: children that run are told, and it waits for what they have reached. False if there is
     /// none.
     pub(super) fn end_children(&mut self, stop: Stop, why: &str, out: &mut Vec<Command>) -> bool {
-        let now = self.now;
-        let super::Phase::Tools(round) = &mut self.phase else { return false };
+        let now = self.core.now;
+        let Some(round) = self.phase.round() else { return false };
         let running = round.children();
         if running.is_empty() {
             return false;
@@ -390,7 +385,7 @@ impl TurnMachine {
 
     /// Children that run end when their own tools are done.
     pub(super) fn interrupt_children(&self, out: &mut Vec<Command>) {
-        if let super::Phase::Tools(round) = &self.phase {
+        if let super::Phase::Tools(round) = &*self.phase {
             for id in round.children() {
                 out.push(Command::Interrupt { id, how: Interrupt::AfterRound, partial: None });
             }
@@ -398,7 +393,7 @@ impl TurnMachine {
     }
 
     fn end_after_children(&mut self, stop: Stop, out: &mut Vec<Command>) {
-        let super::Phase::Tools(round) = &self.phase else { return };
+        let super::Phase::Tools(round) = &*self.phase else { return };
         if !round.is_done() {
             return;
         }
@@ -412,9 +407,9 @@ impl Round {
     /// The calls that start together with a call that starts a child.
     pub(super) fn spawns(&self, first: usize, turn: &TurnMachine) -> Vec<usize> {
         let free = |at: usize| {
-            self.calls
-                .get(at)
-                .is_some_and(|pending| turn.is_spawn(&pending.call.name) && pending.judged.verdict == Verdict::Allow)
+            self.calls.get(at).is_some_and(|pending| {
+                turn.children.is_spawn(&pending.call.name) && pending.judged.verdict == Verdict::Allow
+            })
         };
         if !free(first) {
             return vec![first];
@@ -463,14 +458,14 @@ impl Round {
             let Some(agent) = turn.config.children.agents.get(one.agent).map(|agent| agent.name.clone()) else {
                 continue;
             };
-            let id = turn.id();
+            let id = turn.core.id();
             let path = turn.child_path(&agent);
             let Some(config) = turn.child_of(&one, budget, spare / count.max(1), &path, id) else { continue };
             let round = turn.round();
             let Some(pending) = self.calls.get_mut(one.at) else { continue };
             pending.running = Some(id);
             pending.child = Some(path.clone());
-            pending.since = Some(turn.now);
+            pending.since = Some(turn.core.now);
             self.running += 1;
             turn.children.started = turn.children.started.saturating_add(1);
             if !persisted {

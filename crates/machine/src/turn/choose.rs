@@ -1,5 +1,7 @@
 //! The choice of the model: what was chosen before the first request, and the one escalation when too little succeeds.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Phase, TurnMachine, emit, hooks::Then};
 use crate::{ChoiceMode, Command, Id, ModelChoice, Notice};
 use loopwright_base::{json::Fields, text::clip};
@@ -8,15 +10,26 @@ use loopwright_monitor::momentum::{Momentum, Pace};
 /// Characters of a reason that are told.
 const TOLD: usize = 500;
 
+/// The choice of the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Choice {
+    /// The model, where it is another than that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    /// A stronger model has taken over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    escalated: bool,
+}
+
 impl TurnMachine {
     /// The model that requests name.
     pub(super) fn model(&self) -> &str {
-        self.model.as_deref().unwrap_or(&self.config.model)
+        self.choice.model.as_deref().unwrap_or(&self.config.model)
     }
 
     /// Where it stands in the chain of those that take over; one that was chosen by its name stands in no chain.
     pub(super) const fn place(&self) -> u32 {
-        if self.model.is_some() { 0 } else { self.desk.acting }
+        if self.choice.model.is_some() { 0 } else { self.desk.acting }
     }
 
     /// Whoever was asked has answered; false if nobody was.
@@ -27,10 +40,10 @@ impl TurnMachine {
         error: Option<String>,
         out: &mut Vec<Command>,
     ) -> bool {
-        if !matches!(&self.phase, Phase::Held(held) if held.id == id && matches!(held.then, Then::Chosen)) {
+        if !matches!(&*self.phase, Phase::Held(held) if held.id == id && matches!(held.then, Then::Chosen)) {
             return false;
         }
-        self.phase = Phase::Done;
+        self.phase.take();
         if let Some(error) = error {
             let message = format!("the model could not be chosen: {}", clip(&error, TOLD));
             self.warn(out, "model_not_chosen", message);
@@ -46,15 +59,15 @@ impl TurnMachine {
 
     /// After a round in which too little succeeded: a stronger model goes on, once.
     pub(super) fn escalates(&mut self, out: &mut Vec<Command>) {
-        if self.escalated || self.config.momentum.is_none() || self.pace() != Pace::Pause {
+        if self.choice.escalated || self.config.momentum.is_none() || self.senses.pace(&self.config) != Pace::Pause {
             return;
         }
         let Some(model) = self.config.choice.escalate_to.clone().filter(|model| model != self.model()) else { return };
-        let (successes, count) = self.momentum.seen(&self.config.momentum.unwrap_or_default());
+        let (successes, count) = self.senses.momentum.seen(&self.config.momentum.unwrap_or_default());
         let reason = format!("{successes} of the last {count} calls succeeded");
-        self.escalated = true;
+        self.choice.escalated = true;
         // What the other model did says nothing of this one.
-        self.momentum = Momentum::default();
+        self.senses.momentum = Momentum::default();
         let price = self.config.choice.escalate_price;
         let settings = self.config.choice.escalate_settings.clone();
         let choice = ModelChoice { reason, price, settings, ..ModelChoice::named(model, 1.0) };
@@ -83,14 +96,14 @@ impl TurnMachine {
             self.warn(out, "cost_unknown", message);
         }
         self.config.price = price;
-        self.model = Some(model);
+        self.choice.model = Some(model);
         match settings {
             Some(settings) => self.ask_with(&settings),
             None => {
                 // The members of a body were written for another host.
                 if let Some(acting) = &mut self.config.roles.acting {
                     acting.extra_body = Fields::new();
-                    self.template = None;
+                    self.prepared.template = None;
                 }
             }
         }

@@ -331,6 +331,14 @@ impl TurnConfig {
         !self.tools.is_empty() && (self.read_markup || self.tool_format.is_some())
     }
 
+    pub(super) fn tool(&self, name: &str) -> Option<&ToolConfig> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    pub(super) fn searches_itself(&self) -> bool {
+        self.provider_tools.iter().any(|tool| matches!(tool, Tool::WebSearch(_)))
+    }
+
     /// The request without its history: what stays the same all along.
     pub(crate) fn request(&self) -> Request {
         let functions = self.tools.iter().map(|tool| {

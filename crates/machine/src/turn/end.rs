@@ -6,6 +6,7 @@ use super::{
     super::{Acted, Command, Interrupt, Stop},
     Phase, TurnMachine,
     calls::not_run,
+    searches::CUT,
 };
 use loopwright_base::{
     error::Error,
@@ -17,8 +18,8 @@ impl TurnMachine {
     pub(super) fn interrupt(&mut self, how: Interrupt, partial: Option<Response>, out: &mut Vec<Command>) {
         match how {
             Interrupt::AfterRound => {
-                self.interrupted = true;
-                match self.phase {
+                self.core.interrupted = true;
+                match *self.phase {
                     Phase::Waiting { timer, .. } => {
                         out.push(Command::Abort { id: timer });
                         self.finish(Stop::UserInterrupt, out);
@@ -52,11 +53,11 @@ impl TurnMachine {
     /// Stops what is under way; open calls get results, so that the history stays legal. `partial` is what had come
     /// of an answer: it is one only while one is asked for, else it is in the history already.
     pub(super) fn abort(&mut self, partial: Option<Response>, out: &mut Vec<Command>, why: &str) {
-        match std::mem::replace(&mut self.phase, Phase::Done) {
+        match self.phase.take() {
             Phase::Asking(asking) => {
                 out.push(Command::Abort { id: asking.id });
                 if let Some(partial) = &partial {
-                    self.spent.add(partial.usage, self.config.price.as_ref());
+                    self.core.spent.add(partial.usage, self.config.price.as_ref());
                 }
                 self.keep_partial(partial.or_else(|| asking.said.map(|said| *said)));
             }
@@ -66,7 +67,7 @@ impl TurnMachine {
             }
             Phase::Recalling(recalling) => Self::abort_recall(&recalling, out),
             Phase::Tools(mut round) => {
-                round.abort(why, self.now, out);
+                round.abort(why, self.core.now, out);
                 let results = self.take_results(round);
                 self.history.push(Message::new(Role::User, results));
             }
@@ -96,26 +97,29 @@ impl TurnMachine {
     }
 
     /// Ends the run without a look at hooks.
-    pub(super) fn close(&mut self, stop: Stop, out: &mut Vec<Command>) {
-        self.phase = Phase::Done;
-        if self.deadline != 0 {
-            out.push(Command::Abort { id: self.deadline });
+    pub(super) fn close(&mut self, mut stop: Stop, out: &mut Vec<Command>) {
+        if let Err(error) = self.phase.close() {
+            (stop, self.outcome.error) = (Stop::Error, Some(error));
+        }
+        if self.core.deadline != 0 {
+            out.push(Command::Abort { id: self.core.deadline });
         }
         self.desk.take_back(|_| true, out);
         self.last_summary(out);
-        self.cut_searches(out);
+        let (tools, mut teller) = self.searches(out);
+        tools.end_searches(|_| Some(CUT), &mut teller);
         let answered = stop.is_success();
-        let took_over = self.desk.acting > 0 || self.model.is_some();
+        let took_over = self.desk.acting > 0 || self.choice.model.is_some();
         let acted = took_over.then(|| Acted { place: self.place(), model: self.model().to_owned() });
         let outcome = &mut self.outcome;
         outcome.stop = stop;
-        outcome.duration = self.now.since(self.started);
-        outcome.spent = self.spent.clone();
+        outcome.duration = self.core.elapsed();
+        outcome.spent = self.core.spent.clone();
         outcome.acted = acted;
         if answered {
-            outcome.r#final = self.reply.take();
+            outcome.r#final = self.core.reply.take();
         } else {
-            outcome.best_draft = self.reply.take();
+            outcome.best_draft = self.core.reply.take();
         }
         out.push(Command::Finish { outcome: Box::new(outcome.clone()) });
     }

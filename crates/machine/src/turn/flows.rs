@@ -7,8 +7,11 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::TurnMachine;
-use loopwright_base::message::{Block, MediaSource, Message, Role, ToolResult, ToolUse};
+use super::TurnConfig;
+use loopwright_base::{
+    message::{Block, MediaSource, Message, Role, ToolResult, ToolUse},
+    request::History,
+};
 use loopwright_guard::{
     Authority, DecidedBy, Judgement,
     origin::{Agreed, Call, Finding, Origin, Shown, Trust, quotes_others, trace},
@@ -58,113 +61,94 @@ impl PartialEq for Seen {
     }
 }
 
-impl TurnMachine {
-    /// Has the judgements of a reply's calls ask where their values come from others.
-    pub(super) fn trace_calls(&mut self, calls: &[ToolUse], judged: &mut [Judgement]) {
-        for (call, judged) in calls.iter().zip(judged) {
-            self.trace_call(call, judged);
-        }
-    }
-
+impl Origins {
     /// Has a judgement ask where values of the call come from others. What a rule of a policy allows is allowed.
-    pub(super) fn trace_call(&mut self, call: &ToolUse, judged: &mut Judgement) {
+    pub(super) fn trace_call(
+        &mut self,
+        config: &TurnConfig,
+        history: &History,
+        call: &ToolUse,
+        judged: &mut Judgement,
+    ) {
         let allowed = judged.verdict == Verdict::Allow && judged.by == DecidedBy::Policy;
         if allowed || judged.verdict == Verdict::Forbid {
             return;
         }
-        if let Some(found) = self.traced(call) {
+        if let Some(found) = self.traced(config, history, call) {
             found.raise(judged);
         }
     }
 
     /// A person said yes to a call, and with it to where its values come from.
-    pub(super) fn agree(&mut self, call: &ToolUse) {
-        if let Some(found) = self.traced(call) {
-            self.origins.agreed.extend(found.agreed);
+    pub(super) fn agree(&mut self, config: &TurnConfig, history: &History, call: &ToolUse) {
+        if let Some(found) = self.traced(config, history, call) {
+            self.agreed.extend(found.agreed);
         }
     }
 
-    fn traced(&mut self, call: &ToolUse) -> Option<Finding> {
-        self.config.guard.as_ref()?;
-        let flow = self.tool(&call.name)?.flow.clone()?;
+    fn traced(&mut self, config: &TurnConfig, history: &History, call: &ToolUse) -> Option<Finding> {
+        config.guard.as_ref()?;
+        let flow = config.tool(&call.name)?.flow.clone()?;
         // What only reads is asked about for the address that it reads.
-        if !flow.acts() && !call.input.text().contains(['.', '/']) || !self.has_untrusted() {
+        if !flow.acts() && !call.input.text().contains(['.', '/']) || !self.has_untrusted(config, history) {
             return None;
         }
-        self.read_shown();
-        let beside = self.config.tools.iter().filter_map(|tool| Some((tool.name.as_str(), tool.flow.as_ref()?)));
+        self.read_shown(config, history);
+        let beside = config.tools.iter().filter_map(|tool| Some((tool.name.as_str(), tool.flow.as_ref()?)));
         let beside: Vec<_> = beside.collect();
         let input = call.input.value();
         let call = Call { tool: &call.name, flow: &flow, input: &input, beside: &beside };
-        trace(&self.origins.seen.shown, &self.origins.authority, &call, &self.origins.agreed)
+        trace(&self.seen.shown, &self.authority, &call, &self.agreed)
     }
 
     /// Whether a text of others stands in the history.
-    fn has_untrusted(&mut self) -> bool {
-        let seen = &self.origins.seen;
+    fn has_untrusted(&mut self, config: &TurnConfig, history: &History) -> bool {
+        let seen = &self.seen;
         if seen.untrusted {
             return true;
         }
         let looked = seen.looked;
-        let began = self.origins.began;
-        let found = self.history.iter().enumerate().skip(looked).any(|(at, message)| {
-            self.is_childs_task(at) || message.content.iter().any(|block| self.is_of_others(block, at < began))
+        let began = self.began;
+        let found = history.iter().enumerate().skip(looked).any(|(at, message)| {
+            self.is_childs_task(config, at)
+                || message.content.iter().any(|block| is_of_others(config, block, at < began))
         });
-        self.origins.seen.untrusted = found;
-        self.origins.seen.looked = self.history.iter().count();
+        self.seen.untrusted = found;
+        self.seen.looked = history.iter().count();
         found
     }
 
     /// Whether a message is what another model wrote for this one.
-    fn is_childs_task(&self, at: usize) -> bool {
-        self.config.agent.is_some() && at < self.origins.began
-    }
-
-    fn is_of_others(&self, block: &Block, began: bool) -> bool {
-        match block {
-            Block::ToolResult(result) => self.trust_of(result) == Trust::Untrusted,
-            Block::Provider(block) => !block.is_tool_use(),
-            Block::Document(_) => began,
-            Block::Text(text) => began && quotes_others(&text.text),
-            _ => false,
-        }
-    }
-
-    /// Who can have written a result. What a tool gave that is not there any more may be anybody's.
-    fn trust_of(&self, result: &ToolResult) -> Trust {
-        match self.tool(&result.name) {
-            Some(tool) => tool.flow.as_ref().map_or(Trust::Trusted, |flow| flow.trust),
-            None if result.failure.is_some() => Trust::Trusted,
-            None => Trust::Untrusted,
-        }
+    const fn is_childs_task(&self, config: &TurnConfig, at: usize) -> bool {
+        config.agent.is_some() && at < self.began
     }
 
     /// Reads the messages that were not read yet.
-    fn read_shown(&mut self) {
-        let mut seen = std::mem::take(&mut self.origins.seen);
+    fn read_shown(&mut self, config: &TurnConfig, history: &History) {
+        let mut seen = std::mem::take(&mut self.seen);
         if seen.read == 0 {
-            seen.shown.trusted(self.config.system.as_deref().unwrap_or_default());
-            if let Some(asked) = self.config.asked.as_deref().filter(|_| self.config.agent.is_some()) {
+            seen.shown.trusted(config.system.as_deref().unwrap_or_default());
+            if let Some(asked) = config.asked.as_deref().filter(|_| config.agent.is_some()) {
                 seen.shown.user(asked);
             }
         }
-        for (at, message) in self.history.iter().enumerate().skip(seen.read) {
+        for (at, message) in history.iter().enumerate().skip(seen.read) {
             seen.round += usize::from(message.role == Role::Assistant);
             for block in &message.content {
-                self.read_block(&mut seen, at, message, block);
+                self.read_block(config, &mut seen, at, message, block);
             }
             seen.read = at + 1;
         }
-        self.origins.seen = seen;
+        self.seen = seen;
     }
 
-    fn read_block(&self, seen: &mut Seen, at: usize, message: &Message, block: &Block) {
+    fn read_block(&self, config: &TurnConfig, seen: &mut Seen, at: usize, message: &Message, block: &Block) {
         match block {
-            Block::Text(text) if self.is_childs_task(at) => {
+            Block::Text(text) if self.is_childs_task(config, at) => {
                 let source = Origin { about: "task that another model gave".to_owned(), ..Origin::default() };
                 seen.shown.untrusted(&text.text, source);
             }
-            Block::Text(text) if message.role == Role::User && at < self.origins.began => seen.shown.user(&text.text),
+            Block::Text(text) if message.role == Role::User && at < self.began => seen.shown.user(&text.text),
             Block::Text(text) if message.role == Role::System => seen.shown.trusted(&text.text),
             Block::Document(media) if message.role == Role::User => {
                 let name = media.name.as_deref().unwrap_or("you attached");
@@ -182,7 +166,7 @@ impl TurnMachine {
             Block::ToolResult(result) => {
                 let input = seen.calls.remove(&result.id).map(|call| call.input.value()).unwrap_or_default();
                 let text = result.prose();
-                if self.trust_of(result) == Trust::Untrusted {
+                if trust_of(config, result) == Trust::Untrusted {
                     let source = Origin::of_call(&result.name, &result.id, seen.round, &input);
                     seen.shown.untrusted(&text, source);
                 } else {
@@ -191,5 +175,24 @@ impl TurnMachine {
             }
             _ => {}
         }
+    }
+}
+
+fn is_of_others(config: &TurnConfig, block: &Block, began: bool) -> bool {
+    match block {
+        Block::ToolResult(result) => trust_of(config, result) == Trust::Untrusted,
+        Block::Provider(block) => !block.is_tool_use(),
+        Block::Document(_) => began,
+        Block::Text(text) => began && quotes_others(&text.text),
+        _ => false,
+    }
+}
+
+/// Who can have written a result. What a tool gave that is not there any more may be anybody's.
+fn trust_of(config: &TurnConfig, result: &ToolResult) -> Trust {
+    match config.tool(&result.name) {
+        Some(tool) => tool.flow.as_ref().map_or(Trust::Trusted, |flow| flow.trust),
+        None if result.failure.is_some() => Trust::Trusted,
+        None => Trust::Untrusted,
     }
 }

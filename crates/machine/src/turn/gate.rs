@@ -3,54 +3,32 @@
 //! A judgement belongs to a call's id, tool and arguments, by their hash: a call that is another one by then does not
 //! run. Without a guard in the configuration the tool's declared level decides alone, as a host without rules wants it.
 
-use super::{Phase, Round, TurnMachine, children::judged_spawn, emit};
+use super::{Round, TurnConfig, children::judged_spawn, emit};
 use crate::{Command, Notice};
 use loopwright_base::message::{ToolFailure, ToolUse};
-use loopwright_guard::{DecidedBy, Declared, GuardConfig, Judgement, RiskLevel, judge, policy::Verdict};
+use loopwright_guard::{Authority, DecidedBy, Declared, Judgement, RiskLevel, judge, policy::Verdict};
 
-impl TurnMachine {
-    /// What the guard says of a call.
-    pub(super) fn judge(&self, call: &ToolUse) -> Judgement {
+impl TurnConfig {
+    /// What the guard says of a call, by the words of the person; of one that starts a child, `spawn`.
+    pub(super) fn judge(&self, authority: &Authority, spawn: bool, call: &ToolUse) -> Judgement {
         let declared = self.declared(&call.name);
-        match &self.config.guard {
-            Some(guard) if self.is_spawn(&call.name) => {
-                let input = judged_spawn(&call.input);
-                judge(guard, &self.origins.authority, &call.name, &input.value(), declared)
-            }
-            Some(guard) => judge(guard, &self.origins.authority, &call.name, &call.input.value(), declared),
-            None => by_declaration(&call.name, declared.risk),
-        }
+        let Some(guard) = &self.guard else { return by_declaration(&call.name, declared.risk) };
+        let input = if spawn { judged_spawn(&call.input) } else { call.input.clone() };
+        judge(guard, authority, &call.name, &input.value(), declared)
     }
 
-    fn declared(&self, tool: &str) -> Declared {
+    pub(super) fn declared(&self, tool: &str) -> Declared {
         Declared {
             risk: self.tool(tool).map_or(RiskLevel::Dangerous, |tool| tool.risk),
-            by_arguments: self.config.guard.as_ref().is_some_and(|guard| guard.by_arguments.contains(tool)),
+            by_arguments: self.guard.as_ref().is_some_and(|guard| guard.by_arguments.contains(tool)),
         }
     }
+}
 
-    /// What the guard goes by, and what is known of a tool: for a driver that looks up where the paths of a call lead.
-    pub fn guard_of(&self, tool: &str) -> Option<(&GuardConfig, Declared)> {
-        Some((self.config.guard.as_ref()?, self.declared(tool)))
-    }
-
-    /// Whether a call of the round may name paths.
-    pub fn names_paths(&self, call_id: &str) -> bool {
-        let Phase::Tools(round) = &self.phase else { return true };
-        round.pending(call_id).is_none_or(|pending| pending.judged.names_paths)
-    }
-
-    /// What the guard says of the calls of a reply, in their order.
-    pub(super) fn judge_all(&self, calls: &[ToolUse]) -> Vec<Judgement> {
-        calls.iter().map(|call| self.judge(call)).collect()
-    }
-
+impl Round {
     /// Says what was seen of each call that could run, and what decided.
-    pub(super) fn tell_judgements(&self, round: &Round, out: &mut Vec<Command>) {
-        if self.config.guard.is_none() {
-            return;
-        }
-        for pending in round.calls.iter().filter(|pending| pending.result.is_none() || pending.is_forbidden()) {
+    pub(super) fn tell_judgements(&self, out: &mut Vec<Command>) {
+        for pending in self.calls.iter().filter(|pending| pending.result.is_none() || pending.is_forbidden()) {
             emit(out, judged_notice(&pending.call, &pending.judged));
         }
     }

@@ -10,6 +10,7 @@ use super::{
     Asking, Decision, Phase, TurnMachine,
     calls::{CallIds, legal_history},
     emit,
+    table::TurnFact,
 };
 use crate::{
     Command, HookAnswer, HookReply, HookStage, HookSubject, Id, Notice, Stop, check_answer, hook::context_block,
@@ -17,10 +18,25 @@ use crate::{
 use loopwright_base::{
     error::Error,
     message::{Block, Message, Role, StopReason, ToolFailure, ToolUse},
-    request::{History, Response},
+    request::{History, Request, Response},
     text::clip,
 };
 use loopwright_guard::Judgement;
+
+/// What hooks want of the turn, until it is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct HookWishes {
+    /// What they have added and no request has held yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) added: Vec<Block>,
+    /// The request that one has put in the place of the one that goes out, or went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replaced: Option<Box<Request>>,
+    /// The run ends when the calls that run are done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) halted: Option<Stop>,
+}
 
 /// A stage whose hooks have not answered, or a question which model to use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,8 +120,8 @@ impl TurnMachine {
 
     /// The command that runs the hooks of a stage.
     pub(super) fn hook(&mut self, stage: HookStage, subject: HookSubject, out: &mut Vec<Command>) -> Id {
-        let id = self.id();
-        let (round, spent) = (self.round(), Box::new(self.spent.clone()));
+        let id = self.core.id();
+        let (round, spent) = (self.round(), Box::new(self.core.spent.clone()));
         out.push(Command::Hook { id, stage, round, subject: Box::new(subject), spent });
         id
     }
@@ -114,7 +130,7 @@ impl TurnMachine {
     fn hold(&mut self, then: Then, subject: HookSubject, out: &mut Vec<Command>) {
         let Some(stage) = then.stage() else { return };
         let id = self.hook(stage, subject, out);
-        self.phase = Phase::Held(Box::new(Held { id, then }));
+        self.enter(TurnFact::HooksAsked, Phase::Held(Box::new(Held { id, then })), out);
     }
 
     /// The run begins: its prompt is taken up.
@@ -160,7 +176,7 @@ impl TurnMachine {
     }
 
     fn choose(&mut self, out: &mut Vec<Command>) {
-        if let Some(question) = &self.reply {
+        if let Some(question) = &self.core.reply {
             // Asking first: the question is the answer of the run.
             self.history.push(Message::text(Role::Assistant, question.as_str()));
             return self.finish(Stop::Ambiguous, out);
@@ -175,9 +191,10 @@ impl TurnMachine {
         match self.history.last() {
             Some(message) if self.config.choice.ask => {
                 let prompt = Box::new(message.clone());
-                let id = self.id();
+                let id = self.core.id();
                 out.push(Command::Choose { id, model: self.model().to_owned(), prompt });
-                self.phase = Phase::Held(Box::new(Held { id, then: Then::Chosen }));
+                let held = Held { id, then: Then::Chosen };
+                self.enter(TurnFact::ModelAsked, Phase::Held(Box::new(held)), out);
             }
             _ => self.first_round(out),
         }
@@ -197,7 +214,7 @@ impl TurnMachine {
     /// Sends a request, or holds before that.
     pub(super) fn send(&mut self, asking: Asking, out: &mut Vec<Command>) {
         let request = Box::new(self.request_now());
-        self.replaced = None;
+        self.hooks.replaced = None;
         if self.hooked(HookStage::PreLlm) {
             return self.hold(Then::Send(asking), HookSubject::Request { request }, out);
         }
@@ -233,7 +250,7 @@ impl TurnMachine {
         // The end is decided: nothing that roles may still say counts.
         self.desk.take_back(|_| true, out);
         let at_once = matches!(stop, Stop::Cancelled | Stop::WallTime);
-        match &self.reply {
+        match &self.core.reply {
             Some(text) if !at_once && self.hooked(HookStage::PreOutput) => {
                 let subject = HookSubject::Answer { text: text.clone(), stop };
                 self.hold(Then::Give(stop), subject, out);
@@ -244,7 +261,7 @@ impl TurnMachine {
     }
 
     fn give(&mut self, stop: Stop, out: &mut Vec<Command>) {
-        match &self.reply {
+        match &self.core.reply {
             Some(text) if self.hooked(HookStage::PostOutput) => {
                 let subject = HookSubject::Answer { text: text.clone(), stop };
                 self.hold(Then::End(stop), subject, out);
@@ -255,12 +272,12 @@ impl TurnMachine {
 
     /// The hooks have answered; false if nobody asked them.
     pub(super) fn was_hooked(&mut self, id: Id, replies: Vec<HookReply>, out: &mut Vec<Command>) -> bool {
-        match &self.phase {
+        match &*self.phase {
             Phase::Held(held) if held.id == id && held.then.stage().is_some() => {}
             Phase::Tools(_) => return self.tool_hooked(id, replies, out),
             _ => return false,
         }
-        let Phase::Held(held) = std::mem::replace(&mut self.phase, Phase::Done) else { return false };
+        let Phase::Held(held) = self.phase.take() else { return false };
         match held.then {
             Then::TakeUp => self.prompt_hooked(replies, out),
             Then::Choose => {
@@ -332,10 +349,10 @@ impl TurnMachine {
         }
         let HookSubject::Request { request } = subject else { return };
         if asking.attempt == 1 {
-            asking.since = self.now;
+            asking.since = self.core.now;
         }
         let replaces = |reply: &HookReply| matches!(reply.answer, HookAnswer::Replace { .. });
-        self.replaced = replies.iter().any(replaces).then(|| request.clone());
+        self.hooks.replaced = replies.iter().any(replaces).then(|| request.clone());
         self.issue(asking, request, out);
     }
 
@@ -358,7 +375,7 @@ impl TurnMachine {
 
     /// Whether the answer is given, as the hooks of a stage want it; else the run has ended.
     fn answer_passes(&mut self, stage: HookStage, stop: Stop, replies: Vec<HookReply>, out: &mut Vec<Command>) -> bool {
-        let text = self.reply.clone().unwrap_or_default();
+        let text = self.core.reply.clone().unwrap_or_default();
         let mut subject = HookSubject::Answer { text, stop };
         let heard = self.hear(stage, Some(&mut subject), replies, out);
         if let Some((_, error)) = heard.failed {
@@ -372,7 +389,7 @@ impl TurnMachine {
             return false;
         }
         if let HookSubject::Answer { text, .. } = subject {
-            self.reply = Some(text);
+            self.core.reply = Some(text);
         }
         true
     }
@@ -451,7 +468,7 @@ impl TurnMachine {
             self.finish(Stop::HookVeto, out);
             return true;
         }
-        self.added.extend(heard.added);
+        self.hooks.added.extend(heard.added);
         false
     }
 
@@ -462,12 +479,12 @@ impl TurnMachine {
 
     /// What was added goes to the model with the last message, before anything is sent of that.
     pub(super) fn flush_added(&mut self) {
-        if self.added.is_empty() {
+        if self.hooks.added.is_empty() {
             return;
         }
-        let added = std::mem::take(&mut self.added);
+        let added = std::mem::take(&mut self.hooks.added);
         match self.history.last() {
-            Some(last) if last.role == Role::User && self.spent.iterations == 0 => {
+            Some(last) if last.role == Role::User && self.core.spent.iterations == 0 => {
                 let mut last = last.clone();
                 last.content.extend(added);
                 self.replace_last(last);
@@ -489,7 +506,7 @@ impl TurnMachine {
 
     /// An interrupt while the turn holds.
     pub(super) fn interrupt_held(&mut self, out: &mut Vec<Command>) {
-        let Phase::Held(held) = &self.phase else { return };
+        let Phase::Held(held) = &*self.phase else { return };
         if matches!(held.then, Then::TakeUp | Then::Choose | Then::Chosen | Then::Begin | Then::Send(_)) {
             out.push(Command::Abort { id: held.id });
             self.finish(Stop::UserInterrupt, out);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Command, TurnMachine, emit, plans::Plan};
 use crate::Notice;
 use loopwright_base::{
-    message::{Block, Message, Role},
+    message::{Block, Message, Role, ToolUse},
     request::History,
     text::clip,
 };
@@ -49,7 +49,7 @@ impl TurnMachine {
     /// Tells what the newest message says of its intent, and of the goal.
     pub(super) fn tell_intent(&mut self, out: &mut Vec<Command>) {
         let mode = self.config.intent;
-        if self.base != 0 || mode == IntentMode::Off {
+        if self.core.base != 0 || mode == IntentMode::Off {
             // The words of a child are those of the machine that started it.
             return;
         }
@@ -57,12 +57,14 @@ impl TurnMachine {
         let Some(request) = history.last().and_then(words_of) else { return };
         let before: Vec<String> = history.iter().rev().skip(1).take(LOOKED_AT).map(Message::prose).collect();
         let before: Vec<&str> = before.iter().rev().map(String::as_str).collect();
-        let plan = self.plan_for(&request, &before);
+        let judge =
+            |call: &ToolUse| self.config.judge(&self.origins.authority, self.children.is_spawn(&call.name), call);
+        let plan = self.config.plan_for(&request, &before, self.children.tool.as_deref(), judge);
         let drift = drift(history);
-        let instruction = self.advise(&plan).filter(|_| mode == IntentMode::Act);
+        let instruction = self.config.advise(&plan, &self.children).filter(|_| mode == IntentMode::Act);
         if mode == IntentMode::Act && plan.intent.decision == Decision::AskFirst && !answers_a_question(self.history())
         {
-            self.reply.clone_from(&plan.intent.question);
+            self.core.reply.clone_from(&plan.intent.question);
         }
         let Plan { intent, sub_agents, calls, policy_checked } = plan;
         let evidence = intent.evidence.iter().map(|one| {

@@ -14,13 +14,15 @@ const LAST_OF_TIME: f64 = 0.05;
 impl TurnMachine {
     /// The limit that forbids another request.
     pub(super) fn next_request_exceeds(&self) -> Option<Limit> {
-        let limit = self.spent.next_request_exceeds(&self.config.budget, self.elapsed(), self.prompt_estimate());
+        let limit =
+            self.core.spent.next_request_exceeds(&self.config.budget, self.core.elapsed(), self.prompt_estimate());
         limit.or_else(|| self.too_dear())
     }
 
     /// The limit that forbids another attempt at a request that counts already.
     pub(super) fn next_attempt_exceeds(&self) -> Option<Limit> {
-        let limit = self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), self.prompt_estimate());
+        let limit =
+            self.core.spent.next_attempt_exceeds(&self.config.budget, self.core.elapsed(), self.prompt_estimate());
         limit.or_else(|| self.too_dear())
     }
 
@@ -31,7 +33,7 @@ impl TurnMachine {
         if self.config.budget.tokens.is_none() && !money {
             return 0;
         }
-        let tools: usize = if self.without_tools { 0 } else { self.config.tools.iter().map(tool_bytes).sum() };
+        let tools: usize = if self.tools.left_out { 0 } else { self.config.tools.iter().map(tool_bytes).sum() };
         let system = self.config.system.as_ref().map_or(0, String::len);
         let (messages, bytes) = self.prompt();
         let (pictures, picture_bytes) = messages
@@ -47,7 +49,7 @@ impl TurnMachine {
     /// The limit that forbids going on after this reply.
     pub(super) fn limit_ahead(&self, no_calls: bool) -> Option<Limit> {
         let rounds =
-            (!no_calls && self.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
+            (!no_calls && self.core.spent.tool_rounds >= self.config.budget.tool_rounds).then_some(Limit::ToolRounds);
         // The tools of the last iteration would run for nothing: no request could carry their results.
         rounds.or_else(|| self.next_request_exceeds())
     }
@@ -68,11 +70,11 @@ impl TurnMachine {
     /// What the model is told about the rounds that are left.
     /// The fewer there are, the plainer it gets.
     pub(super) fn word_about_budget(&mut self) -> Option<String> {
-        let rounds_left = self.config.budget.tool_rounds.saturating_sub(self.spent.tool_rounds);
-        let requests_left = self.config.budget.iterations.saturating_sub(self.spent.iterations);
+        let rounds_left = self.config.budget.tool_rounds.saturating_sub(self.core.spent.tool_rounds);
+        let requests_left = self.config.budget.iterations.saturating_sub(self.core.spent.iterations);
         let tool_rounds_left = rounds_left.min(requests_left.saturating_sub(1));
         if tool_rounds_left == 0 {
-            self.tools_off = true;
+            self.tools.off = true;
             return Some("[No tool rounds are left. Answer now, with what you have.]".to_owned());
         }
         if let Some(word) = self.nearly_spent() {
@@ -91,7 +93,7 @@ impl TurnMachine {
     /// What the model is told where tokens, money or time are enough for about one more request, by what those so far
     /// have used.
     fn nearly_spent(&self) -> Option<&'static str> {
-        let (budget, spent) = (&self.config.budget, &self.spent);
+        let (budget, spent) = (&self.config.budget, &self.core.spent);
         let requests = f64::from(spent.iterations.max(1));
         let prompt = self.prompt_estimate();
         // Prompts grow: the next request takes at least what the average one did and its prompt asks for; where twice
@@ -109,7 +111,7 @@ impl TurnMachine {
             return Some("[The money is nearly used up. Answer now, with what you have.]");
         }
         // No round took longer than the run: most runs need not ask all of their rounds, again after each.
-        let (left, elapsed) = (budget.wall_time - self.elapsed(), self.elapsed());
+        let (left, elapsed) = (budget.wall_time - self.core.elapsed(), self.core.elapsed());
         let longest = || self.outcome.iterations.iter().map(|one| one.duration).fold(0.0, f64::max);
         if left < budget.wall_time * LAST_OF_TIME || (left < 2.0 * elapsed && left < 2.0 * longest()) {
             return Some("[The time is nearly up. Answer now, with what you have.]");
@@ -119,7 +121,7 @@ impl TurnMachine {
 
     /// What the model is told where nobody will be asked any more.
     const fn nobody_left_to_ask(&self) -> Option<&'static str> {
-        if self.spent.approvals == 0 || self.spent.approvals < self.config.budget.approvals {
+        if self.core.spent.approvals == 0 || self.core.spent.approvals < self.config.budget.approvals {
             return None;
         }
         Some(
@@ -132,8 +134,9 @@ impl TurnMachine {
     pub(super) fn room_for_answer(&self) -> Option<u64> {
         let budget = &self.config.budget;
         let prompt = self.prompt_estimate();
-        let by_tokens =
-            budget.tokens.map(|tokens| tokens.saturating_sub(self.spent.usage.total()).saturating_sub(prompt).max(1));
+        let by_tokens = budget
+            .tokens
+            .map(|tokens| tokens.saturating_sub(self.core.spent.usage.total()).saturating_sub(prompt).max(1));
         let by_cost = self.tokens_for_money(prompt).map(|tokens| tokens.max(1));
         by_tokens.into_iter().chain(by_cost).min()
     }
@@ -146,7 +149,7 @@ impl TurnMachine {
         if price.output <= 0.0 {
             return None;
         }
-        let left = most - self.spent.cost.unwrap_or(0.0) - prompt as f64 * price.input * 1e-6;
+        let left = most - self.core.spent.cost.unwrap_or(0.0) - prompt as f64 * price.input * 1e-6;
         Some((left.max(0.0) / (price.output * 1e-6)) as u64)
     }
 

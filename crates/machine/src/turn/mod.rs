@@ -4,7 +4,7 @@
 //! broken calls leave a history that the provider accepts. The first limit reached gives a typed stop reason, and
 //! what was said until then is kept.
 //!
-//! All transitions stand in one table, [`TRANSITIONS`].
+//! All transitions stand in one table, which [`transitions`] gives, and every change of phase goes by it.
 
 mod again;
 mod ask;
@@ -13,6 +13,7 @@ mod calls;
 mod children;
 mod choose;
 mod config;
+mod core;
 mod decision;
 mod end;
 mod flows;
@@ -20,6 +21,7 @@ mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod phase;
 mod plans;
 mod question;
 mod read;
@@ -37,202 +39,97 @@ mod supervise;
 mod table;
 mod text;
 mod tool_hooks;
+mod tools;
 mod window;
-
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use self::core::TurnCore;
 pub use again::{MadeCall, made_calls};
-use calls::CallIds;
+use ask::Prepared;
 use children::Children;
 pub use children::{AgentConfig, AgentPlace, ChildrenConfig};
+use choose::Choice;
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use flows::Origins;
-use hooks::Held;
+use hooks::HookWishes;
 pub(crate) use hooks::legal;
 pub use intent::IntentMode;
-use recall::{Front, Recalling};
+use phase::{Asking, CurrentPhase, Phase};
+use recall::Front;
 pub use recall::{RecallConfig, RecalledHit, Recollection};
 pub use role_config::{RoleBudget, RoleConfig, RoleModel, RolesConfig, SanityConfig, SupervisorConfig, Trigger};
 use roles::RoleQueue;
 pub use roles::{Check, Exchange, Release, RoleSpent, RolesReport};
 use round::Round;
-use searches::Searching;
+use searches::SearchTeller;
 pub use searches::search_is_down;
-use supervise::Supervising;
-pub use table::{TRANSITIONS, diagram, transitions};
+use senses::Senses;
+pub use table::{diagram, transitions};
 pub use text::limit_output;
+use tools::Tools;
 pub use window::ContextConfig;
 use window::Window;
 
 use super::{
-    BudgetUsage, CallRecord, Command, Id, IterationRecord, Notice, Outcome, Stop, Time,
+    BudgetUsage, CallRecord, Command, Id, IterationRecord, Notice, Outcome, Stop,
     command::{emit, refuse},
 };
 use loopwright_base::{
-    breaker::Breaker,
-    error::Failure,
-    message::Block,
-    request::{History, Request, Response, ToolChoice},
+    message::ToolUse,
+    request::{History, Response, ToolChoice},
 };
-use loopwright_extract::Signatures;
-use loopwright_monitor::{momentum::Momentum, stuck::StuckDetector};
+use loopwright_guard::{Declared, GuardConfig, Judgement};
 
-/// Where a turn stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Phase {
-    Idle,
-    /// A model call is under way.
-    Asking(Asking),
-    /// A model call failed; the timer starts the next attempt.
-    Waiting {
-        timer: Id,
-        asking: Asking,
-    },
-    /// Tools are under way.
-    Tools(Round),
-    /// Results are looked at before the model gets them.
-    Supervising(Supervising),
-    /// An opinion is waited for; the next message holds these blocks.
-    Checking(Vec<Block>),
-    Done,
-    /// Hooks, or a choice of the model, are under way.
-    Held(Box<Held>),
-    /// Memory is asked what it knows of the prompt.
-    Recalling(Recalling),
-}
-
-/// A request to the model, over all its attempts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Asking {
-    id: Id,
-    attempt: u32,
-    since: Time,
-    /// A part of this attempt's answer was shown.
-    visible: bool,
-    last_failure: Option<Box<Failure>>,
-    /// Attempts that do not count: by the models before this one, and those that waited for the probe of another call.
-    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
-    before: u32,
-    /// Attempts that were not sent, since the host was left alone.
-    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
-    unsent: u32,
-    /// How often a host that is left alone was waited for.
-    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
-    waits: u32,
-    /// Tokens of a budget that it may use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    held: Option<u64>,
-    /// What the newest attempt that broke off in the middle had said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    said: Option<Box<Response>>,
-}
-
-/// The turn machine.
+/// The turn machine: its parts, each with what is its own business.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnMachine {
     config: TurnConfig,
-    #[serde(skip)]
-    template: Option<Request>,
-    #[serde(skip)]
-    signatures: Option<Signatures>,
-    base: Id,
-    issued: u32,
-    phase: Phase,
+    core: TurnCore,
+    phase: CurrentPhase,
     history: History,
     #[serde(default)]
     window: Window,
-    started: Time,
-    now: Time,
-    deadline: Id,
-    spent: BudgetUsage,
-    stuck: StuckDetector,
-    told: Vec<u64>,
-    momentum: Momentum,
-    last_failure: Option<String>,
-    breakers: BTreeMap<String, Breaker>,
-    ids: CallIds,
-    #[serde(flatten)]
+    #[serde(skip)]
+    prepared: Prepared,
+    senses: Senses,
+    tools: Tools,
     origins: Origins,
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    choice: Choice,
     outcome: Outcome,
-    reply: Option<String>,
-    nudged: bool,
-    tools_off: bool,
-    without_tools: bool,
-    interrupted: bool,
     #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
     children: Children,
     #[serde(default, skip_serializing_if = "RoleQueue::is_empty")]
     desk: Box<RoleQueue>,
-    /// What hooks have added and no request has held yet.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    added: Vec<Block>,
-    /// A hook of a tool ends the run when the calls that run are done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    halted: Option<Stop>,
-    /// The model, where it is another than that of the configuration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    escalated: bool,
     /// What memory knew of the prompt.
     #[serde(default, skip_serializing_if = "Front::is_empty")]
     front: Front,
-    /// The request that a hook put in the place of the one that goes out, or went.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    replaced: Option<Box<Request>>,
-    /// Searches of the provider's that the answer under way has told of, and those that go on from the one before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    searching: Vec<Searching>,
-    /// The provider's search is left alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    search_off: bool,
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    hooks: HookWishes,
 }
 
 impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
     pub fn new(mut config: TurnConfig, base: Id) -> Self {
         let children = Children::offer(&mut config);
-        let stuck = StuckDetector::new(config.stuck_policy());
         Self {
-            config,
-            template: None,
-            signatures: None,
-            base,
-            issued: 0,
-            phase: Phase::Idle,
+            core: TurnCore::new(base),
+            phase: CurrentPhase::idle(),
             history: History::new(),
             window: Window::default(),
-            started: Time::default(),
-            now: Time::default(),
-            deadline: 0,
-            spent: BudgetUsage::default(),
-            stuck,
-            told: Vec::new(),
-            momentum: Momentum::default(),
-            last_failure: None,
-            breakers: BTreeMap::new(),
-            ids: CallIds::default(),
+            prepared: Prepared::default(),
+            senses: Senses::new(config.stuck_policy()),
+            tools: Tools::default(),
             origins: Origins::default(),
+            choice: Choice::default(),
             outcome: Outcome::new(Stop::Error),
-            reply: None,
-            nudged: false,
-            tools_off: false,
-            without_tools: false,
-            interrupted: false,
             children,
             desk: Box::default(),
-            added: Vec::new(),
-            halted: None,
-            model: None,
-            escalated: false,
             front: Front::default(),
-            replaced: None,
-            searching: Vec::new(),
-            search_off: false,
+            hooks: HookWishes::default(),
+            config,
         }
     }
 
@@ -253,19 +150,26 @@ impl TurnMachine {
     }
 
     /// Where the turn stands: a state of [`transitions`].
-    pub const fn phase(&self) -> &'static str {
-        match &self.phase {
-            Phase::Idle => "idle",
-            Phase::Asking(_) => "asking",
-            Phase::Waiting { .. } => "waiting",
-            Phase::Tools(round) if round.asks() => "deciding",
-            Phase::Tools(_) => "tools",
-            Phase::Supervising(_) => "supervising",
-            Phase::Checking(_) => "checking",
-            Phase::Done => "done",
-            Phase::Held(_) => "held",
-            Phase::Recalling(_) => "recalling",
-        }
+    pub fn phase(&self) -> &'static str {
+        self.phase.state().name()
+    }
+
+    /// What the guard goes by, and what is known of a tool: for a driver that looks up where the paths of a call lead.
+    pub fn guard_of(&self, tool: &str) -> Option<(&GuardConfig, Declared)> {
+        Some((self.config.guard.as_ref()?, self.config.declared(tool)))
+    }
+
+    /// Whether a call of the round may name paths.
+    pub fn names_paths(&self, call_id: &str) -> bool {
+        let Phase::Tools(round) = &*self.phase else { return true };
+        round.pending(call_id).is_none_or(|pending| pending.judged.names_paths)
+    }
+
+    /// What the guard says of a call, and whether it asks where its values come from others.
+    fn judge(&mut self, call: &ToolUse) -> Judgement {
+        let mut judged = self.config.judge(&self.origins.authority, self.children.is_spawn(&call.name), call);
+        self.origins.trace_call(&self.config, &self.history, call, &mut judged);
+        judged
     }
 
     /// Which sub-agent it is, if it is one, and its model.
@@ -279,32 +183,25 @@ impl TurnMachine {
     }
 
     /// Whether the answer of the model to a command is waited for.
-    pub(crate) const fn asks(&self, command: Id) -> bool {
-        matches!(&self.phase, Phase::Asking(asking) if asking.id == command)
+    pub(crate) fn asks(&self, command: Id) -> bool {
+        matches!(&*self.phase, Phase::Asking(asking) if asking.id == command)
     }
 
     /// What it has used so far, with what children that have ended used.
     pub(crate) const fn spent(&self) -> &BudgetUsage {
-        &self.spent
-    }
-
-    fn id(&mut self) -> Id {
-        self.issued += 1;
-        self.base + Id::from(self.issued)
-    }
-
-    fn elapsed(&self) -> f64 {
-        self.now.since(self.started)
-    }
-
-    fn tool(&self, name: &str) -> Option<&ToolConfig> {
-        self.config.tools.iter().find(|tool| tool.name == name)
+        &self.core.spent
     }
 
     fn warn(&mut self, out: &mut Vec<Command>, code: &str, message: impl Into<String>) {
         let message = message.into();
         self.outcome.warnings.push(format!("{code}: {message}"));
         emit(out, Notice::Warning { code: code.to_owned(), message });
+    }
+
+    /// The tools, and who tells of their searches.
+    fn searches<'a>(&'a mut self, out: &'a mut Vec<Command>) -> (&'a mut Tools, SearchTeller<'a>) {
+        let (round, at, now) = (self.round(), self.core.elapsed(), self.core.now);
+        (&mut self.tools, SearchTeller { round, at, now, count: &mut self.outcome.searches, out })
     }
 
     /// Warns of what was changed of a request, once.

@@ -3,10 +3,14 @@
 //! The words of the person are assessed once, when the turn begins. Where they fit sub-agents that there are, the model
 //! is advised to hand work to them; a plan that names calls was held against the policy before anybody hears of it.
 
-use super::{TurnMachine, children::ChildrenConfig, intent::IntentMode};
+use super::{
+    TurnConfig,
+    children::{Children, ChildrenConfig},
+    intent::IntentMode,
+};
 use crate::PlannedCall;
 use loopwright_base::{json::Raw, message::ToolUse, text::clip};
-use loopwright_guard::policy::Verdict;
+use loopwright_guard::{Judgement, policy::Verdict};
 use loopwright_monitor::intent::{Decision, Intent, SUB_AGENTS, assess_intent};
 
 /// Commands of a request that are looked at.
@@ -63,14 +67,21 @@ pub(super) struct Plan {
     pub(super) policy_checked: bool,
 }
 
-impl TurnMachine {
-    /// How the request is taken up.
-    pub(super) fn plan_for(&self, request: &str, before: &[&str]) -> Plan {
+impl TurnConfig {
+    /// How the request is taken up. `judge` is the guard, and `spawn` the tool that starts sub-agents.
+    pub(super) fn plan_for(
+        &self,
+        request: &str,
+        before: &[&str],
+        spawn: Option<&str>,
+        judge: impl Fn(&ToolUse) -> Judgement,
+    ) -> Plan {
         let mut intent = assess_intent(request, before, &[]);
         let mut sub_agents = Vec::new();
-        let mut calls = self.commands_in(request);
-        if let Some(tool) = self.spawn_name() {
-            let children = &self.config.children;
+        let mut calls: Vec<PlannedCall> =
+            self.commands_in(request).iter().map(|call| planned(call, judge(call))).collect();
+        if let Some(tool) = spawn {
+            let children = &self.children;
             let with = assess_intent(request, before, &kinds(children));
             let wants = |name: &str, description: &str| {
                 kinds_of(name, description).iter().any(|kind| with.sub_agents.iter().any(|wanted| wanted == kind))
@@ -78,7 +89,8 @@ impl TurnMachine {
             let fitting = children.agents.iter().filter(|agent| wants(&agent.name, &agent.description));
             for agent in fitting.take(3) {
                 let input = Raw::of(&serde_json::json!({"agent": agent.name}));
-                let call = self.planned(&tool, &input);
+                let call = ToolUse::from_text("plan", tool, input.text().to_owned());
+                let call = planned(&call, judge(&call));
                 if call.verdict != Verdict::Forbid {
                     sub_agents.push(agent.name.clone());
                 }
@@ -88,16 +100,16 @@ impl TurnMachine {
                 intent = with;
             }
         }
-        let policy_checked = self.config.guard.is_some() && !calls.is_empty();
+        let policy_checked = self.guard.is_some() && !calls.is_empty();
         Plan { intent, sub_agents, calls, policy_checked }
     }
 
     /// Tells the model how the request is best taken up; gives what it is told. Sub-agents that fit are offered first.
-    pub(super) fn advise(&mut self, plan: &Plan) -> Option<String> {
+    pub(super) fn advise(&mut self, plan: &Plan, children: &Children) -> Option<String> {
         let names = plan.sub_agents.join(", ");
-        let tool = self.spawn_name().filter(|_| !plan.sub_agents.is_empty());
-        let acts = self.config.intent == IntentMode::Act;
-        let advice = match (plan.intent.decision, &tool) {
+        let tool = children.tool.as_ref().filter(|_| !plan.sub_agents.is_empty());
+        let acts = self.intent == IntentMode::Act;
+        let advice = match (plan.intent.decision, tool) {
             (Decision::Delegate, Some(tool)) => format!(
                 "This request is work for a sub-agent ({names}): hand it over with the tool {tool}, and rest your answer \
                  on what it reports."
@@ -111,9 +123,9 @@ impl TurnMachine {
             _ => return None,
         };
         if tool.is_some() && !matches!(plan.intent.decision, Decision::PlanWithRollback) {
-            self.offer_spawn_first();
+            children.offer_first(self);
         }
-        self.config.system = Some(match self.config.system.take().filter(|system| !system.trim().is_empty()) {
+        self.system = Some(match self.system.take().filter(|system| !system.trim().is_empty()) {
             Some(system) => format!("{system}\n\n{advice}"),
             None => advice.clone(),
         });
@@ -121,14 +133,11 @@ impl TurnMachine {
     }
 
     /// The commands that a request asks to run, as calls of the tool that would run them.
-    fn commands_in(&self, request: &str) -> Vec<PlannedCall> {
-        let Some(guard) = &self.config.guard else { return Vec::new() };
+    fn commands_in(&self, request: &str) -> Vec<ToolUse> {
+        let Some(guard) = &self.guard else { return Vec::new() };
         let takes_commands = |schema: &Raw| schema.value().pointer("/properties/command").is_some();
-        let shell = self
-            .config
-            .tools
-            .iter()
-            .find(|tool| guard.by_arguments.contains(&tool.name) && takes_commands(&tool.schema));
+        let shell =
+            self.tools.iter().find(|tool| guard.by_arguments.contains(&tool.name) && takes_commands(&tool.schema));
         let Some(shell) = shell else { return Vec::new() };
         let name = shell.name.clone();
         let mut calls = Vec::new();
@@ -144,23 +153,22 @@ impl TurnMachine {
                 matches!(last.as_str(), "run" | "execute" | "running" | "executing" | "command" | "then" | "and");
             let command = part.trim();
             if asked && !command.is_empty() && command.len() <= COMMAND && calls.len() < COMMANDS {
-                calls.push(self.planned(&name, &Raw::of(&serde_json::json!({"command": command}))));
+                let input = Raw::of(&serde_json::json!({"command": command}));
+                calls.push(ToolUse::from_text("plan", &name, input.text().to_owned()));
             }
         }
         calls
     }
+}
 
-    /// A call that a plan names, as the guard sees it.
-    fn planned(&self, tool: &str, input: &Raw) -> PlannedCall {
-        let call = ToolUse::from_text("plan", tool, input.text().to_owned());
-        let judged = self.judge(&call);
-        PlannedCall {
-            name: tool.to_owned(),
-            arguments: clip(input.text(), COMMAND + 100),
-            verdict: judged.verdict,
-            risk: judged.risk,
-            rules: judged.rules,
-        }
+/// A call that a plan names, as the guard sees it.
+fn planned(call: &ToolUse, judged: Judgement) -> PlannedCall {
+    PlannedCall {
+        name: call.name.clone(),
+        arguments: clip(call.input.text(), COMMAND + 100),
+        verdict: judged.verdict,
+        risk: judged.risk,
+        rules: judged.rules,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     super::{Command, IterationRecord, Notice, Stop},
-    Asking, Phase, TurnMachine,
+    Asking, TurnMachine,
     calls::{Tidy, tidy_reply},
     decision::{Decision, Situation, assess},
     emit, gate,
@@ -36,8 +36,8 @@ impl TurnMachine {
     pub(super) fn generated(&mut self, asking: &Asking, response: Response, out: &mut Vec<Command>) {
         let round = self.round();
         self.warn_adapted(&response, out);
-        self.spent.add_answer(response.usage, self.config.price.as_ref());
-        let duration = self.now.since(asking.since);
+        self.core.spent.add_answer(response.usage, self.config.price.as_ref());
+        let duration = self.core.now.since(asking.since);
         self.outcome.iterations.push(IterationRecord { iteration: round, duration, attempts: asking.attempt });
         let usage = response.usage;
         self.reported(usage.input, usage.provider_tool_uses);
@@ -47,7 +47,8 @@ impl TurnMachine {
 
     /// Reads an answer and decides what to do with it.
     pub(super) fn read(&mut self, response: Response, out: &mut Vec<Command>) {
-        self.searches_read(&response, response.stop == StopReason::PauseTurn, out);
+        let (tools, mut teller) = self.searches(out);
+        tools.searches_read(&response, response.stop == StopReason::PauseTurn, &mut teller);
         let Response { mut message, stop, .. } = response;
         let stop = stop.understood();
         self.mend_calls(&mut message, out);
@@ -58,7 +59,7 @@ impl TurnMachine {
         tell_unclear(&unclear, &mut broken);
         self.resolve_names(&mut calls, out);
         if !prose.trim().is_empty() {
-            self.reply = Some(prose.clone());
+            self.core.reply = Some(prose.clone());
         }
         if !message.content.is_empty() {
             self.history.push(message);
@@ -72,9 +73,11 @@ impl TurnMachine {
             }
             StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
             StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
-            StopReason::MaxTokens if no_calls && self.says_the_same(&prose) => return self.end_of_loop(out),
+            StopReason::MaxTokens if no_calls && self.senses.says_the_same(&self.config, &prose) => {
+                return self.end_of_loop(out);
+            }
             StopReason::Other(reason) if no_calls && reason == REPEATED_TEXT => {
-                self.says_the_same(&prose);
+                self.senses.says_the_same(&self.config, &prose);
                 return self.end_of_loop(out);
             }
             StopReason::MaxTokens if no_calls => {
@@ -83,12 +86,12 @@ impl TurnMachine {
             }
             _ => {}
         }
-        if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.interrupted {
+        if no_calls && prose.trim().is_empty() && stop != StopReason::PauseTurn && !self.core.interrupted {
             return self.empty_answer(out);
         }
         if no_calls
             && quoted.is_empty()
-            && !self.interrupted
+            && !self.core.interrupted
             && !self.config.tools.is_empty()
             && (extract::opens_call(&prose) || !unread.is_empty())
         {
@@ -98,31 +101,30 @@ impl TurnMachine {
             self.close_calls(&calls, "the run was stopped before this call");
             return self.finish(stop, out);
         }
-        let mut judged = self.judge_all(&calls);
-        self.trace_calls(&calls, &mut judged);
+        let mut judged: Vec<Judgement> = calls.iter().map(|call| self.judge(call)).collect();
         for (_, judged) in judged.iter_mut().enumerate().filter(|(at, _)| asked.contains(at)) {
             gate::quoted(judged);
         }
         // A reply with calls goes by its calls; its words are not read.
         let said = if no_calls { speech::said(&prose) } else { Said::default() };
         let situation = Situation {
-            interrupted: self.interrupted,
+            interrupted: self.core.interrupted,
             tool_calls: calls.len(),
             limit: self.limit_ahead(no_calls),
             risk: gate::riskiest(&judged),
             asks: judged.iter().any(Judgement::asks),
-            stuck: self.goes_on_in_circles(&calls),
-            pace: self.pace(),
+            stuck: self.senses.goes_on_in_circles(&self.config, &calls),
+            pace: self.senses.pace(&self.config),
             provider_paused: stop == StopReason::PauseTurn,
             asks_for_input: said.asks,
             may_nudge: said.states_next_step
-                && !self.nudged
-                && !self.tools_off
-                && !self.without_tools
+                && !self.senses.nudged
+                && !self.tools.off
+                && !self.tools.left_out
                 && !self.config.tools.is_empty(),
         };
         let decision = assess(&situation);
-        self.tell_decision(decision, &situation, &calls, out);
+        self.senses.tell_decision(&self.config, self.round(), decision, &situation, &calls, out);
         self.decided_on(Decided { decision, calls, broken, judged, stop, prose }, decision.rule(&situation), out);
     }
 
@@ -132,14 +134,17 @@ impl TurnMachine {
         let no_calls = calls.is_empty();
         match decision {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
-                self.spent.tool_rounds += 1;
+                self.core.spent.tool_rounds += 1;
                 self.rouse_for(&calls);
                 let round = Round::new(calls, broken, judged, self);
-                self.tell_judgements(&round, out);
+                if self.config.guard.is_some() {
+                    round.tell_judgements(out);
+                }
                 round.tell_recalled(self, out);
-                self.tell_made(&round, out);
-                self.phase = Phase::Tools(round);
-                self.advance(out);
+                for message in self.config.words_on_made(&self.history, &round) {
+                    self.warn(out, "not_repeated", message);
+                }
+                self.carry_on(round, out);
             }
             Decision::Continue if stop == StopReason::PauseTurn => {
                 if let Some(word) = self.leave_searches(out) {
@@ -148,10 +153,11 @@ impl TurnMachine {
                 self.ask(out);
             }
             Decision::Continue | Decision::PauseForConfirm => {
-                self.nudged = true;
+                self.senses.nudged = true;
                 let next_step = speech::stated_step(&prose);
-                let succeeded = (!self.outcome.tool_calls.is_empty()).then_some(self.last_failure.is_none());
-                let standing = Standing { next_step, succeeded, failure: self.last_failure.clone(), stuck: false };
+                let succeeded = (!self.outcome.tool_calls.is_empty()).then_some(self.senses.last_failure.is_none());
+                let standing =
+                    Standing { next_step, succeeded, failure: self.senses.last_failure.clone(), stuck: false };
                 self.history.push(Message::user(continuation(&standing).unwrap_or_else(|| "Continue.".to_owned())));
                 self.ask(out);
             }
@@ -163,7 +169,7 @@ impl TurnMachine {
             Decision::PauseForInput => self.finish(Stop::Ambiguous, out),
             Decision::PauseCheck => {
                 self.close_calls(&calls, "the run was stopped before this call");
-                let stop = if self.interrupted { Stop::UserInterrupt } else { Stop::LowMomentum };
+                let stop = if self.core.interrupted { Stop::UserInterrupt } else { Stop::LowMomentum };
                 self.finish(stop, out);
             }
             Decision::Limit(limit) => {
@@ -175,6 +181,16 @@ impl TurnMachine {
                 self.finish(senses::stop_for(pattern), out);
             }
         }
+    }
+
+    /// A reply went round in circles until it was cut.
+    fn end_of_loop(&mut self, out: &mut Vec<Command>) {
+        let goes_on = !self.core.interrupted && self.next_request_exceeds().is_none();
+        let Some(advice) = self.senses.end_of_loop(&self.config, goes_on, self.round(), out) else {
+            return self.finish(Stop::NoProgress, out);
+        };
+        self.history.push(Message::user(advice));
+        self.ask(out);
     }
 
     /// Arguments of native calls that are no object are mended as those of calls in text are.
@@ -197,13 +213,16 @@ impl TurnMachine {
         if !extract::reads_reply(&request) {
             return Reading::default();
         }
-        if self.replaced.is_some() {
-            self.signatures = None;
+        if self.hooks.replaced.is_some() {
+            self.prepared.signatures = None;
         }
         let none = Signatures::default();
         let read = request.read_markup;
-        let signatures =
-            if read { self.signatures.get_or_insert_with(|| extract::reply_signatures(&request)) } else { &none };
+        let signatures = if read {
+            self.prepared.signatures.get_or_insert_with(|| extract::reply_signatures(&request))
+        } else {
+            &none
+        };
         let reading = extract::read_reply(message, &request, signatures);
         self.tell_repaired(&reading.repaired, out);
         if reading.doubled > 0 {
@@ -223,15 +242,15 @@ impl TurnMachine {
     }
 
     fn read_signatures(&mut self) {
-        if self.signatures.is_none() {
-            self.signatures = Some(extract::signatures(&self.template().tools));
+        if self.prepared.signatures.is_none() {
+            self.prepared.signatures = Some(extract::signatures(&self.template().tools));
         }
     }
 
     /// Makes a reply fit for the history, and tells how many of its calls are more than may run.
     fn tidy(&mut self, message: Message, stop: &StopReason, out: &mut Vec<Command>) -> Tidy {
         let most = self.config.budget.calls_per_round;
-        let tidy = tidy_reply(message, stop, most, &mut self.ids);
+        let tidy = tidy_reply(message, stop, most, &mut self.tools.ids);
         let left = tidy.calls.len().saturating_sub(most as usize);
         if left > 0 {
             let many = tidy.calls.len();
@@ -246,11 +265,11 @@ impl TurnMachine {
     /// written.
     fn resolve_names(&mut self, calls: &mut [ToolUse], out: &mut Vec<Command>) {
         for call in calls {
-            if self.tool(&call.name).is_some() {
+            if self.config.tool(&call.name).is_some() {
                 continue;
             }
             self.read_signatures();
-            if let Some(name) = self.signatures.as_ref().and_then(|signatures| signatures.meant(&call.name)) {
+            if let Some(name) = self.prepared.signatures.as_ref().and_then(|signatures| signatures.meant(&call.name)) {
                 let message = format!("the model called {:?}; it was understood as {name:?}", clip(&call.name, SHOWN));
                 name.clone_into(&mut call.name);
                 if !self.outcome.warnings.iter().any(|told| told.ends_with(&message)) {
@@ -265,7 +284,7 @@ impl TurnMachine {
         if self.nudge("Your answer was empty. Answer in words, or call a tool.", out) {
             return;
         }
-        if self.reply.is_some() && self.outcome.tool_calls.is_empty() {
+        if self.core.reply.is_some() && self.outcome.tool_calls.is_empty() {
             return self.finish(Stop::Natural, out);
         }
         self.fail(
@@ -308,10 +327,10 @@ impl TurnMachine {
             let told = message.role == Role::User && message.prose() == said;
             message.tool_results().next().map(|_| true).or_else(|| told.then_some(false))
         });
-        if (self.nudged && went_on != Some(true)) || self.next_request_exceeds().is_some() {
+        if (self.senses.nudged && went_on != Some(true)) || self.next_request_exceeds().is_some() {
             return false;
         }
-        self.nudged = true;
+        self.senses.nudged = true;
         self.history.push(Message::user(said));
         self.ask(out);
         true

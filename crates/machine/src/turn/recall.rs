@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, TurnMachine, emit, window::Window};
+use super::{Phase, TurnMachine, emit, table::TurnFact, window::Window};
 use crate::{Command, Id, Notice, Stop, Time};
 use loopwright_base::{
     error::{Error, Result},
@@ -158,18 +158,18 @@ impl TurnMachine {
     /// Asks memory for the newest prompt; false where there is none to ask.
     pub(super) fn begin_recall(&mut self, out: &mut Vec<Command>) -> bool {
         // The words of a child are those of the machine that started it.
-        let Some(config) = self.config.recall.clone().filter(|_| self.base == 0) else { return false };
+        let Some(config) = self.config.recall.clone().filter(|_| self.core.base == 0) else { return false };
         let Some(query) = self.history.last().and_then(asked) else { return false };
-        let (id, timer) = (self.id(), self.id());
-        out.push(Command::Timer { id: timer, at: self.now.after(config.timeout) });
+        let (id, timer) = (self.core.id(), self.core.id());
+        out.push(Command::Timer { id: timer, at: self.core.now.after(config.timeout) });
         out.push(Command::Recall { id, query, hits: config.hits, characters: config.characters });
-        self.phase = Phase::Recalling(Recalling { id, timer, since: self.now });
+        self.enter(TurnFact::MemoryAsked, Phase::Recalling(Recalling { id, timer, since: self.core.now }), out);
         true
     }
 
     /// Memory has answered.
     pub(super) fn recalled_from_memory(&mut self, id: Id, found: Result<Recollection>, out: &mut Vec<Command>) {
-        let Phase::Recalling(recalling) = &self.phase else { return self.drop_answer() };
+        let Phase::Recalling(recalling) = &*self.phase else { return self.drop_answer() };
         if recalling.id != id {
             return self.drop_answer();
         }
@@ -187,7 +187,7 @@ impl TurnMachine {
                     trusted: hits.iter().filter(is_trusted).count(),
                     ids: hits.iter().map(|hit| hit.id).take(MOST_HITS).collect(),
                     characters: trusted.chars().count() + context.chars().count(),
-                    duration: self.now.since(since),
+                    duration: self.core.now.since(since),
                 };
                 emit(out, notice);
                 self.put_in_front(Front { trusted, context, made: None }, out);
@@ -203,7 +203,7 @@ impl TurnMachine {
     /// What was recalled stands before the history from now on, if there is room for it.
     fn put_in_front(&mut self, front: Front, out: &mut Vec<Command>) {
         self.front = front;
-        self.template = None;
+        self.prepared.template = None;
         let (said, warned) = (out.len(), self.outcome.warnings.len());
         if self.front.is_empty() || self.fit(out).is_ok() {
             return;
@@ -211,13 +211,13 @@ impl TurnMachine {
         // What could be answered without memory is answered without it.
         out.truncate(said);
         self.outcome.warnings.truncate(warned);
-        (self.front, self.window, self.template) = (Front::default(), Window::default(), None);
+        (self.front, self.window, self.prepared.template) = (Front::default(), Window::default(), None);
         self.warn(out, "memory_too_large", "the context has no room for what memory knows; the run goes on without it");
     }
 
     /// Memory took too long; false if the timer is not that of the question.
     pub(super) fn recall_lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
-        let Phase::Recalling(recalling) = &self.phase else { return false };
+        let Phase::Recalling(recalling) = &*self.phase else { return false };
         if recalling.timer != timer {
             return false;
         }
@@ -240,7 +240,7 @@ impl TurnMachine {
 
     /// The run ends between two rounds, and none has begun.
     pub(super) fn interrupt_recall(&mut self, out: &mut Vec<Command>) {
-        if let Phase::Recalling(recalling) = &self.phase {
+        if let Phase::Recalling(recalling) = &*self.phase {
             Self::abort_recall(recalling, out);
             self.finish(Stop::UserInterrupt, out);
         }

@@ -12,6 +12,7 @@ use super::{
     sanity::Checked,
     searches::{is_outage, is_search},
     senses,
+    table::TurnFact,
 };
 use loopwright_base::{
     error::FailureKind,
@@ -24,19 +25,26 @@ use loopwright_wire::searches::query_of;
 impl TurnMachine {
     /// Carries a round of tools as far as it goes without an answer from outside.
     pub(super) fn advance(&mut self, out: &mut Vec<Command>) {
-        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        if let Phase::Tools(round) = self.phase.take() {
+            self.carry_on(round, out);
+        }
+    }
+
+    /// Carries a round on that is not where the turn stands, or is not yet.
+    pub(super) fn carry_on(&mut self, mut round: Round, out: &mut Vec<Command>) {
         round.advance(self, out);
         if round.is_done() {
             if let Some(round) = self.supervise(round, out) {
                 self.end_round(round, out);
             }
         } else {
-            self.phase = Phase::Tools(round);
+            let fact = if round.asks() { TurnFact::PersonAsked } else { TurnFact::CallsOpen };
+            self.enter(fact, Phase::Tools(round), out);
         }
     }
 
     pub(super) fn executed(&mut self, at: usize, out: &mut Vec<Command>) {
-        let Phase::Tools(round) = &self.phase else { return };
+        let Phase::Tools(round) = &*self.phase else { return };
         let Some(pending) = round.calls.get(at) else { return };
         let (id, name, query) = (pending.call.id.clone(), pending.call.name.clone(), query_of(&pending.call.input));
         let failure = pending.result.as_ref().and_then(|result| result.failure.as_ref());
@@ -53,26 +61,30 @@ impl TurnMachine {
             duration: pending.duration,
         };
         emit(out, finished);
-        let now = self.now.seconds();
-        let breaker = self.breakers.entry(name.clone()).or_default();
         if is_open {
-            breaker.trip(now);
-        } else if outage {
-            breaker.failure(now);
+            self.tools.breakers.entry(name.clone()).or_default().trip(self.core.now.seconds());
         } else {
-            breaker.success();
+            self.tools.learn(&name, outage, self.core.now);
         }
         if is_search(&name) {
-            self.search_ended(id, query, None, error, out);
+            self.searches(out).1.ended(id, query, None, error);
         }
         self.advance(out);
+    }
+
+    /// A word to the model where searches are left alone from here on.
+    pub(super) fn leave_searches(&mut self, out: &mut Vec<Command>) -> Option<&'static str> {
+        let last = self.core.spent.iterations.saturating_add(1) >= self.config.budget.iterations;
+        let word = self.tools.leave_searches(&self.config, last)?;
+        self.warn(out, "search_down", "the search failed again and again: the next request goes without it");
+        Some(word)
     }
 
     pub(super) fn end_round(&mut self, round: Round, out: &mut Vec<Command>) {
         let stop = if round.aborted {
             Some(Stop::DestructiveOperation)
         } else {
-            self.halted.or_else(|| self.interrupted.then_some(Stop::UserInterrupt))
+            self.hooks.halted.or_else(|| self.core.interrupted.then_some(Stop::UserInterrupt))
         };
         let spent = round.unasked && stop.is_none();
         let mut blocks = self.take_results(round);
@@ -82,17 +94,17 @@ impl TurnMachine {
         }
         let (mut stop, word) = match stop.or(self.desk.sanity.stop) {
             Some(stop) => (Some(stop), None),
-            None => self.sense_round(out),
+            None => self.senses.sense_round(&self.config, self.round(), out),
         };
         // It goes on, without what fails.
-        stop = stop.filter(|stop| *stop != Stop::RepeatedFailures || !self.fails_searching());
+        stop = stop.filter(|stop| *stop != Stop::RepeatedFailures || !self.tools.fails_searching(&self.config));
         let down = if stop.is_none() { self.leave_searches(out) } else { None };
         if stop.is_none() {
             self.escalates(out);
-            blocks.append(&mut self.added);
+            blocks.append(&mut self.hooks.added);
             blocks.extend(word.filter(|_| down.is_none()).map(Block::text));
             blocks.extend(down.map(Block::text));
-            if down.is_none() || !self.tools_off {
+            if down.is_none() || !self.tools.off {
                 blocks.extend(self.word_about_budget().map(Block::text));
             }
         }
@@ -102,8 +114,7 @@ impl TurnMachine {
                 Checked::Go(note) => message.content.extend(note.map(Block::text)),
                 Checked::Stop(why) => stop = Some(why),
                 Checked::Wait => {
-                    self.phase = Phase::Checking(message.content);
-                    return;
+                    return self.enter(TurnFact::OpinionAwaited, Phase::Checking(message.content), out);
                 }
             }
         }
@@ -120,28 +131,31 @@ impl TurnMachine {
         let iteration = self.round();
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
         let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
-        self.last_failure = senses::failure_of(pairs.clone());
-        let steps =
-            pairs.map(|(call, result)| (self.stuck.step(call, result), call.name.as_str(), call.arguments_text()));
+        self.senses.last_failure = senses::failure_of(pairs.clone());
+        let steps = pairs
+            .map(|(call, result)| (self.senses.stuck.step(call, result), call.name.as_str(), call.arguments_text()));
         let steps = distinct_steps(steps);
-        outcomes(&steps).for_each(|succeeded| self.momentum.record(succeeded));
+        outcomes(&steps).for_each(|succeeded| self.senses.momentum.record(succeeded));
         if self.config.stuck.is_some() {
-            self.stuck.record_steps(&steps, None);
+            self.senses.stuck.record_steps(&steps, None);
         }
         for pending in round.calls {
             let result = pending.result.unwrap_or_else(|| not_run(&pending.call, "the run ended before this call"));
-            if pending.since.is_none() && !result.is_error && self.made_before(&pending.call).is_some() {
+            if pending.since.is_none()
+                && !result.is_error
+                && self.config.made_before(&self.history, &pending.call).is_some()
+            {
                 // It ran in an earlier attempt, and stands in its record.
                 blocks.push(Block::ToolResult(result));
                 continue;
             }
-            let since = pending.since.unwrap_or(self.now);
+            let since = pending.since.unwrap_or(self.core.now);
             self.outcome.tool_calls.push(CallRecord {
                 id: pending.call.id.clone(),
                 name: pending.call.name.clone(),
                 input: pending.call.input.clone(),
                 iteration,
-                at: since.since(self.started),
+                at: since.since(self.core.started),
                 duration: pending.duration,
                 failure: result.failure.as_ref().map(|failure| failure.kind.clone()),
             });

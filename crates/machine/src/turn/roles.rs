@@ -305,7 +305,7 @@ impl TurnMachine {
             Some(_) => size.saturating_add(role.most_tokens()).saturating_mul(2).saturating_add(SHOWN as u64),
             None => 0,
         };
-        let (id, timer) = (self.id(), self.id());
+        let (id, timer) = (self.core.id(), self.core.id());
         let question = Question {
             id,
             timer,
@@ -316,10 +316,10 @@ impl TurnMachine {
             repaired: false,
             bare: false,
             prompt,
-            since: self.now,
+            since: self.core.now,
             reserved,
         };
-        out.push(Command::Timer { id: timer, at: self.now.after(timeout) });
+        out.push(Command::Timer { id: timer, at: self.core.now.after(timeout) });
         self.put(&question, out);
         self.desk.open.push(question);
         Ok(())
@@ -349,7 +349,7 @@ impl TurnMachine {
         if budget.seconds.is_some_and(|most| spent.seconds >= most) {
             return Some("its budget of time is used up");
         }
-        if self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), 0).is_some() {
+        if self.core.spent.next_attempt_exceeds(&self.config.budget, self.core.elapsed(), 0).is_some() {
             return Some("the budget of the run is used up");
         }
         let needs = size.saturating_add(role.most_tokens()).saturating_mul(2).saturating_add(SHOWN as u64);
@@ -363,11 +363,15 @@ impl TurnMachine {
     /// Tokens of the run's budget that nobody uses or has set aside; `None` without such a budget.
     fn tokens_free(&self) -> Option<u64> {
         let most = self.config.budget.tokens?;
-        let asking = match &self.phase {
+        let asking = match &*self.phase {
             super::Phase::Asking(asking) => asking.held.unwrap_or_default(),
             _ => 0,
         };
-        Some(most.saturating_sub(self.spent.usage.total()).saturating_sub(self.desk.reserved()).saturating_sub(asking))
+        Some(
+            most.saturating_sub(self.core.spent.usage.total())
+                .saturating_sub(self.desk.reserved())
+                .saturating_sub(asking),
+        )
     }
 
     fn put(&self, question: &Question, out: &mut Vec<Command>) {
@@ -413,7 +417,7 @@ impl TurnMachine {
     /// What an attempt used counts for the role and for the run.
     fn book(&mut self, question: &Question, usage: Usage) {
         let price = self.model_of(question).and_then(|model| model.price);
-        self.spent.add(usage, price.as_ref());
+        self.core.spent.add(usage, price.as_ref());
         let mut one = BudgetUsage::default();
         one.add(usage, price.as_ref());
         self.count(question.job.purpose(), |spent| {
@@ -435,7 +439,7 @@ impl TurnMachine {
         let text = response.message.prose();
         match question.job.read(&text) {
             Ok(answer) => {
-                let duration = self.now.since(question.since);
+                let duration = self.core.now.since(question.since);
                 let model = self.model_of(&question).map(|model| model.model.clone()).unwrap_or_default();
                 let purpose = question.job.purpose();
                 out.push(Command::Abort { id: question.timer });
@@ -469,7 +473,7 @@ impl TurnMachine {
         let usage = partial.map(|partial| partial.usage).unwrap_or_default();
         self.book(&question, usage);
         question.reserved = question.reserved.saturating_sub(usage.total());
-        if self.now.since(question.since) >= self.time_for(question.job.purpose()) {
+        if self.core.now.since(question.since) >= self.time_for(question.job.purpose()) {
             // The request ran into the same limit, and its failure came before the timer.
             out.push(Command::Abort { id: question.timer });
             return self.no_answer(&question, "no answer in time", out);
@@ -493,7 +497,7 @@ impl TurnMachine {
 
     /// A run that pauses does not wait for what it does in the background: that is stopped, and done again later.
     pub(super) fn lay_aside(&mut self, out: &mut Vec<Command>) {
-        let waited = matches!(self.phase, super::Phase::Checking(_));
+        let waited = matches!(*self.phase, super::Phase::Checking(_));
         let mut stopped = Vec::new();
         for question in &mut self.desk.open {
             let background = match question.job {
@@ -504,7 +508,7 @@ impl TurnMachine {
             if background && !question.is_laid_aside() {
                 out.push(Command::Abort { id: std::mem::take(&mut question.id) });
                 out.push(Command::Abort { id: std::mem::take(&mut question.timer) });
-                stopped.push((question.job.purpose(), self.now.since(question.since)));
+                stopped.push((question.job.purpose(), self.core.now.since(question.since)));
             }
         }
         for (purpose, seconds) in stopped {
@@ -521,7 +525,7 @@ impl TurnMachine {
         let (laid, open): (Vec<_>, Vec<_>) = all.into_iter().partition(Question::is_laid_aside);
         self.desk.open = open;
         for mut question in laid {
-            question.since = self.now;
+            question.since = self.core.now;
             if let Some(reason) = self.spent_on(&question) {
                 self.no_answer(&question, reason, out);
                 continue;
@@ -529,8 +533,8 @@ impl TurnMachine {
             let purpose = question.job.purpose();
             let timeout = self.time_for(purpose);
             question.attempt += 1;
-            (question.id, question.timer) = (self.id(), self.id());
-            out.push(Command::Timer { id: question.timer, at: self.now.after(timeout) });
+            (question.id, question.timer) = (self.core.id(), self.core.id());
+            out.push(Command::Timer { id: question.timer, at: self.core.now.after(timeout) });
             self.put(&question, out);
             self.desk.open.push(question);
         }
@@ -545,7 +549,7 @@ impl TurnMachine {
         let model = self.model_of(&question).map(|model| model.model.clone()).unwrap_or_default();
         failed(out, question.job.purpose(), &model, problem, next);
         question.attempt += 1;
-        question.id = self.id();
+        question.id = self.core.id();
         self.put(&question, out);
         self.desk.open.push(question);
     }
@@ -561,7 +565,7 @@ impl TurnMachine {
                 question.broken = None;
                 question.repaired = false;
                 question.bare = false;
-                question.id = self.id();
+                question.id = self.core.id();
                 self.put(&question, out);
                 self.desk.open.push(question);
             }
@@ -586,7 +590,7 @@ impl TurnMachine {
             Some("its budget of tokens is used up")
         } else if budget.cost.is_some_and(|most| spent.cost.unwrap_or(0.0) >= most) {
             Some("its budget of money is used up")
-        } else if self.spent.next_attempt_exceeds(&self.config.budget, self.elapsed(), 0).is_some() {
+        } else if self.core.spent.next_attempt_exceeds(&self.config.budget, self.core.elapsed(), 0).is_some() {
             Some("the budget of the run is used up")
         } else if self.config.budget.tokens.is_some() && question.reserved < size.saturating_add(role.most_tokens()) {
             Some("what was set aside for it is used up")
@@ -599,7 +603,7 @@ impl TurnMachine {
     fn no_answer(&mut self, question: &Question, reason: &str, out: &mut Vec<Command>) {
         let purpose = question.job.purpose();
         let model = self.model_of(question).map(|model| model.model.clone()).unwrap_or_default();
-        let duration = self.now.since(question.since);
+        let duration = self.core.now.since(question.since);
         self.count(purpose, |spent| {
             spent.seconds += duration;
             spent.failed += 1;
@@ -657,10 +661,10 @@ impl TurnMachine {
         let settings = model.all_settings();
         self.config.context.policy.wire = model.wire.filter(|wire| Some(*wire) == self.config.context.policy.wire);
         self.config.model = model.model;
-        self.model = None;
+        self.choice.model = None;
         self.config.price = model.price;
         self.ask_with(&settings);
-        self.signatures = None;
+        self.prepared.signatures = None;
         self.forget_window();
     }
 
@@ -689,7 +693,7 @@ impl TurnMachine {
             omit: own.omit.clone(),
             ..ModelSettings::default()
         }));
-        self.template = None;
+        self.prepared.template = None;
     }
 }
 

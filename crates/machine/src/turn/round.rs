@@ -135,7 +135,7 @@ impl Round {
         judged: Vec<Judgement>,
         turn: &TurnMachine,
     ) -> Self {
-        let limits = calls.iter().map(|call| turn.tool(&call.name).and_then(|tool| tool.max_output)).collect();
+        let limits = calls.iter().map(|call| turn.config.tool(&call.name).and_then(|tool| tool.max_output)).collect();
         let given: Vec<Option<ToolResult>> = calls.iter().map(|call| turn.recalled(call, &calls)).collect();
         let calls: Vec<Pending> = calls
             .into_iter()
@@ -145,7 +145,7 @@ impl Round {
             .map(|(((call, given), broken), judged)| {
                 let failed = |failure| ToolResult::failed(&call.id, &call.name, failure);
                 let refused = || (judged.verdict == Ruled::Forbid).then(|| forbidden(&judged));
-                let result = broken.map(failed).or(given).or_else(|| turn.made_before(&call));
+                let result = broken.map(failed).or(given).or_else(|| turn.config.made_before(&turn.history, &call));
                 let result = result.or_else(|| unknown_tool(&call, turn).or_else(refused).map(failed));
                 Pending {
                     hash: arguments_hash(&call),
@@ -243,9 +243,9 @@ impl Round {
     pub(super) fn advance(&mut self, turn: &mut TurnMachine, out: &mut Vec<Command>) {
         if self.aborted {
             self.close_unstarted("the run was ended by the person who was asked", out);
-        } else if turn.interrupted || turn.desk.sanity.stop.is_some() {
+        } else if turn.core.interrupted || turn.desk.sanity.stop.is_some() {
             self.close_unstarted("the run was stopped before this call", out);
-        } else if turn.halted.is_some() {
+        } else if turn.hooks.halted.is_some() {
             self.close_unstarted("the run was stopped by a hook before this call", out);
         }
         if self.question.is_some() || self.running > 0 || !self.hooks.is_empty() {
@@ -303,12 +303,12 @@ impl Round {
     /// Whether the call may run beside others.
     fn is_free(&self, at: usize, turn: &TurnMachine) -> bool {
         let pending = &self.calls[at];
-        pending.is_free() && turn.tool(&pending.call.name).is_some_and(|tool| tool.read_only)
+        pending.is_free() && turn.config.tool(&pending.call.name).is_some_and(|tool| tool.read_only)
     }
 
     /// The calls that start together with `first`.
     fn group(&self, first: usize, turn: &TurnMachine) -> Vec<usize> {
-        if self.calls.get(first).is_some_and(|pending| turn.is_spawn(&pending.call.name)) {
+        if self.calls.get(first).is_some_and(|pending| turn.children.is_spawn(&pending.call.name)) {
             return self.spawns(first, turn);
         }
         if !self.is_free(first, turn) {
@@ -322,11 +322,11 @@ impl Round {
 
     /// Runs a group; false if every call of it was answered at once (its tool's breaker is open).
     fn start(&mut self, group: &[usize], parallel: bool, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
-        let spawn = |at: &usize| self.calls.get(*at).is_some_and(|pending| turn.is_spawn(&pending.call.name));
+        let spawn = |at: &usize| self.calls.get(*at).is_some_and(|pending| turn.children.is_spawn(&pending.call.name));
         if group.iter().any(spawn) {
             return self.start_children(group, turn, out);
         }
-        let now = turn.now;
+        let now = turn.core.now;
         let mut started = Vec::with_capacity(group.len());
         for at in group.iter().copied() {
             let pending = &self.calls[at];
@@ -334,7 +334,7 @@ impl Round {
                 self.fail(at, denied("it is not the call that was judged"));
                 continue;
             }
-            let breaker = turn.breakers.get_mut(&pending.call.name);
+            let breaker = turn.tools.breakers.get_mut(&pending.call.name);
             if let Some(Verdict::Open { retry_after }) = breaker.map(|breaker| breaker.check(now.seconds())) {
                 let failure = ToolFailure {
                     kind: "unavailable".into(),
@@ -352,7 +352,7 @@ impl Round {
         if !parallel {
             out.push(Command::Persist);
         }
-        let id = turn.id();
+        let id = turn.core.id();
         let round = turn.round();
         let mut calls = Vec::with_capacity(started.len());
         for at in started {
@@ -371,9 +371,9 @@ impl Round {
                 },
             );
             if is_search(&call.name) {
-                turn.search_began(call.id.clone(), query_of(&call.input), out);
+                turn.searches(out).1.began(call.id.clone(), query_of(&call.input));
             }
-            let timeout = turn.tool(&call.name).and_then(|tool| tool.timeout);
+            let timeout = turn.config.tool(&call.name).and_then(|tool| tool.timeout);
             calls.push(Call { tool_use: call.clone(), timeout, round });
         }
         out.push(Command::Execute { id, calls, parallel });
@@ -384,14 +384,14 @@ impl Round {
     fn ask(&mut self, at: usize, turn: &mut TurnMachine, out: &mut Vec<Command>) -> bool {
         let pending = &self.calls[at];
         let risk = pending.judged.risk;
-        if turn.spent.approvals >= turn.config.budget.approvals {
+        if turn.core.spent.approvals >= turn.config.budget.approvals {
             self.unasked = true;
             self.fail(at, denied("the budget of approvals is used up"));
             return false;
         }
-        turn.spent.approvals += 1;
-        let (id, timer) = (turn.id(), turn.id());
-        let expires = turn.now.after(turn.config.approval_timeout);
+        turn.core.spent.approvals += 1;
+        let (id, timer) = (turn.core.id(), turn.core.id());
+        let expires = turn.core.now.after(turn.config.approval_timeout);
         let hash = pending.hash.clone();
         let call = pending.call.clone();
         let why = pending.judged.why.clone();
@@ -412,7 +412,7 @@ impl Round {
         turn: &mut TurnMachine,
         out: &mut Vec<Command>,
     ) -> bool {
-        let now = turn.now;
+        let now = turn.core.now;
         let Some(question) = self.question.take_if(|question| question.id == id) else { return false };
         question.stop_timer(out);
         let mut remembered = None;
@@ -427,7 +427,7 @@ impl Round {
                 Some("a decision about such a call is never kept".to_owned())
             }
             ApprovalDecision::Remembered { what } => {
-                turn.spent.approvals = turn.spent.approvals.saturating_sub(1);
+                turn.core.spent.approvals = turn.core.spent.approvals.saturating_sub(1);
                 remembered = Some(what);
                 None
             }
@@ -449,7 +449,7 @@ impl Round {
             }
         };
         if let (None, Some(pending)) = (&refused, self.calls.get(question.call)) {
-            turn.agree(&pending.call);
+            turn.origins.agree(&turn.config, &turn.history, &pending.call);
         }
         self.settle(question.call, refused, remembered, out);
         true
@@ -469,7 +469,6 @@ impl Round {
         pending.allowed = false;
         pending.hash = arguments_hash(&pending.call);
         pending.judged = turn.judge(&pending.call);
-        turn.trace_call(&pending.call, &mut pending.judged);
     }
 
     /// A person has changed the arguments.
@@ -615,7 +614,7 @@ fn denied(reason: &str) -> ToolFailure {
 }
 
 fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
-    if turn.tool(&call.name).is_some() {
+    if turn.config.tool(&call.name).is_some() {
         return None;
     }
     let names = turn.config.tools.iter().map(|tool| tool.name.as_str());

@@ -57,7 +57,7 @@ impl TurnMachine {
     /// The run begins: a `/sanity` in the prompt is looked after at once.
     pub(super) fn sanity_start(&mut self, out: &mut Vec<Command>) -> Checked {
         let Some(config) = &self.config.roles.sanity else { return Checked::Go(None) };
-        self.desk.sanity.heard_user = self.now;
+        self.desk.sanity.heard_user = self.core.now;
         let asked = self.history.last().filter(|last| last.role == Role::User).map(Message::prose).unwrap_or_default();
         let asked = asked.lines().any(|line| line.trim() == "/sanity" || line.trim_start().starts_with("/sanity "));
         let (explicit, waits) = (config.triggers.contains(&Trigger::Explicit), config.wait);
@@ -75,7 +75,7 @@ impl TurnMachine {
 
     /// The user has decided something.
     pub(super) const fn user_spoke(&mut self) {
-        self.desk.sanity.heard_user = self.now;
+        self.desk.sanity.heard_user = self.core.now;
     }
 
     /// A round is over; `results` is the message that will carry its results.
@@ -99,9 +99,9 @@ impl TurnMachine {
         if self.config.roles.sanity.is_none() {
             return Vec::new();
         }
-        let (pace, share) = (self.pace(), self.context_share(results));
+        let (pace, share) = (self.senses.pace(&self.config), self.context_share(results));
         let Some(config) = &self.config.roles.sanity else { return Vec::new() };
-        let round = self.spent.iterations;
+        let round = self.core.spent.iterations;
         let watch = &self.desk.sanity;
         let since = round.saturating_sub(watch.checked);
         let mut due = Vec::new();
@@ -115,7 +115,7 @@ impl TurnMachine {
                 Trigger::ToolFailure => results.tool_results().any(|result| result.is_error),
                 Trigger::LargeOutput(most) => results.tool_results().any(|result| longer_than(&result.content, most)),
                 Trigger::UserIdle(seconds) => {
-                    idle = self.now.since(watch.heard_user) >= seconds;
+                    idle = self.core.now.since(watch.heard_user) >= seconds;
                     idle
                 }
                 Trigger::ContextThreshold(most) => {
@@ -135,17 +135,20 @@ impl TurnMachine {
         watch.full = full;
         if idle {
             // Looked at; the next time is as long again.
-            watch.heard_user = self.now;
+            watch.heard_user = self.core.now;
         }
         due
     }
 
     /// Looks: by rules at once, and where there is a model, by its opinion.
     fn look(&mut self, triggers: Vec<Trigger>, results: Option<&Message>, out: &mut Vec<Command>) {
-        let round = self.spent.iterations;
+        let round = self.core.spent.iterations;
         self.desk.sanity.checked = round;
-        let rules =
-            check_sanity(self.history.iter().chain(results), Some(self.stuck.policy()), self.config.momentum.as_ref());
+        let rules = check_sanity(
+            self.history.iter().chain(results),
+            Some(self.senses.stuck.policy()),
+            self.config.momentum.as_ref(),
+        );
         self.found(round, &triggers, "rules".to_owned(), &rules, None, out);
         if self.config.roles.of(Purpose::Sanity).is_none_or(|role| role.chain.is_empty()) {
             return;
@@ -169,7 +172,7 @@ impl TurnMachine {
         let seen = if seen.is_empty() { "nothing".to_owned() } else { seen.join("; ") };
         format!(
             "Round {} of at most {}. Rules have found: {}.\nWhat was said and done:\n{}",
-            self.spent.iterations,
+            self.core.spent.iterations,
             self.config.budget.iterations,
             fenced(&seen),
             fenced(&transcript(self.history.iter().chain(results)))
@@ -225,7 +228,7 @@ impl TurnMachine {
         out: &mut Vec<Command>,
     ) {
         let interval = self.config.roles.sanity.as_ref().map_or(0, |sanity| sanity.interval);
-        let late = self.spent.iterations.saturating_sub(round) > interval.max(FRESH);
+        let late = self.core.spent.iterations.saturating_sub(round) > interval.max(FRESH);
         if !late && round >= self.desk.sanity.heard {
             self.desk.sanity.heard = round;
             let both = rules.stricter(opinion.clone());
@@ -236,8 +239,10 @@ impl TurnMachine {
 
     /// No opinion is awaited any more: what waited for it goes on.
     pub(super) fn rules_stand(&mut self, out: &mut Vec<Command>) {
-        let Phase::Checking(blocks) = &mut self.phase else { return self.look_again(out) };
-        let mut blocks = std::mem::take(blocks);
+        if !matches!(*self.phase, Phase::Checking(_)) {
+            return self.look_again(out);
+        }
+        let Phase::Checking(mut blocks) = self.phase.take() else { return };
         self.desk.sanity.waiting.clear();
         let stop = self.desk.sanity.stop;
         if stop.is_none() {
@@ -246,7 +251,6 @@ impl TurnMachine {
         if !blocks.is_empty() {
             self.history.push(Message::new(Role::User, blocks));
         }
-        self.phase = Phase::Done;
         match stop {
             Some(stop) => self.finish(stop, out),
             None => self.go_on(out),
@@ -257,8 +261,9 @@ impl TurnMachine {
     fn look_again(&mut self, out: &mut Vec<Command>) {
         let triggers = std::mem::take(&mut self.desk.sanity.waiting);
         if !triggers.is_empty() {
-            let round = self.spent.iterations;
-            let rules = check_sanity(self.history.iter(), Some(self.stuck.policy()), self.config.momentum.as_ref());
+            let round = self.core.spent.iterations;
+            let rules =
+                check_sanity(self.history.iter(), Some(self.senses.stuck.policy()), self.config.momentum.as_ref());
             let prompt = self.sanity_prompt(&rules, None);
             let _ = self.ask_role(Job::Check { round, triggers, rules: Box::new(rules) }, prompt, out);
         }

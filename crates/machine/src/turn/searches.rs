@@ -6,19 +6,20 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Command, Notice},
-    TurnMachine, emit,
+    super::{Command, Notice, Time},
+    emit,
+    tools::Tools,
 };
 use loopwright_base::{
     error::FailureKind,
-    request::{ProviderSearch, Response, SearchEnd, Tool},
+    request::{ProviderSearch, Response, SearchEnd},
 };
 use loopwright_wire::searches;
 
 /// Stands for the provider's search among the breakers of tools. No tool has such a name.
-const PROVIDER: &str = "provider:search";
+pub(super) const PROVIDER: &str = "provider:search";
 /// What is wrong with a search of the provider's that the answer ended without.
-const CUT: &str = "cut";
+pub(super) const CUT: &str = "cut";
 
 /// A search of the provider's that was begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,32 +64,36 @@ pub fn search_is_down(error: &str) -> bool {
     )
 }
 
-impl TurnMachine {
-    pub(super) fn search_began(&self, id: String, query: String, out: &mut Vec<Command>) {
-        let (round, at) = (self.round(), self.now.since(self.started));
-        emit(out, Notice::SearchStarted { call_id: id, round, query, at });
+/// Tells of searches, and counts them.
+pub(super) struct SearchTeller<'a> {
+    pub(super) round: u32,
+    /// Seconds since the turn began.
+    pub(super) at: f64,
+    pub(super) now: Time,
+    pub(super) count: &'a mut u64,
+    pub(super) out: &'a mut Vec<Command>,
+}
+
+impl SearchTeller<'_> {
+    pub(super) fn began(&mut self, id: String, query: String) {
+        emit(self.out, Notice::SearchStarted { call_id: id, round: self.round, query, at: self.at });
     }
 
-    pub(super) fn search_ended(
-        &mut self,
-        id: String,
-        query: String,
-        results: Option<u64>,
-        error: Option<String>,
-        out: &mut Vec<Command>,
-    ) {
-        self.outcome.searches += 1;
-        let (round, count, at) = (self.round(), self.outcome.searches, Some(self.now.since(self.started)));
-        emit(out, Notice::SearchCompleted { call_id: id, round, query, count, error, results, at });
+    pub(super) fn ended(&mut self, id: String, query: String, results: Option<u64>, error: Option<String>) {
+        *self.count += 1;
+        let (round, count, at) = (self.round, *self.count, Some(self.at));
+        emit(self.out, Notice::SearchCompleted { call_id: id, round, query, count, error, results, at });
     }
+}
 
+impl Tools {
     /// What the provider says of a search. What was told is not told again.
-    pub(super) fn search_seen(&mut self, seen: ProviderSearch, out: &mut Vec<Command>) {
+    pub(super) fn search_seen(&mut self, seen: ProviderSearch, teller: &mut SearchTeller) {
         let ProviderSearch { id, query, end } = seen;
         let at = match (self.searching.iter().position(|known| known.id == id), &query) {
             (Some(at), _) => at,
             (None, Some(query)) => {
-                self.search_began(id.clone(), query.clone(), out);
+                teller.began(id.clone(), query.clone());
                 self.searching.push(Searching { id: id.clone(), query: query.clone(), ended: false });
                 self.searching.len() - 1
             }
@@ -102,75 +107,29 @@ impl TurnMachine {
         let Some(SearchEnd { results, error }) = end.filter(|_| !search.ended) else { return };
         search.ended = true;
         let query = search.query.clone();
-        let now = self.now.seconds();
-        let breaker = self.breakers.entry(PROVIDER.to_owned()).or_default();
-        if error.as_deref().is_some_and(search_is_down) {
-            breaker.failure(now);
-        } else {
-            breaker.success();
-        }
-        self.search_ended(id, query, results, error, out);
+        self.learn(PROVIDER, error.as_deref().is_some_and(search_is_down), teller.now);
+        teller.ended(id, query, results, error);
     }
 
     /// An answer is in: what it says of searches that was not told yet. What goes on in the next answer stays open.
-    pub(super) fn searches_read(&mut self, response: &Response, goes_on: bool, out: &mut Vec<Command>) {
+    pub(super) fn searches_read(&mut self, response: &Response, goes_on: bool, teller: &mut SearchTeller) {
         let seen = searches::of_response(response);
         let whole: Vec<String> = seen.iter().map(|search| search.id.clone()).collect();
         for search in seen {
-            self.search_seen(search, out);
+            self.search_seen(search, teller);
         }
         if goes_on {
             self.searching.retain(|search| !search.ended);
             return;
         }
-        self.end_searches(|id| (!whole.iter().any(|seen| seen == id)).then(|| CUT.to_owned()), out);
+        self.end_searches(|id| (!whole.iter().any(|seen| seen == id)).then_some(CUT), teller);
     }
 
     /// No more comes of searches that are open: each ends with what `error` gives for its id.
-    pub(super) fn end_searches(&mut self, error: impl Fn(&str) -> Option<String>, out: &mut Vec<Command>) {
-        for search in std::mem::take(&mut self.searching) {
-            if !search.ended {
-                let error = error(&search.id);
-                self.search_ended(search.id, search.query, None, error, out);
-            }
+    pub(super) fn end_searches<'a>(&mut self, error: impl Fn(&str) -> Option<&'a str>, teller: &mut SearchTeller) {
+        for search in std::mem::take(&mut self.searching).into_iter().filter(|search| !search.ended) {
+            let error = error(&search.id).map(str::to_owned);
+            teller.ended(search.id, search.query, None, error);
         }
-    }
-
-    /// No more comes of the answer.
-    pub(super) fn cut_searches(&mut self, out: &mut Vec<Command>) {
-        self.end_searches(|_| Some(CUT.to_owned()), out);
-    }
-
-    fn is_down(&self, name: &str) -> bool {
-        self.breakers.get(name).is_some_and(|breaker| !breaker.is_closed())
-    }
-
-    /// A word to the model where searches are left alone from here on: the provider's, once it failed in a row or there
-    /// is but one request left after a failure; ours, where there is no other tool.
-    pub(super) fn leave_searches(&mut self, out: &mut Vec<Command>) -> Option<&'static str> {
-        let last = self.spent.iterations.saturating_add(1) >= self.config.budget.iterations;
-        let failing = last && self.breakers.get(PROVIDER).is_some_and(|breaker| !breaker.is_fresh());
-        let providers = !self.search_off && self.searches_itself() && (failing || self.is_down(PROVIDER));
-        self.search_off |= providers;
-        let ours = self.fails_searching();
-        self.tools_off |= ours;
-        if !providers && !ours {
-            return None;
-        }
-        self.warn(out, "search_down", "the search failed again and again: the next request goes without it");
-        let word = "[The search does not work now and is left alone. Answer with what you have, and say what you could not check.]";
-        Some(word)
-    }
-
-    /// Whether the model still has tools, of which none is anything but a search that failed in a row.
-    pub(super) fn fails_searching(&self) -> bool {
-        let tools = &self.config.tools;
-        let dead = !tools.is_empty() && tools.iter().all(|tool| is_search(&tool.name) && self.is_down(&tool.name));
-        dead && !self.tools_off && (self.search_off || !self.searches_itself())
-    }
-
-    /// The tools of a request, without a search that is left alone.
-    pub(super) fn without_search(&self, tools: &[Tool]) -> Option<Vec<Tool>> {
-        self.search_off.then(|| tools.iter().filter(|tool| !matches!(tool, Tool::WebSearch(_))).cloned().collect())
     }
 }

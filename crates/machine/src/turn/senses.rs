@@ -3,14 +3,19 @@
 //! A model is told once what it does; if it goes on, the run ends. Every decision is told to whoever listens, with the
 //! rule that decided and what it saw.
 
-use super::{Decision, Situation, TurnMachine, emit};
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, Situation, TurnConfig, emit};
 use crate::{Command, Notice, Stop};
 use loopwright_base::{
-    message::{Message, ToolResult, ToolUse},
+    message::{ToolResult, ToolUse},
     text::clip,
 };
 use loopwright_guard::RiskLevel;
-use loopwright_monitor::{momentum::Pace, stuck::Pattern};
+use loopwright_monitor::{
+    momentum::{Momentum, Pace},
+    stuck::{Pattern, StuckDetector, StuckPolicy},
+};
 
 /// Patterns that a model is told of in one run. More of them are no accident.
 const MOST_WORDS: usize = 3;
@@ -35,23 +40,45 @@ pub(super) fn failure_of<'a>(pairs: impl Iterator<Item = (&'a ToolUse, &'a ToolR
     failure
 }
 
-impl TurnMachine {
+/// What the turn has noticed of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Senses {
+    pub(super) stuck: StuckDetector,
+    /// The patterns that the model was told of.
+    told: Vec<u64>,
+    pub(super) momentum: Momentum,
+    /// What failed in the last round, where nothing succeeded.
+    pub(super) last_failure: Option<String>,
+    /// The model was nudged since it last went on.
+    pub(super) nudged: bool,
+}
+
+impl Senses {
+    pub(super) fn new(policy: StuckPolicy) -> Self {
+        let stuck = StuckDetector::new(policy);
+        Self { stuck, told: Vec::new(), momentum: Momentum::default(), last_failure: None, nudged: false }
+    }
+
     /// What the results so far say.
-    pub(super) fn pace(&self) -> Pace {
-        self.config.momentum.as_ref().map_or(Pace::Good, |policy| self.momentum.pace(policy))
+    pub(super) fn pace(&self, config: &TurnConfig) -> Pace {
+        config.momentum.as_ref().map_or(Pace::Good, |policy| self.momentum.pace(policy))
     }
 
     /// The pattern that these calls go on with, though the model was told of it.
-    pub(super) fn goes_on_in_circles(&self, calls: &[ToolUse]) -> Option<Pattern> {
-        self.config.stuck.as_ref()?;
+    pub(super) fn goes_on_in_circles(&self, config: &TurnConfig, calls: &[ToolUse]) -> Option<Pattern> {
+        config.stuck.as_ref()?;
         let told = self.stuck.mark().is_some_and(|mark| self.told.contains(&mark));
         (told && self.stuck.goes_on_with(calls.iter())).then(|| self.stuck.pattern()).flatten()
     }
 
     /// A round has ended: the reason to stop, or a word to the model.
-    pub(super) fn sense_round(&mut self, out: &mut Vec<Command>) -> (Option<Stop>, Option<String>) {
-        let round = self.round();
-        if let Some(policy) = &self.config.stuck
+    pub(super) fn sense_round(
+        &mut self,
+        config: &TurnConfig,
+        round: u32,
+        out: &mut Vec<Command>,
+    ) -> (Option<Stop>, Option<String>) {
+        if let Some(policy) = &config.stuck
             && let (Some(mark), Some(verdict)) = (self.stuck.mark(), self.stuck.verdict())
         {
             let tell = policy.warn && !self.told.contains(&mark) && self.told.len() < MOST_WORDS;
@@ -63,10 +90,10 @@ impl TurnMachine {
             self.told.push(mark);
             return (None, Some(verdict.advice()));
         }
-        if self.pace() == Pace::Slow {
-            assessed(out, round, "slow", "momentum", self.words_on_momentum());
+        if self.pace(config) == Pace::Slow {
+            assessed(out, round, "slow", "momentum", self.words_on_momentum(config));
         }
-        if let Some(every) = self.config.check_in
+        if let Some(every) = config.check_in
             && round.is_multiple_of(every.max(1))
         {
             assessed(
@@ -82,31 +109,38 @@ impl TurnMachine {
     }
 
     /// Whether a reply that was cut says the same again and again.
-    pub(super) fn says_the_same(&mut self, prose: &str) -> bool {
+    pub(super) fn says_the_same(&mut self, config: &TurnConfig, prose: &str) -> bool {
         self.stuck.end_reply();
-        self.config.stuck.is_some() && self.stuck.feed(prose)
+        config.stuck.is_some() && self.stuck.feed(prose)
     }
 
-    /// A reply went round in circles until it was cut: the model is told once, then the run ends.
-    pub(super) fn end_of_loop(&mut self, out: &mut Vec<Command>) {
+    /// A reply went round in circles until it was cut: what the model is told, once, where it may go on; else the run
+    /// ends.
+    pub(super) fn end_of_loop(
+        &mut self,
+        config: &TurnConfig,
+        goes_on: bool,
+        round: u32,
+        out: &mut Vec<Command>,
+    ) -> Option<String> {
         let verdict = self.stuck.verdict();
         self.stuck.end_reply();
-        let Some(verdict) = verdict else { return self.finish(Stop::NoProgress, out) };
-        let warn = self.config.stuck.as_ref().is_some_and(|policy| policy.warn);
-        let tell = warn && !self.told.contains(&TEXT) && self.next_request_exceeds().is_none() && !self.interrupted;
+        let verdict = verdict?;
+        let warn = config.stuck.as_ref().is_some_and(|policy| policy.warn);
+        let tell = warn && !self.told.contains(&TEXT) && goes_on;
         let decision = if tell { "tell" } else { "stuck" };
-        assessed(out, self.round(), decision, verdict.pattern.name(), verdict.sentence.clone());
-        if !tell {
-            return self.finish(Stop::NoProgress, out);
-        }
-        self.told.push(TEXT);
-        self.history.push(Message::user(verdict.advice()));
-        self.ask(out);
+        assessed(out, round, decision, verdict.pattern.name(), verdict.sentence.clone());
+        tell.then(|| {
+            self.told.push(TEXT);
+            verdict.advice()
+        })
     }
 
     /// Tells what was decided about a reply.
     pub(super) fn tell_decision(
         &self,
+        config: &TurnConfig,
+        round: u32,
         decision: Decision,
         situation: &Situation,
         calls: &[ToolUse],
@@ -131,15 +165,15 @@ impl TurnMachine {
             Decision::Complete => "no tool call, no question, no next step to take".to_owned(),
             Decision::PauseForInput => "a question to the person".to_owned(),
             Decision::PauseCheck if situation.interrupted => "a wish to stop after this round".to_owned(),
-            Decision::PauseCheck => self.words_on_momentum(),
+            Decision::PauseCheck => self.words_on_momentum(config),
             Decision::Limit(limit) => format!("the limit {}", limit.stop().name()),
             Decision::Stuck(_) => self.stuck.verdict().map(|verdict| verdict.sentence).unwrap_or_default(),
         };
-        assessed(out, self.round(), decision.name(), decision.rule(situation), saw);
+        assessed(out, round, decision.name(), decision.rule(situation), saw);
     }
 
-    fn words_on_momentum(&self) -> String {
-        let policy = self.config.momentum.unwrap_or_default();
+    fn words_on_momentum(&self, config: &TurnConfig) -> String {
+        let policy = config.momentum.unwrap_or_default();
         let (successes, count) = self.momentum.seen(&policy);
         format!("{successes} of the last {count} calls succeeded: momentum {:.2}", self.momentum.score(&policy))
     }

@@ -12,44 +12,48 @@ use loopwright_base::request::{Delta, Response};
 impl Machine for TurnMachine {
     fn step(&mut self, event: Event) -> Vec<Command> {
         let mut out = Vec::new();
-        self.now = self.now.max(event.at);
-        if matches!(self.phase, Phase::Done) {
+        self.core.now = self.core.now.max(event.at);
+        if matches!(*self.phase, Phase::Done) {
             self.drop_answer();
             return out;
         }
+        self.phase.begin(&event.kind);
         self.wake_window();
         match event.kind {
             EventKind::Start { messages } => {
-                if matches!(self.phase, Phase::Idle) {
+                if matches!(*self.phase, Phase::Idle) {
                     self.start(messages, &mut out);
                 } else {
                     out.push(refuse("already_started", "the turn has already begun"));
                 }
             }
             EventKind::Interrupt { how, partial } => {
-                if matches!(self.phase, Phase::Idle) {
+                if matches!(*self.phase, Phase::Idle) {
                     self.finish(Stop::Cancelled, &mut out);
                 } else {
                     self.interrupt(how, partial.map(|partial| *partial), &mut out);
                 }
             }
-            EventKind::Pause | EventKind::Resume if matches!(self.phase, Phase::Idle) => {}
-            _ if matches!(self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
+            EventKind::Pause | EventKind::Resume if matches!(*self.phase, Phase::Idle) => {}
+            _ if matches!(*self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
             // Nothing is decided by where a request went, and nobody has seen anything of its answer.
             EventKind::Delta { delta: Delta::Batch { .. }, .. } => {}
-            EventKind::Delta { id, delta } => match (&mut self.phase, delta) {
-                (Phase::Asking(asking), Delta::Search(search)) if asking.id == id => self.search_seen(search, &mut out),
-                (Phase::Asking(asking), _) if asking.id == id => asking.visible = true,
+            EventKind::Delta { id, delta } => match (self.phase.asking().filter(|asking| asking.id == id), delta) {
+                (Some(_), Delta::Search(search)) => {
+                    let (tools, mut teller) = self.searches(&mut out);
+                    tools.search_seen(search, &mut teller);
+                }
+                (Some(asking), _) => asking.visible = true,
                 _ => self.drop_answer(),
             },
-            EventKind::Generated { id, response } => match &self.phase {
+            EventKind::Generated { id, response } => match &*self.phase {
                 Phase::Asking(asking) if asking.id == id => {
                     let asking = asking.clone();
                     self.generated(&asking, *response, &mut out);
                 }
                 _ => self.role_answered(id, &response, &mut out),
             },
-            EventKind::Failed { id, failure, visible, partial } => match &self.phase {
+            EventKind::Failed { id, failure, visible, partial } => match &*self.phase {
                 Phase::Asking(asking) if asking.id == id => {
                     let asking = asking.clone();
                     self.failed(asking, failure, visible, partial.map(|partial| *partial), &mut out);
@@ -57,13 +61,9 @@ impl Machine for TurnMachine {
                 _ => self.role_failed(id, &failure, partial.map(|partial| *partial), &mut out),
             },
             EventKind::Executed { id, result } => {
-                let now = self.now;
+                let now = self.core.now;
                 let held = self.hooked(HookStage::PostTool);
-                let taken = match &mut self.phase {
-                    Phase::Tools(round) => round.executed(id, result, now, held),
-                    _ => None,
-                };
-                match taken {
+                match self.phase.round().and_then(|round| round.executed(id, result, now, held)) {
                     Some(at) if held => self.hold_result(at, &mut out),
                     Some(at) => self.executed(at, &mut out),
                     None => self.drop_answer(),
@@ -95,11 +95,12 @@ impl Machine for TurnMachine {
             }
             EventKind::Recalled { id, found } => self.recalled_from_memory(id, found, &mut out),
         }
+        self.phase.end();
         out
     }
 
     fn waiting(&self) -> Vec<String> {
-        match &self.phase {
+        match &*self.phase {
             Phase::Idle | Phase::Done => Vec::new(),
             Phase::Asking(asking) => vec![format!("the model {} (attempt {})", self.model(), asking.attempt)],
             Phase::Waiting { asking, .. } => vec![format!("the next attempt ({})", asking.attempt + 1)],
@@ -112,25 +113,19 @@ impl Machine for TurnMachine {
     }
 
     fn is_finished(&self) -> bool {
-        matches!(self.phase, Phase::Done)
+        matches!(*self.phase, Phase::Done)
     }
 }
 
 impl TurnMachine {
     fn decided(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) {
-        if matches!(self.phase, Phase::Supervising(_)) {
+        if matches!(*self.phase, Phase::Supervising(_)) {
             if !self.released(id, hash, decision, out) {
                 self.drop_answer();
             }
             return;
         }
-        if !matches!(self.phase, Phase::Tools(_)) {
-            return self.drop_answer();
-        }
-        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
-        let taken = round.decided(id, hash, decision, self, out);
-        self.phase = Phase::Tools(round);
-        if taken {
+        if self.with_round(|turn, round| round.decided(id, hash, decision, turn, out)) == Some(true) {
             self.user_spoke();
             self.advance(out);
         } else {
@@ -139,8 +134,8 @@ impl TurnMachine {
     }
 
     fn fired(&mut self, id: Id, partial: Option<Response>, out: &mut Vec<Command>) {
-        if id == self.deadline {
-            self.deadline = 0;
+        if id == self.core.deadline {
+            self.core.deadline = 0;
             if self.end_children(Stop::WallTime, "the time of the run was up", out) {
                 return;
             }
@@ -150,24 +145,24 @@ impl TurnMachine {
         if self.desk.times(id) {
             return self.role_late(id, out);
         }
-        if matches!(self.phase, Phase::Supervising(_)) {
+        if matches!(*self.phase, Phase::Supervising(_)) {
             if !self.release_lapsed(id, out) {
                 self.drop_answer();
             }
             return;
         }
-        match &mut self.phase {
+        match &*self.phase {
             Phase::Waiting { timer, asking } if *timer == id => {
                 let mut asking = asking.clone();
                 if let Some(limit) = self.next_attempt_exceeds() {
                     return self.stop_at(limit, out);
                 }
                 asking.attempt += 1;
-                asking.id = self.id();
+                asking.id = self.core.id();
                 self.send(asking, out);
             }
-            Phase::Tools(round) => {
-                if round.lapsed(id, out) {
+            Phase::Tools(_) => {
+                if self.phase.round().is_some_and(|round| round.lapsed(id, out)) {
                     self.advance(out);
                 } else {
                     self.drop_answer();
@@ -184,14 +179,11 @@ impl TurnMachine {
 
     /// A question waits behind another, or is put now.
     fn asked(&mut self, id: Id, put: bool, tell: bool, out: &mut Vec<Command>) {
-        let timer = if put { self.id() } else { 0 };
-        let expires = self.now.after(self.config.approval_timeout);
-        let (question, calls) = match &mut self.phase {
-            Phase::Tools(round) => (round.question.as_mut(), &round.calls),
-            Phase::Supervising(supervising) => (supervising.question.as_mut(), &supervising.round.calls),
-            _ => return self.drop_answer(),
+        let timer = if put { self.core.id() } else { 0 };
+        let expires = self.core.now.after(self.config.approval_timeout);
+        let Some((question, calls)) = self.phase.question().filter(|(question, _)| question.id == id) else {
+            return self.drop_answer();
         };
-        let Some(question) = question.filter(|question| question.id == id) else { return self.drop_answer() };
         if !put {
             return question.waits(out);
         }

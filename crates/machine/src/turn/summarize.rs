@@ -33,7 +33,7 @@ impl TurnMachine {
         if from >= upto {
             return;
         }
-        let round = self.spent.iterations;
+        let round = self.core.spent.iterations;
         self.desk.summaries.asked = upto;
         let job = Job::Summarize { from, upto, round };
         let has_model = self.config.roles.of(Purpose::Summarizer).is_some_and(|role| !role.chain.is_empty());
@@ -77,7 +77,7 @@ impl TurnMachine {
 
     /// Messages of exchanges that are over.
     fn exchanges(&self) -> usize {
-        match &self.phase {
+        match &*self.phase {
             // The reply whose calls run is no exchange yet.
             super::Phase::Tools(_) | super::Phase::Supervising(_) | super::Phase::Checking(_) => {
                 self.history.len().saturating_sub(1)
@@ -91,7 +91,7 @@ impl TurnMachine {
         let (done, all) = (self.desk.summaries.done, self.history.len());
         if self.config.roles.summarizer.is_some() && done < all {
             self.desk.summaries.asked = all;
-            self.rules_summarize(done, all, self.spent.iterations, out);
+            self.rules_summarize(done, all, self.core.spent.iterations, out);
         }
     }
 

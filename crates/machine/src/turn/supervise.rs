@@ -15,6 +15,7 @@ use super::{
     question::Question,
     roles::Job,
     round::{Pending, denied_reason},
+    table::TurnFact,
 };
 use crate::{
     ApprovalDecision, Command, Id, Notice, Purpose, Time, arguments_hash,
@@ -97,7 +98,7 @@ impl TurnMachine {
 
     /// The results of a round are in. Gives the round back if nobody has to be waited for.
     pub(super) fn supervise(&mut self, mut round: Round, out: &mut Vec<Command>) -> Option<Round> {
-        if self.config.roles.supervisor.is_none() || self.interrupted || round.aborted {
+        if self.config.roles.supervisor.is_none() || self.core.interrupted || round.aborted {
             return Some(round);
         }
         let mut people = Vec::new();
@@ -136,7 +137,8 @@ impl TurnMachine {
         if people.is_empty() && !self.desk.asks(Purpose::Supervisor) {
             return Some(round);
         }
-        self.phase = Phase::Supervising(Supervising { round, people, question: None });
+        let supervising = Supervising { round, people, question: None };
+        self.enter(TurnFact::ResultsPrivate, Phase::Supervising(supervising), out);
         self.supervision(out);
         None
     }
@@ -146,7 +148,7 @@ impl TurnMachine {
     }
 
     fn is_released(&self, key: &str) -> bool {
-        let kept = self.desk.supervisor.0.get(key).is_some_and(|until| self.now < *until);
+        let kept = self.desk.supervisor.0.get(key).is_some_and(|until| self.core.now < *until);
         kept || self.config.roles.supervisor.as_ref().is_some_and(|config| config.released.contains(key))
     }
 
@@ -182,7 +184,7 @@ impl TurnMachine {
             found.level.name(),
             found.count,
             detectors.join(", "),
-            self.spent.iterations,
+            self.core.spent.iterations,
             if can_send.is_empty() { "none".to_owned() } else { plain_line(&can_send.join(", "), 400) },
             fenced(&data)
         )
@@ -209,8 +211,8 @@ impl TurnMachine {
         if !allowed {
             pending.result = Some(withheld(&id, &name, &found, reason));
         } else if by != "kept" && found.level < Level::Secret {
-            let until = self.now.after(self.config.roles.supervisor.as_ref().map_or(0.0, |config| config.keep));
-            let now = self.now;
+            let until = self.core.now.after(self.config.roles.supervisor.as_ref().map_or(0.0, |config| config.keep));
+            let now = self.core.now;
             let kept = &mut self.desk.supervisor.0;
             if kept.len() >= MOST {
                 kept.retain(|_, until| now < *until);
@@ -241,12 +243,6 @@ impl TurnMachine {
         for at in 0..round.calls.len() {
             self.settle(round, at, false, "run", 1.0, "the run ended before it was decided", &mut Vec::new());
         }
-    }
-
-    fn with_supervising(&mut self, work: impl FnOnce(&mut Self, &mut Supervising)) {
-        let Phase::Supervising(mut supervising) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
-        work(self, &mut supervising);
-        self.phase = Phase::Supervising(supervising);
     }
 
     /// The supervisor's model has said something.
@@ -284,24 +280,24 @@ impl TurnMachine {
                 turn.ask_person(supervising, call, out);
             }
         });
-        let Phase::Supervising(supervising) = &self.phase else { return };
+        let Phase::Supervising(supervising) = &*self.phase else { return };
         if supervising.question.is_some() || self.desk.asks(Purpose::Supervisor) {
             return;
         }
-        let Phase::Supervising(supervising) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        let Phase::Supervising(supervising) = self.phase.take() else { return };
         self.end_round(supervising.round, out);
     }
 
     fn ask_person(&mut self, supervising: &mut Supervising, at: usize, out: &mut Vec<Command>) {
         let Some(pending) = supervising.round.calls.get(at) else { return };
         let Some(found) = self.private(pending) else { return };
-        if self.spent.approvals >= self.config.budget.approvals {
+        if self.core.spent.approvals >= self.config.budget.approvals {
             let reason = "the budget of approvals is used up";
             return self.settle(&mut supervising.round, at, false, "run", 1.0, reason, out);
         }
-        self.spent.approvals += 1;
-        let (id, timer) = (self.id(), self.id());
-        let expires = self.now.after(self.config.approval_timeout);
+        self.core.spent.approvals += 1;
+        let (id, timer) = (self.core.id(), self.core.id());
+        let expires = self.core.now.after(self.config.approval_timeout);
         let call = pending.call.clone();
         let text = pending.result.as_ref().map(words_of).unwrap_or_default();
         // Another question than the one about the call: a decision about that is none about this.
@@ -330,13 +326,13 @@ impl TurnMachine {
 
     /// A person has decided about a result; false if nobody asked.
     pub(super) fn released(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) -> bool {
-        let Phase::Supervising(supervising) = &mut self.phase else { return false };
+        let Some(supervising) = self.phase.supervising() else { return false };
         let Some(asked) = supervising.question.take_if(|asked| asked.id == id) else { return false };
         asked.stop_timer(out);
         let ends = decision == ApprovalDecision::Abort;
         let refused = if asked.hash != hash {
             Some("the decision does not name this result".to_owned())
-        } else if self.now > asked.expires {
+        } else if self.core.now > asked.expires {
             Some("the decision came too late".to_owned())
         } else {
             denied_reason(decision)
@@ -348,7 +344,7 @@ impl TurnMachine {
 
     /// The time for a decision is over; false if the timer is not that of the question.
     pub(super) fn release_lapsed(&mut self, timer: Id, out: &mut Vec<Command>) -> bool {
-        let Phase::Supervising(supervising) = &mut self.phase else { return false };
+        let Some(supervising) = self.phase.supervising() else { return false };
         let Some(asked) = supervising.question.take_if(|asked| asked.lapses_with(timer)) else { return false };
         out.push(Command::Abort { id: asked.id });
         self.answered_about(asked.call, Some("nobody answered in time".to_owned()), false, out);
@@ -358,7 +354,7 @@ impl TurnMachine {
     /// Nobody is asked any more: what is undecided stays out.
     pub(super) fn take_back_supervision(&mut self, out: &mut Vec<Command>) {
         self.desk.take_back(|job| matches!(job, Job::Supervise { .. }), out);
-        let Phase::Supervising(supervising) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
+        let Phase::Supervising(supervising) = self.phase.take() else { return };
         let round = supervising.into_round(out);
         self.end_round(round, out);
     }

@@ -5,7 +5,7 @@
 //! others; the result that a hook puts in a result's place is bounded like any other.
 
 use super::{
-    Phase, TurnMachine,
+    TurnMachine,
     calls::flatten_result,
     emit,
     gate::{forbidden, judged_notice},
@@ -41,10 +41,10 @@ impl Round {
         let Some(pending) = self.calls.get_mut(at) else { return };
         let mut subject = HookSubject::Call { call: pending.call.clone() };
         let heard = turn.hear(HookStage::PreTool, Some(&mut subject), replies, out);
-        turn.added.extend(heard.added);
+        turn.hooks.added.extend(heard.added);
         if let Some((hook, error)) = heard.failed {
             self.fail(at, vetoed_call(&hook, "the hook failed"));
-            turn.halted = Some(Stop::HookFailed);
+            turn.hooks.halted = Some(Stop::HookFailed);
             turn.outcome.error = Some(error);
             return;
         }
@@ -82,11 +82,11 @@ impl Round {
         let call = pending.call.clone();
         let mut subject = HookSubject::Result { call, result: *result };
         let heard = turn.hear(HookStage::PostTool, Some(&mut subject), replies, out);
-        turn.added.extend(heard.added);
+        turn.hooks.added.extend(heard.added);
         let HookSubject::Result { call, mut result } = subject else { return };
         if let Some((hook, error)) = heard.failed {
             result = ToolResult::failed(&call.id, &call.name, withheld_result(&hook, "the hook failed"));
-            turn.halted = Some(Stop::HookFailed);
+            turn.hooks.halted = Some(Stop::HookFailed);
             turn.outcome.error = Some(error);
         } else if let Some((hook, reason)) = heard.veto {
             result = ToolResult::failed(&call.id, &call.name, withheld_result(&hook, &reason));
@@ -101,34 +101,33 @@ impl Round {
 impl TurnMachine {
     /// A call has run: its hooks see the result first.
     pub(super) fn hold_result(&mut self, at: usize, out: &mut Vec<Command>) {
-        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return };
-        if let Some(pending) = round.calls.get_mut(at)
-            && let Hooking::Ran(result) = std::mem::take(&mut pending.hooking)
-        {
-            let subject = HookSubject::Result { call: pending.call.clone(), result: (*result).clone() };
-            let id = self.hook(HookStage::PostTool, subject, out);
-            pending.hooking = Hooking::After(id, result);
-            round.hooks.insert(id, at);
-        }
-        self.phase = Phase::Tools(round);
+        self.with_round(|turn, round| {
+            if let Some(pending) = round.calls.get_mut(at)
+                && let Hooking::Ran(result) = std::mem::take(&mut pending.hooking)
+            {
+                let subject = HookSubject::Result { call: pending.call.clone(), result: (*result).clone() };
+                let id = turn.hook(HookStage::PostTool, subject, out);
+                pending.hooking = Hooking::After(id, result);
+                round.hooks.insert(id, at);
+            }
+        });
     }
 
     /// The hooks of a call have answered; false if none were asked under this number.
     pub(super) fn tool_hooked(&mut self, id: Id, replies: Vec<HookReply>, out: &mut Vec<Command>) -> bool {
-        let Phase::Tools(mut round) = std::mem::replace(&mut self.phase, Phase::Done) else { return false };
-        let at = round.hooks.remove(&id);
-        let after = at.is_some_and(
-            |at| matches!(round.calls.get(at), Some(pending) if matches!(pending.hooking, Hooking::After(..))),
-        );
-        match at {
-            Some(at) if after => round.hooked_after(at, replies, self, out),
-            Some(at) => round.hooked_before(at, replies, self, out),
-            None => {}
-        }
-        self.phase = Phase::Tools(round);
-        match at {
-            Some(at) if after => self.executed(at, out),
-            Some(_) => self.advance(out),
+        let taken = self.with_round(|turn, round| {
+            let at = round.hooks.remove(&id)?;
+            let after = round.calls.get(at).is_some_and(|pending| matches!(pending.hooking, Hooking::After(..)));
+            if after {
+                round.hooked_after(at, replies, turn, out);
+            } else {
+                round.hooked_before(at, replies, turn, out);
+            }
+            Some((at, after))
+        });
+        match taken.flatten() {
+            Some((at, true)) => self.executed(at, out),
+            Some((_, false)) => self.advance(out),
             None => return false,
         }
         true

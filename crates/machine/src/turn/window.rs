@@ -443,8 +443,8 @@ impl TurnMachine {
         }
         // From now on the tool is on offer.
         if live.window.compactions() == 1 {
-            self.template = None;
-            self.signatures = None;
+            self.prepared.template = None;
+            self.prepared.signatures = None;
         }
     }
 
@@ -512,7 +512,7 @@ impl TurnMachine {
     pub(super) fn offers_recall(&self) -> bool {
         let budget = &self.config.budget;
         self.config.context.recall
-            && !self.without_tools
+            && !self.tools.left_out
             && budget.tool_rounds > 0
             && budget.iterations > 1
             && self.window.live.as_ref().is_some_and(|live| live.window.compactions() > 0)
@@ -535,7 +535,7 @@ impl TurnMachine {
 
     /// The request without its history.
     pub(super) fn template(&mut self) -> &Request {
-        if self.template.is_none() {
+        if self.prepared.template.is_none() {
             let mut request = self.config.request();
             if !self.front.is_empty() {
                 request.system = self.fronted_system();
@@ -545,9 +545,9 @@ impl TurnMachine {
                 request.tool_format.clone_from(&self.config.tool_format);
                 request.read_markup = self.reads_markup();
             }
-            self.template = Some(request);
+            self.prepared.template = Some(request);
         }
-        self.template.get_or_insert_with(Request::default)
+        self.prepared.template.get_or_insert_with(Request::default)
     }
 
     /// Whether replies are looked through for calls.
