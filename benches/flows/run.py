@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import tomllib
-from loopwright import Agent, Budget, Call, tool
+from loopwright import Agent, Budget, Call, Monitor, tool
 from loopwright.guard import Guard
 from loopwright.testing import ScriptedModel, calls, text
 
@@ -98,10 +98,9 @@ class Played:
             ScriptedModel([*steps, text("done")]),
             tools=self.tools(),
             guard=Guard(approve=self.approve),
-            system=self.run.get("system"),
+            instructions=self.run.get("system"),
             budget=Budget(rounds=1_000, tool_rounds=1_000, approvals=1_000),
-            stuck=None,
-            momentum=None,
+            monitor=Monitor(stuck=None, momentum=None),
         )
         agent.run_sync(self.run["prompt"])
 

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from loopwright import Agent, Budget, tool
+from loopwright import Agent, Budget, Monitor, tool
 from loopwright.hooks import STAGES, Hook, audit, content_safety
 from loopwright.models import Call, Response
 
@@ -82,7 +82,7 @@ def main() -> None:
                 Model(turns),
                 tools=[lookup],
                 hooks=hooks,
-                stuck=None,
+                monitor=Monitor(stuck=None),
                 context=False,
                 budget=Budget(rounds=turns + 9, tool_rounds=turns + 9),
                 journal=Path(folder),

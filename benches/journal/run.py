@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from loopwright import Agent, Budget, Journal, _core, tool
+from loopwright import Agent, Budget, Journal, Model, Monitor, _core, tool
 
 TURNS = 10
 PLENTY = Budget(rounds=10**6, tool_rounds=10**6, wall_time=3600.0)
@@ -87,8 +87,9 @@ def measured(
     url: str, name: str, journal: object, *, count: int, at_once: int, durable: bool = False
 ) -> tuple[float, float]:
     agent = Agent(
-        "anthropic:m", base_url=url, api_key="k", tools=[TOOLS[name]], stuck=None, momentum=None, budget=PLENTY,
-        journal=journal, durable=durable,
+        Model("anthropic:m", base_url=url, api_key="k"), tools=[TOOLS[name]], budget=PLENTY,
+        monitor=Monitor(stuck=None, momentum=None),
+        journal=Journal(str(journal), durable=True) if durable else journal,
     )  # fmt: skip
 
     async def main() -> tuple[float, float]:

@@ -123,7 +123,7 @@ def run(url: str, wire: str, name: str, streamed: bool) -> Cell:
     key = {} if wire in ("bedrock", "vertex") else {"api_key": "k"}
     final, ended = "", ""
     try:
-        agent = Agent(Model(model, base_url=url + path, headers=headers, **key), tools=[population], retry=retry)
+        agent = Agent(Model(model, base_url=url + path, headers=headers, retry=retry, **key), tools=[population])
         result = asyncio.run(_streamed(agent, case.prompt)) if streamed else agent.run_sync(case.prompt)
         final = result.final or ""
         ended = result.error.code if result.error is not None else str(result.stop_reason)

@@ -88,8 +88,9 @@ def run(wire: str, fault: Fault, streamed: bool) -> Cell:
         # Where the tool call itself is at fault, the server makes it up, and the answer behind it.
         made_up = any(isinstance(behavior, ToolFault) for behavior in fault.behaviors)
         state.scenarios.add(*fault.behaviors, *([] if made_up else [Reply(text=SAID, times=None)]))
-        model = Model(name, base_url=server.base_url(provider), api_key="k", **fault.options)
-        agent = Agent(model, tools=[population], retry={"attempts": 4, "base": 0.5, "cap": 2.0})
+        retry = {"attempts": 4, "base": 0.5, "cap": 2.0}
+        model = Model(name, base_url=server.base_url(provider), api_key="k", retry=retry, **fault.options)
+        agent = Agent(model, tools=[population])
         ended = ""
         final: str | None = None
         try:

@@ -223,9 +223,9 @@ def written(wire: str) -> list[dict[str, Any]]:
     name, path = MODELS[wire]
     with WireServer([calls(*TWO), text("Done."), text('{"name": "Oslo", "people": 717710}')]) as server:
         model = Model(name, base_url=server.url + path, **({} if wire == "bedrock" else {"api_key": "k"}))
-        agent = Agent(model, tools=[population], system="Be brief.", max_tokens=4000, stop=None)
+        agent = Agent(model, tools=[population], instructions="Be brief.", settings={"max_tokens": 4000})
         agent.run_sync(["What is this?", Image.from_bytes(PICTURE, "image/png")])
-        Agent(model, tools=[population], output_type=City, effort="low").run_sync("The city?")
+        Agent(model, tools=[population], output_type=City, settings={"effort": "low"}).run_sync("The city?")
         return [request["body"] for request in server.requests]
 
 

@@ -141,7 +141,7 @@ def main():
     server = mcp.http(url, name="peer", auth=auth, era=era, timeout=25, required=True)
     try:
         model = ScriptedModel([first_step, "done"])
-        agent = Agent(model, tools=[server], approve=answer, budget=Budget(rounds=4))
+        agent = Agent(model, tools=[server], guard=answer, budget=Budget(rounds=4))
         result = agent.run_sync("Call the tools: " + json.dumps(CALLS.get(SCENARIO, "all")))
         print("\n".join(message.to_json() for message in result.messages))
         if SCENARIO == "http-standard-headers":

@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-from loopwright import Agent, Budget, Instrumentation, tool
+from loopwright import Agent, Budget, Instrumentation, Monitor, tool
 from loopwright.models import Call, Response
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -68,7 +68,8 @@ HOW: dict[str, Instrumentation | bool] = {
 def once(how: Instrumentation | bool, turns: int, seconds: float) -> tuple[float, float]:
     """CPU and wall time of a turn, in milliseconds."""
     budget = Budget(rounds=turns + 2, tool_rounds=turns + 2, wall_time=600)
-    agent = Agent(Model(turns, seconds), tools=[lookup], budget=budget, stuck=None, momentum=None, instrument=how)
+    monitor = Monitor(stuck=None, momentum=None)
+    agent = Agent(Model(turns, seconds), tools=[lookup], budget=budget, monitor=monitor, instrument=how)
 
     async def run() -> tuple[float, float]:
         cpu, wall = time.process_time(), time.perf_counter()

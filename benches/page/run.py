@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from loopwright import Agent, Budget, replay, tool
+from loopwright import Agent, Budget, Monitor, replay, tool
 from loopwright.models import Call, Response
 from loopwright.page.site import page_of
 from loopwright.testing import ScriptedModel
@@ -31,7 +31,8 @@ def journal(path: Path, rounds: int, calls: int) -> None:
     asked = [[Call("look", {"query": f"thing {at}.{each}"}) for each in range(calls)] for at in range(rounds)]
     model = ScriptedModel([*(Response("Looking.", each) for each in asked), "Done."], keep_requests=False)
     budget = Budget(rounds=9_000, tool_rounds=9_000, wall_time=3_000)
-    Agent(model, tools=[look], budget=budget, stuck=None, momentum=None).run_sync("Look at all.", journal=path)
+    agent = Agent(model, tools=[look], budget=budget, monitor=Monitor(stuck=None, momentum=None))
+    agent.run_sync("Look at all.", journal=path)
 
 
 def main() -> None:

@@ -14,8 +14,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
-from loopwright import Agent, Budget, Result, tool
+from loopwright import Agent, Budget, Model, Result, tool
 from loopwright.events import RunFinished
 from loopwright.models import Call
 from loopwright.testing import Reply, ScriptedModel, WireServer, call, calls, fault, text
@@ -82,8 +83,8 @@ async def streamed(agent: Agent) -> None:
 
 async def spoken_to(provider: str, url: str, cut: str, journals: str, one_in: int) -> None:
     """All kinds of runs with one protocol."""
-    options = {"api_key": "k", "tools": [lookup, note], "budget": BUDGET}
-    agent = Agent(f"{provider}:fake", base_url=url, journal=journals, **options)
+    options: dict[str, Any] = {"tools": [lookup, note], "budget": BUDGET}
+    agent = Agent(Model(f"{provider}:fake", base_url=url, api_key="k"), journal=journals, **options)
     for _ in range(ALONE // one_in):
         ended(await agent.run(PROMPT))
     for result in await asyncio.gather(*[agent.run(PROMPT) for _ in range(TOGETHER // one_in)]):
@@ -91,7 +92,7 @@ async def spoken_to(provider: str, url: str, cut: str, journals: str, one_in: in
     for _ in range(STREAMED // one_in):
         await streamed(agent)
     await asyncio.gather(*[streamed(agent) for _ in range(STREAMED // one_in)])
-    broken = Agent(f"{provider}:fake", base_url=cut, **options)
+    broken = Agent(Model(f"{provider}:fake", base_url=cut, api_key="k"), **options)
     for _ in range(max(1, 4 // one_in)):
         await streamed(broken)
 

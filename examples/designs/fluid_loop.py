@@ -49,7 +49,7 @@ def tell(event: Event) -> None:
 with tempfile.TemporaryDirectory() as folder:
     agent = Agent(
         ScriptedModel(SCRIPT), tools=[read, write, delete], journal=folder,
-        guard=Guard(lambda question: question.arguments["path"] == "old.py" or "leave that alone", on_cautious="intent"),
+        guard=Guard(lambda asked: asked.arguments["path"] == "old.py" or "leave that alone", on_cautious="intent"),
         context=ContextPolicy(window=3000, summarizer="rules"), monitor=Monitor(pause_every=6, sanity="rules"),
     )  # fmt: skip
     result = agent.run_sync("Make auth.py use signed tokens and remove old.py.", on_event=tell)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from loopwright import Model
 from loopwright.events import RoundFinished, TextDelta
 from loopwright.presets import SearchStatus, Verification, verifier
 from loopwright.testing import Reply, WireServer, fault, response, text
@@ -30,7 +31,7 @@ def searched(query: str, words: str, *, stop: str = "end_turn", found: Any = (FO
 
 async def verify(claim: str, *replies: Reply) -> None:
     with WireServer(replies, strict="any") as server:
-        check = verifier("anthropic:scripted", base_url=server.url, api_key="none")
+        check = verifier(Model("anthropic:scripted", base_url=server.url, api_key="none"))
         async for event in check.stream(claim):
             match event:
                 case SearchStatus(state=state, query=query, count=count):

@@ -9,7 +9,7 @@ import tempfile
 
 import _path  # noqa: F401
 import harness
-from loopwright import Agent, Budget, tool
+from loopwright import Agent, Budget, Model, tool
 from loopwright.events import RunFinished
 from loopwright.models import Call, Response
 
@@ -46,9 +46,7 @@ async def build(options):
         if kept is None:
             atexit.register(shutil.rmtree, journals, ignore_errors=True)
         agent = Agent(
-            "openai-chat:fake",
-            base_url=options.base_url,
-            api_key="k",
+            Model("openai-chat:fake", base_url=options.base_url, api_key="k"),
             tools=[lookup],
             budget=budget,
             journal=journals,
