@@ -11,11 +11,9 @@ from .errors import UsageError
 if TYPE_CHECKING:
     import os
 
-    from ._model import Model
     from .after import AfterTurn
     from .memory import Memory
-    from .models import Responds
-    from .roles import Role
+    from .roles import RoleLike
 
 __all__ = ["MemoryPolicy", "Recall"]
 
@@ -46,7 +44,7 @@ class MemoryPolicy:
     """How it is asked; `None` for never."""
     after: AfterTurn | bool | None = True
     """What follows a turn: an `AfterTurn`, `True` for the usual one, `None` for nothing."""
-    reflector: Role | Model | Responds | str | None = None
+    reflector: RoleLike | None = None
     """Who looks back on turns: `"rules"`, a model, or a `loopwright.roles.Role`. Naming one turns reflection on."""
 
     def __post_init__(self) -> None:

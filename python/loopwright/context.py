@@ -25,9 +25,7 @@ from .errors import UsageError
 from .messages import Message, checked
 
 if TYPE_CHECKING:
-    from ._model import Model
-    from .models import Responds
-    from .roles import Role
+    from .roles import RoleLike
     from .tools import Tool
 
 __all__ = [
@@ -237,7 +235,7 @@ class ContextPolicy:
     """Whether the model gets a tool for what left."""
     policy: Mapping[str, Any] | None = None
     """Shares, limits and weights to change, as for `compress`."""
-    summarizer: Role | Model | Responds | str | None = None
+    summarizer: RoleLike | None = None
     """Who sums up each exchange in the background: `"rules"`, a model, or a `loopwright.roles.Role`."""
 
     def __post_init__(self) -> None:
@@ -245,9 +243,8 @@ class ContextPolicy:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 message = f"{name} is a number of tokens above 0, not {value!r}"
-                raise UsageError(
-                    message, "invalid_option", "give a whole number above 0, or None for what the model has"
-                )
+                hint = "give a whole number above 0, or None for what the model has"
+                raise UsageError(message, "invalid_option", hint)
         for name in ("high", "low"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -262,16 +259,13 @@ class ContextPolicy:
 
     def _config(self, wire: str | None) -> dict[str, Any]:
         """As the machine wants it."""
-        most = 1 << 62
-        own = _changes(self.policy)
+        most, own = 1 << 62, _changes(self.policy)
         if wire in {"anthropic", "openai_chat", "openai_responses", "gemini", "bedrock"}:
             own.setdefault("wire", wire)
         return {
             "budget": None if self.budget is None else min(self.budget, most),
             "window": None if self.window is None else min(self.window, most),
-            "high": self.high,
-            "low": self.low,
-            "recall": bool(self.recall),
+            **{"high": self.high, "low": self.low, "recall": bool(self.recall)},
             "policy": own,
         }
 

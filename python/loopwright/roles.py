@@ -23,7 +23,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _core
 from ._endpoints import ASKED, Serving, endpoint_of, flat, served_by, with_endpoint
@@ -60,6 +60,9 @@ __all__ = [
     "check_sanity",
     "summarize",
 ]
+
+RoleLike: TypeAlias = "Role | Model | Responds | str"
+"""Who a role may be: a `Role`, a model, or `"rules"`."""
 
 RULES = "rules"
 """The model that is none: the rule engine."""

@@ -504,10 +504,8 @@ def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
         asked = [request["body"]["messages"][0]["content"] for request in server.requests]
         assert all('{"patterns": [{"pattern"' in str(one) for one in asked), "words and schema want the same"
         assert not any("JSON list" in str(one) for one in asked)
-    assert {one.pattern for one in memory.reflections()} == {
-        "Short questions need no tools.",
-        "Nobody looked at empty input.",
-    }
+    patterns = {"Short questions need no tools.", "Nobody looked at empty input."}
+    assert {one.pattern for one in memory.reflections()} == patterns
     # A reflector that gives nothing of use leaves it to the rules; the answer never waits for it.
     memory = Memory(":memory:")
     with WireServer([text("no idea")] * 8) as server:
@@ -682,7 +680,6 @@ ASKS = """
     import sys
     from loopwright import AfterTurn, Agent, Model
     from loopwright.memory import MemoryPolicy
-
     model = Model("openai-chat:any", base_url=sys.argv[1], api_key="k")
 
     def reflector(prompt):

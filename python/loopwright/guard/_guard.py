@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from loopwright._approval import Approval
-    from loopwright._model import Model
-    from loopwright.models import Responds
-    from loopwright.roles import Role
+    from loopwright.roles import RoleLike
 
     from ._approvals import Approvals
     from ._commands import Commands
@@ -85,7 +83,7 @@ class Guard:
     away, a `Sandbox` says what they may do beyond it."""
     commands: Commands | StrPath | None = None
     """What programs do that the guard does not know: a `Commands`, or the path of its TOML file."""
-    supervisor: Role | Model | Responds | str | None = None
+    supervisor: RoleLike | None = None
     """Who decides what of private results the model may see: `"rules"`, a model, or a `loopwright.roles.Supervisor`."""
 
     def __post_init__(self) -> None:

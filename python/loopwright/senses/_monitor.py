@@ -9,9 +9,7 @@ from loopwright._repr import given_repr
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from loopwright._model import Model
-    from loopwright.models import Responds
-    from loopwright.roles import Role
+    from loopwright.roles import RoleLike
 
     from ._momentum import MomentumPolicy
     from ._stuck import StuckPolicy
@@ -47,7 +45,7 @@ class Monitor:
     warn_rounds_left: int = 2
     """From so many tool rounds left on the model is told of them, the plainer the fewer; with none left it is told to
     answer."""
-    sanity: Role | Model | Responds | str | None = None
+    sanity: RoleLike | None = None
     """Who looks whether the run is still sane: `"rules"`, a model, or a `loopwright.roles.Sanity`, which says when."""
 
     def __repr__(self) -> str:
