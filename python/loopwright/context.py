@@ -265,9 +265,8 @@ class ContextPolicy:
         return {
             "budget": None if self.budget is None else min(self.budget, most),
             "window": None if self.window is None else min(self.window, most),
-            **{"high": self.high, "low": self.low, "recall": bool(self.recall)},
             "policy": own,
-        }
+        } | {"high": self.high, "low": self.low, "recall": bool(self.recall)}
 
 
 def window_of(model: str) -> int | None:

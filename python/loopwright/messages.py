@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
+from ._any_messages import of_any
 from ._json import read as parsed
 from ._json import written as dumped
 from ._renamed import renamed
@@ -523,10 +524,7 @@ def message_of(message: object) -> Message:
 
 def messages_json(messages: Iterable[Any]) -> str:
     """The canonical form of messages, as a list."""
-    if isinstance(messages, (str, bytes, dict, Message)):
-        shown = f"messages are a list of messages, not {type(messages).__name__}"
-        raise UsageError(shown, "invalid_messages", "put it into a list")
-    return f"[{','.join(message_of(message).to_json() for message in messages)}]"
+    return f"[{','.join(message_of(message).to_json() for message in of_any(messages))}]"
 
 
 def prompt_of(prompt: object) -> Message:

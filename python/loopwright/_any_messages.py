@@ -1,0 +1,181 @@
+"""Histories as other libraries and providers write them: plain dicts of Chat Completions, Anthropic's Messages, the
+Responses API or Gemini, beside our own form.
+
+One history is of one form. What none of them has is an error that names the message and the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import LoopwrightError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .messages import Message
+
+__all__ = ["foreign", "of_any"]
+
+_OURS = frozenset({"role", "content", "form", "extra", "host"})
+_MEMBERS: Mapping[str, frozenset[str]] = {
+    "openai_chat": frozenset(
+        {
+            "role",
+            "content",
+            "name",
+            "tool_calls",
+            "tool_call_id",
+            "function_call",
+            "refusal",
+            "audio",
+            "annotations",
+            "reasoning",
+            "reasoning_content",
+            "reasoning_details",
+        }
+    ),
+    "anthropic": frozenset({"role", "content", "cache_control", "id", "type", "model", "stop_reason", "usage"}),
+    "gemini": frozenset({"role", "parts"}),
+}
+"""The members of a message, by the form that it is in. Items of the Responses API are of many kinds."""
+_KINDS: Mapping[str, str] = {
+    "input_text": "openai_responses",
+    "output_text": "openai_responses",
+    "input_image": "openai_responses",
+    "input_file": "openai_responses",
+    "image_url": "openai_chat",
+    "input_audio": "openai_chat",
+    "refusal": "openai_chat",
+}
+"""Blocks of content that one form alone has."""
+_OF_ANTHROPIC = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
+"""Blocks that are called so in our form, too; beside content that is text they are Anthropic's."""
+_LISTS = {"openai_responses": "input", "gemini": "contents"}
+_NAMES = {
+    "openai_chat": "Chat Completions",
+    "anthropic": "Anthropic",
+    "openai_responses": "Responses",
+    "gemini": "Gemini",
+}
+
+
+def of_any(messages: Iterable[Any]) -> list[Any]:
+    """Messages, each a `Message` or a dict of our own form, from whichever form they are in."""
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or hasattr(messages, "role"):
+        message = f"messages are a list of messages, not {type(messages).__name__}"
+        raise UsageError(message, "invalid_messages", "put it into a list")
+    given = list(messages)
+    return foreign(given) or given
+
+
+def foreign(given: Sequence[Any]) -> list[Message] | None:
+    """The messages of a history of dicts in the form of a provider; `None` where it is in our own form."""
+    dicts = [(at, each) for at, each in enumerate(given) if isinstance(each, Mapping)]
+    if not dicts:
+        return None
+    form = _form_of(dicts)
+    _check(dicts, form)
+    if form is None:
+        return None
+    from .messages import Message
+
+    found: list[Message] = []
+    run: list[Any] = []
+    for each in [*given, None]:
+        if isinstance(each, Mapping):
+            run.append(each)
+            continue
+        if run:
+            found.extend(_decoded(form, run))
+            run = []
+        if isinstance(each, Message):
+            found.append(each)
+        elif each is not None:
+            message = f"messages hold {each!r:.100}"
+            raise UsageError(message, "invalid_messages", "give Message objects, or dicts")
+    return found
+
+
+def _form_of(dicts: list[tuple[int, Mapping[Any, Any]]]) -> str | None:
+    """The form that these messages are in; `None` for our own."""
+    seen: dict[str, int] = {}
+    plain = blocks = False
+    for at, each in dicts:
+        content = each.get("content")
+        plain = plain or content is None or isinstance(content, str)
+        parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, (list, tuple)) else []
+        blocks = blocks or any(part.get("type") in _OF_ANTHROPIC for part in parts)
+        for form in (*_of_message(each), *(form for part in parts if (form := _of_block(part)) is not None)):
+            seen.setdefault(form, at)
+    if len(seen) > 1:
+        (one, first), (other, second) = list(seen.items())[:2]
+        message = f"message {first} is in the form of {_NAMES[one]}, message {second} in that of {_NAMES[other]}"
+        raise UsageError(
+            message, "invalid_messages", "give one history in one form; Messages(...) turns each into ours"
+        )
+    if seen:
+        return next(iter(seen))
+    if not plain:
+        return None
+    return "anthropic" if blocks else "openai_chat"
+
+
+def _of_message(each: Mapping[Any, Any]) -> list[str]:
+    """The forms that the members of a message speak for."""
+    found = ["gemini"] if "parts" in each else []
+    item = isinstance(each.get("type"), str)
+    if item and ("role" not in each or (each["type"] == "message" and "model" not in each)):
+        found.append("openai_responses")
+    if each.get("role") == "tool" or "tool_calls" in each or "tool_call_id" in each:
+        found.append("openai_chat")
+    return found
+
+
+def _of_block(block: Mapping[Any, Any]) -> str | None:
+    """The form that a block of content speaks for."""
+    kind = block.get("type")
+    if isinstance(kind, str) and kind in _KINDS:
+        return _KINDS[kind]
+    source = "source" in block and "media" not in block
+    return "anthropic" if source or "tool_use_id" in block or "cache_control" in block else None
+
+
+def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:
+    """Raises a `UsageError` for the first member that no message of the form has."""
+    members = _OURS if form is None else _MEMBERS.get(form)
+    for at, each in dicts:
+        if members is None:
+            continue
+        wrong = next((key for key in each if key not in members), None)
+        if wrong is not None:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(wrong), sorted(members), 1)
+            whose = "a message of ours" if form is None else f"one of {_NAMES[form]}"
+            hint = f"did you mean {near[0]}?" if near else f"{whose} has {', '.join(sorted(members))}"
+            raise UsageError(f"message {at} has a member {str(wrong)[:100]!r}", "invalid_messages", hint)
+        content = each.get("content")
+        if content is not None and not isinstance(content, (str, list, tuple)):
+            message = f"message {at}: its content is {content!r:.100}"
+            raise UsageError(message, "invalid_messages", "give text, or a list of blocks")
+        lacks = "parts" if form == "gemini" else "role" if "role" not in each else None
+        if lacks is not None and lacks not in each:
+            raise UsageError(f"message {at} has no {lacks}", "invalid_messages", f"give it its {lacks}")
+
+
+def _decoded(form: str, run: list[Any]) -> list[Message]:
+    """Messages of a form, by the reader of its wire."""
+    from . import wire
+
+    body: dict[str, Any] = {"model": "any", _LISTS.get(form, "messages"): run}
+    if form == "anthropic":
+        body["max_tokens"] = 1
+    try:
+        request = wire.decode_request(form, body)
+    except LoopwrightError as error:
+        message = f"the messages are none of {_NAMES[form]}: {error.message}"
+        raise UsageError(message, "invalid_messages", error.hint or "give them as its API takes them") from error
+    system = [] if request.system is None else [request.system]
+    return [*system, *request.messages]

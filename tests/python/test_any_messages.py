@@ -1,0 +1,92 @@
+"""Histories in the form of any provider, as plain dicts, wherever messages are taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from loopwright import Agent, Message, Messages, UsageError
+from loopwright.testing import ScriptedModel
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "How many?"}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "count", "arguments": '{"of":"bolts"}'}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "120"},
+    {"role": "assistant", "content": "120."},
+]
+ANTHROPIC = [
+    {"role": "user", "content": "How many?"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "count", "input": {"of": "bolts"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "120"}]},
+    {"role": "assistant", "content": "120."},
+]
+RESPONSES = [
+    {"role": "user", "content": "How many?"},
+    {"type": "function_call", "call_id": "c1", "name": "count", "arguments": '{"of":"bolts"}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "120"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "120.", "annotations": []}]},
+]
+GEMINI = [
+    {"role": "user", "parts": [{"text": "How many?"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "count", "args": {"of": "bolts"}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "count", "response": {"output": "120"}}}]},
+    {"role": "model", "parts": [{"text": "120."}]},
+]
+
+
+@pytest.mark.parametrize(
+    "history", [CHAT, ANTHROPIC, RESPONSES, GEMINI], ids=["chat", "anthropic", "responses", "gemini"]
+)
+def test_a_history_is_read_whoever_wrote_it(history: list[Any]) -> None:
+    found = Messages(history)
+    said = [message for message in found if message.role != "system"]
+    assert [message.role for message in said] == ["user", "assistant", "user", "assistant"]
+    assert (said[0].text, said[-1].text) == ("How many?", "120.")
+    assert [(use.name, use.arguments) for use in said[1].tool_uses] == [("count", {"of": "bolts"})]
+    assert [result.text for result in said[2].tool_results] == ["120"]
+    assert said[1].tool_uses[0].call_id == said[2].tool_results[0].call_id
+    assert Messages(found.to_dicts()) == found
+    model = ScriptedModel(["As I said."])
+    assert Agent(model).run_sync("Sure?", messages=history).output == "As I said."
+    assert len(model.requests[0].messages) == len(found) + 1
+
+
+def test_n4_the_plainest_history_of_all() -> None:
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
+    assert [message.text for message in Messages(history)] == ["hi", "Hello."]
+    mixed = Messages([Message.user("hi"), {"role": "assistant", "content": "Hello."}, Message.user("more")])
+    assert [message.text for message in mixed] == ["hi", "Hello.", "more"]
+
+
+@pytest.mark.parametrize(
+    ("history", "says"),
+    [
+        ([{"role": "user", "contnet": "hi"}], "message 0 has a member 'contnet'.*did you mean content"),
+        (
+            [*CHAT[:2], {"role": "user", "content": "x", "tool_cals": []}],
+            "message 2 has a member 'tool_cals'.*tool_calls",
+        ),
+        ([{"role": "user", "parts": [{"text": "x"}], "content": "x"}], "message 0 has a member 'content'"),
+        ([{"role": "user", "content": "x"}, {"role": "model", "parts": [{"text": "x"}]}], "message 0 has a member"),
+        ([CHAT[2], ANTHROPIC[2]], "message 0 is in the form of Chat Completions, message 1 in that of Anthropic"),
+        ([GEMINI[0], RESPONSES[1]], "message 0 is in the form of Gemini, message 1 in that of Responses"),
+        ([{"content": "hi"}], "message 0 has no role"),
+        ([{}], "message 0 has no role"),
+        ([{"role": "alien", "content": "hi"}], "unknown role"),
+        ([{"role": "user", "content": 3}], "message 0: its content is 3"),
+        ([{"role": "user", "content": "hi"}, 3], "hold 3"),
+        ({"role": "user", "content": "hi"}, "put it into a list"),
+        ("hi", "put it into a list"),
+    ],
+)
+def test_what_no_form_has_is_named_with_its_place(history: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        Messages(history)
+    assert caught.value.code == "invalid_messages"
+    # Nothing of the reader's own words.
+    assert not any(word in str(caught.value) for word in ("expected", "line 1", "serde", "invalid type"))
