@@ -10,7 +10,7 @@ use loopwright_machine::turn::TurnConfig;
 
 /// Options that an agent has under other names than its machine.
 const NAMES: [(&str, &str); 3] =
-    [("budget.iterations", "budget.rounds"), ("children.most", "max_children"), ("children.depth", "max_depth")];
+    [("budget.iterations", "budget.rounds"), ("children.most", "budget.children"), ("children.depth", "budget.depth")];
 
 /// A configuration from a dict or JSON text; what can't be is an error of this code, but for limits of a budget.
 pub(super) fn parse<T: DeserializeOwned>(given: &Bound<'_, PyAny>, code: &'static str) -> PyResult<T> {
