@@ -47,8 +47,7 @@ with tempfile.TemporaryDirectory() as folder:
     memory = Memory(f"{folder}/memory.db")
     memory.remember("Invoices go out on Fridays.", "semantic", trust="user")
     agent = Agent(
-        ScriptedModel(SCRIPT), tools=[db_query, mail],
-        memory=MemoryPolicy(memory, after=AfterTurn(reflection=True)),
+        ScriptedModel(SCRIPT), tools=[db_query, mail], memory=MemoryPolicy(memory, after=AfterTurn(reflection=True)),
         agents=[SubAgent("explore", "finds things in the code", model=ScriptedModel(["In src/invoice.py."]))],
         hooks=[hooks, content_safety()], monitor=Monitor(intent="act"), journal=folder,
         guard=Guard(lambda question: question.arguments["to"].endswith("@example.org"), supervisor="rules"),

@@ -65,7 +65,7 @@ OPTIONS = frozenset(
 
 
 def takes_old_words(function: Function) -> Function:
-    """The `__init__` of an agent: words of 0.1 go into `_before`, others that it does not know are an error."""
+    """The `__init__` of an agent: words of 0.1 are kept beside its options, others are an error."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
 
     @functools.wraps(function)
@@ -78,7 +78,7 @@ def takes_old_words(function: Function) -> Function:
         if before:
             words = ", ".join(f"{name} ({today(name)})" for name in before)
             warnings.warn(f"options of an Agent have other names now: {words}", DeprecationWarning, stacklevel=2)
-        self._before = before
+        self._kept = lambda: ({}, before)
         function(self, *values, **given)
 
     return begin  # type: ignore[return-value]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import types
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from ._json import read
@@ -30,30 +29,38 @@ _LONGEST = 4_000_000
 _LONGEST_REASON = 300
 
 
-@dataclass(frozen=True)
 class Output:
-    """How an output is asked for: `output_type=Annotated[City, Output(attempts=2)]`."""
+    """How an output is asked for: `output_type=Annotated[City, Output(attempts=2)]`.
 
-    mode: Literal["auto", "native", "text"] = "auto"
-    """`"native"` and `"auto"` give the schema to the provider, where it takes one; `"text"` says it in the instructions
-    alone."""
-    attempts: int = 3
-    """How often the model may answer until its answer is of the type."""
-    name: str | None = None
-    """What the schema is called, for the model; by default the name of the type."""
+    Args:
+        mode: `"native"` and `"auto"` give the schema to the provider, where it takes one; `"text"` says it in the
+            instructions alone.
+        attempts: How often the model may answer until its answer is of the type.
+        name: What the schema is called, for the model; by default the name of the type.
+    """
 
-    def __post_init__(self) -> None:
-        if self.mode not in ("auto", "native", "text"):
-            raise UsageError(f"mode of an Output can't be {self.mode!r:.100}", "invalid_option", _MODES)
-        if (
-            isinstance(self.attempts, bool)
-            or not isinstance(self.attempts, int)
-            or not 1 <= self.attempts <= _MOST_ATTEMPTS
-        ):
-            message = f"attempts of an Output can't be {self.attempts!r:.100}"
+    __slots__ = ("attempts", "mode", "name")
+
+    def __init__(
+        self, *, mode: Literal["auto", "native", "text"] = "auto", attempts: int = 3, name: str | None = None
+    ) -> None:
+        if mode not in ("auto", "native", "text"):
+            raise UsageError(f"mode of an Output can't be {mode!r:.100}", "invalid_option", _MODES)
+        if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= _MOST_ATTEMPTS:
+            message = f"attempts of an Output can't be {attempts!r:.100}"
             raise UsageError(message, "invalid_option", f"give a whole number from 1 to {_MOST_ATTEMPTS}")
-        if self.name is not None and not isinstance(self.name, str):
-            raise UsageError(f"name of an Output can't be {self.name!r:.100}", "invalid_option", "give text")
+        if name is not None and not isinstance(name, str):
+            raise UsageError(f"name of an Output can't be {name!r:.100}", "invalid_option", "give text")
+        self.mode, self.attempts, self.name = mode, attempts, name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Output) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"Output(mode={self.mode!r}, attempts={self.attempts}, name={self.name!r})"
 
 
 _MOST_ATTEMPTS = 100

@@ -76,8 +76,8 @@ class Prepared(Generic[Deps, Output]):
     """The agent whose plans this one shares, where it differs in who asks and is asked alone."""
     _run_name: str | None = None
     """How its runs are called."""
-    _given: dict[str, Any]
-    _before: dict[str, Any]
+    _kept: Callable[[], tuple[dict[str, Any], dict[str, Any]]]
+    """Its options as they were given, and those with words of 0.1."""
 
     budget: Budget
     name: str | None
@@ -278,6 +278,14 @@ class Prepared(Generic[Deps, Output]):
         # What can't work is said here, not in the middle of a program.
         self._plan(self.budget, stream=False)
 
+    @property
+    def _given(self) -> dict[str, Any]:
+        return self._kept()[0]
+
+    @property
+    def _before(self) -> dict[str, Any]:
+        return self._kept()[1]
+
     def _take_agents(self, agents: Iterable[SubAgent | Agent[Any, Any]]) -> None:
         """The sub-agents that there are."""
         self._agents: list[Agent[Any, Any]] = []
@@ -292,12 +300,12 @@ class Prepared(Generic[Deps, Output]):
         from ._front import parts_of
 
         other = copy(self)
-        other._given = {**self._given, **changes}
+        given = {**self._given, **changes}
         gone = {*changes, *(_OF_MODEL if "model" in changes else ())}
-        other._before = {name: value for name, value in self._before.items() if name not in gone}
+        before = {name: value for name, value in self._before.items() if name not in gone}
+        other._kept = lambda: (given, before)
         other._like, other._config = None, {}
-        parts = {**parts_of(other._given), **other._before}
-        other._set_up(**parts)
+        other._set_up(**{**parts_of(given), **before})
         return other
 
     def _take_hooks(

@@ -123,7 +123,7 @@ class Agent(Running[Deps, Output]):
         monitor: Monitor | None = None,
         instrument: Instrumentation | bool | None = None,
     ) -> None:
-        self._given = {
+        given = {
             "model": model,
             "instructions": instructions,
             "tools": tools if isinstance(tools, (str, bytes, dict)) or not hasattr(tools, "__iter__") else [*tools],
@@ -142,13 +142,17 @@ class Agent(Running[Deps, Output]):
             "monitor": monitor,
             "instrument": instrument,
         }
-        self._set_up(**{**parts_of(self._given), **self._before})
+        before = self._before
+        # A function: whoever looks at an agent's parts sees no key.
+        self._kept = lambda: (given, before)
+        self._set_up(**{**parts_of(given), **before})
 
     @classmethod
     def _made(cls, before: Mapping[str, Any], model: Any, **given: Any) -> Self:
         """An agent whose words of 0.1 come from a part of ours that has them still."""
         made = cls.__new__(cls)
-        made._before = dict(before)
+        words = dict(before)
+        made._kept = lambda: ({}, words)
         cast("Any", Agent.__init__).__wrapped__(made, model, **given)
         return made
 

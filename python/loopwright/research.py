@@ -356,7 +356,8 @@ class _ResearchAgent(Agent[Any, str]):
         result, feedback = super()._finish(driver, *given)
         outcome = driver.outcome
         found = (outcome and outcome.get("research")) or {}
-        values = {each.name: getattr(result, each.name) for each in fields(Result)}
+        values = {each.name: getattr(result, each.name) for each in fields(Result) if each.name != "output"}
+        values["output"] = vars(result).get("output")
         report = found.get("report", {})
         style = report.get("style", self._rules["style"])
         whole = ResearchResult(**values, report=report, state=found.get("state", {}), style=style)

@@ -68,7 +68,11 @@ def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
         ({"top_p": True}, "top_p can't be True", "give a finite number"),
         ({"approval_timeout": float("inf")}, "approval_timeout is no finite number", "give a finite number"),
         ({"max_tokens": 1.5}, "max_tokens can't be 1.5", "give a whole number from 0 up, and below 2**64"),
-        ({"max_children": 2**40}, f"budget.children can't be {2**40}", "give a whole number from 0 up, and below 2**32"),
+        (
+            {"max_children": 2**40},
+            f"budget.children can't be {2**40}",
+            "give a whole number from 0 up, and below 2**32",
+        ),
         ({"max_depth": "two"}, 'budget.depth can\'t be "two"', "give a whole number from 0 up, and below 2**32"),
         ({"retry": {"attempts": -1}}, "retry.attempts can't be -1", "give a whole number from 0 up, and below 2**32"),
         ({"retry": {"after_output": "yes"}}, 'retry.after_output can\'t be "yes"', "give True or False"),

@@ -8,7 +8,7 @@ import json
 from typing import Any, Literal
 
 import pytest
-from loopwright import Agent, Budget, ModelError, Response, tool
+from loopwright import Agent, Budget, Call, ModelError, Response, tool
 from loopwright.errors import NoOutput
 from loopwright.testing import ScriptedModel, call, text
 from loopwright.tools import InvalidOutput, SchemaError
@@ -82,7 +82,7 @@ def test_after_tools(way: str) -> None:
 
 def test_a_mistake_goes_back_and_everything_is_counted(way: str) -> None:
     script = [
-        call("look", query="a"),
+        Response("", [Call("look", {"query": "a"})]),
         Response('{"name": "Oslo", "people": -1}', input_tokens=10, output_tokens=5),
         Response(OSLO, input_tokens=20, output_tokens=6),
     ]

@@ -59,14 +59,14 @@ def test_needs_no_event_loop() -> None:
             raise AssertionError("an event loop was made")
         asyncio.new_event_loop = asyncio.events.new_event_loop = refuse
         asyncio.run = refuse
-        from loopwright import Agent, tool
+        from loopwright import Agent, Model, tool
         from loopwright.testing import WireServer, call
         @tool
         def double(n: int) -> int:
             "Double."
             return 2 * n
         with WireServer([call("double", n=4), "eight"], strict="any") as server:
-            result = Agent("anthropic:any", base_url=server.url, tools=[double]).run_sync("go")
+            result = Agent(Model("anthropic:any", base_url=server.url), tools=[double]).run_sync("go")
         assert result.final == "eight"
         print("fine")
     """

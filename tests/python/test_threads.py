@@ -332,8 +332,8 @@ def test_what_is_made_when_first_needed_may_be_needed_by_all_at_once() -> None:
         gate, found = threading.Barrier(8), []
         def work():
             gate.wait()
-            from loopwright import Agent
-            agent = Agent("anthropic:any", base_url=server.url, tools=[double], output_type=Answer)
+            from loopwright import Agent, Model
+            agent = Agent(Model("anthropic:any", base_url=server.url), tools=[double], output_type=Answer)
             found.append(agent.run_sync("go").output.value)
         crowd = [threading.Thread(target=work) for _ in range(8)]
         for thread in crowd:

@@ -154,19 +154,19 @@ def test_recorded_streams_give_the_same_wherever_they_are_cut() -> None:
 
         # The deltas are the message.
         for place, block in enumerate(response.message.content):
-            text = "".join(delta[1] for delta in deltas if delta[0] == "TextDelta" and delta[-1] == place)
-            thought = "".join(delta[1] for delta in deltas if delta[0] == "ReasoningDelta" and delta[-1] == place)
-            written = "".join(delta[1] for delta in deltas if delta[0] == "ArgumentsDelta" and delta[-1] == place)
+            text = "".join(delta[1] for delta in deltas if delta[0] == "text_delta" and delta[-1] == place)
+            thought = "".join(delta[1] for delta in deltas if delta[0] == "reasoning_delta" and delta[-1] == place)
+            written = "".join(delta[1] for delta in deltas if delta[0] == "arguments_delta" and delta[-1] == place)
             if isinstance(block, Text):
                 assert text == block.text
             elif isinstance(block, Thinking):
                 assert thought == block.text
             elif isinstance(block, ToolUse):
                 assert json.loads(written or "{}") == block.arguments
-                assert ("ToolUseDelta", block.call_id, block.name, place) in deltas
+                assert ("tool_use_delta", block.call_id, block.name, place) in deltas
             else:
                 assert isinstance(block, ProviderBlock)
-                assert any(delta[0] == "ProviderDelta" and delta[1] == block.kind for delta in deltas)
+                assert any(delta[0] == "provider_delta" and delta[1] == block.kind for delta in deltas)
 
 
 def test_recorded_streams_that_break_off_say_so() -> None:
