@@ -36,7 +36,22 @@ _MEMBERS: Mapping[str, frozenset[str]] = {
             "reasoning_details",
         }
     ),
-    "anthropic": frozenset({"role", "content", "cache_control", "id", "type", "model", "stop_reason", "usage"}),
+    "anthropic": frozenset(
+        {
+            "role",
+            "content",
+            "cache_control",
+            "id",
+            "type",
+            "model",
+            "stop_reason",
+            "stop_sequence",
+            "stop_details",
+            "usage",
+            "container",
+            "context_management",
+        }
+    ),
     "gemini": frozenset({"role", "parts"}),
 }
 """The members of a message, by the form that it is in. Items of the Responses API are of many kinds."""
@@ -52,8 +67,14 @@ _KINDS: Mapping[str, str] = {
 """Blocks of content that one form alone has."""
 _OF_ANTHROPIC = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
 """Blocks that are called so in our form, too; beside content that is text they are Anthropic's."""
+_SENT = frozenset({"role", "content", "cache_control"})
+"""What of an answer of Anthropic's its next request holds."""
 _LISTS = {"openai_responses": "input", "gemini": "contents"}
+_ITEMS = frozenset({"message", "reasoning", "item_reference", "compaction"})
+"""Items of the Responses API, beside those that are a call or what came of one."""
+_OURS_NAME = "ours"
 _NAMES = {
+    _OURS_NAME: "our own",
     "openai_chat": "Chat Completions",
     "anthropic": "Anthropic",
     "openai_responses": "Responses",
@@ -70,8 +91,8 @@ def of_any(messages: Iterable[Any]) -> list[Any]:
     return foreign(given) or given
 
 
-def foreign(given: Sequence[Any]) -> list[Message] | None:
-    """The messages of a history of dicts in the form of a provider; `None` where it is in our own form."""
+def foreign(given: Sequence[Any]) -> list[Any] | None:
+    """The messages of a history of dicts in the form of a provider; `None` where all of it is in our own form."""
     dicts = [(at, each) for at, each in enumerate(given) if isinstance(each, Mapping)]
     if not dicts:
         return None
@@ -79,6 +100,8 @@ def foreign(given: Sequence[Any]) -> list[Message] | None:
     _check(dicts, form)
     if form is None:
         return None
+    if form == _OURS_NAME:
+        return [_with_blocks(each) if isinstance(each, Mapping) else each for each in given]
     from .messages import Message
 
     found: list[Message] = []
@@ -96,6 +119,13 @@ def foreign(given: Sequence[Any]) -> list[Message] | None:
             message = f"messages hold {each!r:.100}"
             raise UsageError(message, "invalid_messages", "give Message objects, or dicts")
     return found
+
+
+def _with_blocks(each: Mapping[Any, Any]) -> dict[Any, Any]:
+    """A message of our own form whose content is text, as it should be."""
+    content = each.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return {**each, "content": blocks}
 
 
 def _form_of(dicts: list[tuple[int, Mapping[Any, Any]]]) -> str | None:
@@ -125,9 +155,13 @@ def _form_of(dicts: list[tuple[int, Mapping[Any, Any]]]) -> str | None:
 def _of_message(each: Mapping[Any, Any]) -> list[str]:
     """The forms that the members of a message speak for."""
     found = ["gemini"] if "parts" in each else []
-    item = isinstance(each.get("type"), str)
-    if item and ("role" not in each or (each["type"] == "message" and "model" not in each)):
+    kind = each.get("type")
+    if kind == "message" and "model" in each:
+        found.append("anthropic")
+    elif isinstance(kind, str) and (kind in _ITEMS or kind.endswith(("_call", "_call_output"))):
         found.append("openai_responses")
+    if "form" in each or "host" in each or "extra" in each:
+        found.append(_OURS_NAME)
     if each.get("role") == "tool" or "tool_calls" in each or "tool_call_id" in each:
         found.append("openai_chat")
     return found
@@ -138,13 +172,17 @@ def _of_block(block: Mapping[Any, Any]) -> str | None:
     kind = block.get("type")
     if isinstance(kind, str) and kind in _KINDS:
         return _KINDS[kind]
+    if kind == "thinking" and "text" in block:
+        return _OURS_NAME
+    if kind == "tool_result" and "id" in block and "tool_use_id" not in block:
+        return _OURS_NAME
     source = "source" in block and "media" not in block
     return "anthropic" if source or "tool_use_id" in block or "cache_control" in block else None
 
 
 def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:
     """Raises a `UsageError` for the first member that no message of the form has."""
-    members = _OURS if form is None else _MEMBERS.get(form)
+    members = _OURS if form in (None, _OURS_NAME) else _MEMBERS.get(form or "")
     for at, each in dicts:
         if members is None:
             continue
@@ -153,13 +191,18 @@ def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None
             from difflib import get_close_matches
 
             near = get_close_matches(str(wrong), sorted(members), 1)
-            whose = "a message of ours" if form is None else f"one of {_NAMES[form]}"
+            whose = f"one of {_NAMES[form or _OURS_NAME]}"
             hint = f"did you mean {near[0]}?" if near else f"{whose} has {', '.join(sorted(members))}"
             raise UsageError(f"message {at} has a member {str(wrong)[:100]!r}", "invalid_messages", hint)
         content = each.get("content")
         if content is not None and not isinstance(content, (str, list, tuple)):
             message = f"message {at}: its content is {content!r:.100}"
             raise UsageError(message, "invalid_messages", "give text, or a list of blocks")
+        for place, block in enumerate(content if isinstance(content, (list, tuple)) else ()):
+            if isinstance(block, Mapping) or hasattr(block, "to_dict") or hasattr(block, "kind"):
+                continue
+            message = f"message {at}: block {place} of its content is {block!r:.100}"
+            raise UsageError(message, "invalid_messages", 'give a dict, as {"type": "text", "text": "…"}')
         lacks = "parts" if form == "gemini" else "role" if "role" not in each else None
         if lacks is not None and lacks not in each:
             raise UsageError(f"message {at} has no {lacks}", "invalid_messages", f"give it its {lacks}")
@@ -172,6 +215,7 @@ def _decoded(form: str, run: list[Any]) -> list[Message]:
     body: dict[str, Any] = {"model": "any", _LISTS.get(form, "messages"): run}
     if form == "anthropic":
         body["max_tokens"] = 1
+        body["messages"] = [{name: each[name] for name in each if name in _SENT} for each in run]
     try:
         request = wire.decode_request(form, body)
     except LoopwrightError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .hooks import Hook
 
-__all__ = ["NOBODY", "merged_settings", "parts_of", "said_with"]
+__all__ = ["NOBODY", "merged_settings", "over", "parts_of", "said_with"]
 
 _TEXT = str
 
@@ -83,17 +83,39 @@ def _routed(model: Any) -> tuple[Any, Any, bool]:
 
 def merged_settings(model: Any, settings: object) -> Any:
     """A model that is asked with these settings over its own."""
-    if not settings:
-        if settings is not None and not isinstance(settings, Mapping):
-            message = f"settings can't be {settings!r:.100}"
-            raise UsageError(message, "invalid_option", "give a dict, as {'temperature': 0.2}")
-        return model
-    if not isinstance(settings, Mapping):
+    if settings is not None and not isinstance(settings, Mapping):
         message = f"settings can't be {settings!r:.100}"
         raise UsageError(message, "invalid_option", "give a dict, as {'temperature': 0.2}")
+    if not settings:
+        return model
     if is_model(model):
-        return replace(model, settings={**model.settings, **settings})
+        return replace(model, settings=over(model.settings, settings))
+    if type(model).__name__ == "Role":
+        wrong = next((name for name in settings if name not in ("temperature", "max_tokens", "effort")), None)
+        if wrong is not None:
+            message = f"the settings of a Role can't hold {wrong!r:.100}"
+            raise UsageError(message, "invalid_option", "give the agent a Model(..., settings={...})")
+        return replace(model, **settings)
     return Model(model, settings=dict(settings))  # type: ignore[arg-type]
+
+
+def over(one: Any, other: Any) -> Any:
+    """Settings with others over them: headers and members of the body are merged, all else is replaced."""
+    found = {**(one or {}), **(other or {})}
+    headers = [each["extra_headers"] for each in (one or {}, other or {}) if each.get("extra_headers")]
+    if headers and isinstance(headers[-1], Mapping):
+        found["extra_headers"] = {name: value for each in headers for name, value in each.items()}
+    if (one or {}).get("extra_body") and isinstance((other or {}).get("extra_body"), Mapping):
+        found["extra_body"] = _merged(one["extra_body"], other["extra_body"])
+    return found
+
+
+def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(one)
+    for name, value in other.items():
+        inner = found.get(name)
+        found[name] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return found
 
 
 def said(instructions: Any) -> tuple[str | None, list[Hook]]:

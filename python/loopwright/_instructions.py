@@ -29,6 +29,9 @@ def asking(functions: Sequence[Callable[..., Any]]) -> Hook:
     takes = [_takes_context(function) for function in functions]
 
     async def instructions(context: HookContext) -> Any:
+        if context.path is not None:
+            # A sub-agent has its own.
+            return None
         run = _run_context(context)
         texts: list[str] = [] if context.subject.system is None else [context.subject.system]
         for function, takes_context in zip(functions, takes, strict=True):

@@ -34,6 +34,7 @@ __all__ = [
     "about",
     "model_name",
     "new_run",
+    "not_there",
     "of_chain",
     "place_of",
     "run_id",
@@ -198,6 +199,22 @@ def new_run(
         return _core.Run(name, plan.config, keep=journal is True, about=told, released=released), None
     with writing(path, "be made", "give a folder that can be written to, or a new file"):
         return _core.Run(name, plan.config, about=told, released=released, **sink_of(journal, path)), path
+
+
+def not_there(journal: Any, name: str) -> None:
+    """Raises a `UsageError` where a run of this name, which somebody chose, is in the journal already."""
+    if journal is None or isinstance(journal, bool) or not isinstance(journal, (str, os.PathLike)):
+        return
+    path = os.fspath(journal)
+    if is_store(journal):
+        from .journal import Journal
+
+        there = any(run.id == name for run in Journal(path).runs())
+    else:
+        there = not path.endswith(".jsonl") and os.path.exists(f"{path}{os.sep}{name}.jsonl")  # noqa: PTH110
+    if there:
+        message = f"there is a run {name!r} in {path!r} already"
+        raise UsageError(message, "run_exists", "give another run_id, or go on with that one: agent.resume")
 
 
 def sink_of(journal: object, path: str | None) -> dict[str, Any]:

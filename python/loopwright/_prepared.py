@@ -62,8 +62,17 @@ if TYPE_CHECKING:
 
 
 _KEPT_PLANS = 32
-_OF_MODEL = ("base_url", "api_key", "headers", "price", "timeouts", "retry", "tool_format", "read_markup")
-"""Words of 0.1 that say where a model lives: they go with it."""
+_REPLACED = {
+    "model": ("base_url", "api_key", "headers", "price", "timeouts", "retry", "tool_format", "read_markup"),
+    "instructions": ("system",),
+    "guard": ("approve", "policy", "approvals", "cautious", "workspace", "approval_timeout"),
+    "monitor": ("stuck", "momentum", "check_in", "wind_down"),
+    "budget": ("max_children", "max_depth", "complexity"),
+    "memory": ("recall", "after"),
+    "journal": ("durable",),
+    "tools": ("provider_tools", "web_search"),
+}
+"""Words of 0.1 that go where an option of today is changed."""
 
 
 class Prepared(Generic[Deps, Output]):
@@ -301,11 +310,15 @@ class Prepared(Generic[Deps, Output]):
 
         other = copy(self)
         given = {**self._given, **changes}
-        gone = {*changes, *(_OF_MODEL if "model" in changes else ())}
+        gone = {*changes, *(word for name in changes for word in _REPLACED.get(name, ()))}
+        gone |= {*(changes.get("settings") or {})}
         before = {name: value for name, value in self._before.items() if name not in gone}
         other._kept = lambda: (given, before)
         other._like, other._config = None, {}
         other._set_up(**{**parts_of(given), **before})
+        if self._remember is not None and other._remember is not None:
+            # Whose agent it is.
+            other._remember = other._remember.whom(self._remember.user, self._remember.session)
         return other
 
     def _take_hooks(
@@ -356,17 +369,31 @@ class Prepared(Generic[Deps, Output]):
 
             self._places = kinds_of(self.tools, self._toolsets, self._agents, lambda agent: agent._places)
 
-    def _keyed(self) -> None:
-        """Looks for the keys that were not there when the agent was made; raises `missing_key` where one is not."""
+    def _keyed(self) -> bool:
+        """Looks for the keys that were not there when the agent was made; raises `missing_key` where one is not. Gives
+        whether something has changed by that.
+        """
+        if self._like is not None:
+            changed: bool = self._like._keyed()
+            self._endpoint, self._agents, self._unkeyed = self._like._endpoint, self._like._agents, None
+            return changed
+        before = self._endpoint
         if self._unkeyed is not None:
-            self._endpoint = self._unkeyed()
-            self._unkeyed, self._plans = None, {}
+            self._endpoint, self._unkeyed = self._unkeyed(), None
+            self._shared(before, self._endpoint)
+        changed = self._endpoint is not before
         for agent in self._agents:
-            if agent._unkeyed is not None:
-                agent._keyed()
-                self._plans = {}
-            elif agent._agents:
-                agent._keyed()
+            changed = agent._keyed() or changed
+        if changed:
+            self._plans = {}
+        return changed
+
+    def _shared(self, before: _core.Endpoint | None, now: _core.Endpoint | None) -> None:
+        """Sub-agents that are asked where their agent is have its endpoint."""
+        for agent in self._agents:
+            if agent._endpoint is before:
+                agent._endpoint, agent._plans = now, {}
+                agent._shared(before, now)
 
     def _unknown(self) -> list[str]:
         """What is not known of the model, in words."""

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ._front import merged_settings, said_with
+from ._front import merged_settings, over, said_with
 from ._words import unknown
 from .errors import UsageError
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     ModelLike: TypeAlias = str | Model | Responds | Streams | Router | Role
     MessagesLike: TypeAlias = Messages | Sequence[Message | Mapping[str, Any]]
     Prompt: TypeAlias = Content | Message | Sequence[Content]
-    InstructionFunction: TypeAlias = Callable[[RunContext[Deps]], Any]
+    InstructionFunction: TypeAlias = Callable[[RunContext[Deps]], Any] | Callable[[], Any]
     ToolLike: TypeAlias = Tool[..., Any, Deps] | Toolset[Deps] | WebSearch | ProviderTool | PlainFunction
     Place: TypeAlias = Journal | str | os.PathLike[str] | bool
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         """What was said before: `result.messages` of an earlier run, or a list of messages."""
         model: ModelLike
         """The model of this run."""
-        instructions: str | InstructionFunction[Deps]
+        instructions: str | InstructionFunction[Deps] | Sequence[str | InstructionFunction[Deps]]
         """More of them, behind those of the agent."""
         tools: Sequence[ToolLike[Deps]]
         """More of them."""
@@ -124,19 +124,20 @@ def varied(agent: Any, options: Mapping[str, Any]) -> Any:
     found = _overridden(agent)
     changes = {name: options[name] for name in _OF_AGENT if options.get(name) is not None}
     if changes:
-        found = found._changed(_with_more(found._given, changes))
+        found = found._changed(_with_more(found._given, found._before, changes))
     if any(options.get(name) is not None for name in _OF_RUN):
         found = _for_run(found, {name: options.get(name) for name in _OF_RUN})
     return found
 
 
-def _with_more(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _with_more(given: Mapping[str, Any], before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an agent, with those of a run."""
     found: dict[str, Any] = {}
     if "model" in changes:
         found["model"] = changes["model"]
     if "instructions" in changes:
-        found["instructions"] = said_with(given["instructions"], changes["instructions"])
+        own = given["instructions"] if before.get("system") is None else before["system"]
+        found["instructions"] = said_with(own, changes["instructions"])
     if "tools" in changes:
         from ._options import functions
 
@@ -144,7 +145,7 @@ def _with_more(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     if "settings" in changes:
         # Looked at where it is known whose settings they are.
         merged_settings("offline:extractive", changes["settings"])
-        found["settings"] = {**(given["settings"] or {}), **changes["settings"]}
+        found["settings"] = over(given["settings"], changes["settings"])
     return found
 
 
@@ -215,13 +216,19 @@ def overridden_deps(agent: Any, deps: Any) -> Any:
 @contextmanager
 def override(agent: Any, changes: Mapping[str, Any], *, everywhere: bool) -> Iterator[None]:
     """Runs of `agent` that begin inside are of the changed one: in this context alone, or in all threads."""
+    around = _entry_of(agent) or {}
+    base = around.get("agent", agent)
     options = {name: value for name, value in changes.items() if name != "deps"}
     if "settings" in options:
-        options["settings"] = {**(agent._given["settings"] or {}), **options["settings"]}
-    if "model" in options and agent._given["agents"]:
-        # The sub-agents are asked in the place of real models, too.
-        options["agents"] = [_with_model(each, options["model"]) for each in agent._given["agents"]]
-    entry: dict[str, Any] = {"agent": agent._changed(options) if options else agent, "held": agent}
+        merged_settings("offline:extractive", options["settings"])
+        options["settings"] = over(base._given["settings"], options["settings"])
+    if "model" in options:
+        # Whoever is asked beside it, too: no real model is.
+        options |= _of_rules(base)
+        if base._given["agents"]:
+            options["agents"] = [_with_model(each, options["model"]) for each in base._given["agents"]]
+    # The agent is held, so that nothing else gets its number meanwhile.
+    entry: dict[str, Any] = {**around, "agent": base._changed(options) if options else base, "held": agent}
     if "deps" in changes:
         entry["deps"] = changes["deps"]
     if everywhere:
@@ -241,6 +248,25 @@ def override(agent: Any, changes: Mapping[str, Any], *, everywhere: bool) -> Ite
         _HERE.reset(token)
 
 
+_ROLES = (("context", "summarizer"), ("monitor", "sanity"), ("guard", "supervisor"), ("memory", "reflector"))
+
+
+def _of_rules(agent: Any) -> dict[str, Any]:
+    """The groups of an agent whose roles are played by models, with rules in their place."""
+    from dataclasses import replace
+
+    from .roles import Role
+
+    found: dict[str, Any] = {}
+    for group, role in _ROLES:
+        given = agent._given[group]
+        who = getattr(given, role, None)
+        if who is not None:
+            rules = replace(who, model="rules", fallback=()) if isinstance(who, Role) else "rules"
+            found[group] = replace(given, **{role: rules})
+    return found
+
+
 def _with_model(agent: Any, model: Any) -> Any:
     from dataclasses import replace
 
@@ -249,7 +275,7 @@ def _with_model(agent: Any, model: Any) -> Any:
     if isinstance(agent, SubAgent):
         inner = [_with_model(each, model) for each in agent.agents]
         return replace(agent, model=model, agents=inner)
-    changes: dict[str, Any] = {"model": model}
+    changes: dict[str, Any] = {"model": model, **_of_rules(agent)}
     if agent._given["agents"]:
         changes["agents"] = [_with_model(each, model) for each in agent._given["agents"]]
     return agent._changed(changes)

@@ -14,7 +14,7 @@ from ._continue import Begun
 from ._instrument import observing
 from ._journal_paths import is_store
 from ._options import of_run
-from ._plan import model_name, new_run, run_id
+from ._plan import model_name, new_run, not_there, run_id
 from ._prepared import Prepared
 from ._run_options import overridden_deps, taken, varied
 from ._stream import RunStream, _checked, _heard, _heard_out
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .signal import Signal
 
 
+_NOT_OF_PAST = ("messages", "run_id", "instructions")
+"""Options of a run that one which goes on has from where it comes."""
 _NOBODY = _core.History([])
 """Before anybody has said anything."""
 
@@ -59,7 +61,8 @@ class Running(Prepared[Deps, Output]):
 
     def _stream(self, whose: str, prompt: Any, deps: Any, options: dict[str, Any], *, watch: bool) -> RunStream[Output]:
         """The events of a run on a prompt."""
-        agent, parts = self._taken(whose, options, *(() if "on_event" in options else ("on_event",)))
+        # `run` takes its `on_event` itself.
+        agent, parts = self._taken(whose, options, "on_event")
         conversation = agent._conversation(prompt, options.get("messages"))
         limits = agent._limits(prompt, options.get("budget"))
         place = agent.journal if parts["journal"] is None else parts["journal"]
@@ -76,7 +79,7 @@ class Running(Prepared[Deps, Output]):
         options: dict[str, Any],
     ) -> Result[Output]:
         """What a run gives that goes on where another one came to."""
-        agent, parts = self._taken(whose, options, "messages", "run_id")
+        agent, parts = self._taken(whose, options, *_NOT_OF_PAST)
         begun, on_event = begin(*_of_past(source, run)), parts["on_event"]
         limits = agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
         stream = RunStream(
@@ -101,7 +104,7 @@ class Running(Prepared[Deps, Output]):
         options: dict[str, Any],
     ) -> Result[Output]:
         """The same without asyncio."""
-        agent, parts = self._taken(whose, options, "messages", "run_id")
+        agent, parts = self._taken(whose, options, *_NOT_OF_PAST)
         begun = begin(*_of_past(source, run))
         limits = agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
         parts["journal"] = None
@@ -206,7 +209,10 @@ class Running(Prepared[Deps, Output]):
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
-        name = self._run_name if self._run_name is not None and attempt == 0 else run_id()
+        name = run_id()
+        if self._run_name is not None:
+            name = self._run_name if attempt == 0 else f"{self._run_name}-{attempt + 1}"
+            not_there(journal, name)
         run, path = new_run(plan, name, journal, attempt)
         return Begun(run, path, name, _core.Event.start(conversation if conversation is not None else []))
 

@@ -26,7 +26,7 @@ _ROUNDS = "budget=Budget(rounds=...)"
 _GUARD = "guard=Guard(approve=...)"
 _HOOKS = "hooks"
 _TOOLS = "tools"
-_JOURNAL = "journal, with session= at the run"
+_JOURNAL = "journal, and messages=result.messages at the next run"
 _AT_RUN = "an option of the run: agent.run(..., {}=...)"
 
 

@@ -174,7 +174,7 @@ class Agent(Running[Deps, Output]):
         *,
         model: ModelLike | None = None,
         tools: Sequence[ToolLike[Deps]] | None = None,
-        instructions: str | InstructionFunction[Deps] | None = None,
+        instructions: str | InstructionFunction[Deps] | Sequence[str | InstructionFunction[Deps]] | None = None,
         settings: ModelSettings | None = None,
         deps: Any = None,
         everywhere: bool = False,
@@ -522,7 +522,11 @@ class Agent(Running[Deps, Output]):
         return begin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_again, (type(self), self._given, self._before))
+        if type(self).__reduce__ is Agent.__reduce__ and type(self) is not Agent:
+            message = f"a {type(self).__name__} can't be pickled"
+            raise TypeError(message)
+        whom = None if self._remember is None else (self._remember.user, self._remember.session)
+        return (_again, (self._given, self._before, whom))
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))
@@ -534,6 +538,7 @@ class Agent(Running[Deps, Output]):
         return self
 
 
-def _again(kind: type[Agent[Any, Any]], given: dict[str, Any], before: dict[str, Any]) -> Agent[Any, Any]:
+def _again(given: dict[str, Any], before: dict[str, Any], whom: tuple[Any, Any] | None) -> Agent[Any, Any]:
     options = dict(given)
-    return kind._made(before, options.pop("model"), **options)
+    made: Agent[Any, Any] = Agent._made(before, options.pop("model"), **options)
+    return made if whom is None else made.whom(*whom)

@@ -97,8 +97,11 @@ class ModelError(LoopwrightError):
     default_code = "model_failed"
 
 
-class NoOutput(ModelError):
-    """The run has no answer: a limit ended it, or it was refused, paused or cancelled. `stop_reason` says which."""
+class NoOutput(ModelError, AttributeError):
+    """The run has no answer: a limit ended it, or it was refused, paused or cancelled. `stop_reason` says which.
+
+    It is an `AttributeError`, too: `getattr(result, "output", None)` asks for what may not be there.
+    """
 
     default_code = "no_output"
 

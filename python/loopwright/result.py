@@ -172,18 +172,23 @@ class _Answer:
             return self
         value = result.__dict__.get("output")
         if value is None and (result.final is None or "output" not in result.__dict__):
-            from .errors import NoOutput
-
-            message = f"the run has no answer: it ended with {result.stop_reason!r}"
-            error = NoOutput(
-                message, hint="look at result.stop_reason and result.message; result.best_draft is what there is"
-            )
-            error.result = result
-            raise error
+            raise _no_output(result)
         return value
 
     def __set__(self, result: Any, value: Any) -> None:
         result.__dict__["output"] = value
+
+
+def _no_output(result: Any) -> Exception:
+    from .errors import NoOutput
+
+    why = "its answer is not of the type that was asked for"
+    if result.final is None:
+        why = f"it ended with {result.stop_reason!r}"
+    hint = "look at result.stop_reason and result.message; result.best_draft is what there is"
+    error = NoOutput(f"the run has no answer: {why}", hint=hint)
+    error.result = result
+    return error
 
 
 @shown
@@ -248,6 +253,9 @@ class Result(Generic[Output]):
 
         def __getattr__(self, name: str) -> Any:
             """What is made when it is first asked for."""
+            if name == "output" and "final" in self.__dict__:
+                # What `_Answer` raises is an `AttributeError`, too.
+                raise _no_output(self)
             later = self.__dict__.get("_later")
             if later is None or name not in _LATER:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}"

@@ -63,6 +63,26 @@ def test_n4_the_plainest_history_of_all() -> None:
     assert [message.text for message in mixed] == ["hi", "Hello.", "more"]
 
 
+def test_our_own_dicts_with_a_plain_one_behind_them_lose_nothing() -> None:
+    before = Messages(CHAT).to_dicts()
+    found = Messages([*before, {"role": "user", "content": "plain"}])
+    assert found[:-1] == list(Messages(CHAT)) and found[-1].text == "plain"
+
+
+def test_an_answer_of_anthropic_may_stand_in_its_history_whole() -> None:
+    answer = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": "Hello.", "citations": None}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    assert [message.text for message in Messages([{"role": "user", "content": "hi"}, answer])] == ["hi", "Hello."]
+
+
 @pytest.mark.parametrize(
     ("history", "says"),
     [
@@ -77,6 +97,8 @@ def test_n4_the_plainest_history_of_all() -> None:
         ([GEMINI[0], RESPONSES[1]], "message 0 is in the form of Gemini, message 1 in that of Responses"),
         ([{"content": "hi"}], "message 0 has no role"),
         ([{}], "message 0 has no role"),
+        ([{"type": "human", "content": "hi"}], "message 0 has"),
+        ([{"role": "user", "content": ["x"]}], "message 0: block 0 of its content is 'x'"),
         ([{"role": "alien", "content": "hi"}], "unknown role"),
         ([{"role": "user", "content": 3}], "message 0: its content is 3"),
         ([{"role": "user", "content": "hi"}, 3], "hold 3"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
+import json
 import pickle
 import threading
 from pathlib import Path
@@ -27,9 +28,12 @@ from loopwright import (
     tool,
 )
 from loopwright._words import UnknownOption
+from loopwright.context import ContextPolicy
 from loopwright.errors import HookError, NoOutput
 from loopwright.hooks import ModelChoice, Router
 from loopwright.journal import Journal, events_of
+from loopwright.memory import Memory
+from loopwright.roles import Sanity
 from loopwright.testing import ScriptedModel, WireServer, call, calls, text
 from loopwright.tools import ProviderTool, WebSearch
 from ways import run
@@ -307,6 +311,134 @@ def test_agents_results_and_groups_travel(way: str) -> None:
         assert (same, same.output, same.ok) == (result, "a", True)
 
 
+def test_a_decorated_tool_travels() -> None:
+    agent: Any = pickled(Agent(ScriptedModel([call("pay", amount=5), "done"]), tools=[pay, tool(look, name="find")]))
+    result = agent.run_sync("?", approve=lambda question: True)
+    assert result.tool_calls[0].failure is None
+    assert agent.tools.names == ("pay", "find") or list(agent.tools.names) == ["pay", "find"]
+
+
+def test_whose_agent_it_is_stays_when_a_run_has_options() -> None:
+    memory = Memory(":memory:")
+    sam = Agent(ScriptedModel(["ok"] * 4, keep_requests=True), memory=memory).whom("sam")
+    for agent in (sam, sam.clone(name="other")):
+        agent.run_sync("My dog is called Biscuit.", settings={"temperature": 0.1})
+    assert sam.drain_sync(10) == []
+    model = ScriptedModel(["ok"])
+    Agent(model, memory=memory).run_sync("What is my dog called?", user="eve")
+    assert "Biscuit" not in str(model.requests[0].to_json())
+
+
+def test_instructions_of_functions_are_not_those_of_sub_agents() -> None:
+    child = ScriptedModel(["found"])
+    model = ScriptedModel([call("spawn", agent="explore", task="look"), "done"])
+    explore = SubAgent("explore", "looks", instructions="Search.", model=child)
+    Agent(model, instructions=["Lead.", lambda: "The card is 4111."], agents=[explore]).run_sync("?")
+    assert "4111" in str(model.requests[0].system) and "4111" not in str(child.requests[0].system)
+
+
+def test_an_override_within_another_keeps_what_it_does_not_say() -> None:
+    agent = Agent("openai:gpt-5", tools=[stock], instructions="Be long.")
+    for everywhere in (False, True):
+        model = ScriptedModel([call("stock", part="bolts"), "done"])
+        with (
+            agent.override(model=model, deps={"bolts": 3}, everywhere=everywhere),
+            agent.override(instructions="Be brief.", everywhere=everywhere),
+        ):
+            result = agent.run_sync("?")
+        assert (result.output, result.tool_calls[0].failure) == ("done", None)
+        assert model.requests[0].system == "Be brief."
+
+
+def test_an_override_of_the_model_asks_no_other_model() -> None:
+    with WireServer([]) as server:
+        real = Model("openai-chat:m", base_url=server.url, api_key="k")
+        agent = Agent(
+            real,
+            tools=[look],
+            context=ContextPolicy(summarizer=real),
+            monitor=Monitor(sanity=Sanity(real, interval=1)),
+            guard=Guard(supervisor=real),
+        )
+        with agent.override(model=ScriptedModel([call("look", query="a"), "done"])):
+            assert agent.run_sync("?").output == "done"
+        assert server.requests == []
+
+
+def test_who_filters_tools_is_plain() -> None:
+    async def admin(_: Any, __: Any) -> bool:
+        return False
+
+    with pytest.raises(Exception, match="can't be async"):
+        Toolset([pay]).filtered(admin)  # type: ignore[arg-type]
+    model = ScriptedModel(["a"])
+    Agent(model, tools=[Toolset([pay]).filtered(lambda c, t: admin(c, t))]).run_sync("?")
+    assert "pay" not in str(model.requests[0].tools)
+
+
+def test_a_key_that_comes_later_is_found_whatever_the_run_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    inner = Agent("openai:gpt-5", name="inner", description="x", agents=[SubAgent("deep", "y")])
+    agent = Agent(ScriptedModel(["a"] * 3), agents=[inner, SubAgent("shared", "z")])
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        agent.run_sync("?", user="sam")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert agent.run_sync("?", user="sam").output == "a"
+    plan = agent._plan(agent.budget, stream=False)
+    assert {kind: each.endpoint is inner._endpoint for kind, each in plan.agents.items()} == {
+        "inner": True,
+        "inner/deep": True,
+        "shared": False,
+    }
+
+
+def test_words_of_0_1_give_way_to_what_is_said_later() -> None:
+    model = ScriptedModel(["a"] * 3)
+    with pytest.warns(DeprecationWarning, match="system"):
+        agent = Agent(model, system="Old.", temperature=0.1, check_in=3)
+    agent.run_sync("?", instructions="New.", settings={"temperature": 0.9})
+    agent.clone(instructions="New.").run_sync("?")
+    agent.run_sync("?")
+    assert [request.system for request in model.requests] == ["Old.\n\nNew.", "New.", "Old."]
+    assert [json.loads(request.to_json()).get("temperature") for request in model.requests] == [0.9, 0.1, 0.1]
+    assert agent.clone(monitor=Monitor(pause_every=9))._config["check_in"] == 9
+
+
+def test_a_run_of_a_name_that_is_there_is_told_so(tmp_path: Any) -> None:
+    for place in (tmp_path / "r.db", tmp_path / "runs"):
+        agent = Agent(ScriptedModel(["a", "b"]), journal=place)
+        agent.run_sync("?", run_id="order-7")
+        with pytest.raises(UsageError) as caught:
+            agent.run_sync("?", run_id="order-7")
+        assert caught.value.code == "run_exists" and "order-7" in str(caught.value)
+    model = ScriptedModel(["no", "[1]"])
+    result = Agent(model, output_type=list[int], journal=tmp_path / "r.db").run_sync("?", run_id="order-8")
+    assert (result.output, result.run_id) == ([1], "order-8-2")
+
+
+def test_headers_and_members_of_bodies_are_merged() -> None:
+    with WireServer([text("a")]) as server:
+        body = {"metadata": {"a": 1}}
+        model = Model(
+            "openai-chat:m",
+            base_url=server.url,
+            api_key="k",
+            settings={"extra_headers": {"x-a": "1"}, "extra_body": body},
+        )
+        agent = Agent(model, settings={"extra_headers": {"x-b": "2"}})
+        agent.run_sync("?", settings={"extra_body": {"metadata": {"b": 2}}, "extra_headers": {"x-a": "3"}})
+        request = server.requests[0]
+    assert request["body"]["metadata"] == {"a": 1, "b": 2}
+    headers = dict(request["headers"])
+    assert (headers["x-a"], headers["x-b"]) == ("3", "2")
+
+
+@pytest.mark.parametrize("method", ["stream", "start", "stream_sync"])
+def test_who_hears_by_iterating_is_given_no_function(method: str) -> None:
+    with pytest.raises(UnknownOption, match="on_event"):
+        getattr(Agent(ScriptedModel([])), method)("?", on_event=print)
+
+
 def test_no_output_is_an_error_that_says_why(way: str) -> None:
     agent = Agent(ScriptedModel([call("look", query="a")]), tools=[look], budget=Budget(rounds=1))
     result, _ = run(agent, "?", way)
@@ -314,6 +446,7 @@ def test_no_output_is_an_error_that_says_why(way: str) -> None:
     with pytest.raises(NoOutput, match="'rounds'") as caught:
         result.output  # noqa: B018
     assert caught.value.code == "no_output" and caught.value.result is result
+    assert getattr(result, "output", "nothing") == "nothing"
 
 
 def test_new_messages_are_those_of_this_run(way: str) -> None:

@@ -254,6 +254,25 @@ class Tool(Generic[P, R, ToolDeps]):
             return self._with(function.__get__(instance, owner))
         return self
 
+    def __copy__(self) -> Any:
+        other: Any = type(self).__new__(type(self))
+        for kind in type(self).__mro__:
+            for name in vars(kind).get("__slots__", ()):
+                if name not in ("__weakref__", "__dict__") and hasattr(self, name):
+                    setattr(other, name, getattr(self, name))
+        getattr(other, "__dict__", {}).update(getattr(self, "__dict__", {}))
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A function that was decorated has its name no more: the tool is what stands there.
+        module, name = getattr(self.function, "__module__", None), getattr(self.function, "__qualname__", "")
+        there = _standing(module, name) if module is not None and "<" not in name else None
+        if there is self:
+            return (_standing, (module, name))
+        options = {each: getattr(self, each) for each in _GIVEN}
+        function = there if isinstance(there, Tool) and there.function is self.function else self.function
+        return (_made, (type(self), function, {**options, "description": self._description}))
+
     def _with(self, function: Callable[..., R]) -> Tool[..., R, ToolDeps]:
         bound: Tool[..., R, ToolDeps] = Tool(
             function,
@@ -417,6 +436,23 @@ def tool(
 
     namespace = None
     return decorate_later
+
+
+_GIVEN = ("name", "risk", "read_only", "idempotent", "timeout", "max_output", "trust", "effects")
+
+
+def _standing(module: str, name: str) -> Any:
+    """What stands under a name in a module."""
+    from importlib import import_module
+
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _made(kind: type[Tool[..., Any, Any]], function: Any, options: dict[str, Any]) -> Tool[..., Any, Any]:
+    return kind(function.function if isinstance(function, Tool) else function, **options)
 
 
 def as_tool(value: object) -> Tool[..., Any, Any]:

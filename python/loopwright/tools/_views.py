@@ -72,26 +72,40 @@ def filtered(behind: Toolset[Any], keep: Callable[..., bool]) -> Toolset[Any]:
     if not callable(keep):
         message = f"{keep!r} is no function of a tool"
         raise ToolDefinitionError(message, hint="give one that says of a tool whether it is offered")
+    if inspect.iscoroutinefunction(keep):
+        message = "who says which tools are offered can't be async"
+        raise ToolDefinitionError(message, hint="give a plain function, which may read what the deps hold")
     both = _takes_both(keep)
 
     def see(tools: list[Tool[..., Any, Any]]) -> list[Tool[..., Any, Any]]:
         if not both:
-            return [tool for tool in tools if keep(tool)]
+            return [tool for tool in tools if _kept(keep(tool))]
         context = ASKING.get(None) or RunContext()
-        return [tool for tool in tools if keep(context, tool)]
+        return [tool for tool in tools if _kept(keep(context, tool))]
 
     return _View(behind, see)
+
+
+def _kept(answer: object) -> bool:
+    """Whether a tool is offered: nothing that would have to be awaited says so."""
+    if inspect.isawaitable(answer):
+        getattr(answer, "close", bool)()
+        message = "who says which tools are offered gave something to await"
+        raise ToolDefinitionError(message, hint="give a plain function")
+    return bool(answer)
 
 
 def _takes_both(keep: Callable[..., bool]) -> bool:
     """Whether a function wants the run beside the tool."""
     try:
-        inspect.signature(keep).bind(None, None)
-    except TypeError:
-        return False
-    except ValueError:
+        wanted = [
+            each
+            for each in inspect.signature(keep).parameters.values()
+            if each.default is each.empty or each.kind is each.VAR_POSITIONAL
+        ]
+    except (TypeError, ValueError):
         return True
-    return True
+    return len(wanted) > 1 or any(each.kind is each.VAR_POSITIONAL for each in wanted)
 
 
 def with_risk(behind: Toolset[Any], risk: RiskLevel, names: Sequence[str]) -> Toolset[Any]:
