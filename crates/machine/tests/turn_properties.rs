@@ -1159,7 +1159,8 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         // Their orders multiply: one round is enough for them.
         let private = roles.supervisor.is_some();
         let few = roles != RolesConfig::default();
-        let more = stage.is_none() && !remembers && (!few || (roles.summarizer.is_some() && faults == 0));
+        let alone = roles.summarizer.is_some() && roles.sanity.is_none() && faults == 0;
+        let more = stage.is_none() && !remembers && (!few || alone);
         config.budget.tool_rounds = if more { 2 } else { 1 };
         config.budget.approvals = 2;
         config.budget.iterations = config.budget.tool_rounds + 1;
