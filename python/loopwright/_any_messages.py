@@ -176,8 +176,10 @@ def _of_block(block: Mapping[Any, Any]) -> str | None:
         return _OURS_NAME
     if kind == "tool_result" and "id" in block and "tool_use_id" not in block:
         return _OURS_NAME
-    source = "source" in block and "media" not in block
-    return "anthropic" if source or "tool_use_id" in block or "cache_control" in block else None
+    source = block.get("source")
+    if isinstance(source, Mapping):
+        return "anthropic" if "type" in source else _OURS_NAME
+    return "anthropic" if "tool_use_id" in block or "cache_control" in block else None
 
 
 def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Message, Messages, UsageError
+from loopwright.messages import Image
 from loopwright.testing import ScriptedModel
 
 CHAT = [
@@ -67,6 +68,17 @@ def test_our_own_dicts_with_a_plain_one_behind_them_lose_nothing() -> None:
     before = Messages(CHAT).to_dicts()
     found = Messages([*before, {"role": "user", "content": "plain"}])
     assert found[:-1] == list(Messages(CHAT)) and found[-1].text == "plain"
+
+
+def test_pictures_are_read_in_each_form() -> None:
+    data = "iVBORw0KGgo="
+    ours = Messages([Message.user([Image.from_bytes(b"\x89PNG", "image/png"), "What is it?"])]).to_dicts()
+    anthropic = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    chat = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    answer = {"role": "assistant", "content": "A dot."}
+    for first in (*ours, *({"role": "user", "content": [each]} for each in (anthropic, chat))):
+        found = Messages([first, answer])
+        assert type(found[0].content[0]).__name__ == "Image" and found[1].text == "A dot."
 
 
 def test_an_answer_of_anthropic_may_stand_in_its_history_whole() -> None:

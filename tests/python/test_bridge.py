@@ -358,8 +358,13 @@ def test_runs_that_fail_or_are_cancelled_leave_no_descriptors_for_the_collector(
         gc.enable()
 
 
-def test_runs_are_freed(serve: Any) -> None:
+def test_runs_are_freed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import weakref
+
+    from loopwright import _recent
+
+    # The plugin of pytest keeps the last ones, for reports of tests that fail.
+    monkeypatch.setattr(_recent, "kept", None)
 
     server = serve("x" * 1000, repeat_last=True)
     agent = agent_at(server)

@@ -102,7 +102,6 @@ def test_defaults_that_json_lacks_are_kept_and_not_shown(way: str) -> None:
         {"seed": 2**70},
         {"max_tokens": 2**70},
         {"check_in": 2**40},
-        {"max_children": 2**40},
         {"retry": {"attempts": 2**40}},
         {"retry": {"attempts": 1.5}},
         {"retry": {"attempts": -1}},
@@ -115,7 +114,7 @@ def test_numbers_beyond_all_use_are_named(options: dict[str, Any]) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("limit", ["tool_rounds", "rounds", "approvals", "tokens"])
+@pytest.mark.parametrize("limit", ["tool_rounds", "rounds", "approvals", "tokens", "children", "depth"])
 def test_a_budget_beyond_all_use_is_named(limit: str) -> None:
     with pytest.raises(UsageError, match=limit) as caught:
         Budget(**{limit: 2**70})
@@ -127,8 +126,8 @@ def test_a_list_of_whole_messages_is_no_prompt() -> None:
         Agent(ScriptedModel(["x"])).run_sync([{"role": "user", "content": "hi"}])  # type: ignore[list-item]
     assert caught.value.code == "invalid_prompt"
     assert "messages=" in (caught.value.hint or "")
-    with pytest.raises(UsageError, match="list of blocks"):
-        Agent(ScriptedModel(["x"])).run_sync("go", messages=[{"role": "user", "content": "hi"}])
+    before = Agent(ScriptedModel(["x"])).run_sync("go", messages=[{"role": "user", "content": "hi"}]).messages
+    assert [message.text for message in before] == ["hi", "go", "x"]
 
 
 def test_a_result_that_raises_while_it_is_written_is_told_to_the_model(way: str) -> None:
