@@ -72,7 +72,7 @@ def test_our_own_dicts_with_a_plain_one_behind_them_lose_nothing() -> None:
 
 def test_pictures_are_read_in_each_form() -> None:
     data = "iVBORw0KGgo="
-    ours = Messages([Message.user([Image.from_bytes(b"\x89PNG", "image/png"), "What is it?"])]).to_dicts()
+    ours = Messages([Message("user", (Image.from_bytes(b"\x89PNG", "image/png"), "What is it?"))]).to_dicts()
     anthropic = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     chat = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
     answer = {"role": "assistant", "content": "A dot."}

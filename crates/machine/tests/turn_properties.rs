@@ -1157,8 +1157,7 @@ fn every_order_of_a_small_world_keeps_the_invariants_and_fills_the_table() {
         config.choice.ask =
             matches!(stage, Some(HookStage::PostAssess | HookStage::PreReflect | HookStage::PostReflect));
         // Their orders multiply: one round is enough for them.
-        let private = roles.supervisor.is_some();
-        let few = roles != RolesConfig::default();
+        let (private, few) = (roles.supervisor.is_some(), roles != RolesConfig::default());
         let alone = roles.summarizer.is_some() && roles.sanity.is_none() && faults == 0;
         let more = stage.is_none() && !remembers && (!few || alone);
         config.budget.tool_rounds = if more { 2 } else { 1 };
