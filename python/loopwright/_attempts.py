@@ -58,6 +58,20 @@ class Progress(Generic[Drives, Output]):
         # Whether it is under way, or ended only because nobody was there to read on.
         self.bare = False
 
+    @property
+    def state(self) -> str:
+        """`running`, `pausing`, `paused` or `done`."""
+        if self.driver is not None:
+            return self.driver.run.state
+        return "done" if self.over else "running"
+
+    @property
+    def journal(self) -> str | None:
+        """Where the journal is, or its lines where it is kept in memory."""
+        if self.path is not None:
+            return self.path
+        return self.lines if self.driver is None else self.driver.run.journal
+
 
 class Attempts(Generic[Drives, Output]):
     """Attempts, each within `with`, one after the other while there are `more`."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NOBODY", "merged_settings", "over", "parts_of", "said_with"]
 
-_TEXT = str
-
 
 class _Nobody:
     """The model of an agent that was given none."""
@@ -44,7 +42,7 @@ def parts_of(given: Mapping[str, Any]) -> dict[str, Any]:
     model, found["choose_model"], found["take_suggestions"] = _routed(given["model"])
     found["model"] = merged_settings(NOBODY if model is None else model, given["settings"])
     found["system"], asked = said(given["instructions"])
-    found["hooks"] = [*asked, *_listed(given["hooks"])] if asked else given["hooks"]
+    found["hooks"] = given["hooks"] if not asked else asked if given["hooks"] is None else [*asked, given["hooks"]]
     found["tools"], found["provider_tools"], found["web_search"] = _of_providers(given["tools"])
     found["budget"] = budget = given["budget"]
     if budget is not None and getattr(budget, "rounds", None) == "auto":
@@ -155,12 +153,6 @@ def said_with(one: Any, more: Any) -> Any:
         return [given] if isinstance(given, str) or callable(given) else [*given]
 
     return [*each_of(one), *each_of(more)]
-
-
-def _listed(hooks: Any) -> list[Any]:
-    if hooks is None:
-        return []
-    return [hooks] if hasattr(hooks, "stage") or not isinstance(hooks, (list, tuple)) else [*hooks]
 
 
 def _of_providers(tools: Any) -> tuple[Any, list[Any], Any]:

@@ -79,9 +79,8 @@ class Running(Prepared[Deps, Output]):
         options: dict[str, Any],
     ) -> Result[Output]:
         """What a run gives that goes on where another one came to."""
-        agent, parts = self._taken(whose, options, *_NOT_OF_PAST)
+        agent, parts, limits = self._taken_up(whose, options)
         begun, on_event = begin(*_of_past(source, run)), parts["on_event"]
-        limits = agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
         stream = RunStream(
             agent,
             None,
@@ -104,11 +103,15 @@ class Running(Prepared[Deps, Output]):
         options: dict[str, Any],
     ) -> Result[Output]:
         """The same without asyncio."""
-        agent, parts = self._taken(whose, options, *_NOT_OF_PAST)
+        agent, parts, limits = self._taken_up(whose, options)
         begun = begin(*_of_past(source, run))
-        limits = agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
         parts["journal"] = None
         return agent._driven(None, limits, overridden_deps(self, deps), **parts, begin=begun)  # type: ignore[no-any-return]
+
+    def _taken_up(self, whose: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any], Budget]:
+        """`_taken` of a run that goes on where another one came to, and what it may use."""
+        agent, parts = self._taken(whose, options, *_NOT_OF_PAST)
+        return agent, parts, agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
 
     def _taken(self, whose: str, options: dict[str, Any], *but: str) -> tuple[Any, dict[str, Any]]:
         """The agent that a run is of, and what else its options say."""

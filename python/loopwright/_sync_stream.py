@@ -95,17 +95,12 @@ class SyncStream(Generic[Output]):
     @property
     def state(self) -> str:
         """`running`, `pausing`, `paused` or `done`."""
-        if self._progress.driver is not None:
-            return self._progress.driver.run.state
-        return "done" if self._progress.over else "running"
+        return self._progress.state
 
     @property
     def journal(self) -> str | None:
         """Where the journal is, or its lines where it is kept in memory."""
-        progress = self._progress
-        if progress.path is not None:
-            return progress.path
-        return progress.lines if progress.driver is None else progress.driver.run.journal
+        return self._progress.journal
 
     def __repr__(self) -> str:
         return f"<SyncStream {self.state} of {self._agent!r}>"

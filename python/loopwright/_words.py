@@ -5,18 +5,14 @@ A keyword that there is not is an `UnknownOption` that says the right word: that
 
 from __future__ import annotations
 
-import functools
-import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-__all__ = ["UnknownOption", "house_words", "today", "unknown"]
-
-Function = TypeVar("Function", bound="Callable[..., Any]")
+__all__ = ["UnknownOption", "today", "unknown"]
 
 _INSTRUCTIONS = "instructions"
 _MESSAGES = "messages"
@@ -123,18 +119,3 @@ def unknown(whose: str, name: str, known: Iterable[str]) -> UnknownOption:
     else:
         hint = f"there are {', '.join(there)}"
     return UnknownOption(f"{whose} has no option {name}", hint=hint)
-
-
-def house_words(function: Function) -> Function:
-    """A function whose unknown keywords are an `UnknownOption`; its signature stays what it is."""
-    signature = inspect.signature(function)
-    known = [name for name in signature.parameters if name != "self"]
-
-    @functools.wraps(function)
-    def call(*values: Any, **given: Any) -> Any:
-        for name in given:
-            if name not in known:
-                raise unknown(function.__qualname__.partition(".")[0], name, known)
-        return function(*values, **given)
-
-    return call  # type: ignore[return-value]
