@@ -3,7 +3,16 @@
 use pyo3::prelude::*;
 
 use super::convert;
-use loopwright_drive::wire_server::{AnswerBefore, Reply, Script, WireServer as Server};
+use loopwright_drive::{
+    http::Client,
+    wire_server::{AnswerBefore, Reply, Script, WireServer as Server},
+};
+
+/// Forgets the failures and the limits of all servers of this machine.
+#[pyfunction]
+pub(super) fn forget_this_machine() {
+    Client::forget_this_machine();
+}
 
 /// A server that speaks the protocols of the providers on a real socket.
 #[pyclass(frozen, module = "loopwright._core")]

@@ -128,6 +128,7 @@ __all__ = [
     "fetch_text",
     "find_json",
     "find_next_step",
+    "forget_this_machine",
     "is_limit",
     "is_secret_variable",
     "journal_close",
@@ -1132,6 +1133,9 @@ def journal_close(path: str) -> None:
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
+
+def forget_this_machine() -> None:
+    """Forgets the failures and the limits of all servers of this machine: their ports are used again."""
 
 def encode_request(wire: str, request: str) -> str:
     """The body that a wire wants for a request."""

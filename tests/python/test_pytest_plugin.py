@@ -79,6 +79,56 @@ def last(said: str) -> str:
 # ---- what it costs ----
 
 
+def test_a_server_does_not_answer_for_the_one_whose_port_it_has(tmp_path: Path) -> None:
+    code = """
+import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+import pytest
+from loopwright import LoopwrightError
+
+ports = [0]
+SAID = {"role": "assistant", "content": "Hello."}
+GOOD = {"id": "a", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "message": SAID, "finish_reason": "stop"}]}
+
+def asked(status, body):
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(text)))
+            self.send_header("connection", "close")
+            if status == 429:
+                self.send_header("retry-after", "3600")
+            self.end_headers()
+            self.wfile.write(text)
+        def log_message(self, *_):
+            pass
+    with HTTPServer(("127.0.0.1", ports[0]), Handler) as server:
+        ports[0] = server.server_port
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            url = f"http://127.0.0.1:{ports[0]}/v1"
+            model = Model("openai-chat:test", base_url=url, api_key="k", retry={"attempts": 1})
+            return Agent(model).run_sync("Hi.").output
+        finally:
+            server.shutdown()
+
+def test_one_is_refused_for_an_hour():
+    for _ in range(2):
+        with pytest.raises(LoopwrightError) as caught:
+            asked(429, {"error": {"message": "too many"}})
+    assert "nothing was sent" in str(caught.value)
+
+def test_the_next_one_is_asked_at_the_same_port():
+    assert asked(200, GOOD) == "Hello."
+"""
+    assert "2 passed" in Project(tmp_path).run(code)
+
+
 def test_the_plugin_alone_loads_next_to_nothing():
     code = (
         "import sys, pytest; before = set(sys.modules); import loopwright.testing.plugin\n"

@@ -92,9 +92,9 @@ impl Breakers {
         }
     }
 
-    /// Forgets the failures of all models at `host`.
-    pub(super) fn forget(&self, host: &str) {
-        self.with(|known| known.retain(|whom, _| whom.rsplit_once(" at ").is_none_or(|(_, at)| at != host)));
+    /// Forgets the failures of all models at the hosts that are meant.
+    pub(super) fn forget(&self, is_meant: &impl Fn(&str) -> bool) {
+        self.with(|known| known.retain(|whom, _| whom.rsplit_once(" at ").is_none_or(|(_, at)| !is_meant(at))));
     }
 
     fn now(&self) -> f64 {

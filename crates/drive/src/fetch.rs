@@ -362,6 +362,12 @@ impl RobotsCache {
         }
         known.insert(origin, (Instant::now(), robots));
     }
+
+    /// Forgets the rules of the hosts that are meant.
+    pub(super) fn forget(&self, is_meant: &impl Fn(&str) -> bool) {
+        let host = |origin: &str| origin.rsplit_once("//").is_some_and(|(_, host)| is_meant(host));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|origin, _| !host(origin));
+    }
 }
 
 impl Client {

@@ -26,7 +26,7 @@ use super::{
     body::{ResponseBody, too_long},
     breakers::Breakers,
     descriptors,
-    endpoint::{Endpoint, without_secrets},
+    endpoint::{Endpoint, is_loopback, without_secrets},
     error_map,
     exchange::{Exchange, Outgoing, ReadAnswer, SentBody},
     fetch::RobotsCache,
@@ -186,14 +186,20 @@ impl Client {
         Ok(client)
     }
 
-    /// Forgets the failures and the limits of all models at `host` (`name:port`), as if it had never been called: a
-    /// server that starts where another one stood does not answer for it.
-    pub fn forget(host: &str) {
+    /// Forgets the failures, the limits and the rules for robots of all hosts (`name:port`) that are meant, as if they
+    /// had never been called: a server that starts where another one stood does not answer for it.
+    pub fn forget(is_meant: impl Fn(&str) -> bool) {
         let shared = shared().as_ref().filter(|(owner, _)| *owner == std::process::id()).map(|(_, ours)| ours.clone());
         if let Some(client) = shared {
-            client.0.breakers.forget(host);
-            client.0.lines.forget(host);
+            client.0.breakers.forget(&is_meant);
+            client.0.lines.forget(&is_meant);
+            client.0.robots.forget(&is_meant);
         }
+    }
+
+    /// Forgets the servers of this machine: tests start and end many, and their ports are used again.
+    pub fn forget_this_machine() {
+        Self::forget(|host| Url::parse(&format!("http://{host}/")).is_ok_and(|url| is_loopback(&url)));
     }
 
     /// The options that the client was built with.

@@ -75,9 +75,9 @@ impl Lines {
         }
     }
 
-    /// Forgets what `host` was asked and has said; those that wait go on where they stand.
-    pub(super) fn forget(&self, host: &str) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _), _| **known != *host);
+    /// Forgets what the hosts that are meant were asked and have said; those that wait go on where they stand.
+    pub(super) fn forget(&self, is_meant: &impl Fn(&str) -> bool) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _), _| !is_meant(known));
     }
 
     fn of(&self, endpoint: &Endpoint) -> Arc<Line> {

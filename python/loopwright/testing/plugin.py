@@ -6,6 +6,7 @@ when a test asks for it.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +71,12 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """The runs of the test before are not this one's."""
+    """The runs of the test before are not this one's, nor is what its servers said: ports are used again."""
     if _recent.kept:
         _recent.kept.clear()
+    core = sys.modules.get("loopwright._core")
+    if core is not None:
+        core.forget_this_machine()
 
 
 @pytest.hookimpl(wrapper=True)

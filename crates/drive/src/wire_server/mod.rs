@@ -164,9 +164,8 @@ impl WireServer {
         };
         let address = listener.local_addr()?;
         // Ports are used again: what failed where this server now stands was another one.
-        for host in [address.ip().to_string(), "localhost".to_owned()] {
-            Client::forget(&format!("{host}:{}", address.port()));
-        }
+        let names = [address.ip().to_string(), "localhost".to_owned()].map(|host| format!("{host}:{}", address.port()));
+        Client::forget(|host| names.iter().any(|name| name == host));
         let shared = Arc::new(Shared {
             before,
             rates: script.rates.map(Counter::new),
