@@ -42,6 +42,7 @@ mod runtime;
 mod search;
 mod senses_intent;
 mod senses_stuck;
+mod suspended;
 mod testing;
 mod tokens;
 mod web;
@@ -104,6 +105,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::replay, module)?)?;
     module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;
+    module.add_function(wrap_pyfunction!(suspended::suspended, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     module.add_function(wrap_pyfunction!(testing::forget_this_machine, module)?)?;
     module.add_function(wrap_pyfunction!(messages::canonical_message, module)?)?;

@@ -79,10 +79,11 @@ struct TurnData {
 
 /// The turn of a run that has ended.
 fn turn_of(run: &Run, about: TurnData) -> Result<Turn> {
-    run.told(|history, outcome, notices, recalled| {
-        let outcome = outcome
+    run.told(|tree, notices, recalled| {
+        let outcome = tree
+            .outcome()
             .ok_or_else(|| Error::usage("not_finished", "the run has not ended").hint("queue its work when it has"))?;
-        Ok(turn_from(history, outcome, notices, recalled, about))
+        Ok(turn_from(&tree.history(), outcome, notices, recalled, about))
     })
 }
 

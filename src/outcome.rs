@@ -22,7 +22,7 @@ impl Ended {
         matches!(**command, Command::Finish { .. }).then(|| Self { command: command.clone(), whole: PyOnceLock::new() })
     }
 
-    fn from_outcome(outcome: Outcome) -> Self {
+    pub(super) fn from_outcome(outcome: Outcome) -> Self {
         Self { command: Arc::new(Command::Finish { outcome: Box::new(outcome) }), whole: PyOnceLock::new() }
     }
 

@@ -12,10 +12,10 @@ use std::{
 use pyo3::{exceptions::PyOSError, prelude::*};
 
 use super::{convert, errors, history, machine, outcome::Ended};
-use loopwright_base::{error::Error, json::Raw, request::History};
+use loopwright_base::{error::Error, json::Raw};
 use loopwright_drive::own::scrub_event;
 use loopwright_machine::{
-    Command, Event, EventKind, MachineConfig, Notice, Outcome, Time,
+    Command, Event, EventKind, MachineConfig, Notice, Time, Tree,
     journal::{self, Change, Journal, ResumedRun, Snapshot},
     turn::RecalledHit,
 };
@@ -231,7 +231,7 @@ impl Run {
     }
 
     /// Seconds since the run's start, without those for which its clock stood still.
-    fn now(&self) -> f64 {
+    pub(super) fn now(&self) -> f64 {
         self.clock.now()
     }
 
@@ -399,14 +399,10 @@ impl Run {
 pub(super) const MOST_NOTICES: usize = 2_000;
 
 impl Run {
-    /// What is known of the run: its history, its end, what was told, what memory knew.
-    pub(super) fn told<T>(
-        &self,
-        look: impl FnOnce(&History, Option<&Outcome>, &[(f64, Notice)], &[RecalledHit]) -> T,
-    ) -> T {
+    /// What is known of the run: its machine, what was told, what memory knew.
+    pub(super) fn told<T>(&self, look: impl FnOnce(&Tree, &[(f64, Notice)], &[RecalledHit]) -> T) -> T {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let tree = state.run.tree();
-        look(&tree.history(), tree.outcome(), state.notices.as_deref().unwrap_or_default(), &state.recalled)
+        look(state.run.tree(), state.notices.as_deref().unwrap_or_default(), &state.recalled)
     }
 
     fn of(mut run: journal::Run, sink: Sink, from: Time) -> Self {

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from . import _core
 
-__all__ = ["Approval", "Edit", "Remembered", "decision_of"]
+__all__ = ["LEVELS", "Approval", "Edit", "Remembered", "decision_of"]
 
-_LEVELS = ("safe", "cautious", "confirm", "dangerous")
+LEVELS = ("safe", "cautious", "confirm", "dangerous")
+"""The levels of risk, in order."""
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -97,7 +98,7 @@ class Approval:
             else:
                 judged, why = {**judged, "touches": reached.get("touches", ())}, f"{led['leads']}; {why}"
             judged = {**judged, "secret": secret}
-            risk = max(risk, reached["risk"], key=_LEVELS.index)
+            risk = max(risk, reached["risk"], key=LEVELS.index)
         span = judged.get("span")
         return cls(
             name=call.name,
@@ -142,6 +143,17 @@ class Remembered:
     """An answer: a yes that was kept from before, in words."""
 
     what: str
+
+
+def is_answer(answer: object) -> bool:
+    """Whether `decision_of` understands an answer."""
+    if isinstance(answer, Edit):
+        try:
+            json.dumps(answer.arguments, allow_nan=False)
+        except (TypeError, ValueError):
+            return False
+        return True
+    return isinstance(answer, (bool, str))
 
 
 def is_yes(answer: object) -> bool:

@@ -180,7 +180,8 @@ class Attempts(Generic[Drives, Output]):
         assert self.following is not None, "an attempt was made"  # noqa: S101 - a fault of ours
         if self.progress.observer is not None:
             self.progress.observer.end(self.earlier)
-        self.agent._reflect(self.earlier, self.deps)
+        if self.earlier.stop_reason != "suspended":
+            self.agent._reflect(self.earlier, self.deps)
         return self.earlier, self.following
 
     def last(self, result: Result[Output], warned: list[Any]) -> list[Event]:

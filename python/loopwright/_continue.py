@@ -12,6 +12,7 @@ from . import _core
 from ._journal_paths import locate_journal
 from ._plan import about, place_of, run_id, sink_of, writing
 from ._replay import naming
+from ._suspend import answering
 from .errors import UsageError
 from .messages import prompt_of
 
@@ -51,6 +52,7 @@ def resuming(
     run: str | None = None,
     on_divergence: OnDivergence = "error",
     answer: Any = None,
+    answers: Any = None,
 ) -> Callable[[Plan], Begun]:
     """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
     otherwise than the one that wrote it; with an `answer` in a new journal beside that of a run that has ended.
@@ -61,6 +63,9 @@ def resuming(
             message, "invalid_value", "with 'fork' the run goes on in a new journal, from where the rules part"
         )
     if answer is not None:
+        if answers:
+            message = "answer is for a run that has ended, answers are for the pending calls of one that was left"
+            raise UsageError(message, "invalid_option", "give one of them")
         return _answering(journal, run, answer)
 
     def begin(plan: Plan) -> Begun:
@@ -87,7 +92,23 @@ def resuming(
                 return replace(_reopened(plan, found, name), plan=plan, offered=offered)
         return Begun(going, place, name, commands, plan, offered)
 
-    return begin
+    return begin if answers is None else _answered(begin, answers)
+
+
+def _answered(begin: Callable[[Plan], Begun], answers: Any) -> Callable[[Plan], Begun]:
+    """Begins with answers to calls that wait for a person."""
+
+    def bound(plan: Plan) -> Begun:
+        given = answering(plan.approve, answers)
+        begun = begin(replace(plan, approve=given))
+        try:
+            given.bind(begun.run, begun.start)
+        except BaseException:
+            begun.run.close()
+            raise
+        return begun
+
+    return bound
 
 
 def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) -> Callable[[Plan], Begun]:

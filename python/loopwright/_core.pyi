@@ -168,6 +168,7 @@ __all__ = [
     "shutdown",
     "summarize",
     "summary_words",
+    "suspended",
     "tool_flow",
     "visible",
     "web_request",
@@ -1130,6 +1131,11 @@ def journal_import(path: str, text: str) -> str:
 
 def journal_close(path: str) -> None:
     """Closes a store that this process has open, as soon as no run needs it."""
+
+def suspended(run: Run, open: Sequence[Command]) -> tuple[Ended, list[Command]] | None:
+    """The outcome of a run so far, with the stop `suspended`, and its questions: those that are `open`, and those that
+    their rounds have not come to yet. The run itself stays as it is. `None` if it can't be left.
+    """
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""

@@ -45,7 +45,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "monitor": (lambda value: hasattr(value, "intent"), "a loopwright.Monitor"),
-    "approve": (callable, "a function that takes an Approval"),
+    "approve": (lambda value: callable(value) or value == "suspend", "a function that takes an Approval, or 'suspend'"),
     "approvals": (callable, "a loopwright.guard.Approvals"),
     "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
     "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),

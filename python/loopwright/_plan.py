@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._lookups import Lookups
     from ._model import Model
     from ._remember import Remembering
+    from ._suspend import Answers
     from .children import AgentPlan
     from .guard import Sandbox
     from .hooks import Hook
@@ -55,7 +56,7 @@ class Plan:
     endpoint: _core.Endpoint | None
     model: Responds | None
     tools: Mapping[str, Tool[..., Any, Any]]
-    approve: Callable[[Any], Any] | None
+    approve: Callable[[Any], Any] | Answers | None
     folders: tuple[str, ...] = ()
     """Where searches look for sources."""
     durable: bool = False

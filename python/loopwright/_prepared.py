@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ._instrument import Instrumentation
     from ._output import OutputType
     from ._remember import Remembering
+    from ._suspend import Answers
     from .agent import Agent
     from .children import AgentPlan, SubAgent
     from .guard import Sandbox
@@ -94,7 +95,7 @@ class Prepared(Generic[Deps, Output]):
     journal: str | os.PathLike[str] | bool | None
     tools: ToolSet
     _agents: list[Agent[Any, Any]]
-    _approve: Callable[[Any], Any] | None
+    _approve: Callable[[Any], Any] | Answers | None
     _around: tuple[str | None, str | None]
     _sandbox: bool | Sandbox | None
     _complexity: str | None

@@ -150,7 +150,10 @@ class Following:
         return self._told(result, await to_thread(self._end))
 
     def _end(self) -> tuple[str, str] | None:
-        return None if self._remember is None else self._remember.end(self._driver.run, self._about)
+        # A run that was left has not ended.
+        if self._remember is None or self._driver.left:
+            return None
+        return self._remember.end(self._driver.run, self._about)
 
     def _told(self, result: Result[Any], told: tuple[str, str] | None) -> list[events.Warned]:
         if told is None:

@@ -154,6 +154,8 @@ def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
     from . import _options
 
     other: Any = copy(agent)
+    from ._setup import _approver
+
     approve, seed, name = options["approve"], options["seed"], options["run_id"]
     if name is not None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -175,10 +177,11 @@ def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
         user = now.user if options["user"] is None else options["user"]
         other._remember = now.whom(user, now.session if options["session"] is None else options["session"])
     if approve is not None:
-        if not callable(approve):
+        if not callable(approve) and approve != "suspend":
             message = f"approve can't be {approve!r:.100}"
-            raise UsageError(message, "invalid_option", "give a function that takes an Approval, or an Approvals")
-        other._approve = approve
+            hint = "give a function that takes an Approval, an Approvals, or 'suspend'"
+            raise UsageError(message, "invalid_option", hint)
+        other._approve = _approver(approve, None)
     if seed is not None:
         _options.check(seed=seed)
         other._config = {**agent._config, "seed": seed}

@@ -18,6 +18,7 @@ from ._plan import model_name, new_run, not_there, run_id
 from ._prepared import Prepared
 from ._run_options import overridden_deps, taken, varied
 from ._stream import RunStream, _checked, _heard, _heard_out
+from ._suspend import SUSPENDS
 from ._typed import Deps, Output
 from .errors import LoopwrightError, UsageError
 from .messages import prompt_of
@@ -212,6 +213,9 @@ class Running(Prepared[Deps, Output]):
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
+        if plan.approve is SUSPENDS and not journal:
+            message = "a run is left in its journal while a person decides, and this one keeps none"
+            raise UsageError(message, "no_journal", "give the agent or the run journal=, the path of a store")
         name = run_id()
         if self._run_name is not None:
             name = self._run_name if attempt == 0 else f"{self._run_name}-{attempt + 1}"
@@ -242,6 +246,8 @@ class Running(Prepared[Deps, Output]):
             noted=run.noted_json(),
             raised=driver.raised,
         )
+        if driver.questions.pending:
+            object.__setattr__(result, "_pending", driver.questions.pending)
         if plan.session is not None:
             plan.session._add(result.roles.get("supervised", ()))
         if earlier is not None:

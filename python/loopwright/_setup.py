@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
+from ._suspend import SUSPENDS, Answers
 from .budget import Budget
 from .errors import UsageError
 from .models import is_own
@@ -246,10 +247,12 @@ def _guard_of(
     return guard, around, rules.sandbox
 
 
-def _approver(approve: Callable[[Approval], Any] | None, approvals: Approvals | None) -> Callable[[Any], Any] | None:
+def _approver(
+    approve: Callable[[Approval], Any] | Literal["suspend"] | None, approvals: Approvals | None
+) -> Callable[[Any], Any] | Answers | None:
     """Who is asked."""
     if approvals is None:
-        return approve
+        return SUSPENDS if approve == "suspend" else approve
     if approve is not None:
         message = "approve and approvals both say who is asked"
         raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")

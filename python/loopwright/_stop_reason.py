@@ -34,5 +34,6 @@ StopReason = Literal[
     "sanity_abort",
     "hook_veto",
     "hook_failed",
+    "suspended",
 ]
 """Why a run ended; what each means stands in the page "Getting started"."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._memory_policy import MemoryPolicy
     from ._model import ModelSettings
     from ._run_options import InstructionFunction, ModelLike, Place, Prompt, RunOptions, ToolLike
+    from ._suspend import Answer
     from ._sync_stream import SyncStream
     from .after import Work
     from .budget import Budget
@@ -335,8 +336,9 @@ class Agent(Running[Deps, Output]):
     async def resume(
         self: Agent[None, Output],
         source: Result[Any] | str | os.PathLike[str],
-        run: str | None = None,
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: None = None,
@@ -346,8 +348,9 @@ class Agent(Running[Deps, Output]):
     async def resume(
         self,
         source: Result[Any] | str | os.PathLike[str],
-        run: str | None = None,
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: Deps,
@@ -356,8 +359,9 @@ class Agent(Running[Deps, Output]):
     async def resume(
         self,
         source: Result[Any] | str | os.PathLike[str],
-        run: str | None = None,
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
@@ -375,6 +379,12 @@ class Agent(Running[Deps, Output]):
             result = await agent.resume("project.db", run="8f2c")
             result = await agent.resume("8f2c")      # a run of .loopwright/journal.db or $LOOPWRIGHT_JOURNAL
             result = await agent.resume("8f2c", answer="the second one")
+            result = await agent.resume(result, {result.pending[0].call_id: True})
+
+        With `answers` a run goes on that was left while a person decides (`Guard(approve="suspend")`), in any process.
+        By the `call_id` of each of `result.pending` they are `True`, `False`, the reason of a no, or `Edit({...})` with
+        other arguments. Calls without an answer are asked about as the agent's guard says; with `"suspend"` the run is
+        left again. Raises `no_such_call` for an answer that it does not wait for.
 
         With an `answer` a run goes on that has ended: it asked something, paused for a check-in or a check of its
         sanity, went round in circles or met a limit (`result.message` says which). It goes on with all messages and
@@ -390,15 +400,16 @@ class Agent(Running[Deps, Output]):
         `other_model` if it has another model. Where the journal is damaged, what stands before the damage counts, the
         file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
-        begin = partial(resuming, on_divergence=on_divergence, answer=answer)
+        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers)
         return await self._gone_on("resume", begin, source, run, deps, options)
 
     @overload
     def resume_sync(
         self: Agent[None, Output],
         source: Result[Any] | str | os.PathLike[str],
-        run: str | None = None,
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: None = None,
@@ -408,8 +419,9 @@ class Agent(Running[Deps, Output]):
     def resume_sync(
         self,
         source: Result[Any] | str | os.PathLike[str],
-        run: str | None = None,
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: Deps,
@@ -418,15 +430,16 @@ class Agent(Running[Deps, Output]):
     def resume_sync(
         self,
         source: Result[Any] | str | os.PathLike[str],
-        run: str | None = None,
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: Content | Message | Sequence[Content] | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
         **options: Any,
     ) -> Result[Output]:
         """`resume` without asyncio."""
-        begin = partial(resuming, on_divergence=on_divergence, answer=answer)
+        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers)
         return self._gone_on_sync("resume_sync", begin, source, run, deps, options)
 
     @overload

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._continue import OnDivergence
     from ._model import Model
     from ._plan import Plan
+    from ._suspend import Answer
     from .budget import Budget
     from .events import Event
     from .memory import Memory
@@ -243,9 +244,10 @@ class Grounded:
 
     async def resume(
         self,
-        journal: str | os.PathLike[str],
-        run: str | None = None,
+        source: Result[Any] | str | os.PathLike[str],
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: str | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
@@ -254,14 +256,22 @@ class Grounded:
     ) -> Result[str]:
         """Goes on with a run that broke off; see `Agent.resume`."""
         return await self._agent.resume(
-            journal, run, answer=answer, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
+            source,
+            answers,
+            run=run,
+            answer=answer,
+            on_divergence=on_divergence,
+            deps=deps,
+            on_event=on_event,
+            signal=signal,
         )
 
     def resume_sync(
         self,
-        journal: str | os.PathLike[str],
-        run: str | None = None,
+        source: Result[Any] | str | os.PathLike[str],
+        answers: Mapping[str, Answer] | None = None,
         *,
+        run: str | None = None,
         answer: str | None = None,
         on_divergence: OnDivergence = "error",
         deps: Any = None,
@@ -270,7 +280,14 @@ class Grounded:
     ) -> Result[str]:
         """`resume` without asyncio."""
         return self._agent.resume_sync(
-            journal, run, answer=answer, on_divergence=on_divergence, deps=deps, on_event=on_event, signal=signal
+            source,
+            answers,
+            run=run,
+            answer=answer,
+            on_divergence=on_divergence,
+            deps=deps,
+            on_event=on_event,
+            signal=signal,
         )
 
     def fork_sync(

@@ -290,28 +290,30 @@ class Research:
 
     async def resume(
         self,
-        journal: str | os.PathLike[str],
-        run: str | None = None,
+        source: Result[Any] | str | os.PathLike[str],
         *,
+        run: str | None = None,
         on_divergence: OnDivergence = "error",
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> ResearchResult:
         """Goes on with a run that broke off, in the middle of a cycle too; see `Agent.resume`."""
-        result = await self._agent.resume(journal, run, on_divergence=on_divergence, on_event=on_event, signal=signal)
+        result = await self._agent.resume(
+            source, run=run, on_divergence=on_divergence, on_event=on_event, signal=signal
+        )
         return cast("ResearchResult", result)
 
     def resume_sync(
         self,
-        journal: str | os.PathLike[str],
-        run: str | None = None,
+        source: Result[Any] | str | os.PathLike[str],
         *,
+        run: str | None = None,
         on_divergence: OnDivergence = "error",
         on_event: Callable[[Event], Any] | None = None,
         signal: Signal | None = None,
     ) -> ResearchResult:
         """`resume` without asyncio."""
-        result = self._agent.resume_sync(journal, run, on_divergence=on_divergence, on_event=on_event, signal=signal)
+        result = self._agent.resume_sync(source, run=run, on_divergence=on_divergence, on_event=on_event, signal=signal)
         return cast("ResearchResult", result)
 
 

@@ -16,6 +16,7 @@ from ._typed import Output
 from .messages import Message, checked, decoded, messages_json
 
 if TYPE_CHECKING:
+    from ._approval import Approval
     from ._cache import CacheEntry
     from ._core import Ended
     from ._trace import Trace
@@ -287,6 +288,13 @@ class Result(Generic[Output]):
         return Messages(self.messages[self.__dict__.get("_began", 0) :])
 
     @property
+    def pending(self) -> list[Approval]:
+        """The calls that wait for a person, of a run that was left (`stop_reason` is `suspended`); `Agent.resume` takes
+        an answer to each by its `call_id`.
+        """
+        return list(self.__dict__.get("_pending", ()))
+
+    @property
     def summaries(self) -> list[Summary]:
         """The exchanges, summed up, in order."""
         from .roles import Summary
@@ -355,7 +363,7 @@ class Result(Generic[Output]):
             elif is_dataclass(value):
                 value = vars(value)
             told[each.name] = value
-        return told
+        return {**told, **_asking(self.pending)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result[Any]:
@@ -383,6 +391,8 @@ class Result(Generic[Output]):
                 **_told_of(given),
             }
         )
+        if data.get("pending"):
+            made.__dict__["_pending"] = [_asked_of(each) for each in data["pending"]]
         return made
 
     def __str__(self) -> str:
@@ -411,6 +421,21 @@ def _messages_of(data: Mapping[str, Any]) -> Messages:
         if found.to_dicts() == data["messages"]:
             return found
     return Messages.from_json(json.dumps(data["messages"]))
+
+
+def _asking(pending: Iterable[Approval]) -> dict[str, Any]:
+    """The questions of a run that was left, as plain data."""
+    asked = [{**_fields_of(each), "expires_in": None} for each in pending]
+    return {"pending": asked} if asked else {}
+
+
+def _asked_of(data: Mapping[str, Any]) -> Approval:
+    """A question of a run that was left, from plain data."""
+    from ._approval import Approval
+
+    several = {name: tuple(data[name]) for name in ("rules", "touches", "around")}
+    span = None if data["span"] is None else tuple(data["span"])
+    return Approval(**{**data, **several, "span": span, "expires_in": float("inf")})
 
 
 def _told_of(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -354,7 +354,7 @@ def test_x18_a_run_that_broke_off_never_stays_running(tmp_path: Path) -> None:
         raise AssertionError
 
     for found in Journal(store).runs():
-        result = Agent(ScriptedModel(["It may have happened."]), tools=[die]).resume_sync(store, found.id)
+        result = Agent(ScriptedModel(["It may have happened."]), tools=[die]).resume_sync(store, run=found.id)
         assert [each.failure for each in result.tool_calls] == ["unknown"]
     assert {found.state for found in Journal(store).runs()} == {"finished"}
 

@@ -95,13 +95,13 @@ def test_d46_a_run_cut_behind_any_event_goes_on_in_its_store(tmp_path: Path, way
     if events == 5:
         assert [run.stop_reason for run in Journal(store).runs()] != ["natural"]
     result: Result[Any] = (
-        again.resume_sync(store, name) if way == "run_sync" else asyncio.run(again.resume(store, run=name))
+        again.resume_sync(store, run=name) if way == "run_sync" else asyncio.run(again.resume(store, run=name))
     )
     assert (result.final, result.run_id) == ("done", name)
     assert replay(store, name).identical
     assert [run.state for run in Journal(store).runs()] == ["finished"]
     with pytest.raises(UsageError) as caught:
-        again.resume_sync(store, name)
+        again.resume_sync(store, run=name)
     assert caught.value.code == "run_finished"
 
 
@@ -178,7 +178,7 @@ def test_d46_x18_a_run_belongs_to_one_process_and_is_free_when_that_is_killed(tm
         return "waited"
 
     mine = Agent(model("done"), tools=[wait])
-    for attempt in (lambda: mine.resume_sync(store, run.id), lambda: Journal(store).delete(run.id)):
+    for attempt in (lambda: mine.resume_sync(store, run=run.id), lambda: Journal(store).delete(run.id)):
         with pytest.raises(UsageError) as caught:
             attempt()
         assert caught.value.code == "journal_in_use"
@@ -188,7 +188,7 @@ def test_d46_x18_a_run_belongs_to_one_process_and_is_free_when_that_is_killed(tm
     other.kill()
     other.communicate()
     assert [found.state for found in Journal(store).runs() if found.id == run.id] == ["broken off"]
-    assert mine.resume_sync(store, run.id).final == "done"
+    assert mine.resume_sync(store, run=run.id).final == "done"
     assert {found.state for found in Journal(store).runs()} == {"finished"}
     Journal(store).close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.db"], "nothing is left beside it"
@@ -204,11 +204,11 @@ def test_d46_one_run_of_a_process_at_a_time(tmp_path: Path) -> None:
 
         def respond(self, request: Any) -> str:
             with pytest.raises(UsageError) as caught:
-                agent().resume_sync(store, name)
+                agent().resume_sync(store, run=name)
             inside.append(caught.value.code)
             return "done"
 
-    assert Agent(Curious(), tools=[write, put]).resume_sync(store, name).final == "done"
+    assert Agent(Curious(), tools=[write, put]).resume_sync(store, run=name).final == "done"
     assert inside == ["journal_in_use"]
 
 
@@ -277,7 +277,7 @@ def test_d46_a_bit_that_flips_in_a_line_is_seen_and_the_run_goes_on_beside(tmp_p
     found = replay(store, name)
     assert found.damage is not None
     assert found.events == 3
-    result = agent(*SCRIPT[1:]).resume_sync(store, name)
+    result = agent(*SCRIPT[1:]).resume_sync(store, run=name)
     assert (result.final, result.journal) == ("done", str(tmp_path / "p-recovered-1.db"))
     assert pages(store) == bytes(data), "what is damaged stays as it is"
     assert replay(result.journal, name).identical
@@ -304,7 +304,7 @@ def test_d46_a_store_that_was_cut_gives_what_stands_before_the_cut(tmp_path: Pat
         assert store.read_bytes() == cut
         code = "none"
         try:
-            assert agent(*SCRIPT[1:]).resume_sync(store, names[0]).final == "done"
+            assert agent(*SCRIPT[1:]).resume_sync(store, run=names[0]).final == "done"
         except UsageError as error:
             code = error.code
         assert code in ("none", "damaged_store", "journal_not_found", "invalid_journal")
@@ -350,7 +350,7 @@ def test_d46_a_store_whose_pages_changed_places_is_damaged_and_never_busy(tmp_pa
         store = tmp_path / f"{one}-{other}.db"
         store.write_bytes(b"".join(parts))
         try:
-            result = agent(*SCRIPT[1:]).resume_sync(store, names[0])
+            result = agent(*SCRIPT[1:]).resume_sync(store, run=names[0])
         except UsageError as error:
             codes.add(error.code)
         else:
@@ -367,7 +367,7 @@ def test_d46_a_format_of_tables_that_nobody_wrote_is_damage(tmp_path: Path, valu
     data = bytearray(pages(store))
     data[47] = value
     store.write_bytes(data)
-    for look in (lambda: agent().resume_sync(store, name), lambda: replay(store, name)):
+    for look in (lambda: agent().resume_sync(store, run=name), lambda: replay(store, name)):
         with pytest.raises(UsageError) as caught:
             look()
         assert caught.value.code == "damaged_store"
@@ -386,7 +386,7 @@ def test_d46_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
         before = store.read_bytes()
         for attempt in (
             lambda store=store: agent().run_sync("go", journal=store),
-            lambda store=store: agent().resume_sync(store, "x"),
+            lambda store=store: agent().resume_sync(store, run="x"),
             lambda store=store: Journal(store).runs(),
         ):
             with pytest.raises(UsageError) as caught:
@@ -512,7 +512,7 @@ def test_d46_a_store_that_may_not_be_written_is_an_error_and_can_be_read(tmp_pat
     try:
         for attempt in (
             lambda: agent().run_sync("go", journal=folder / "p.db"),
-            lambda: agent().resume_sync(folder / "p.db", name),
+            lambda: agent().resume_sync(folder / "p.db", run=name),
             lambda: agent().run_sync("go", journal=folder / "new.db"),
             lambda: agent().run_sync("go", journal=folder / "new.jsonl"),
             lambda: agent().run_sync("go", journal=folder),
@@ -599,7 +599,7 @@ def test_d46_damage_in_how_a_store_is_laid_out_is_damage_and_no_fault_of_ours(tm
                 except UsageError as error:
                     assert error.code in ("damaged_store", "journal_not_found"), (word, error)  # noqa: PT017
             try:
-                result = agent().resume_sync(store, name)
+                result = agent().resume_sync(store, run=name)
             except UsageError as error:
                 assert error.code == "damaged_store", (word, error)  # noqa: PT017
             else:
@@ -609,7 +609,7 @@ def test_d46_damage_in_how_a_store_is_laid_out_is_damage_and_no_fault_of_ours(tm
     with sqlite3.connect(whole) as connection:
         connection.execute("UPDATE journal_lines SET seq = seq + 2 WHERE seq >= 2")
     Journal(whole).close()
-    result = agent().resume_sync(whole, name)
+    result = agent().resume_sync(whole, run=name)
     assert result.final == "done"
     assert Path(str(result.journal)).name == "whole-recovered-1.db", "a gap is damage"
     assert pages(whole)[:16] == data[:16]

@@ -190,7 +190,7 @@ def test_a_run_that_ended_is_not_opened_as_a_fork_and_other_words_are_refused(tm
 def test_a_run_of_a_store_is_opened_as_a_fork_in_the_same_store(tmp_path: Path) -> None:
     store = Journal(tmp_path / "runs.db")
     name = store.import_run(decided_otherwise(tmp_path / "old.jsonl", lines=4))
-    result = Agent(ScriptedModel(["done"]), tools=[write]).resume_sync(store, name, on_divergence="fork")
+    result = Agent(ScriptedModel(["done"]), tools=[write]).resume_sync(store, run=name, on_divergence="fork")
     assert result.final == "done"
     assert {run.id for run in store.runs()} == {name, result.run_id}
     assert replay(store, result.run_id).identical

@@ -83,7 +83,7 @@ def test_s10_a_run_goes_on_with_an_answer(stop: str, place: str, tmp_path: Path)
     model = ScriptedModel([text("It is b.txt then.")])
     agent = Agent(model, tools=[look, fail], journal=journal, **options)
     where: Any = first.journal if place != "store" else tmp_path / "runs.db"
-    again = agent.resume_sync(where, first.run_id if place == "store" else None, answer="Keep b.txt.")
+    again = agent.resume_sync(where, run=first.run_id if place == "store" else None, answer="Keep b.txt.")
     if stop == "tokens":
         # Not even the first request fits, whatever is answered.
         assert again.stop_reason == "tokens"

@@ -69,6 +69,8 @@ pub enum Stop {
     HookVeto,
     /// A hook failed that must not fail; the error says how.
     HookFailed,
+    /// A person is to decide, and the run is left in its journal until then.
+    Suspended,
 }
 
 impl Stop {
@@ -104,6 +106,7 @@ impl Stop {
             Self::SanityAbort => "sanity_abort",
             Self::HookVeto => "hook_veto",
             Self::HookFailed => "hook_failed",
+            Self::Suspended => "suspended",
         }
     }
 
@@ -142,7 +145,8 @@ impl Stop {
             | Self::SanityPause
             | Self::SanityAbort
             | Self::HookVeto
-            | Self::HookFailed => return None,
+            | Self::HookFailed
+            | Self::Suspended => return None,
         })
     }
 

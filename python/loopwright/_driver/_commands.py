@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from loopwright._suspend import person_of
 from loopwright.errors import InternalError
 from loopwright.events import ToolFinished, from_notice
 from loopwright.tools._context import CancelFlag
@@ -105,8 +106,8 @@ def reopen(driver: Driver, commands: Iterable[_core.Command]) -> None:
             continue
         if command.kind != "execute" or driver.at(command.id).tools[command.calls[0].name].idempotent:
             carry_out(driver, [command])
-        elif driver.plan.approve is None:
+        elif (person := person_of(driver.plan.approve)) is None:
             driver.inbox.append(unknown(command))
         else:
-            driver.questions.ask_again(driver, command, driver.plan.approve)
+            driver.questions.ask_again(driver, command, person)
     driver.questions.reopening = False

@@ -14,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._suspend import leave
 from loopwright.errors import UsageError
 from loopwright.events import RequestHeld
 from loopwright.tools._run import CANCELLED, Outcome
@@ -172,6 +173,8 @@ class Driver:
                 if event is None:
                     return
                 self.step(event)
+                if self.questions.open and self.run.state == "paused":
+                    leave(self)
         except GeneratorExit:
             raise
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._approval import Approval, decision_of, is_yes
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
+from loopwright._suspend import Answers, name_of
 from loopwright._threads import tried
 from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
@@ -38,7 +39,7 @@ def sees_one(ask: Callable[[Any], Any]) -> bool:
 class Questions:
     """The questions of a run. Of those to a person who sees one at a time the first is put, and the others wait."""
 
-    __slots__ = ("asking", "line", "put", "reopening")
+    __slots__ = ("asking", "line", "open", "pending", "put", "reopening")
 
     def __init__(self) -> None:
         self.line: dict[int, Callable[[], None]] = {}
@@ -47,11 +48,23 @@ class Questions:
         self.put: set[int] = set()
         # Those of a run that broke off: nobody knows whether their time had begun.
         self.reopening = False
+        # Those that are left open for a person who answers later; and all of them, once the run was left.
+        self.open: dict[int, _core.Command] = {}
+        self.pending: list[Approval] = []
 
     def approve(self, driver: Driver, command: _core.Command) -> None:
         """Asks whether a call may run."""
         ask = driver.plan.approve
         command_id: int = command.id  # type: ignore[assignment]
+        if isinstance(ask, Answers):
+            said = ask.answer_to(name_of(driver, command), command)
+            if said is not None:
+                driver.inbox.append(_decided(command, said))
+                return
+            ask = ask.rest
+            if ask is None:
+                self.leave_open(driver, command_id, command)
+                return
         if ask is None:
             nobody = _core.Event.decided(command_id, command.hash, "deny", _NOBODY)  # type: ignore[arg-type]
             driver.inbox.append(nobody)
@@ -64,6 +77,14 @@ class Questions:
             driver.start(command_id, "approval", self.ask_person, driver, command, ask, ends)
 
         self.in_line(driver, command_id, ask, begin, told=True)
+
+    def leave_open(self, driver: Driver, command_id: int, command: _core.Command) -> None:
+        """Puts a question to nobody: when all else has ended, the run is left."""
+        # Its time begins when somebody is asked.
+        driver.inbox.append(_core.Event.asked(command_id, False))
+        if not self.open:
+            driver.ends.append("pause")
+        self.open[command_id] = command
 
     def ask_again(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         """Asks whether a call that may have taken effect shall run again."""
@@ -116,6 +137,7 @@ class Questions:
     def unasked(self, driver: Driver, command_id: int) -> None:
         """A question that has not been put yet is put no more; one that has been lapses with its work."""
         self.put.discard(command_id)
+        self.open.pop(command_id, None)
         if command_id not in driver.jobs:
             self.line.pop(command_id, None)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
 from loopwright._effects import Beside, Raised, TimeUp, Within, given_of
+from loopwright._suspend import person_of
 from loopwright.events import ToolProgress
 from loopwright.tools._context import RunContext
 from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
@@ -106,7 +107,7 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         emit=emit,
         cancel=flag,
         sandbox=driver.plan.sandbox,
-        ask=None if driver.plan.approve is None else partial(_asked, driver, driver.plan.approve),
+        ask=None if (person := person_of(driver.plan.approve)) is None else partial(_asked, driver, person),
         messages=partial(_messages, driver),
     )
 

@@ -59,6 +59,7 @@ _STOPS: dict[str, int] = {
     "hook_veto": REFUSED,
     "hook_failed": ERROR,
     "sanity_pause": NEEDS_INPUT,
+    "suspended": NEEDS_INPUT,
     "sanity_abort": STUCK,
     "error": ERROR,
 }

@@ -54,7 +54,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
     def go_on(agent: Any, on_event: Any, signal: Any) -> Result[Any]:
         result: Result[Any] = agent.resume_sync(
-            place.path, place.run, on_divergence=arguments.on_divergence, on_event=on_event, signal=signal
+            place.path, run=place.run, on_divergence=arguments.on_divergence, on_event=on_event, signal=signal
         )
         return result
 
@@ -72,7 +72,7 @@ def answer(arguments: argparse.Namespace) -> int:
             message = f"the run {place.name} is a research, which asks nothing"
             raise UsageError(message, "no_question", 'ask anew, with `loopwright research "…"`')
         result: Result[Any] = agent.resume_sync(
-            place.path, place.run, answer=arguments.answer, on_event=on_event, signal=signal
+            place.path, run=place.run, answer=arguments.answer, on_event=on_event, signal=signal
         )
         return result
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Approve", "Guard", "Sandbox"]
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
-Approve: TypeAlias = "Callable[[Approval], Any] | Approvals"
+Approve: TypeAlias = "Callable[[Approval], Any] | Approvals | Literal['suspend']"
 """Who is asked before a call runs: a function, sync or async, that takes an `Approval` and gives `True`, `False`,
 `"abort"`, an `Edit`, or a reason why not; or an `Approvals`, which remembers."""
 
@@ -68,8 +68,9 @@ class Guard:
         agent = Agent(model, tools=builtin_tools("src"), guard=Guard(sandbox=Sandbox(write=["/srv/data"])))
     """
 
-    approve: Callable[[Approval], Any] | Approvals | None = None
-    """Who is asked before a call at or above `confirm` runs: a function, or an `Approvals`."""
+    approve: Approve | None = None
+    """Who is asked before a call at or above `confirm` runs: a function, or an `Approvals`. With `"suspend"` nobody is:
+    the run is left in its journal, `result.pending` holds the calls, and `Agent.resume` goes on with the answers."""
     policy: Policy | StrPath | None = None
     """What may run: a `Policy`, or the path of its TOML file."""
     on_cautious: Literal["run", "intent", "ask"] | None = None

@@ -14,6 +14,7 @@ import mcp_types
 from mcp.server import MCPServer
 
 from loopwright._core import __version__
+from loopwright._suspend import person_of
 from loopwright.errors import LoopwrightError
 from loopwright.events import ToolProgress
 from loopwright.models import Call, Response
@@ -151,7 +152,9 @@ async def _relayed(
     """A call of an agent's tool, judged by that agent's guard and hooks."""
     from loopwright.agent import Agent
 
-    made: Agent[Any, Any] = Agent(_OneCall(Call(each.name, arguments)), tools=[each], guard=agent._approve, name="mcp")
+    made: Agent[Any, Any] = Agent(
+        _OneCall(Call(each.name, arguments)), tools=[each], guard=person_of(agent._approve), name="mcp"
+    )
     made = copy.copy(made)
     made.journal = agent.journal
     made._config = {**made._config, "guard": agent._config["guard"]}

@@ -1,0 +1,236 @@
+"""A person answers later: the run ends with its questions, and goes on with the answers in any process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopwright import (
+    Agent,
+    Approval,
+    Call,
+    Edit,
+    Guard,
+    Journal,
+    Response,
+    Result,
+    UsageError,
+    replay,
+    tool,
+)
+from loopwright.errors import NoOutput
+from loopwright.events import Paused, RunFinished
+from loopwright.testing import ScriptedModel, call, calls
+
+LATER = Guard(approve="suspend")
+paid: list[tuple[int, str]] = []
+WAYS = ("run_sync", "run", "stream", "start")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_paid() -> None:
+    paid.clear()
+
+
+@tool(risk="confirm")
+def pay(amount: int, to: str) -> str:
+    """Pays somebody."""
+    paid.append((amount, to))
+    return f"{amount} paid to {to}"
+
+
+@tool(read_only=True)
+def look(what: str = "") -> str:
+    """Looks."""
+    return f"seen {what}"
+
+
+def agent(*steps: Any, **options: Any) -> Agent[None, str]:
+    return Agent(ScriptedModel(list(steps)), **{"tools": [pay, look], "guard": LATER, **options})
+
+
+def run(way: str, one: Agent[None, str], journal: Path, prompt: str = "Pay Ann 500.") -> Result[str]:
+    async def streamed() -> Result[str]:
+        async with one.stream(prompt, journal=journal) as stream:
+            events = [event async for event in stream]
+        assert isinstance(events[-1], RunFinished)
+        assert [type(each) for each in events].count(Paused) == 1
+        return stream.result
+
+    async def started() -> Result[str]:
+        return await one.start(prompt, journal=journal)
+
+    if way == "run_sync":
+        return one.run_sync(prompt, journal=journal)
+    if way == "run":
+        return asyncio.run(one.run(prompt, journal=journal))
+    return asyncio.run(streamed() if way == "stream" else started())
+
+
+def store(tmp_path: Path, kind: str) -> Path:
+    return tmp_path / {"store": "runs.db", "file": "one.jsonl", "folder": "runs"}[kind]
+
+
+@pytest.mark.parametrize("kind", ["store", "file", "folder"])
+@pytest.mark.parametrize("way", WAYS)
+def test_n3_a_run_is_left_with_its_question_and_goes_on_with_the_answer(way: str, kind: str, tmp_path: Path) -> None:
+    left = run(way, agent(call("pay", amount=500, to="Ann")), store(tmp_path, kind))
+    assert (left.stop_reason, left.ok, left.final, paid) == ("suspended", False, None, [])
+    assert left.message is not None
+    assert "Resume the run with the answers" in left.message
+    (question,) = left.pending
+    assert (question.name, question.arguments, question.risk) == ("pay", {"amount": 500, "to": "Ann"}, "confirm")
+    assert "amount: 500" in question.shown
+    with pytest.raises(NoOutput, match="suspended"):
+        _ = left.output
+    done = agent("Paid.").resume_sync(left, {question.call_id: True})
+    assert (done.output, done.stop_reason, done.pending, paid) == ("Paid.", "natural", [], [(500, "Ann")])
+    assert replay(str(done.journal), done.run_id).identical
+
+
+def test_n3_an_edit_pays_what_the_person_wrote_and_a_no_is_told_to_the_model(tmp_path: Path) -> None:
+    place = tmp_path / "runs.db"
+    left = agent(call("pay", amount=500, to="Ann")).run_sync("Pay Ann 500.", journal=place)
+    edit = {left.pending[0].call_id: Edit({"amount": 50, "to": "Ann"})}
+    assert agent("Paid 50.").resume_sync(left, edit).output == "Paid 50."
+    assert paid == [(50, "Ann")]
+    left = agent(call("pay", amount=500, to="Ann")).run_sync("Pay Ann 500.", journal=place)
+    model = ScriptedModel(["I did not."])
+    refused = Agent(model, tools=[pay, look], guard=LATER).resume_sync(left, {left.pending[0].call_id: "ask me in May"})
+    assert (refused.output, paid) == ("I did not.", [(50, "Ann")])
+    assert "ask me in May" in model.requests[0].to_json()
+
+
+def test_n3_all_questions_of_a_round_are_pending_at_once_and_some_may_be_answered(tmp_path: Path) -> None:
+    three = calls(*[call("pay", amount=each, to="Ann") for each in (1, 2)], call("look", what="around"))
+    left = agent(three).run_sync("Pay twice.", journal=tmp_path / "runs.db")
+    first, second = left.pending
+    assert [each.arguments["amount"] for each in left.pending] == [1, 2]
+    again = agent().resume_sync(left, {first.call_id: True})
+    assert (again.stop_reason, [each.arguments["amount"] for each in again.pending]) == ("suspended", [2])
+    assert again.run_id == left.run_id
+    done = agent("Both are done.").resume_sync(again, {second.call_id: False})
+    assert (done.output, paid) == ("Both are done.", [(1, "Ann")])
+    whole = agent(three).run_sync("Pay twice.", journal=tmp_path / "runs.db")
+    answers = {each.call_id: True for each in whole.pending}
+    assert agent("Both are done.").resume_sync(whole, answers).ok
+    assert paid == [(1, "Ann"), (1, "Ann"), (2, "Ann")]
+
+
+def test_n3_what_is_under_way_is_heard_out_before_the_run_is_left(tmp_path: Path) -> None:
+    @tool(read_only=True)
+    async def slow() -> str:
+        """Takes its time."""
+        await asyncio.sleep(0.05)
+        return "it was slow"
+
+    both = calls(call("pay", amount=1, to="Ann"), call("slow"))
+    one = Agent(ScriptedModel([both]), tools=[pay, slow], guard=LATER)
+    left = asyncio.run(one.run("Both.", journal=tmp_path / "runs.db"))
+    assert len(left.pending) == 1
+    model = ScriptedModel(["Done."])
+    Agent(model, tools=[pay, slow], guard=LATER).resume_sync(left, {left.pending[0].call_id: True})
+    assert "it was slow" in model.requests[0].to_json()
+    assert "1 paid to Ann" in model.requests[0].to_json()
+
+
+def test_n3_questions_of_sub_agents_are_pending_with_their_path(tmp_path: Path) -> None:
+    def lead(*steps: Any, clerk: Any) -> Agent[None, str]:
+        inner = Agent(ScriptedModel(clerk), tools=[pay], name="clerk", description="Pays.")
+        return Agent(ScriptedModel(list(steps)), agents=[inner], guard=LATER)
+
+    started = call("spawn", agent="clerk", task="Pay Ann 7.")
+    left = lead(started, clerk=[call("pay", amount=7, to="Ann")]).run_sync("Have Ann paid.", journal=tmp_path / "r.db")
+    (question,) = left.pending
+    assert question.agent == "clerk"
+    assert question.call_id.startswith(f"{question.path}/")
+    done = lead("Ann has it.", clerk=["Paid 7."]).resume_sync(left, {question.call_id: True})
+    assert (done.output, paid) == ("Ann has it.", [(7, "Ann")])
+
+
+def test_n3_the_answer_comes_in_another_process_by_the_name_of_the_run(tmp_path: Path) -> None:
+    left = agent(call("pay", amount=5, to="Ann")).run_sync("Pay.", journal=tmp_path / "runs.db")
+    assert [each.ended for each in Journal(tmp_path / "runs.db").runs()] == [None]
+    program = f"""
+        from loopwright import Agent, Guard, tool
+        from loopwright.testing import ScriptedModel
+
+        @tool(risk="confirm")
+        def pay(amount: int, to: str) -> str:
+            "Pays somebody."
+            print(amount, to)
+            return "paid"
+
+        @tool(read_only=True)
+        def look(what: str = "") -> str:
+            "Looks."
+            return "seen"
+
+        agent = Agent(ScriptedModel(["Paid."]), tools=[pay, look], guard=Guard(approve="suspend"))
+        place = {str(tmp_path / "runs.db")!r}
+        print(agent.resume_sync(place, {{{left.pending[0].call_id!r}: True}}, run={left.run_id!r}).output)
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert told.stdout.split() == ["5", "Ann", "Paid."]
+
+
+def test_n3_where_the_guard_asks_a_person_the_answers_go_first(tmp_path: Path) -> None:
+    two = calls(*[call("pay", amount=each, to="Ann") for each in (1, 2)])
+    left = agent(two).run_sync("Pay twice.", journal=tmp_path / "runs.db")
+    asked: list[Approval] = []
+    there = Guard(approve=lambda question: asked.append(question) is None)
+    done = agent("Done.", guard=there).resume_sync(left, {left.pending[0].call_id: False})
+    assert (done.output, [each.arguments["amount"] for each in asked], paid) == ("Done.", [2], [(2, "Ann")])
+
+
+def test_n3_an_answer_is_for_one_call_of_the_run_alone(tmp_path: Path) -> None:
+    left = agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=tmp_path / "runs.db")
+    name = left.pending[0].call_id
+    # The model calls the next one by the same id.
+    again = agent(Response(calls=[Call("pay", {"amount": 9_000, "to": "Eve"}, name)]))
+    second = again.resume_sync(left, {name: True})
+    assert (second.stop_reason, paid) == ("suspended", [(1, "Ann")])
+    assert second.pending[0].arguments == {"amount": 9_000, "to": "Eve"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        ({"nobody": True}, "no_such_call"),
+        ("8f2c", "invalid_answers"),
+        ({"x": 5}, "invalid_answers"),
+        ({"x": Edit({"amount": float("nan")})}, "invalid_answers"),
+    ],
+)
+def test_n3_answers_that_do_not_fit_are_errors_and_the_run_stays_as_it_is(
+    answers: Any, code: str, tmp_path: Path
+) -> None:
+    left = agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=tmp_path / "runs.db")
+    with pytest.raises(UsageError) as caught:
+        agent("Paid.").resume_sync(left, answers)
+    assert caught.value.code == code
+    assert caught.value.hint
+    assert agent("Paid.").resume_sync(left, {left.pending[0].call_id: True}).output == "Paid."
+
+
+def test_n3_a_run_without_a_journal_can_not_be_left() -> None:
+    with pytest.raises(UsageError) as caught:
+        agent(call("pay", amount=1, to="Ann")).run_sync("Pay.")
+    assert caught.value.code == "no_journal"
+    assert paid == []
+
+
+def test_n3_pending_calls_are_kept_by_copies_and_by_json(tmp_path: Path) -> None:
+    left = agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=tmp_path / "runs.db")
+    assert pickle.loads(pickle.dumps(left)).pending == left.pending  # noqa: S301 - our own
+    told = json.loads(json.dumps(left.to_dict()))
+    assert Result.from_dict(told).pending == left.pending
