@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .messages import Message
 
-__all__ = ["foreign", "of_any"]
+__all__ = ["foreign", "in_form", "of_any", "readable"]
 
 _OURS = frozenset({"role", "content", "form", "extra", "host"})
 _MEMBERS: Mapping[str, frozenset[str]] = {
@@ -91,9 +91,28 @@ def of_any(messages: Iterable[Any]) -> list[Any]:
     return foreign(given) or given
 
 
+def readable(given: list[Any]) -> list[Any]:
+    """A history of one form, which has all that it holds; of the Responses API and Gemini, as `Message` objects."""
+    dicts = _dicts(given)
+    if not dicts:
+        return given
+    form = _form_of(dicts)
+    _check_members(dicts, form)
+    return foreign(given) or given if form in _LISTS else given
+
+
+def in_form(given: Sequence[Any], form: str, first: int = 0) -> None:
+    """Raises a `UsageError` for what messages hold that none of a form does; the first has the index `first`."""
+    _check_members([(first + at, each) for at, each in _dicts(given)], None if form == "canonical" else form)
+
+
+def _dicts(given: Sequence[Any]) -> list[tuple[int, Mapping[Any, Any]]]:
+    return [(at, each) for at, each in enumerate(given) if isinstance(each, Mapping)]
+
+
 def foreign(given: Sequence[Any]) -> list[Any] | None:
     """The messages of a history of dicts in the form of a provider; `None` where all of it is in our own form."""
-    dicts = [(at, each) for at, each in enumerate(given) if isinstance(each, Mapping)]
+    dicts = _dicts(given)
     if not dicts:
         return None
     form = _form_of(dicts)
@@ -145,6 +164,10 @@ def _form_of(dicts: list[tuple[int, Mapping[Any, Any]]]) -> str | None:
         raise UsageError(
             message, "invalid_messages", "give one history in one form; Messages(...) turns each into ours"
         )
+    if blocks and "openai_chat" in seen:
+        message = f"message {seen['openai_chat']} is in the form of Chat Completions, others hold blocks of Anthropic's"
+        hint = "give one history in one form; Messages(...) turns each into ours"
+        raise UsageError(message, "invalid_messages", hint)
     if seen:
         return next(iter(seen))
     if not plain:
@@ -183,19 +206,11 @@ def _of_block(block: Mapping[Any, Any]) -> str | None:
 
 
 def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:
-    """Raises a `UsageError` for the first member that no message of the form has."""
-    members = _OURS if form in (None, _OURS_NAME) else _MEMBERS.get(form or "")
+    """Raises a `UsageError` for what of a message the form does not have."""
+    _check_members(dicts, form)
+    if form == "openai_responses":
+        return
     for at, each in dicts:
-        if members is None:
-            continue
-        wrong = next((key for key in each if key not in members), None)
-        if wrong is not None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(wrong), sorted(members), 1)
-            whose = f"one of {_NAMES[form or _OURS_NAME]}"
-            hint = f"did you mean {near[0]}?" if near else f"{whose} has {', '.join(sorted(members))}"
-            raise UsageError(f"message {at} has a member {str(wrong)[:100]!r}", "invalid_messages", hint)
         content = each.get("content")
         if content is not None and not isinstance(content, (str, list, tuple)):
             message = f"message {at}: its content is {content!r:.100}"
@@ -208,6 +223,24 @@ def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None
         lacks = "parts" if form == "gemini" else "role" if "role" not in each else None
         if lacks is not None and lacks not in each:
             raise UsageError(f"message {at} has no {lacks}", "invalid_messages", f"give it its {lacks}")
+
+
+def _check_members(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:
+    """Raises a `UsageError` for the first member that no message of the form has."""
+    if form == "openai_responses":
+        # Its items are of many kinds.
+        return
+    members = _MEMBERS.get(form or _OURS_NAME, _OURS)
+    for at, each in dicts:
+        wrong = next((key for key in each if key not in members), None)
+        if wrong is None:
+            continue
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(wrong), sorted(members), 1)
+        whose = f"one of {_NAMES[form or _OURS_NAME]}"
+        hint = f"did you mean {near[0]}?" if near else f"{whose} has {', '.join(sorted(members))}"
+        raise UsageError(f"message {at} has a member {str(wrong)[:100]!r}", "invalid_messages", hint)
 
 
 def _decoded(form: str, run: list[Any]) -> list[Message]:

@@ -6,21 +6,23 @@
     answer = client.chat(messages=fitted.messages, tools=[*tools, fitted.recall_tool()])
 
 Messages may be ours, Anthropic's dicts or Chat Completions' dicts; they come back in the same shape, and those that
-stand as they were are the very same objects. Nothing is lost: what left is in `archive`, and the model gets it back
-with the tool `recall`.
+stand as they were are the very same objects. Dicts of the Responses API and of Gemini come back as `Message` objects.
+Nothing is lost: what left is in `archive`, and the model gets it back with the tool `recall`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
+from ._any_messages import of_any
 from ._json import read as parsed
 from ._json import written as dumped
 from ._repr import shown
+from ._shapes import known_shape, read_in, writer_of, written_in
 from .errors import UsageError
 from .messages import Message, checked
 
@@ -45,9 +47,6 @@ __all__ = [
 
 Count: TypeAlias = Callable[[str], int] | _core.TokenCounter
 """A function that gives the tokens of a text, or a `TokenCounter`."""
-
-SHAPES = ("canonical", "anthropic", "openai_chat")
-"""The shapes of messages: `Message` objects or dicts in our own form, Anthropic's, Chat Completions'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +341,7 @@ def assemble(
         shape: The history's shape, where it can't be told.
         archive: Where to keep what leaves; a new one without.
     """
-    given = _listed(history)
-    shape = _shape(given, shape)
+    given, shape = read_in(history, shape)
     pairs = list(gathered.items()) if isinstance(gathered, Mapping) else list(gathered)
     for name, text in (("system", system), ("memory", memory), ("goal", goal), ("plan", plan)):
         if not isinstance(text, str):
@@ -455,8 +453,7 @@ def compress(
         shape: The messages' shape, where it can't be told: one of `SHAPES`.
         archive: Where to keep what leaves; a new one without.
     """
-    given = _listed(messages)
-    shape = _shape(given, shape)
+    given, shape = read_in(messages, shape)
     kept = _kept(archive)
     own = _policy(policy, tools, count, model)
     ours = bool(given) and isinstance(given[0], Message)
@@ -469,7 +466,7 @@ def compress(
         _counter(count),
         _named(model),
         kept._core,
-        _writer(given, shape),
+        writer_of(given, shape),
         _made if ours else _parsed,
     )
     return Compressed(out, Report(report), kept, shape, ours)
@@ -484,10 +481,9 @@ def estimate(
     shape: str | None = None,
 ) -> int:
     """The tokens of a history (with its tools), as `compress` counts them."""
-    given = _listed(messages)
-    shape = _shape(given, shape)
+    given, shape = read_in(messages, shape)
     beside = _tools(tools, count, model)
-    return checked(_core.count_context, given, shape, _counter(count), _named(model), _writer(given, shape)) + beside
+    return checked(_core.count_context, given, shape, _counter(count), _named(model), writer_of(given, shape)) + beside
 
 
 class ContextWindow:
@@ -518,7 +514,7 @@ class ContextWindow:
         high: float = 0.85,
         low: float = 0.6,
     ) -> None:
-        self._shape = _known(shape)
+        self._shape = known_shape(shape)
         for name, value in (("high", high), ("low", low)):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1:
                 message = f"{name} is a share of the budget, not {value!r}"
@@ -537,12 +533,18 @@ class ContextWindow:
     def append(self, *messages: Any) -> None:
         """Adds messages at the end. The view is made to fit when it is next looked at."""
         with self._lock:
-            for message in messages:
+            for message in self._taken(messages):
                 if isinstance(message, Message) and not self._ours:
                     for element in _parsed(message.to_wire(self._shape)):
-                        self._core.append(element, _written)
+                        self._core.append(element, written_in)
                 else:
-                    self._core.append(message, _written)
+                    self._core.append(message, written_in)
+
+    def _taken(self, messages: Iterable[Any]) -> list[Any]:
+        """Messages as the window holds them. One of our own form takes what any provider writes."""
+        if self._ours:
+            return of_any(messages)
+        return read_in(messages, self._shape, len(self._core))[0]
 
     def replay(self, messages: Iterable[Any]) -> None:
         """Fills an empty window with a history that went through requests before.
@@ -550,14 +552,14 @@ class ContextWindow:
         The view is as if the window had been there from the beginning: one compaction, where the last one would have
         been. So a conversation that goes on in another process keeps the beginning of its requests.
         """
-        given = _listed(messages)
+        given = self._taken(messages)
         if given and isinstance(given[0], Message) and not self._ours:
             given = [element for each in given for element in _elements(each.to_wire(self._shape), ours=False)]
         with self._lock:
             if len(self._core):
                 message = "the window has messages already"
                 raise UsageError(message, "invalid_messages", "replay a history into a new window")
-            self._core.replay(given, _writer(given, self._shape))
+            self._core.replay(given, writer_of(given, self._shape))
             self._forget()
 
     def reported(self, input_tokens: int) -> None:
@@ -677,7 +679,7 @@ class ContextWindow:
     ) -> ContextWindow:
         """A window that was saved. Give the model, shape and count that it was made with."""
         window = cls.__new__(cls)
-        window._shape = _known(shape)
+        window._shape = known_shape(shape)
         window._core = checked(_core.Window.from_json, _words(text, "a window"), shape, _counter(count), _named(model))
         window._lock = threading.RLock()
         window._ours = shape == "canonical"
@@ -705,20 +707,6 @@ def _number(number: int, what: str) -> int:
         message = f"{what} is a whole number, not {number!r}"
         raise UsageError(message, "invalid_value", "give a whole number")
     return min(number, 1 << 62)
-
-
-def _listed(messages: Iterable[Any]) -> list[Any]:
-    if isinstance(messages, (str, bytes, Mapping, Message)) or not isinstance(messages, Iterable):
-        message = f"messages are a list of messages, not {type(messages).__name__}"
-        raise UsageError(message, "invalid_messages", "put it into a list")
-    return list(messages)
-
-
-def _known(shape: str) -> str:
-    if shape in SHAPES:
-        return shape
-    message = f"there is no shape {shape!r}"
-    raise UsageError(message, "unknown_shape", f"use one of {', '.join(SHAPES)}")
 
 
 def _budget(budget: int) -> int:
@@ -806,88 +794,6 @@ def _counter(count: Count | None) -> Count | None:
     raise UsageError(
         message, "invalid_value", "give a function that takes a text and gives its number of tokens, or leave it out"
     )
-
-
-def _shape(messages: Sequence[Any], shape: str | None) -> str:
-    if shape is not None:
-        return _known(shape)
-    if messages and isinstance(messages[0], Message):
-        return "canonical"
-    for message in messages:
-        if not isinstance(message, Mapping):
-            continue
-        if message.get("role") in {"tool", "function"} or "tool_calls" in message or "function_call" in message:
-            return "openai_chat"
-        content = message.get("content")
-        found = [_shape_of_block(block) for block in content] if isinstance(content, (list, tuple)) else []
-        known = next(filter(None, found), None)
-        if known is not None:
-            return known
-    system = any(
-        isinstance(message, Mapping) and message.get("role") in {"system", "developer"} for message in messages
-    )
-    # Instructions stand inside the history on Chat Completions alone; bare texts are the same on both.
-    return "openai_chat" if system else "anthropic"
-
-
-def _shape_of_block(block: object) -> str | None:
-    """The shape that a block can only have, if there is but one."""
-    if not isinstance(block, Mapping):
-        return None
-    kind = block.get("type")
-    if kind in {"image_url", "input_audio", "file", "refusal"}:
-        return "openai_chat"
-    if (
-        kind == "provider"
-        or (kind == "tool_result" and "tool_use_id" not in block)
-        or (kind == "thinking" and "thinking" not in block)
-    ):
-        return "canonical"
-    if kind in {"thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document"}:
-        return "anthropic"
-    return None
-
-
-def _plain(message: Any) -> Any:
-    if isinstance(message, Mapping):
-        return message if isinstance(message, dict) else dict(message)
-    shown = f"a message is a Message or a dict, not {type(message).__name__}"
-    raise UsageError(shown, "invalid_messages", "give Message.user('…'), or a dict with role and content")
-
-
-def _writer(messages: list[Any], shape: str) -> Callable[[Any, int], str]:
-    """How a message of this history is written where it is not read as it is."""
-    if not messages or isinstance(messages[0], Message):
-        return _written
-
-    def of_dicts(message: Any, at: int) -> str:
-        if isinstance(message, Message):
-            shown = f"message {at} is a Message; this history is one of dicts ({shape})"
-            raise UsageError(shown, "invalid_messages", "give messages of one shape")
-        return _written(message, at)
-
-    return of_dicts
-
-
-def _written(message: Any, at: int) -> str:
-    """The JSON text of a message."""
-    if isinstance(message, Message):
-        try:
-            return message.to_json()
-        except UsageError as error:
-            shown = f"message {at}: {error.message}"
-            raise UsageError(shown, error.code, error.hint) from None
-    if not isinstance(message, Mapping):
-        shown = f"message {at} is a {type(message).__name__}, and no message"
-        raise UsageError(shown, "invalid_messages", "give messages of one shape: Message objects or dicts")
-    content = message.get("content")
-    parts = content if isinstance(content, (list, tuple)) else ()
-    for own in (message, *(part for part in parts if isinstance(part, Mapping))):
-        wrong = next((key for key in own if not isinstance(key, str)), None)
-        if wrong is not None:
-            shown = f"message {at} has a key that is no text: {wrong!r}"
-            raise UsageError(shown, "invalid_message", "use dicts with text as keys, lists, text, numbers")
-    return dumped(_plain(message), f"message {at}")
 
 
 def _made(text: str) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Message, Messages, UsageError
+from loopwright.context import ContextWindow, compress, estimate
 from loopwright.messages import Image
 from loopwright.testing import ScriptedModel
 
@@ -124,3 +125,56 @@ def test_what_no_form_has_is_named_with_its_place(history: Any, says: str) -> No
     assert caught.value.code == "invalid_messages"
     # Nothing of the reader's own words.
     assert not any(word in str(caught.value) for word in ("expected", "line 1", "serde", "invalid type"))
+
+
+HI_GEMINI = [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "yes"}]}]
+HI_RESPONSES = [
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "yes"}]},
+]
+HI = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]
+
+
+def window_of(history: list[Any]) -> list[Any]:
+    window = ContextWindow(10_000)
+    window.append(*history)
+    return list(window.messages)
+
+
+def fitted(history: list[Any]) -> list[Any]:
+    return compress(history, 10_000).messages
+
+
+@pytest.mark.parametrize("history", [HI_GEMINI, HI_RESPONSES, HI], ids=["gemini", "responses", "chat"])
+@pytest.mark.parametrize("read", [window_of, fitted], ids=["window", "compress"])
+def test_c1_no_form_is_read_as_empty_where_a_history_is_made_to_fit(read: Any, history: list[Any]) -> None:
+    assert [text_of(message) for message in read(history)] == ["hi", "yes"]
+    assert estimate(history) > 4
+
+
+def text_of(message: Any) -> str:
+    return str(message["content"] if isinstance(message, dict) else message.content[0].text)
+
+
+@pytest.mark.parametrize("shape", [None, "anthropic", "openai_chat", "canonical"])
+def test_c1_a_mistyped_key_is_named_with_its_place(shape: str | None) -> None:
+    wrong = [{"role": "user", "content": [{"type": "text", "text": "a"}]}, {"role": "user", "contnet": "hi"}]
+    window = ContextWindow(10_000, shape=shape or "canonical")
+    window.append(wrong[0])
+    for read in (lambda: compress(wrong, 100, shape=shape), lambda: estimate(wrong, shape=shape)):
+        with pytest.raises(UsageError, match="message 1 has a member 'contnet'") as caught:
+            read()
+        assert caught.value.code == "invalid_messages"
+        assert caught.value.hint == "did you mean content?"
+    with pytest.raises(UsageError, match="has a member 'contnet'"):
+        window.append(wrong[1])
+    assert len(window.messages) == 1
+
+
+def test_c1_a_mixture_is_named_with_both_forms() -> None:
+    tool_use = {"type": "tool_use", "id": "a", "name": "x", "input": {}}
+    mixed = [*HI, {"role": "assistant", "content": [tool_use]}, {"role": "tool", "tool_call_id": "a", "content": "x"}]
+    for read in (lambda: compress(mixed, 100), lambda: Messages(mixed)):
+        with pytest.raises(UsageError, match=r"message 3 is in the form of Chat Completions.*Anthropic") as caught:
+            read()
+        assert caught.value.code == "invalid_messages"
