@@ -183,8 +183,8 @@ class ToolFinished(Told):
     duration: float
 
     @property
-    def exception(self) -> BaseException | None:
-        """What was raised in the call, as in `ToolCall.exception`; `None` in events that were read from a journal."""
+    def error(self) -> BaseException | None:
+        """What was raised in the call, as in `ToolCall.error`; `None` in events that were read from a journal."""
         return self.__dict__.get("_exception")
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ._renamed import renamed, under_new_names
 from ._repr import redacted_repr, shown
 from ._stop_reason import StopReason
 from ._typed import Output
-from .messages import Message, checked, decoded, messages_json
+from .messages import Message, ToolResult, checked, decoded, messages_json
 
 if TYPE_CHECKING:
     from ._approval import Approval
@@ -137,7 +137,14 @@ class ToolCall:
     failure: str | None = None
 
     @property
-    def exception(self) -> BaseException | None:
+    def result(self) -> str | None:
+        """What the model read of it: the text of its result, or the words of its failure. `None` where no result stands
+        in the messages.
+        """
+        return self.__dict__.get("_result")
+
+    @property
+    def error(self) -> BaseException | None:
         """What was raised in the call, with its traceback, for people and logs; `None` where nothing was.
 
         It stays in this process: the model reads its words alone, and no journal and no copy of the result has it.
@@ -386,7 +393,7 @@ class Result(Generic[Output]):
                 **given,
                 "messages": _messages_of(data),
                 "usage": Usage(**under_new_names(Usage, given["usage"])),
-                "tool_calls": [ToolCall(**under_new_names(ToolCall, call)) for call in given["tool_calls"]],
+                "tool_calls": _calls_of(data),
                 "sources": [Source(**source) for source in given["sources"]],
                 **_told_of(given),
             }
@@ -421,6 +428,11 @@ def _messages_of(data: Mapping[str, Any]) -> Messages:
         if found.to_dicts() == data["messages"]:
             return found
     return Messages.from_json(json.dumps(data["messages"]))
+
+
+def _calls_of(data: Mapping[str, Any]) -> list[ToolCall]:
+    calls = [ToolCall(**under_new_names(ToolCall, call)) for call in data["tool_calls"]]
+    return _with_results(calls, _messages_of(data))
 
 
 def _asking(pending: Iterable[Approval]) -> dict[str, Any]:
@@ -473,6 +485,21 @@ def _is_json(value: object) -> bool:
     return True
 
 
+def _with_results(calls: list[ToolCall], messages: Iterable[Message]) -> list[ToolCall]:
+    """Calls with what the model read of each. An id may come again: the results have the order of the calls, and those
+    of this run stand last.
+    """
+    found: dict[str, list[str]] = {}
+    for message in messages if calls else ():
+        for block in message.content:
+            if isinstance(block, ToolResult):
+                found.setdefault(block.call_id, []).append(block.text)
+    for call in reversed(calls):
+        if found.get(call.call_id):
+            call.__dict__["_result"] = found[call.call_id].pop()
+    return calls
+
+
 class Named(NamedTuple):
     """How the models are called that may act in a run."""
 
@@ -511,11 +538,12 @@ def from_outcome(
     """
     said = outcome["final"]
     acted = outcome.get("acted")
+    said_all = Messages(messages)
     result: Result[Any] = object.__new__(Result)
     result.__dict__.update(
         final=said,
         output=said,
-        messages=Messages(messages),
+        messages=said_all,
         stop_reason=outcome["stop"],
         run_id=run_id,
         model=named.model if acted is None else named.acting(acted),
@@ -525,7 +553,7 @@ def from_outcome(
         journal=journal,
         dropped=outcome["dropped"],
         asked_model=None if acted is None else named.model,
-        _later=_Later(outcome, run_id, models, noted, raised or {}, path),
+        _later=_Later(outcome, run_id, models, noted, raised or {}, path, said_all),
     )
     return result
 
@@ -533,7 +561,7 @@ def from_outcome(
 class _Later:
     """What a result is asked for now and then, made when it is."""
 
-    __slots__ = ("models", "noted", "outcome", "path", "raised", "run_id")
+    __slots__ = ("messages", "models", "noted", "outcome", "path", "raised", "run_id")
 
     def __init__(
         self,
@@ -543,7 +571,9 @@ class _Later:
         noted: Sequence[dict[str, Any]] | str,
         raised: Raised,
         path: str | None,
+        messages: Messages,
     ) -> None:
+        self.messages = messages
         self.raised = raised
         self.path = path
         self.outcome = outcome
@@ -567,7 +597,7 @@ class _Later:
         calls = [ToolCall(**under_new_names(ToolCall, call)) for call in self.outcome["tool_calls"]]
         for call in calls if self.raised else ():
             call.__dict__["_exception"] = self.raised.get((self.path, call.round, call.call_id))
-        return calls
+        return _with_results(calls, self.messages)
 
     def told(self, *, plans: bool) -> list[Any]:
         if isinstance(self.noted, str):

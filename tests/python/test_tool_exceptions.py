@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Context, Hook, ToolError, UsageError, replay, tool
+from loopwright import Agent, Call, Context, Hook, Response, ToolError, UsageError, replay, tool
 from loopwright.events import RunFinished, ToolFinished
 from loopwright.result import Result
 from loopwright.testing import ScriptedModel, call, calls
@@ -87,7 +87,7 @@ def test_n3_what_a_tool_raises_is_logged_and_kept(
     model = ScriptedModel([call(raises.name, order="A-7"), "It failed."])
     result, _ = run(Agent(model, tools=[raises], journal=True), "Look.", way)
     assert (result.stop_reason, result.tool_calls[0].failure is None) == ("natural", False)
-    error = result.tool_calls[0].exception
+    error = result.tool_calls[0].error
     assert type(error) is kind
     assert line in "".join(traceback.format_exception(type(error), error, error.__traceback__))
     logged = [record for record in caplog.records if record.name == "loopwright.tool"]
@@ -105,8 +105,8 @@ def test_n3_events_have_what_was_raised_too(way: str) -> None:
     options = {} if way == "stream" else {"on_event": events.append}
     result, seen = run(Agent(ScriptedModel([call("plain", order="x"), "Done."]), tools=[plain]), "Go.", way, **options)
     finished = [event for event in (events or seen) if isinstance(event, ToolFinished)]
-    assert [event.exception for event in finished] == [result.tool_calls[0].exception]
-    assert isinstance(finished[0].exception, KeyError)
+    assert [event.error for event in finished] == [result.tool_calls[0].error]
+    assert isinstance(finished[0].error, KeyError)
     assert "exception" not in finished[0].to_dict()
 
 
@@ -132,7 +132,7 @@ def test_n3_each_call_has_its_own(way: str) -> None:
         ]
     )
     result, _ = run(Agent(model, tools=[check]), "Check all.", way)
-    kept = [made.exception for made in result.tool_calls]
+    kept = [made.error for made in result.tool_calls]
     assert [str(error) if error else None for error in kept[:4]] == ["a", None, "b", "c"]
     assert getattr(kept[4], "code", None) == "invalid_arguments"
     assert kept[5] is None
@@ -142,8 +142,8 @@ def test_n3_of_sub_agents_too(way: str) -> None:
     helper = Agent(ScriptedModel([call("plain", order="x"), "I failed."]), tools=[plain], name="helper")
     model = ScriptedModel([call("spawn", agent="helper", task="Look."), "Done."])
     result, _ = run(Agent(model, agents=[helper]), "Go.", way)
-    assert isinstance(result.children[0].result.tool_calls[0].exception, KeyError)
-    assert result.tool_calls[0].exception is None
+    assert isinstance(result.children[0].result.tool_calls[0].error, KeyError)
+    assert result.tool_calls[0].error is None
 
 
 def test_n3_an_exception_that_is_kept_keeps_no_data_in_memory(way: str) -> None:
@@ -163,7 +163,7 @@ def test_n3_an_exception_that_is_kept_keeps_no_data_in_memory(way: str) -> None:
             raise ValueError("second") from error
 
     result, _ = run(Agent(ScriptedModel([call("load"), "Done."]), tools=[load]), "Go.", way)
-    assert str(result.tool_calls[0].exception) == "second"
+    assert str(result.tool_calls[0].error) == "second"
     assert [ref() for ref in tables] == [None]
 
 
@@ -179,12 +179,12 @@ def test_n3_results_are_copied_and_written_without_it(way: str) -> None:
         raise Odd
 
     result, _ = run(Agent(ScriptedModel([call("odd"), "Done."]), tools=[odd]), "Go.", way)
-    assert isinstance(result.tool_calls[0].exception, Odd)
+    assert isinstance(result.tool_calls[0].error, Odd)
     assert "Odd" not in repr(result.tool_calls[0]).replace("odd", "")
     again = Result.from_dict(json.loads(json.dumps(result.to_dict())))
     for other in (again, copy.deepcopy(result), pickle.loads(pickle.dumps(result))):  # noqa: S301
         assert other.tool_calls == result.tool_calls
-        assert other.tool_calls[0].exception is None
+        assert other.tool_calls[0].error is None
     finished = RunFinished(result)
     assert pickle.loads(pickle.dumps(finished)).result.tool_calls == result.tool_calls  # noqa: S301
 
@@ -192,7 +192,7 @@ def test_n3_results_are_copied_and_written_without_it(way: str) -> None:
 def test_n3_an_exception_that_is_kept_holds_no_journal(way: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     result, _ = run(Agent(ScriptedModel([call("timed", order="x"), "Done."]), tools=[timed]), "Go.", way, journal=path)
-    assert result.tool_calls[0].exception is not None
+    assert result.tool_calls[0].error is not None
     with pytest.raises(UsageError) as caught:
         Agent(ScriptedModel([]), tools=[timed]).resume_sync(path)
     assert caught.value.code == "run_finished"
@@ -220,3 +220,26 @@ def test_n3_what_an_approver_or_a_hook_raises_is_logged_too(way: str, caplog: py
     }
     for line in ('raise LookupError("no such person")', 'raise ArithmeticError("no such number")'):
         assert line in caplog.text
+
+
+@tool(read_only=True)
+def echo(text: str) -> str:
+    """Says it again."""
+    return f"{text}!"
+
+
+def test_n3_a_call_has_what_the_model_read_of_it() -> None:
+    twice = [Response(calls=[Call("echo", {"text": each}, "same")]) for each in ("one", "two")]
+    first = Agent(ScriptedModel([*twice, "done"]), tools=[echo]).run_sync("Go.")
+    assert [made.result for made in first.tool_calls] == ["one!", "two!"]
+    # The history holds results of an earlier run under the same id.
+    again = Agent(ScriptedModel([Response(calls=[Call("echo", {"text": "three"}, "same")]), "done"]), tools=[echo])
+    second = again.run_sync("And again.", messages=first.messages)
+    assert [made.result for made in second.tool_calls] == ["three!"]
+    assert [made.result for made in Result.from_dict(second.to_dict()).tool_calls] == ["three!"]
+    assert [made.result for made in pickle.loads(pickle.dumps(first)).tool_calls] == ["one!", "two!"]  # noqa: S301 - ours
+
+
+def test_n3_a_failed_call_has_the_words_of_its_failure() -> None:
+    result = Agent(ScriptedModel([call("nowhere"), "done"]), tools=[echo]).run_sync("Go.")
+    assert "unknown_tool" in (result.tool_calls[0].result or "")

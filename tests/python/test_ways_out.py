@@ -132,11 +132,9 @@ WAYS: dict[str, Callable[[Ran], str]] = {
     "prompts of other roles": lambda ran: json.dumps(ran.prompts, ensure_ascii=False),
     "lines of the audit": lambda ran: ran.audit,
     "trace": lambda ran: repr(trace(ran.journal)),
-    "exceptions of tools": lambda ran: "".join(
-        chain(each.exception) for each in ran.result.tool_calls if each.exception
-    ),
+    "exceptions of tools": lambda ran: "".join(chain(each.error) for each in ran.result.tool_calls if each.error),
     "exceptions in events": lambda ran: "".join(
-        chain(each.exception) for each in ran.events if isinstance(each, ToolFinished) and each.exception
+        chain(each.error) for each in ran.events if isinstance(each, ToolFinished) and each.error
     ),
     "errors": lambda ran: (
         f"{ran.error} {ran.error.message} {ran.error.hint} {chain(ran.error)} {vars(ran.error.result)}"
@@ -208,7 +206,7 @@ def test_an_exception_without_secrets_is_the_very_one(caplog: pytest.LogCaptureF
         raise raised
 
     result = Agent(ScriptedModel([call("breaks"), "Done."]), tools=[breaks], approve=lambda *_: True).run_sync("Go.")
-    assert result.tool_calls[0].exception is raised
+    assert result.tool_calls[0].error is raised
 
 
 def test_an_exception_with_a_key_keeps_its_class_and_its_causes(serve: Any) -> None:
@@ -228,7 +226,7 @@ def test_an_exception_with_a_key_keeps_its_class_and_its_causes(serve: Any) -> N
 
     server = serve(call("breaks"), "Done.")
     agent = Agent("openai-chat:test", base_url=server.url, api_key=KEY, tools=[breaks], approve=lambda *_: True)
-    error = agent.run_sync("Go.").tool_calls[0].exception
+    error = agent.run_sync("Go.").tool_calls[0].error
     assert isinstance(error, Refused) and error.status == 401 and error.address == "https://h/?k=***"
     assert str(error) == "https://h/?k=*** says 401"
     assert isinstance(error.__cause__, KeyError) and error.__cause__.args == ("***",)

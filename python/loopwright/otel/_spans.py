@@ -303,12 +303,12 @@ class RunSpans:
         failure = None
         if event.is_error:
             failure = "tool_error"
-            if event.exception is not None:
-                failure = str(getattr(event.exception, "code", None) or type(event.exception).__name__)
+            if event.error is not None:
+                failure = str(getattr(event.error, "code", None) or type(event.error).__name__)
             opened.span.set_attribute(self.names["error"], failure)
             opened.span.set_status(Status(StatusCode.ERROR, failure))
-            if event.exception is not None:
-                self._raised(opened.span, event.exception)
+            if event.error is not None:
+                self._raised(opened.span, event.error)
         opened.span.end()
         counted = opened.about if failure is None else {**opened.about, self.names["error"]: failure}
         self.telemetry.metrics["tool"].record(opened.seconds, counted)
