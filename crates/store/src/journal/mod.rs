@@ -20,9 +20,7 @@ use std::{
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{
-    open::{Options, Place, Tables, open, store_error},
-};
+use super::open::{Options, Place, Tables, open, store_error};
 use loopwright_base::error::{Error, Result};
 use loopwright_machine::journal::{Journal, ResumedRun, Snapshot, resume};
 
