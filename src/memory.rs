@@ -354,6 +354,12 @@ impl MemoryStore {
         self.with(py, |memory| memory.keep_vectors(embedder, &vectors))
     }
 
+    /// A user's name without what people overlook: case, white space and composition.
+    #[staticmethod]
+    fn user_key(name: &str) -> String {
+        loopwright_store::memory::user_key(name)
+    }
+
     /// The types of events of the audit, and what each says.
     #[staticmethod]
     fn audit_types() -> Vec<(&'static str, &'static str)> {
@@ -380,6 +386,11 @@ impl MemoryStore {
     /// Forgets a user and erases what was kept of that one; gives what went, as JSON.
     fn forget_user(&self, py: Python<'_>, user: &str) -> PyResult<String> {
         self.with(py, |memory| json(&memory.forget_user(user)?))
+    }
+
+    /// What `forget_user` would give; nothing is changed.
+    fn preview_user(&self, py: Python<'_>, user: &str) -> PyResult<String> {
+        self.with(py, |memory| json(&memory.preview_user(user)?))
     }
 
     /// Keeps a relation between two entities.

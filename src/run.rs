@@ -519,7 +519,7 @@ fn create(path: &str) -> PyResult<Arc<File>> {
 }
 
 /// One run writes to a journal at a time. The lock ends with the file, whatever becomes of the process.
-fn lock(file: &File, path: &str) -> PyResult<()> {
+pub(super) fn lock(file: &File, path: &str) -> PyResult<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             let message = format!("another process writes to the journal {path:?}");
@@ -718,21 +718,6 @@ pub(super) fn journal_told(py: Python<'_>, text: &str) -> PyResult<(String, Stri
     })
 }
 
-/// Forgets a run of a store; gives whether there was one.
-#[pyfunction]
-pub(super) fn journal_delete(py: Python<'_>, path: &str, run: &str) -> PyResult<bool> {
-    apart(py, || Store::at(Path::new(path))?.delete(run))
-}
-
-/// Deletes the file of a journal that nobody writes to, and what was saved of its run beside it.
-#[pyfunction]
-pub(super) fn journal_delete_file(path: &str) -> PyResult<()> {
-    let file = File::options().read(true).write(true).open(path).map_err(|error| errors::system(&error))?;
-    lock(&file, path)?;
-    SnapshotFile::new(Path::new(path)).end();
-    std::fs::remove_file(path).map_err(|error| errors::system(&error))
-}
-
 /// Takes a run into a store from the lines of its journal; gives its name.
 #[pyfunction]
 pub(super) fn journal_import(py: Python<'_>, path: &str, text: &str) -> PyResult<String> {
@@ -746,13 +731,13 @@ pub(super) fn journal_close(py: Python<'_>, path: &str) {
 }
 
 /// Waits until everything that runs of this process have handed over is there to be read.
-fn flush(path: &str) {
+pub(super) fn flush(path: &str) {
     if let Some(store) = Store::open_store(Path::new(path)) {
         store.flush();
     }
 }
 
-fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
+pub(super) fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
     py.detach(work).map_err(|error| errors::exception(&error))
 }
 

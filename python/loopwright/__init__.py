@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         estimate_tokens,
     )
     from ._core import Event as MachineEvent
+    from ._forget import ForgetReport, aforget, forget
     from ._instrument import Instrumentation, instrument_all
     from ._model import Model, ModelSettings
     from ._output import Output
@@ -232,6 +233,9 @@ _HOMES = {
     "Journal": "journal",
     "RunInfo": "journal",
     "events_of": "journal",
+    "ForgetReport": "_forget",
+    "aforget": "_forget",
+    "forget": "_forget",
     "instrument_all": "_instrument",
     "Page": "web",
     "fetch_page": "web",
@@ -260,6 +264,7 @@ __all__ = [
     "Embeddings",
     "ExtractedCall",
     "Extraction",
+    "ForgetReport",
     "GoalDrift",
     "Grounded",
     "Guard",
@@ -327,6 +332,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "__version__",
+    "aforget",
     "assess_intent",
     "assess_risk",
     "build_info",
@@ -348,6 +354,7 @@ __all__ = [
     "extract_json",
     "fetch_page",
     "fetch_page_sync",
+    "forget",
     "instrument_all",
     "next_step",
     "read_page",

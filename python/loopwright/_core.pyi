@@ -134,9 +134,11 @@ __all__ = [
     "journal_close",
     "journal_delete",
     "journal_delete_file",
+    "journal_file_label",
     "journal_find",
     "journal_head",
     "journal_import",
+    "journal_labels",
     "journal_runs",
     "journal_text",
     "journal_told",
@@ -1120,8 +1122,14 @@ def journal_text(path: str, run: str, last: int | None = None) -> tuple[str, str
 def journal_told(text: str) -> tuple[str, str, list[tuple[int, str]]]:
     """The run's name, its model, and what it told: numbers of events, and commands as JSON."""
 
-def journal_delete(path: str, run: str) -> bool:
-    """Forgets a run of a store; gives whether there was one."""
+def journal_labels(path: str) -> str:
+    """The names and labels of the runs of a store, as JSON."""
+
+def journal_file_label(path: str) -> str:
+    """The name and label of the run in a file of its own, as JSON of the same form."""
+
+def journal_delete(path: str, runs: list[str]) -> list[str]:
+    """Deletes runs of a store, all or none; gives the names of those that were there."""
 
 def journal_delete_file(path: str) -> None:
     """Deletes the file of a journal that nobody writes to, and what was saved of its run beside it."""
@@ -2245,6 +2253,10 @@ class MemoryStore:
         """Keeps what an embedder made of memories that are there."""
 
     @staticmethod
+    def user_key(name: str) -> str:
+        """A user's name without what people overlook: case, white space and composition."""
+
+    @staticmethod
     def audit_types() -> list[tuple[str, str]]:
         """The types of events of the audit, and what each says."""
 
@@ -2260,6 +2272,9 @@ class MemoryStore:
 
     def forget_user(self, user: str) -> str:
         """Forgets a user and erases what was kept of that one; gives what went, as JSON."""
+
+    def preview_user(self, user: str) -> str:
+        """What `forget_user` would give; nothing is changed."""
 
     def relate(
         self,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import _core
 from .errors import UsageError
 
-__all__ = ["JournalPath", "is_store", "locate_journal", "project_store"]
+__all__ = ["JournalPath", "holds_store", "is_store", "label_of", "locate_journal", "project_store", "text_of"]
 
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
@@ -46,6 +47,10 @@ class JournalPath(NamedTuple):
         except OSError as error:
             raise self._unreadable(error) from error
 
+    def label(self) -> dict[str, Any]:
+        """What the first line says about who started the run."""
+        return label_of(_core.journal_head(self.head())[1])
+
     @property
     def name(self) -> str:
         """How it is called in messages."""
@@ -55,6 +60,18 @@ class JournalPath(NamedTuple):
         reason = error.strerror or str(error)
         message = f"the journal {self.path!r} can't be read: {reason}"
         return UsageError(message, "journal_not_found", "give the path of a .jsonl file that a run wrote, or its name")
+
+
+def label_of(about: str | None) -> dict[str, Any]:
+    """What the program that started a run said about it."""
+    found = json.loads(about) if about else None
+    return found if isinstance(found, dict) else {}
+
+
+def text_of(label: dict[str, Any], name: str) -> str | None:
+    """A member of a label, if it is a name."""
+    value = label.get(name)
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def is_store(journal: object) -> bool:
@@ -89,7 +106,7 @@ def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = Non
         message = f"a {type(journal).__name__} is no place of a journal"
         raise UsageError(message, "invalid_journal", "give a path, a folder, a run's name, or `result.journal`")
     path = os.fspath(journal)
-    if is_store(journal) or _holds_store(path):
+    if is_store(journal) or holds_store(path):
         if not Path(path).exists():
             message = f"there is no journal {path!r}"
             raise UsageError(message, "journal_not_found", "give the path of a store that runs wrote to")
@@ -135,7 +152,8 @@ def _in_folder(folder: Path, name: str) -> JournalPath:
     raise UsageError(message, "journal_not_found", "give the path of a journal, or the name of a run")
 
 
-def _holds_store(path: str) -> bool:
+def holds_store(path: str) -> bool:
+    """Whether a file is one of SQLite, whatever it is called."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC

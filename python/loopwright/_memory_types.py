@@ -159,12 +159,15 @@ class Forgotten(list[int]):
     similar: tuple[str, ...]
     """Users whose names differ from the one that was given in nothing but case, white space and composition. They are
     users of their own, and nothing of theirs went."""
+    runs: tuple[str, ...]
+    """The runs that memory knew as the user's. Their journals are kept by themselves."""
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Forgotten:
         gone = cls(said["memories"])
         gone.relations, gone.work, gone.audit = (said.get(name, 0) for name in ("relations", "work", "audit"))
-        gone.left_in, gone.similar = tuple(said["left_in"]), tuple(said.get("similar", ()))
+        gone.left_in = tuple(said["left_in"])
+        gone.similar, gone.runs = (tuple(said.get(name, ())) for name in ("similar", "runs"))
         for path in gone.left_in:
             import logging
 

@@ -413,10 +413,21 @@ class Prepared(Generic[Deps, Output]):
         offered = recall(self._places, turn)
         return self._plan(budget, stream=stream, offered=offered), offered
 
+    def _label(self) -> dict[str, Any]:
+        """What journals say about whose run it is: who memory takes it for, wherever that was said."""
+        named = () if self._remember is None else (("user", self._remember.user), ("session", self._remember.session))
+        return {**self._labels, **{name: value for name, value in named if value is not None}}
+
     def _plan(self, budget: Budget, *, stream: bool, offered: Offered | None = None) -> Plan:
         if self._like is not None:
             like = self._like._plan(budget, stream=stream, offered=offered)
-            return replace(cast("Plan", like), approve=self._approve, labels=self._labels, remember=self._remember)
+            return replace(
+                cast("Plan", like),
+                approve=self._approve,
+                labels=self._label(),
+                remember=self._remember,
+                recall=like.recall and partial(self._recalled, budget=budget, stream=stream),
+            )
         key = (stream, budget, offered.key) if offered is not None else (stream, budget)
         plan = self._plans.get(key)
         if plan is None:
@@ -444,7 +455,7 @@ class Prepared(Generic[Deps, Output]):
                 durable=self._durable,
                 around=self._around,
                 sandbox=self._sandbox,
-                labels=self._labels,
+                labels=self._label(),
                 asked_model=self._config["model"],
                 agents=agents,
                 chains=self._chains,

@@ -12,7 +12,7 @@ from . import _core, _recent
 from ._attempts import Attempts, Progress
 from ._continue import Begun
 from ._instrument import observing
-from ._journal_paths import is_store
+from ._journal_paths import is_store, locate_journal, text_of
 from ._options import of_run
 from ._plan import model_name, new_run, not_there, run_id
 from ._prepared import Prepared
@@ -80,8 +80,9 @@ class Running(Prepared[Deps, Output]):
         options: dict[str, Any],
     ) -> Result[Output]:
         """What a run gives that goes on where another one came to."""
-        agent, parts, limits = self._taken_up(whose, options)
-        begun, on_event = begin(*_of_past(source, run)), parts["on_event"]
+        past = _of_past(source, run)
+        agent, parts, limits = self._taken_up(whose, options, past)
+        begun, on_event = begin(*past), parts["on_event"]
         stream = RunStream(
             agent,
             None,
@@ -104,13 +105,18 @@ class Running(Prepared[Deps, Output]):
         options: dict[str, Any],
     ) -> Result[Output]:
         """The same without asyncio."""
-        agent, parts, limits = self._taken_up(whose, options)
-        begun = begin(*_of_past(source, run))
+        past = _of_past(source, run)
+        agent, parts, limits = self._taken_up(whose, options, past)
+        begun = begin(*past)
         parts["journal"] = None
         return agent._driven(None, limits, overridden_deps(self, deps), **parts, begin=begun)  # type: ignore[no-any-return]
 
-    def _taken_up(self, whose: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any], Budget]:
-        """`_taken` of a run that goes on where another one came to, and what it may use."""
+    def _taken_up(
+        self, whose: str, options: dict[str, Any], past: tuple[Any, str | None]
+    ) -> tuple[Any, dict[str, Any], Budget]:
+        """`_taken` of a run that goes on where another one came to, and what it may use. It stays its user's."""
+        said = {**self._label(), **{name: value for name, value in options.items() if value is not None}}
+        options = {**options, **{name: value for name, value in _whose(*past).items() if said.get(name) is None}}
         agent, parts = self._taken(whose, options, *_NOT_OF_PAST)
         return agent, parts, agent.budget if options.get("budget") is None else agent._limits("", options["budget"])
 
@@ -293,6 +299,15 @@ def _of_past(source: Any, run: str | None) -> tuple[Any, str | None]:
         message = "the run kept no journal"
         raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
     return source.journal, source.run_id if is_store(source.journal) and run is None else run
+
+
+def _whose(journal: Any, run: str | None) -> dict[str, Any]:
+    """The user and the session of an earlier run. What is wrong with its journal is said where it is read."""
+    with suppress(LoopwrightError):
+        label = locate_journal(journal, run).label()
+        named = {name: text_of(label, name) for name in ("user", "session")}
+        return {name: value for name, value in named.items() if value is not None}
+    return {}
 
 
 def _named(plan: Plan | AgentPlan) -> Named:

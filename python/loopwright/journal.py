@@ -120,7 +120,7 @@ class Journal(os.PathLike[str]):
         """
         place = locate_journal(self.path, run)
         if place.run is not None:
-            _core.journal_delete(self.path, place.run)
+            _core.journal_delete(self.path, [place.run])
             return
         path, name = Path(place.path or ""), ""
         # One whose first line is damaged is called as its file is.

@@ -229,17 +229,20 @@ class Memory:
         """
         return Forgotten._of(json.loads(self._core.forget(_id(memory), erase)))
 
-    def forget_user(self, user: str) -> Forgotten:
+    def forget_user(self, user: str, *, dry_run: bool = False) -> Forgotten:
         """Forgets all that is kept of a user, and erases it; gives the numbers of the memories that went, and how much
         else did. `Forgotten.known` is false for a name that nothing was kept of; `Forgotten.similar` names users who
         are written almost like it.
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
         failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
-        so do the journals of runs (`Journal.delete`). Errors as of `forget` with `erase`.
+        so do the journals of runs (`loopwright.forget` deletes both). With `dry_run` nothing is changed: what would go,
+        but for `left_in`. Errors as of `forget` with `erase`.
         """
         if not isinstance(user, str):
             raise UsageError(f"a user can't be {user!r:.100}", "invalid_value", "name the user to forget")
+        if dry_run:
+            return Forgotten._of(json.loads(self._core.preview_user(user)))
         if self._worker is not None:
             self._worker.drop(user)
         return Forgotten._of(json.loads(self._core.forget_user(user)))
@@ -419,11 +422,11 @@ class Memory:
 
         return await to_thread(self.forget, memory, erase=erase)
 
-    async def aforget_user(self, user: str) -> Forgotten:
+    async def aforget_user(self, user: str, *, dry_run: bool = False) -> Forgotten:
         """`forget_user`, to be awaited."""
         from asyncio import to_thread
 
-        return await to_thread(self.forget_user, user)
+        return await to_thread(self.forget_user, user, dry_run=dry_run)
 
     async def aconsolidate(self, *, repeats: int = 3) -> Consolidated:
         """`consolidate`, to be awaited."""

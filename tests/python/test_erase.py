@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +10,9 @@ import pytest
 from loopwright import Agent, Journal, LoopwrightError, Memory, UsageError, tool
 from loopwright.after import AfterTurn
 from loopwright.testing import ScriptedModel, call
+from traces import copies, reader
 
 WORD = "Zanzibar"
-
-
-def copies(folder: Path, *words: str) -> dict[str, int]:
-    """How often words stand in the files of a folder, as they are and as JSON texts hold them."""
-    found: dict[str, int] = {}
-    for path in folder.rglob("*"):
-        if not path.is_file():
-            continue
-        data = path.read_bytes().lower()
-        for word in words:
-            forms = {word.lower(), json.dumps(word.lower())[1:-1], json.dumps(word.lower(), ensure_ascii=False)[1:-1]}
-            count = sum(data.count(form.encode()) for form in forms)
-            if count:
-                found[f"{path.name}: {word}"] = count
-    return found
 
 
 @pytest.mark.parametrize("word", [WORD, "Müller-Łódź", 'Ann "the 5%" O\'Hara'])
@@ -153,25 +135,6 @@ def test_m7_nobody_is_no_user(user: Any) -> None:
     assert memory.forget_user("nobody") == []
     assert not memory.forget_user("nobody").known
     assert len(memory.newest()) == 1
-
-
-READER = """
-    import sqlite3, sys
-    file = sqlite3.connect(sys.argv[1], isolation_level=None)
-    file.execute("BEGIN")
-    file.execute("SELECT count(*) FROM sqlite_master").fetchall()
-    print("reading", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def reader(path: Path) -> subprocess.Popen[str]:
-    """Another process that reads a store as it is now."""
-    command = [sys.executable, "-c", textwrap.dedent(READER), str(path)]
-    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert other.stdout is not None
-    assert other.stdout.readline() == "reading\n"
-    return other
 
 
 def test_m7_a_reader_in_the_way_is_told_and_the_same_call_finishes(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ _COMMANDS = {
     "replay": ("replay", "replay"),
     "memory": ("memory", "memory"),
     "audit": ("memory", "audit"),
+    "forget": ("forget", "forget"),
     "doctor": ("doctor", "doctor"),
     "mcp": ("mcp", "mcp"),
 }
@@ -161,6 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     _runs_arguments(_command(commands, "runs", "list the runs of the project"))
     _memory_arguments(_command(commands, "memory", "show what is remembered, why, and what work follows turns"))
     _audit_arguments(_command(commands, "audit", "show what happened"))
+    _forget_arguments(_command(commands, "forget", "delete the runs and memories of a user, so that no byte is left"))
     _mcp_arguments(_command(commands, "mcp", "offer an agent, its tools and more to other programs, by MCP"))
     _doctor_arguments(_command(commands, "doctor", "show what this machine and this build have"))
     return parser
@@ -328,6 +330,17 @@ def _audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", type=_text, metavar="TYPE", help="of this type alone")
     parser.add_argument("--last", type=_seconds, metavar="S", help="of the last so many seconds; 90, 5m, 2h")
     parser.add_argument("--limit", type=_count, metavar="N", help="the newest so many")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _forget_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--user", type=_text, required=True, metavar="NAME", help="whose; letter by letter")
+    place = "a store, a folder or a file of journals; may be repeated"
+    parser.add_argument("--journal", action="append", default=[], metavar="PLACE", help=place)
+    both = "a memory (without --journal and --memory: the store of the project, as both)"
+    parser.add_argument("--memory", metavar="FILE", help=both)
+    parser.add_argument("--dry-run", action="store_true", help="show what would go, and delete nothing")
+    parser.add_argument("--yes", action="store_true", help="delete without a question")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 

@@ -33,7 +33,7 @@ use loopwright_base::{
 pub use diff::{Difference, compare};
 pub use fork::{Change, fork};
 pub use prompts::{Prompt, prompts};
-pub use read::{Damage, Journal, JournalLine};
+pub use read::{Damage, Journal, JournalLine, RunLabel};
 pub use reopen::reopen;
 pub use replay::{Divergence, Replay, replay, replay_under};
 pub use resume::{ResumedRun, resume};

@@ -65,6 +65,24 @@ struct VersionHead {
     loopwright: u64,
 }
 
+/// The name of a run and what its program said of it, from the first line of a journal that any version wrote. The sum
+/// is not looked at: whose run it is can be told of a damaged one too.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RunLabel {
+    /// The run's name.
+    pub run: String,
+    /// Data of the program that started the run.
+    #[serde(default)]
+    pub about: Option<Raw>,
+}
+
+impl RunLabel {
+    /// Reads a label from a journal's first line.
+    pub fn of(line: &str) -> Option<Self> {
+        serde_json::from_str(&unescaped(line)).ok()
+    }
+}
+
 #[derive(Deserialize)]
 struct ReadLine {
     seq: u64,

@@ -4,6 +4,7 @@
 //! to keep them in order, and never to change one. Runs hand their lines to the writer, which commits whatever has come
 //! since its last commit at once; only who asks waits. A run belongs to one process at a time, as long as that lives.
 
+mod delete;
 mod lease;
 mod read;
 mod snapshot_file;
@@ -16,17 +17,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{
-    compact::compact,
-    open::{Options, Place, Tables, open, store_error},
-};
+use super::open::{Options, Place, Tables, open, store_error};
 use loopwright_base::error::{Error, Result};
 use loopwright_machine::journal::{Journal, ResumedRun, Snapshot, resume};
 
-pub use read::{END, ListedRun, RunSummary, StoredRun, find, read, runs};
+pub use read::{END, LabelledRun, ListedRun, RunSummary, StoredRun, find, labels, read, runs};
 pub use snapshot_file::SnapshotFile;
 
 use lease::LeaseHolder;
@@ -208,11 +206,7 @@ impl Store {
     }
 
     fn check_free(&self, run: i64, name: &str) -> Result<()> {
-        let holder: Option<Option<String>> = self
-            .connection()
-            .query_row("SELECT holder FROM journal_runs WHERE run = ?1", [run], |row| row.get(0))
-            .optional()
-            .map_err(|error| self.store_error(&error))?;
+        let holder = delete::holder_of(&self.connection(), run).map_err(|error| self.store_error(&error))?;
         match holder.flatten() {
             Some(token) if self.holder.is_alive(run, &token) => Err(in_use(name)),
             _ => Ok(()),
@@ -238,34 +232,6 @@ impl Store {
             Ok(true)
         };
         held().map_err(|error| self.store_error(&error))
-    }
-
-    /// Deletes a run that nobody holds, so that no byte of its text stays in the file or its log. Returns whether there
-    /// was one. Error `erase_unfinished`: another connection reads what the file was before; the run is listed without
-    /// its events until the same call finishes it.
-    pub fn delete(&self, name: &str) -> Result<bool> {
-        let run = number(name);
-        self.flush();
-        self.check_free(run, name)?;
-        let mut connection = self.connection();
-        let mut emptied = || -> rusqlite::Result<bool> {
-            connection.pragma_update(None, "secure_delete", true)?;
-            let moment = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            moment.execute("DELETE FROM journal_lines WHERE run = ?1", [run])?;
-            moment.execute("DELETE FROM journal_saved WHERE run = ?1", [run])?;
-            moment.execute("DELETE FROM journal_pieces WHERE run = ?1", [run])?;
-            let found = moment.execute("UPDATE journal_runs SET prompt = '', model = '' WHERE run = ?1", [run])?;
-            moment.commit()?;
-            Ok(found > 0)
-        };
-        if !emptied().map_err(|error| self.store_error(&error))? {
-            return Ok(false);
-        }
-        compact(&connection, &self.path.display().to_string())?;
-        connection
-            .execute("DELETE FROM journal_runs WHERE run = ?1", [run])
-            .map_err(|error| self.store_error(&error))
-            .map(|_| true)
     }
 
     /// Returns whether there is a run of that name.

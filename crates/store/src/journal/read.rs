@@ -15,7 +15,7 @@ use loopwright_base::{
 };
 use loopwright_machine::{
     EventKind, Outcome,
-    journal::{self, HistoryPiece, Journal, ResumedRun, Snapshot},
+    journal::{self, HistoryPiece, Journal, ResumedRun, RunLabel, Snapshot},
 };
 
 /// A run in a list.
@@ -370,4 +370,49 @@ pub fn runs(path: &Path) -> Result<Vec<ListedRun>> {
     // Whose process is gone is told by its lock: whether its file is there makes no difference.
     lease::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
     found().map_err(|error| damage.unwrap_or_else(|| store_error(&error, &path.display().to_string())))
+}
+
+/// A run of a store, as its first line names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabelledRun {
+    /// The run's name.
+    pub run: String,
+    /// Data of the program that started the run, as JSON; `None` where it gave none.
+    pub about: Option<String>,
+    /// `running`; `idle`; `emptied`, where deleting it was not finished; `unreadable`, where the first line is.
+    pub state: &'static str,
+}
+
+/// The names and labels of all runs, the newest first. Error `damaged_store`: some of them may not be seen.
+pub fn labels(path: &Path) -> Result<Vec<LabelledRun>> {
+    let (connection, damage) = reading(path)?;
+    if let Some(damage) = damage {
+        return Err(damage);
+    }
+    let found = || -> rusqlite::Result<Vec<LabelledRun>> {
+        let mut select = connection.prepare(
+            "SELECT name, holder, model = '' AND prompt = '', line FROM journal_runs
+            LEFT JOIN journal_lines ON journal_lines.run = journal_runs.run AND seq = 0 ORDER BY begun DESC, name",
+        )?;
+        let rows = select.query_map([], |row| {
+            let (run, holder, blank): (String, Option<String>, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let line: Option<Vec<u8>> = row.get(3)?;
+            let label = line.as_deref().and_then(|line| RunLabel::of(&String::from_utf8_lossy(line)));
+            let state = if holder.is_some_and(|holder| lease::is_alive(path, &holder)) {
+                "running"
+            } else if line.is_none() && blank {
+                "emptied"
+            } else if label.is_none() {
+                "unreadable"
+            } else {
+                "idle"
+            };
+            let about = label.and_then(|label| label.about).map(|about| about.text().to_owned());
+            Ok(LabelledRun { run, about, state })
+        })?;
+        rows.collect()
+    };
+    // Whose process is gone is told by its lock: whether its file is there makes no difference.
+    lease::sweep(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    found().map_err(|error| store_error(&error, &path.display().to_string()))
 }

@@ -45,6 +45,8 @@ pub struct ForgottenUser {
     pub left_in: Vec<String>,
     /// Users whose names differ from this one in nothing but case, white space and composition.
     pub similar: Vec<String>,
+    /// The runs that are known as this user's. Their journals are kept by themselves.
+    pub runs: BTreeSet<String>,
 }
 
 /// The share of a memory's terms above which another one repeats it.
@@ -97,6 +99,16 @@ impl Memory {
     ///
     /// Journals of runs are kept by themselves. Error `erase_unfinished`: what is still to be done, by the same call.
     pub fn forget_user(&self, user: &str) -> Result<ForgottenUser> {
+        self.erase_user(user, true)
+    }
+
+    /// What [`forget_user`](Self::forget_user) would forget, but for the files in which words would be left. Nothing is
+    /// changed.
+    pub fn preview_user(&self, user: &str) -> Result<ForgottenUser> {
+        self.erase_user(user, false)
+    }
+
+    fn erase_user(&self, user: &str, commit: bool) -> Result<ForgottenUser> {
         if user.trim().is_empty() {
             return Err(Error::usage("invalid_value", "a user has a name").hint("name the user to forget"));
         }
@@ -110,10 +122,10 @@ impl Memory {
                 .prepare_cached("SELECT id FROM memories WHERE user = ?1")?
                 .query_map([user], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
+            let runs = runs_of(&transaction, user)?;
             let memories = forget_all(&transaction, own, revision, true)?;
             let mut traces = erase::erase(&transaction, &memories)?;
-            traces.runs.extend(work::runs_of(&transaction, user)?);
-            traces.runs.extend(audit::runs_of(&transaction, user)?);
+            traces.runs.extend(runs.iter().cloned());
             // Relations that are somebody else's, or rest on a memory of everybody's, stay.
             let relations = transaction
                 .prepare_cached(
@@ -129,9 +141,12 @@ impl Memory {
             audit::write(&transaction, &EventScope::default(), &told)?;
             let left_in = Vec::new();
             let similar = similar(&transaction, user)?;
-            Ok((ForgottenUser { memories, relations, work, audit: audited, left_in, similar }, traces))
+            Ok((ForgottenUser { memories, relations, work, audit: audited, left_in, similar, runs }, traces))
         };
         let (mut forgotten, traces) = forget().map_err(&trouble)?;
+        if !commit {
+            return Ok(forgotten);
+        }
         forgotten.left_in = traces.leave_files()?;
         transaction.commit().map_err(&trouble)?;
         self.finish_erasing(&connection)?;
@@ -139,11 +154,26 @@ impl Memory {
     }
 }
 
+/// The runs of a user: of turns that are remembered, whose work is known, that were begun, or that the audit tells of.
+fn runs_of(connection: &Connection, user: &str) -> rusqlite::Result<BTreeSet<String>> {
+    let mut remembered = connection.prepare_cached(
+        "SELECT run FROM memory_episodes JOIN memories ON memories.id = memory_episodes.memory WHERE user = ?1",
+    )?;
+    let mut runs: BTreeSet<String> = remembered.query_map([user], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    runs.extend(work::runs_of(connection, user)?);
+    runs.extend(audit::runs_of(connection, user)?);
+    Ok(runs)
+}
+
+/// A user's name without what people overlook: case, white space and composition.
+pub fn user_key(name: &str) -> String {
+    key_of(&name.nfkc().collect::<String>()).nfkc().collect()
+}
+
 /// The users whose names differ from one in nothing but case, white space and composition. They are other users: the
 /// owner of a memory is decided letter by letter.
 fn similar(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>> {
-    let key = |name: &str| key_of(&name.nfkc().collect::<String>()).nfkc().collect::<String>();
-    let wanted = key(user);
+    let wanted = user_key(user);
     connection
         .prepare_cached(
             "SELECT user FROM memories UNION SELECT user FROM memory_relations UNION SELECT user FROM audit \
@@ -151,7 +181,7 @@ fn similar(connection: &Connection, user: &str) -> rusqlite::Result<Vec<String>>
              UNION SELECT json_extract(about, '$.user') FROM work_turns WHERE json_valid(about) ORDER BY 1",
         )?
         .query_map([], |row| row.get::<_, Option<String>>(0))?
-        .filter_map(|name| name.map(|name| name.filter(|name| name != user && key(name) == wanted)).transpose())
+        .filter_map(|name| name.map(|name| name.filter(|name| name != user && user_key(name) == wanted)).transpose())
         .collect()
 }
 

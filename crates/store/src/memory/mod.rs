@@ -36,7 +36,7 @@ use rusqlite::Connection;
 pub(crate) use self::erase::Traces;
 pub use self::{
     consolidate::{Consolidation, Rules},
-    forget::{Forgotten, ForgottenUser},
+    forget::{Forgotten, ForgottenUser, user_key},
     graph::{Neighbour, RELATIONS, Relation},
     inject::{Injection, InjectionLimits},
     kinds::{Hit, Kind, Note, Query, Record, Trust},
