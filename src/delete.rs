@@ -14,7 +14,7 @@ use super::{
 };
 use loopwright_base::json::Raw;
 use loopwright_machine::journal::RunLabel;
-use loopwright_store::journal::{self as store, LabelledRun, SnapshotFile, Store};
+use loopwright_store::journal::{self as store, LabelledRun, Session, SnapshotFile, Store};
 
 /// The names and labels of the runs of a store, as JSON.
 #[pyfunction]
@@ -45,6 +45,18 @@ pub(super) fn journal_file_label(py: Python<'_>, path: &str) -> PyResult<String>
     };
     let label = py.detach(label).map_err(|error| errors::system(&error))?;
     Ok(Raw::of(&label).text().to_owned())
+}
+
+/// The run of a store at whose end a session of a user goes on.
+#[pyfunction]
+#[pyo3(signature = (path, session, user=None))]
+pub(super) fn journal_last_of(
+    py: Python<'_>,
+    path: &str,
+    session: String,
+    user: Option<String>,
+) -> PyResult<Option<String>> {
+    apart(py, || Store::at(Path::new(path))?.last_run_of(&Session { session, user }))
 }
 
 /// Deletes runs of a store, all or none; gives the names of those that were there.

@@ -107,6 +107,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::compare_journals, module)?)?;
     module.add_function(wrap_pyfunction!(run::journal_head, module)?)?;
     module.add_function(wrap_pyfunction!(suspended::suspended, module)?)?;
+    module.add_function(wrap_pyfunction!(delete::journal_last_of, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     module.add_function(wrap_pyfunction!(testing::forget_this_machine, module)?)?;
     module.add_function(wrap_pyfunction!(messages::canonical_message, module)?)?;

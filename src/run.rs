@@ -19,7 +19,7 @@ use loopwright_machine::{
     journal::{self, Change, Journal, ResumedRun, Snapshot},
     turn::RecalledHit,
 };
-use loopwright_store::journal::{self as store, CommitHandle, RunPlace, RunSummary, SnapshotFile, Store};
+use loopwright_store::journal::{self as store, CommitHandle, RunPlace, RunSummary, Session, SnapshotFile, Store};
 
 struct RunInner {
     run: journal::Run,
@@ -119,7 +119,7 @@ impl Run {
         if let (Some(released), Some(supervisor)) = (released, &mut config.turn_mut().roles.supervisor) {
             supervisor.released.extend(released);
         }
-        let sink = sink(py, id, &config, journal, store, keep)?;
+        let sink = sink(py, id, &config, journal, store, keep, about)?;
         let log = !matches!(sink, Sink::Nowhere);
         let run = journal::Run::about(id, config, log, raw(about)?);
         Ok(Self::of(run, sink, Time::default()))
@@ -204,12 +204,12 @@ impl Run {
         about: Option<&str>,
         store: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
-        let about = raw(about)?;
+        let label = raw(about)?;
         let prompt =
             prompt.map(|prompt| serde_json::from_str(prompt).map_err(|error| invalid_json(&error))).transpose()?;
         let change = Change { prompt, models: models.map(|models| models.0.clone()), result };
-        let fork = || journal::fork(id, Journal::read(text)?, at, change, about);
-        Self::forked(py, fork, |config| sink(py, id, config, journal, store, keep), text)
+        let fork = || journal::fork(id, Journal::read(text)?, at, change, label);
+        Self::forked(py, fork, |config| sink(py, id, config, journal, store, keep, about), text)
     }
 
     /// A run named `id` that begins as the one of a journal (its text) that this version decides otherwise, and goes on
@@ -225,9 +225,9 @@ impl Run {
         about: Option<&str>,
         store: Option<&str>,
     ) -> PyResult<(Self, Vec<machine::Command>)> {
-        let about = raw(about)?;
-        let reopen = || journal::reopen(id, Journal::read(text)?, about);
-        Self::forked(py, reopen, |config| sink(py, id, config, journal, store, keep), text)
+        let label = raw(about)?;
+        let reopen = || journal::reopen(id, Journal::read(text)?, label);
+        Self::forked(py, reopen, |config| sink(py, id, config, journal, store, keep, about), text)
     }
 
     /// Seconds since the run's start, without those for which its clock stood still.
@@ -474,12 +474,14 @@ fn sink(
     journal: Option<&str>,
     store: Option<&str>,
     keep: bool,
+    about: Option<&str>,
 ) -> PyResult<Sink> {
     Ok(match (journal, store) {
         (Some(path), _) => Sink::File(create(path)?, SnapshotFile::new(Path::new(path))),
         (None, Some(path)) => {
             let model = config.clone().turn_mut().model.clone();
-            let place = py.detach(|| Store::at(Path::new(path))?.begin(id, &model));
+            let session = about.and_then(Session::read);
+            let place = py.detach(|| Store::at(Path::new(path))?.begin_in(id, &model, session));
             Sink::Store(place.map_err(|error| errors::exception(&unwritten(error)))?)
         }
         (None, None) if keep => Sink::Memory,

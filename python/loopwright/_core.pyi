@@ -139,6 +139,7 @@ __all__ = [
     "journal_head",
     "journal_import",
     "journal_labels",
+    "journal_last_of",
     "journal_runs",
     "journal_text",
     "journal_told",
@@ -1147,6 +1148,11 @@ def suspended(run: Run, open: Sequence[Command]) -> tuple[Ended, list[Command]] 
 
 def shutdown() -> None:
     """Ends the I/O threads; called at exit."""
+
+def journal_last_of(path: str, session: str, user: str | None = None) -> str | None:
+    """The run of a store at whose end a session of a user goes on: the last one that did not fail. Raises `UsageError`
+    with the code `run_not_ended` where one of them has not ended.
+    """
 
 def forget_this_machine() -> None:
     """Forgets the failures and the limits of all servers of this machine: their ports are used again."""

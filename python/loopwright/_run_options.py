@@ -68,7 +68,8 @@ if TYPE_CHECKING:
         journal: Place | None
         """Where this run's journal goes: a file that ends in `.jsonl`, a folder, a store, or `True` for memory."""
         session: str
-        """The session that its memories belong to."""
+        """The conversation that it belongs to: where journals are kept in a store, the run goes on where the last one
+        of the session and the user ended, unless `messages` says otherwise. Its memories belong to it, too."""
         user: str
         """Whose memories are recalled and kept, beside those that are everybody's."""
         metadata: Mapping[str, Any]

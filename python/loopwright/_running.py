@@ -26,7 +26,7 @@ from .result import Messages, Named, Result, added, error_of, from_outcome
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ._driver import Driver, SyncDriver
     from ._plan import Plan
@@ -56,7 +56,7 @@ class Running(Prepared[Deps, Output]):
 
     def _run_sync(self, prompt: Any, deps: Any, options: dict[str, Any]) -> Result[Output]:
         agent, parts = self._taken("run_sync", options)
-        conversation = agent._conversation(prompt, options.get("messages"))
+        conversation = agent._begins_with(prompt, options)
         limits = agent._limits(prompt, options.get("budget"))
         return agent._driven(conversation, limits, overridden_deps(self, deps), **parts)  # type: ignore[no-any-return]
 
@@ -64,7 +64,7 @@ class Running(Prepared[Deps, Output]):
         """The events of a run on a prompt."""
         # `run` takes its `on_event` itself.
         agent, parts = self._taken(whose, options, "on_event")
-        conversation = agent._conversation(prompt, options.get("messages"))
+        conversation = agent._begins_with(prompt, options)
         limits = agent._limits(prompt, options.get("budget"))
         place = agent.journal if parts["journal"] is None else parts["journal"]
         deps = overridden_deps(self, deps)
@@ -184,10 +184,19 @@ class Running(Prepared[Deps, Output]):
         from ._sync_stream import SyncStream
 
         agent, parts = self._taken("stream_sync", options, "on_event")
-        conversation = agent._conversation(prompt, options.get("messages"))
+        conversation = agent._begins_with(prompt, options)
         limits = agent._limits(prompt, options.get("budget"))
         place = agent.journal if parts["journal"] is None else parts["journal"]
         return SyncStream(agent, conversation, overridden_deps(self, deps), limits, place, parts["signal"])
+
+    def _begins_with(self, prompt: Any, options: Mapping[str, Any]) -> _core.History:
+        """What a run begins with: the prompt, behind what was said before."""
+        if options.get("session") is None:
+            return self._conversation(prompt, options.get("messages"))
+        from ._session import said_before
+
+        place = self.journal if options.get("journal") is None else options["journal"]
+        return self._conversation(prompt, said_before(options, place, self._labels))
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         if type(prompt) is str and messages is None and prompt.strip():

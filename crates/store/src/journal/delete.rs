@@ -47,7 +47,7 @@ impl Store {
                     held = Some(name);
                     return Ok(Vec::new());
                 }
-                for table in ["journal_lines", "journal_saved", "journal_pieces"] {
+                for table in ["journal_lines", "journal_saved", "journal_pieces", "journal_sessions"] {
                     moment.prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?.execute([run])?;
                 }
                 moment

@@ -7,6 +7,7 @@
 mod delete;
 mod lease;
 mod read;
+mod sessions;
 mod snapshot_file;
 mod writer;
 
@@ -22,9 +23,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::open::{Options, Place, Tables, open, store_error};
 use loopwright_base::error::{Error, Result};
-use loopwright_machine::journal::{Journal, ResumedRun, Snapshot, resume};
+use loopwright_machine::journal::{Journal, ResumedRun, RunLabel, Snapshot, resume};
 
 pub use read::{END, LabelledRun, ListedRun, RunSummary, StoredRun, find, labels, read, runs};
+pub use sessions::Session;
 pub use snapshot_file::SnapshotFile;
 
 use lease::LeaseHolder;
@@ -45,6 +47,7 @@ pub const TABLES: Tables = Tables {
             hash INTEGER NOT NULL, state BLOB NOT NULL) STRICT;",
         "CREATE TABLE journal_pieces (run INTEGER NOT NULL, first INTEGER NOT NULL, piece BLOB NOT NULL,
             PRIMARY KEY (run, first)) STRICT;",
+        sessions::TABLE,
     ],
 };
 
@@ -173,12 +176,15 @@ impl Store {
 
     /// A place for a new run named `name`.
     pub fn begin(self: &Arc<Self>, name: &str, model: &str) -> Result<RunPlace> {
+        self.begin_in(name, model, None)
+    }
+
+    /// A place for a new run, which belongs to a session.
+    pub fn begin_in(self: &Arc<Self>, name: &str, model: &str, session: Option<Session>) -> Result<RunPlace> {
         let run = number(name);
-        let token = self.holder.acquire(run)?;
-        self.writer.push(
-            run,
-            WriteItem::Begun { run, name: name.to_owned(), model: model.to_owned(), begun: now(), holder: token },
-        )?;
+        let holder = self.holder.acquire(run)?;
+        let (name, model) = (name.to_owned(), model.to_owned());
+        self.writer.push(run, WriteItem::Begun { run, name, model, begun: now(), holder, session })?;
         Ok(RunPlace { store: Arc::clone(self), run, seq: 0 })
     }
 
@@ -250,7 +256,8 @@ impl Store {
         }
         let model = journal.machine.turn_mut().model.clone();
         let telling = RunSummary::of(&journal);
-        let mut place = self.begin(&journal.run, &model)?;
+        let session = RunLabel::of(text.lines().next().unwrap_or_default()).and_then(|label| Session::of(&label));
+        let mut place = self.begin_in(&journal.run, &model, session)?;
         // What a crash has cut stays outside; the lines behind it go on where it began.
         for line in journal.whole_lines(text) {
             place.append_line(line.as_bytes())?;

@@ -13,6 +13,7 @@ use std::{
 
 use rusqlite::Connection;
 
+use super::Session;
 use crate::open::store_error;
 use loopwright_base::error::{Error, Result};
 use loopwright_machine::journal::Snapshot;
@@ -30,7 +31,7 @@ const FULL_BATCH: usize = 1 << 20;
 /// An item to be written, for a run.
 #[derive(Debug)]
 pub(super) enum WriteItem {
-    Begun { run: i64, name: String, model: String, begun: i64, holder: String },
+    Begun { run: i64, name: String, model: String, begun: i64, holder: String, session: Option<Session> },
     Line { run: i64, seq: u64, line: Vec<u8> },
     Prompt { run: i64, prompt: String },
     Ended { run: i64, stop: String, cost: Option<f64>, tokens: u64, ended: i64 },
@@ -335,11 +336,14 @@ fn put(moment: &Connection, item: &WriteItem) -> rusqlite::Result<()> {
             let mut insert = moment.prepare_cached("INSERT INTO journal_lines (run, seq, line) VALUES (?1, ?2, ?3)")?;
             insert.execute((run, seq.cast_signed(), line))?;
         }
-        WriteItem::Begun { run, name, model, begun, holder } => {
+        WriteItem::Begun { run, name, model, begun, holder, session } => {
             let mut insert = moment.prepare_cached(
                 "INSERT INTO journal_runs (run, name, begun, model, holder) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?;
             insert.execute((run, name, begun, model, holder))?;
+            if let Some(session) = session {
+                session.insert(moment, *run)?;
+            }
         }
         WriteItem::Prompt { run, prompt } => {
             let mut update = moment.prepare_cached("UPDATE journal_runs SET prompt = ?2 WHERE run = ?1")?;
@@ -424,7 +428,14 @@ mod tests {
     }
 
     fn begun(run: i64, name: &str) -> WriteItem {
-        WriteItem::Begun { run, name: name.to_owned(), model: "m".to_owned(), begun: 0, holder: "h".to_owned() }
+        WriteItem::Begun {
+            run,
+            name: name.to_owned(),
+            model: "m".to_owned(),
+            begun: 0,
+            holder: "h".to_owned(),
+            session: None,
+        }
     }
 
     fn line(run: i64, seq: u64) -> WriteItem {
