@@ -8,6 +8,7 @@ use super::{
     convert,
     drop_later::drop_later,
     errors,
+    messages::words_of,
     read_history::{CountedHistory, read_counting},
     read_messages::MessageReader,
     tokens::{TokenCounter as Counter, model_of},
@@ -232,7 +233,7 @@ fn shape_of(shape: &str) -> PyResult<Option<Wire>> {
 pub(super) fn decode(shape: Option<Wire>, raw: &Raw) -> Result<Message> {
     match shape {
         None => raw.to().map_err(|error| {
-            Error::usage("invalid_message", error.to_string()).hint("give the message as `to_dict` writes it")
+            Error::usage("invalid_message", words_of(&error)).hint("give the message as `to_dict` writes it")
         }),
         Some(wire) => wire::decode_message(wire, raw),
     }

@@ -15,6 +15,27 @@ fn invalid(what: &str, error: &serde_json::Error) -> PyErr {
     errors::usage("invalid_value", format!("invalid {what}: {error}"), "mend what is named there, or leave it out")
 }
 
+/// What serde says of JSON, in words for people, without its place in a text that they have not seen.
+pub(super) fn words_of(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    if let Some(field) = said.strip_prefix("missing field ") {
+        return format!("it has no {field}");
+    }
+    let types = said.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "));
+    types.map_or_else(
+        || said.to_owned(),
+        |(found, wanted)| {
+            let wanted = match wanted {
+                "a sequence" => "a list",
+                "a map" => "an object",
+                other => other,
+            };
+            format!("{found} stands where {wanted} should")
+        },
+    )
+}
+
 /// A value from its JSON text.
 pub(super) fn read<'a, T: serde::Deserialize<'a>>(text: &'a str, what: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| invalid(what, &error))
@@ -26,7 +47,10 @@ pub(super) fn json_of<T: serde::Serialize>(value: &T) -> String {
 }
 
 fn canonical<T: serde::Serialize + serde::de::DeserializeOwned>(text: &str, what: &str) -> PyResult<String> {
-    let value: T = read(text, what)?;
+    let wrong = |error| {
+        errors::usage("invalid_value", format!("invalid {what}: {}", words_of(&error)), "mend what is named there")
+    };
+    let value: T = serde_json::from_str(text).map_err(wrong)?;
     serde_json::to_string(&value).map_err(|error| invalid(what, &error))
 }
 

@@ -326,6 +326,11 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().names_paths(command, call_id)
     }
 
+    /// Whether a person has changed the arguments of a call of the command of that number.
+    fn is_edited(&self, command: u64, call_id: &str) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().is_edited(command, call_id)
+    }
+
     /// What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it
     /// reaches, the links, and whether that is stricter than for the call. `variables`: those its line would find.
     #[allow(clippy::needless_pass_by_value)] // as Python gives them

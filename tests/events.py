@@ -44,6 +44,7 @@ EXAMPLES: dict[str, Any] = {
     "goal_drifted.state": "drifted", "goal_drifted.goal": "Find out when the breaker opens.",
     "intent_assessed.decision": "direct", "warned.code": "text_calls",
     "provider_delta.kind": "web_search", "provider_delta.name": "web_search",
+    "handed_off.by": "front", "handed_off.to": "billing",
     "request_held.host": "api.openai.com:443",
     "request_held.reason": "requests_per_minute", "request_held.seconds": 12.5,
 }  # fmt: skip
@@ -204,7 +205,7 @@ def ours() -> list[Event]:
     found = []
     for path, wanted in (
         (STUB, ("TextDelta", "ReasoningDelta", "ToolUseDelta", "ArgumentsDelta", "ProviderDelta")),
-        (CLASSES, ("ToolProgress", "RequestHeld", "RunFinished")),
+        (CLASSES, ("ToolProgress", "RequestHeld", "HandedOff", "RunFinished")),
     ):
         classes = {
             node.name: node

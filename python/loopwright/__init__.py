@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from ._core import Event as MachineEvent
     from ._forget import ForgetReport, aforget, forget
+    from ._handoff import Handoff
     from ._instrument import Instrumentation, instrument_all
     from ._model import Model, ModelSettings
     from ._output import Output
@@ -170,6 +171,7 @@ _HOMES = {
     "Signal": "signal",
     "Source": "result",
     "SubAgent": "children",
+    "Handoff": "_handoff",
     "Text": "tools",
     "TokenCount": "_core",
     "TokenCounter": "_core",
@@ -268,6 +270,7 @@ __all__ = [
     "GoalDrift",
     "Grounded",
     "Guard",
+    "Handoff",
     "Hook",
     "Hooks",
     "Image",

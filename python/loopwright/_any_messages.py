@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from .errors import LoopwrightError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .messages import Message
 
-__all__ = ["foreign", "in_form", "of_any", "readable"]
+__all__ = ["foreign", "in_form", "of_any", "readable", "texts_of"]
 
 _OURS = frozenset({"role", "content", "form", "extra", "host"})
 _MEMBERS: Mapping[str, frozenset[str]] = {
@@ -55,6 +55,27 @@ _MEMBERS: Mapping[str, frozenset[str]] = {
     "gemini": frozenset({"role", "parts"}),
 }
 """The members of a message, by the form that it is in. Items of the Responses API are of many kinds."""
+_RESPONSES: Mapping[str, frozenset[str]] = {
+    "message": frozenset({"type", "role", "content", "id", "status", "phase"}),
+    "function_call": frozenset({"type", "id", "call_id", "name", "arguments", "status", "namespace", "caller"}),
+    "function_call_output": frozenset({"type", "id", "call_id", "output", "status", "caller"}),
+}
+"""The members of those items of the Responses API that every history has."""
+_PARTS = frozenset(
+    {
+        "text",
+        "functionCall",
+        "functionResponse",
+        "inlineData",
+        "fileData",
+        "executableCode",
+        "codeExecutionResult",
+        "toolCall",
+        "toolResponse",
+        "thoughtSignature",
+    }
+)
+"""What a part of Gemini's is told by."""
 _KINDS: Mapping[str, str] = {
     "input_text": "openai_responses",
     "output_text": "openai_responses",
@@ -89,6 +110,15 @@ def of_any(messages: Iterable[Any]) -> list[Any]:
         raise UsageError(message, "invalid_messages", "put it into a list")
     given = list(messages)
     return foreign(given) or given
+
+
+def texts_of(messages: Iterable[Any], read: Callable[[Any], Message]) -> Iterator[str]:
+    """The JSON text of each message; what is wrong with one is said with its index."""
+    for at, message in enumerate(messages):
+        try:
+            yield read(message).to_json()
+        except UsageError as error:
+            raise UsageError(f"message {at}: {error.message}", "invalid_messages", error.hint) from None
 
 
 def readable(given: list[Any]) -> list[Any]:
@@ -161,6 +191,8 @@ def _form_of(dicts: list[tuple[int, Mapping[Any, Any]]]) -> str | None:
     if len(seen) > 1:
         (one, first), (other, second) = list(seen.items())[:2]
         message = f"message {first} is in the form of {_NAMES[one]}, message {second} in that of {_NAMES[other]}"
+        if first == second:
+            message = f"message {first} holds what {_NAMES[one]} has, and what {_NAMES[other]} has"
         raise UsageError(
             message, "invalid_messages", "give one history in one form; Messages(...) turns each into ours"
         )
@@ -178,6 +210,8 @@ def _form_of(dicts: list[tuple[int, Mapping[Any, Any]]]) -> str | None:
 def _of_message(each: Mapping[Any, Any]) -> list[str]:
     """The forms that the members of a message speak for."""
     found = ["gemini"] if "parts" in each else []
+    if "cache_control" in each:
+        found.append("anthropic")
     kind = each.get("type")
     if kind == "message" and "model" in each:
         found.append("anthropic")
@@ -206,32 +240,76 @@ def _of_block(block: Mapping[Any, Any]) -> str | None:
 
 
 def _check(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:
-    """Raises a `UsageError` for what of a message the form does not have."""
+    """Raises a `UsageError` for what of a message the form does not have, or lacks."""
     _check_members(dicts, form)
-    if form == "openai_responses":
-        return
     for at, each in dicts:
-        content = each.get("content")
-        if content is not None and not isinstance(content, (str, list, tuple)):
-            message = f"message {at}: its content is {content!r:.100}"
-            raise UsageError(message, "invalid_messages", "give text, or a list of blocks")
-        for place, block in enumerate(content if isinstance(content, (list, tuple)) else ()):
-            if isinstance(block, Mapping) or hasattr(block, "to_dict") or hasattr(block, "kind"):
-                continue
-            message = f"message {at}: block {place} of its content is {block!r:.100}"
-            raise UsageError(message, "invalid_messages", 'give a dict, as {"type": "text", "text": "…"}')
-        lacks = "parts" if form == "gemini" else "role" if "role" not in each else None
-        if lacks is not None and lacks not in each:
-            raise UsageError(f"message {at} has no {lacks}", "invalid_messages", f"give it its {lacks}")
+        if form == "gemini":
+            _check_parts(at, each)
+        elif form != "openai_responses" or each.get("type", "message") == "message":
+            _check_content(at, each)
+        if form == "openai_chat":
+            _check_calls(at, each)
+
+
+def _wrong(at: int, what: str, hint: str) -> UsageError:
+    return UsageError(f"message {at}{what}", "invalid_messages", hint)
+
+
+def _check_content(at: int, each: Mapping[Any, Any]) -> None:
+    content = each.get("content")
+    if content is not None and not isinstance(content, (str, list, tuple)):
+        raise _wrong(at, f": its content is {content!r:.100}", "give text, or a list of blocks")
+    for place, block in enumerate(content if isinstance(content, (list, tuple)) else ()):
+        if isinstance(block, Mapping) and isinstance(block.get("type"), str):
+            continue
+        if isinstance(block, Mapping):
+            hint = 'say what it is: {"type": "text", "text": "…"}'
+            raise _wrong(at, f": block {place} of its content has no type", hint)
+        if not hasattr(block, "to_dict") and not hasattr(block, "kind"):
+            hint = 'give a dict, as {"type": "text", "text": "…"}'
+            raise _wrong(at, f": block {place} of its content is {block!r:.100}", hint)
+    if "role" not in each:
+        raise _wrong(at, " has no role", "give it its role")
+    if content is None and each["role"] in ("user", "system", "developer"):
+        raise _wrong(at, " has no content", "give it text, or a list of blocks")
+
+
+def _check_calls(at: int, each: Mapping[Any, Any]) -> None:
+    if each["role"] == "tool" and not isinstance(each.get("tool_call_id"), str):
+        raise _wrong(at, " has no tool_call_id", "give it the id of the call whose result it is")
+    asked = each.get("tool_calls") or ()
+    if not isinstance(asked, (list, tuple)):
+        raise _wrong(at, f": its tool_calls are {asked!r:.100}", "give a list of calls")
+    for place, call in enumerate(asked):
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(call, Mapping) and call.get("type", "function") != "function":
+            continue
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            hint = 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{}"}}'
+            raise _wrong(at, f": call {place} of its tool_calls names no function", hint)
+
+
+def _check_parts(at: int, each: Mapping[Any, Any]) -> None:
+    if each.get("role") not in (None, "user", "model", "function", "system"):
+        raise _wrong(at, f" has the role {each['role']!r:.100}", "Gemini's roles are user and model")
+    parts = each.get("parts")
+    if not isinstance(parts, (list, tuple)):
+        raise _wrong(at, " has no parts", 'give a list: [{"text": "…"}]')
+    for place, part in enumerate(parts):
+        if not isinstance(part, Mapping) or _PARTS.isdisjoint(part):
+            raise _wrong(at, f": part {place} is {part!r:.100}", f"a part has one of {', '.join(sorted(_PARTS))}")
 
 
 def _check_members(dicts: list[tuple[int, Mapping[Any, Any]]], form: str | None) -> None:
     """Raises a `UsageError` for the first member that no message of the form has."""
-    if form == "openai_responses":
-        # Its items are of many kinds.
-        return
-    members = _MEMBERS.get(form or _OURS_NAME, _OURS)
     for at, each in dicts:
+        members = _MEMBERS.get(form or _OURS_NAME, _OURS)
+        if form == "openai_responses":
+            kind = each.get("type", "message")
+            if kind not in _RESPONSES:
+                # Its items are of many kinds, and there will be more.
+                continue
+            members = _RESPONSES[kind]
         wrong = next((key for key in each if key not in members), None)
         if wrong is None:
             continue

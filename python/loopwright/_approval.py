@@ -25,7 +25,9 @@ _HALVES = re.compile("[\ud800-\udfff]")
 @renamed(tool="name")
 @dataclass(frozen=True)
 class Approval:
-    """A call that waits for a person. `expires_in` is in seconds; silence until then is a no."""
+    """A call that waits for a person. `expires_in` is in seconds, and silence until then is a no; it is infinite where
+    the run was left until somebody answers.
+    """
 
     name: str
     arguments: Any
@@ -146,14 +148,14 @@ class Remembered:
 
 
 def is_answer(answer: object) -> bool:
-    """Whether `decision_of` understands an answer."""
+    """Whether an answer is a decision that a journal can hold."""
     if isinstance(answer, Edit):
         try:
-            json.dumps(answer.arguments, allow_nan=False)
+            text = json.dumps(answer.arguments, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError):
             return False
-        return True
-    return isinstance(answer, (bool, str))
+        return isinstance(answer.arguments, dict) and not _HALVES.search(text)
+    return isinstance(answer, bool) or (isinstance(answer, str) and bool(answer.strip()) and not _HALVES.search(answer))
 
 
 def is_yes(answer: object) -> bool:

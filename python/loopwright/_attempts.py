@@ -9,9 +9,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ._journal_paths import beside
 from ._remember import Following
+from ._suspend import Answers
 from ._typed import Output
-from .errors import LoopwrightError
+from .errors import LoopwrightError, UsageError
 from .messages import Message
 
 if TYPE_CHECKING:
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
     from . import _core
     from ._continue import Begun
     from ._driver import Driver
+    from ._handoff import Handoff
     from ._instrument import Observer
     from ._plan import Plan
     from ._running import Running
     from .budget import Budget
-    from .events import Event, RunFinished
+    from .events import Event, HandedOff, RunFinished
     from .result import Result
     from .tools._offered import Offered
 
@@ -33,6 +36,12 @@ __all__ = ["Attempts", "Progress"]
 Drives = TypeVar("Drives", bound="Driver")
 
 _MOST = 3
+
+
+def _handed_off() -> type[HandedOff]:
+    from .events import HandedOff
+
+    return HandedOff
 
 
 @cache
@@ -100,9 +109,13 @@ class Attempts(Generic[Drives, Output]):
         self.begin = begin
         self.progress = progress
         self.watch = watch
-        # What toolsets offer, the same for all attempts.
+        # What toolsets offer, the same for all attempts of an agent; and of which that is not known yet.
         self.offered: Offered | None = None
-        self.made = 0
+        self.unlisted = agent._places if begin is None else None
+        self.made = self.tries = 0
+        # Who has handed the run over to the agent, in order.
+        self.handed: list[str] = list(agent._labels.get("handed_off_to", ()))
+        self.handed_by: str | None = None
         self.more = True
         self.prompt_at = None if conversation is None else len(conversation) - 1
         # Of the last attempt.
@@ -110,6 +123,20 @@ class Attempts(Generic[Drives, Output]):
         self.following: Following | None = None
         # Of all that have ended.
         self.earlier: Result[Any] | None = None
+
+    def list_tools(self) -> None:
+        """Asks toolsets for what they offer."""
+        if self.unlisted:
+            from .tools._offered import offer_sync
+
+            self.offered, self.unlisted = offer_sync(self.unlisted, self.deps), None
+
+    async def alist_tools(self) -> None:
+        """Asks toolsets for what they offer, in an event loop."""
+        if self.unlisted:
+            from .tools._offered import offer
+
+            self.offered, self.unlisted = await offer(self.unlisted, self.deps), None
 
     def __enter__(self) -> tuple[Drives, _core.Event | list[_core.Command]]:
         """An attempt is under way: its driver, and what that begins with."""
@@ -119,6 +146,13 @@ class Attempts(Generic[Drives, Output]):
         begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
         if begun.plan is not None:
             plan, self.offered = begun.plan, begun.offered
+        if begin is not None and self.journal is None and begun.path is not None:
+            # Where it is gone on in further attempts.
+            self.journal = beside(begun.path)
+        if begun.path is None and isinstance(plan.approve, Answers) and plan.approve.rest is None:
+            begun.run.close()
+            message = "a run is left in its journal while a person decides, and this one has none in a file"
+            raise UsageError(message, "no_journal", "give the agent or the run journal=, the path of a store")
         self.begun = begun.run, plan, begun.name, begun.path, self.earlier
         try:
             driver = self.kind(plan, begun.run, begun.name, self.deps, watch=self.watch, after=self.driver)
@@ -126,6 +160,9 @@ class Attempts(Generic[Drives, Output]):
             if progress.observer is not None:
                 progress.observer.begin(driver)
                 driver.observer = progress.observer
+            if self.handed_by is not None:
+                driver.tell(_handed_off()(self.handed_by, self.handed[-1]))
+                self.handed_by = None
             progress.path = begun.path
             self.following = Following(agent._remember, driver, self.prompt_at, begun.path, self.following)
         except BaseException:
@@ -167,12 +204,28 @@ class Attempts(Generic[Drives, Output]):
         if result.error is not None and driver.hook_error is not None:
             # An error that a hook has made says what the hook raised.
             result.error.__cause__ = driver.hook_error
-        self.made += 1
-        output = self.agent._output
-        self.more = feedback is not None and self.made < (_MOST if output is None else output.asked.attempts)
+        self.made, self.tries = self.made + 1, self.tries + 1
+        output, handoff = self.agent._output, driver.handoff
+        self.more = feedback is not None and self.tries < (_MOST if output is None else output.asked.attempts)
         if feedback is not None and self.more:
-            self.conversation, self.limits = _once_more(result, self.earlier, feedback, self.limits)
+            self.conversation = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
+            self.limits = _left(result, self.earlier, self.limits)
+        elif handoff is not None and result.stop_reason == "user_interrupt":
+            self._hand_over(handoff, result)
         self.earlier = result
+
+    def _hand_over(self, handoff: Handoff[Any, Any], result: Result[Any]) -> None:
+        """Another agent goes on with what is left."""
+        from ._handoff import said_to, segment_of
+
+        by = self.agent
+        self.agent, self.tries, self.more = segment_of(by, handoff), 0, True
+        self.handed_by, self.handed = by.name or "agent", [*self.handed, str(handoff.name)]
+        more = {"handed_off_from": result.run_id, "handed_off_to": self.handed}
+        self.agent._labels = {**self.agent._labels, **more}
+        self.conversation = said_to(handoff, result, self.prompt_at)
+        self.limits = _left(result, self.earlier, self.limits)
+        self.offered, self.unlisted = None, self.agent._places
 
     def end(self) -> tuple[Result[Output], Following]:
         """The result, after which more begins in the background; and who has its turn remembered."""
@@ -193,17 +246,14 @@ class Attempts(Generic[Drives, Output]):
         return [*warned, event]
 
 
-def _once_more(
-    result: Result[Any], earlier: Result[Any] | None, feedback: str, budget: Budget
-) -> tuple[_core.History, Budget]:
-    """The conversation with the feedback, and what the last attempt left of the budget."""
+def _left(result: Result[Any], earlier: Result[Any] | None, budget: Budget) -> Budget:
+    """What the last attempt left of the budget."""
     from dataclasses import replace
 
     def spent(of: Callable[[Result[Any]], Any]) -> Any:
         return of(result) - (0 if earlier is None else of(earlier))
 
-    messages = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
-    left = replace(
+    return replace(
         budget,
         rounds=max(0, budget.rounds - spent(lambda result: result.rounds)),
         tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
@@ -213,4 +263,3 @@ def _once_more(
         else max(0, budget.tokens - spent(lambda result: result.usage.total_tokens)),
         cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.known_cost or 0.0)),
     )
-    return messages, left

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
-from ._journal_paths import locate_journal
+from ._journal_paths import beside, locate_journal
 from ._plan import about, place_of, run_id, sink_of, writing
 from ._replay import naming
 from ._suspend import answering
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
 
+    from ._approval import Approval
     from ._journal_paths import JournalPath
     from ._plan import Plan
     from .children import AgentPlan
@@ -53,6 +54,7 @@ def resuming(
     on_divergence: OnDivergence = "error",
     answer: Any = None,
     answers: Any = None,
+    shown: Mapping[str, Approval] | None = None,
 ) -> Callable[[Plan], Begun]:
     """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
     otherwise than the one that wrote it; with an `answer` in a new journal beside that of a run that has ended.
@@ -92,14 +94,16 @@ def resuming(
                 return replace(_reopened(plan, found, name), plan=plan, offered=offered)
         return Begun(going, place, name, commands, plan, offered)
 
-    return begin if answers is None else _answered(begin, answers)
+    return begin if answers is None else _answered(begin, answers, shown)
 
 
-def _answered(begin: Callable[[Plan], Begun], answers: Any) -> Callable[[Plan], Begun]:
+def _answered(
+    begin: Callable[[Plan], Begun], answers: Any, shown: Mapping[str, Approval] | None
+) -> Callable[[Plan], Begun]:
     """Begins with answers to calls that wait for a person."""
 
     def bound(plan: Plan) -> Begun:
-        given = answering(plan.approve, answers)
+        given = answering(plan.approve, answers, shown)
         begun = begin(replace(plan, approve=given))
         try:
             given.bind(begun.run, begun.start)
@@ -123,19 +127,22 @@ def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) ->
             raise UsageError(message, "journal_diverged", "resume it with on_divergence='fork', and answer that run")
         if told["outcome"] is None:
             message = f"{found.name} broke off before it ended: it waits for no answer"
-            raise UsageError(message, "run_not_ended", "resume it without an answer")
-        return forking(found.text or journal, told["events"], _beside(found), prompt=answer, source_run=run)(plan)
+            hint = "resume it without an answer; calls that wait for a person take answers={call_id: ...}"
+            raise UsageError(message, "run_not_ended", hint)
+        return forking(
+            found.text or journal,
+            told["events"],
+            _beside(found),
+            prompt=answer,
+            source_run=run,
+        )(plan)
 
     return begin
 
 
 def _beside(found: JournalPath) -> Any:
-    """The place for a journal beside another one: its store, its folder, or memory."""
-    from .journal import Journal
-
-    if found.text is not None:
-        return True
-    return Journal(found.path or "") if found.run is not None else Path(found.path or "").parent
+    """The place for a journal beside another one; memory for one that is text."""
+    return True if found.text is not None else beside(found.path or "")
 
 
 def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
@@ -144,11 +151,11 @@ def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
 
     text = found.read()
     divergence = _core.replay(text)[0]["divergence"]
-    beside = _beside(found)
+    place_beside = _beside(found)
     # The one name that a fork of this run can have: whoever tries again finds that it is there.
     name = f"{forked}-fork"
-    path = place_of(beside, name)
-    known = Path(path or "").exists() if found.run is None else name in {run.id for run in Journal(beside).runs()}
+    path = place_of(place_beside, name)
+    known = Path(path or "").exists() if found.run is None else name in {run.id for run in Journal(place_beside).runs()}
     if known:
         message = f"the run {forked!r} was gone on with already, as {name!r}"
         raise UsageError(message, "already_forked", "resume that run; or fork this one at an event, as another run")
@@ -157,7 +164,7 @@ def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
         run, commands = _core.Run.reopen(
             name,
             text,
-            **sink_of(beside, path),
+            **sink_of(place_beside, path),
             about=about({**plan.labels, "forked_from": forked, "forked_at": seq, "forked_because": reason}),
         )
     _log.warning("the run %s goes on as %s from event %d, where the rules part: %s", forked, name, seq, reason)

@@ -996,6 +996,9 @@ class Run:
     def batch_of(self, command: int) -> str | None:
         """The batch that the request of the command of that number went into before the run was resumed."""
 
+    def is_edited(self, command: int, call_id: str) -> bool:
+        """Whether a person has changed the arguments of a call of the command of that number."""
+
     def names_paths(self, command: int, call_id: str) -> bool:
         """Whether a call may name paths: only then there is something for `led` to say."""
 

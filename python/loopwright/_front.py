@@ -44,6 +44,10 @@ def parts_of(given: Mapping[str, Any]) -> dict[str, Any]:
     found["system"], asked = said(given["instructions"])
     found["hooks"] = given["hooks"] if not asked else asked if given["hooks"] is None else [*asked, given["hooks"]]
     found["tools"], found["provider_tools"], found["web_search"] = _of_providers(given["tools"])
+    if given.get("handoffs"):
+        from ._handoff import transfers
+
+        found["tools"] = [*found["tools"], *transfers(given["handoffs"])]
     found["budget"] = budget = given["budget"]
     if budget is not None and getattr(budget, "rounds", None) == "auto":
         found["complexity"] = "auto"

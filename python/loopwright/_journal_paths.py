@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from . import _core
 from .errors import UsageError
 
-__all__ = ["JournalPath", "holds_store", "is_store", "label_of", "locate_journal", "project_store", "text_of"]
+__all__ = ["JournalPath", "beside", "holds_store", "is_store", "label_of", "locate_journal", "project_store", "text_of"]
 
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
@@ -83,6 +83,13 @@ def is_store(journal: object) -> bool:
     return isinstance(journal, Journal) or (
         isinstance(journal, os.PathLike) and os.fspath(journal).lower().endswith(_SUFFIXES)
     )
+
+
+def beside(path: str) -> Any:
+    """The place for a journal beside another one: its store, or its folder."""
+    from .journal import Journal
+
+    return Journal(path) if is_store(path) or holds_store(path) else Path(path).parent
 
 
 def project_store() -> str:

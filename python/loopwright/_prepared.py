@@ -95,6 +95,8 @@ class Prepared(Generic[Deps, Output]):
     journal: str | os.PathLike[str] | bool | None
     tools: ToolSet
     _agents: list[Agent[Any, Any]]
+    # The model that an `override` has put into the place of its own.
+    _replaced: Any = None
     _approve: Callable[[Any], Any] | Answers | None
     _around: tuple[str | None, str | None]
     _sandbox: bool | Sandbox | None

@@ -233,6 +233,8 @@ def override(agent: Any, changes: Mapping[str, Any], *, everywhere: bool) -> Ite
             options["agents"] = [_with_model(each, options["model"]) for each in base._given["agents"]]
     # The agent is held, so that nothing else gets its number meanwhile.
     entry: dict[str, Any] = {**around, "agent": base._changed(options) if options else base, "held": agent}
+    if "model" in changes:
+        entry["agent"]._replaced = changes["model"]
     if "deps" in changes:
         entry["deps"] = changes["deps"]
     if everywhere:
@@ -269,6 +271,11 @@ def _of_rules(agent: Any) -> dict[str, Any]:
             rules = replace(who, model="rules", fallback=()) if isinstance(who, Role) else "rules"
             found[group] = replace(given, **{role: rules})
     return found
+
+
+def with_model_of(agent: Any, other: Any) -> Any:
+    """The other agent with the model that an `override` gives the first one: nobody asks a real one."""
+    return other if agent._replaced is None else _with_model(other, agent._replaced)
 
 
 def _with_model(agent: Any, model: Any) -> Any:

@@ -18,7 +18,6 @@ from ._plan import model_name, new_run, not_there, run_id
 from ._prepared import Prepared
 from ._run_options import overridden_deps, taken, varied
 from ._stream import RunStream, _checked, _heard, _heard_out
-from ._suspend import SUSPENDS
 from ._typed import Deps, Output
 from .errors import LoopwrightError, UsageError
 from .messages import prompt_of
@@ -82,6 +81,7 @@ class Running(Prepared[Deps, Output]):
         """What a run gives that goes on where another one came to."""
         past = _of_past(source, run)
         agent, parts, limits = self._taken_up(whose, options, past)
+        agent = _handed(agent, *past)
         begun, on_event = begin(*past), parts["on_event"]
         stream = RunStream(
             agent,
@@ -107,7 +107,7 @@ class Running(Prepared[Deps, Output]):
         """The same without asyncio."""
         past = _of_past(source, run)
         agent, parts, limits = self._taken_up(whose, options, past)
-        begun = begin(*past)
+        agent, begun = _handed(agent, *past), begin(*past)
         parts["journal"] = None
         return agent._driven(None, limits, overridden_deps(self, deps), **parts, begin=begun)  # type: ignore[no-any-return]
 
@@ -148,6 +148,7 @@ class Running(Prepared[Deps, Output]):
         progress: Progress[SyncDriver, Output] = Progress(observing(self))
         attempts = self._attempts(conversation, limits, deps, place, progress, watch=watch, begin=begin)
         while attempts.more:
+            attempts.list_tools()
             with attempts as (driver, start), closing(driver.events(start, signal)) as events:
                 for event in events:
                     if on_event is not None:
@@ -171,14 +172,9 @@ class Running(Prepared[Deps, Output]):
         begin: Callable[[Plan], Begun] | None = None,
     ) -> Attempts[SyncDriver, Output]:
         """The attempts of a run in the caller's thread."""
-        attempts = Attempts(
+        return Attempts(
             self, _sync_driver(), conversation, deps, limits, place, begin=begin, progress=progress, watch=watch
         )
-        if self._places and begin is None:
-            from .tools._offered import offer_sync
-
-            attempts.offered = offer_sync(self._places, deps)
-        return attempts
 
     def _stream_sync(self, prompt: Any, deps: Any, options: dict[str, Any]) -> SyncStream[Output]:
         from ._sync_stream import SyncStream
@@ -228,9 +224,6 @@ class Running(Prepared[Deps, Output]):
 
     def _begun(self, plan: Plan, journal: Any, attempt: int, conversation: _core.History | None) -> Begun:
         """A run that begins."""
-        if plan.approve is SUSPENDS and not journal:
-            message = "a run is left in its journal while a person decides, and this one keeps none"
-            raise UsageError(message, "no_journal", "give the agent or the run journal=, the path of a store")
         name = run_id()
         if self._run_name is not None:
             name = self._run_name if attempt == 0 else f"{self._run_name}-{attempt + 1}"
@@ -261,12 +254,11 @@ class Running(Prepared[Deps, Output]):
             noted=run.noted_json(),
             raised=driver.raised,
         )
-        if driver.questions.pending:
-            object.__setattr__(result, "_pending", driver.questions.pending)
         if plan.session is not None:
             plan.session._add(result.roles.get("supervised", ()))
         if earlier is not None:
             result = added(earlier, result)
+        result.__dict__.update(_pending=driver.questions.pending, _agent=self.name)
         error = error_of(outcome)
         feedback = None
         if self._output is not None and error is None:
@@ -298,6 +290,20 @@ class Running(Prepared[Deps, Output]):
         """Gives an error that broke a run off what the run had reached."""
         if error.result is None and driver.outcome is not None:
             error.result = self._finish(driver, run, plan, name, path, earlier)[0]
+
+
+def _handed(agent: Any, source: Any, run: str | None) -> Any:
+    """The agent of a run's segment, where it was handed over."""
+    if not agent._given.get("handoffs"):
+        return agent
+    path = locate_journal(source, run).label().get("handed_off_to")
+    if not isinstance(path, list):
+        return agent
+    from ._handoff import target_of
+
+    found = target_of(agent, path)
+    found._labels["handed_off_to"] = path
+    return found
 
 
 def _of_past(source: Any, run: str | None) -> tuple[Any, str | None]:

@@ -365,11 +365,8 @@ async def _followed(
     attempts = Attempts(
         agent, driver_type, conversation, deps, limits, journal, begin=begin, progress=progress, watch=watch
     )
-    if agent._places and begin is None:
-        from .tools._offered import offer
-
-        attempts.offered = await offer(agent._places, deps)
     while attempts.more:
+        await attempts.alist_tools()
         with attempts as (driver, start):
             async with aclosing(driver.batches(start, signal)) as batches:
                 async for batch in batches:

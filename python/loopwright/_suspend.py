@@ -6,6 +6,7 @@ questions are `result.pending`, and `Agent.resume` goes on with what the person 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,17 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["SUSPENDS", "Answers", "answering", "leave", "person_of"]
 
-_NEVER = float("inf")
-
 
 class Answers:
-    """Answers that a person gave while the run was left, by `call_id`. `rest` is asked about other calls; where nobody
-    is, the run is left again.
+    """Answers that a person gave while the run was left, by `call_id`; `shown` is what that person saw, where it is
+    known. `rest` is asked about other calls; where nobody is, the run is left again.
     """
 
-    def __init__(self, answers: Mapping[str, Any], rest: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Any],
+        rest: Callable[[Any], Any] | None = None,
+        shown: Mapping[str, Approval] | None = None,
+    ) -> None:
         self.rest = rest
         self._given = dict(answers)
+        self._shown = shown or {}
         # What each is bound to, of those that have not been put: the hash of the call.
         self._bound: dict[str, str | None] = {}
         # What a person wrote instead: it is judged anew, and nobody is asked twice about the same.
@@ -43,19 +48,33 @@ class Answers:
 
     def bind(self, run: _core.Run, commands: _core.Event | list[_core.Command]) -> None:
         """Binds each answer to the question that it is for. Raises a `UsageError` with the code `no_such_call` for one
-        that the run does not wait for.
+        that the run does not wait for, `answer_first` for one behind a question that has none.
         """
         if not self._given:
             return
         commands = commands if isinstance(commands, list) else []
         found = _core.suspended(run, [command for command in commands if command.kind == "approve"])
-        known = {_name(run, command): command.hash for command in (() if found is None else found[1])}
+        questions = {_name(run, command): command for command in (() if found is None else found[1])}
         for name in self._given:
-            if name not in known:
-                waits = f"for {', '.join(map(repr, known))}" if known else "for none"
+            shown, question = self._shown.get(name), questions.get(name)
+            if question is None or (shown is not None and shown.hash != question.hash):
+                waits = f"for {', '.join(map(repr, questions))}" if questions else "for none"
                 message = f"the run does not wait for an answer to the call {name!r:.100}: it waits {waits}"
                 raise UsageError(message, "no_such_call", "take the call_id of each of result.pending")
-        self._bound = known
+        if self.rest is None:
+            self._in_order(questions)
+        self._bound = {name: question.hash for name, question in questions.items()}
+
+    def _in_order(self, questions: Mapping[str, _core.Command]) -> None:
+        """A machine puts its questions one after the other: an answer behind one without would be lost."""
+        first: dict[int, str] = {}
+        for name, question in questions.items():
+            machine = (question.id or 0) >> 32
+            if name not in self._given:
+                first.setdefault(machine, name)
+            elif machine in first:
+                message = f"the call {name!r} is decided on behind {first[machine]!r}, which has no answer"
+                raise UsageError(message, "answer_first", "answer that one, too, or it first")
 
     def answer_to(self, name: str, command: _core.Command) -> Any:
         """What a person said to a question, once; `None` if nothing."""
@@ -63,19 +82,27 @@ class Answers:
         if name in self._given and hash_ is not None and hash_ == command.hash:
             said = self._given.pop(name)
             if isinstance(said, Edit):
-                self._edited[name] = (said.arguments, command.risk or LEVELS[-1])
+                # As a journal holds them, and as the next question shows them.
+                self._edited[command.calls[0].call_id] = (json.loads(json.dumps(said.arguments)), command.risk or "")
             return said
-        arguments, risk = self._edited.pop(name, (None, ""))
+        arguments, risk = self._edited.pop(command.calls[0].call_id, (None, ""))
         if risk and command.calls[0].arguments == arguments and _rank(command.risk) <= _rank(risk):
             return True
         return None
+
+    def saw(self, name: str, led: Mapping[str, Any] | None) -> bool | None:
+        """Whether the person saw where the links of a call lead; `None` where that is not known."""
+        shown = self._shown.get(name)
+        return None if shown is None else dict(shown.links) == ({} if led is None else dict(led["links"]))
 
 
 SUSPENDS = Answers({})
 """Nobody is asked while the run is under way."""
 
 
-def answering(now: Callable[[Any], Any] | Answers | None, answers: object) -> Answers:
+def answering(
+    now: Callable[[Any], Any] | Answers | None, answers: object, shown: Mapping[str, Approval] | None = None
+) -> Answers:
     """Who is asked in a run that goes on with answers."""
     if not isinstance(answers, Mapping):
         message = f"answers can't be {answers!r:.100}"
@@ -83,9 +110,9 @@ def answering(now: Callable[[Any], Any] | Answers | None, answers: object) -> An
     for name, answer in answers.items():
         if not isinstance(name, str) or not is_answer(answer):
             message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
-            hint = "give True, False, the reason of a no, or Edit({...}) with other arguments"
+            hint = "give True, False, the reason of a no, or Edit({...}) with other arguments as JSON holds them"
             raise UsageError(message, "invalid_answers", hint)
-    return Answers(answers, person_of(now))
+    return Answers(answers, person_of(now), shown)
 
 
 def person_of(approve: Any) -> Callable[[Any], Any] | None:
@@ -113,10 +140,13 @@ def leave(driver: Driver) -> None:
 
 
 def _name(run: _core.Run, command: _core.Command) -> str:
-    """The id of the call; of a sub-agent's, behind its path."""
-    found = run.agent_of(command.id) if command.id is not None and command.id >> 32 else None
-    call_id = command.calls[0].call_id
-    return call_id if found is None else f"{found[2]}/{call_id}"
+    """The id of the call; of a sub-agent's, behind its path. With arguments that a person has changed it is another
+    question, and has another name: an answer to the first is none to it.
+    """
+    command_id, call_id = command.id or 0, command.calls[0].call_id
+    found = run.agent_of(command_id) if command_id >> 32 else None
+    name = call_id if found is None else f"{found[2]}/{call_id}"
+    return f"{name}#{(command.hash or '')[:8]}" if run.is_edited(command_id, call_id) else name
 
 
 def _pending(driver: Driver, command: _core.Command) -> Approval:
@@ -124,8 +154,8 @@ def _pending(driver: Driver, command: _core.Command) -> Approval:
 
     led = where_led(driver, command.id, command.calls[0])  # type: ignore[arg-type]
     who = driver.who(command.id)
-    asked = Approval.of(command, driver.run.now(), driver.plan.around, who, _NEVER, led)
-    return replace(asked, call_id=name_of(driver, command))
+    asked = Approval.of(command, driver.run.now(), driver.plan.around, who, led=led)
+    return replace(asked, call_id=name_of(driver, command), expires_in=float("inf"))
 
 
 def _rank(risk: str | None) -> int:

@@ -224,6 +224,7 @@ def _followed(
     """Drives a run in the thread that reads, with all its attempts; gives what they tell."""
     attempts = agent._attempts(conversation, limits, deps, journal, progress, watch=True)
     while attempts.more:
+        attempts.list_tools()
         with attempts as (driver, start), closing(driver.events(start, signal)) as events:
             yield from events
     result, following = attempts.end()

@@ -159,7 +159,9 @@ class _Reader:
         return self.lasts.get(self.path)
 
     def take(self, line: dict[str, Any]) -> None:
-        kind, event = next(iter(line["event"]["kind"].items()))
+        told = line["event"]["kind"]
+        # Pauses are words alone.
+        kind, event = (told, {}) if isinstance(told, str) else next(iter(told.items()))
         seconds = line["event"]["at"] / 1e6
         self.path = self.paths.get(event.get("id", 0) >> _SHIFT, "")
         if kind == "generated" and self.last is not None:

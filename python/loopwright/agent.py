@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, TypeForm, Unpack
 
     from ._continue import OnDivergence
+    from ._handoff import Handoff
     from ._instrument import Instrumentation
     from ._memory_policy import MemoryPolicy
     from ._model import ModelSettings
@@ -89,6 +90,8 @@ class Agent(Running[Deps, Output]):
         journal: Where the journals of runs go: a store (`Journal("project.db")`, or a path that ends in `.db`,
             `.sqlite` or `.sqlite3`), or a folder for a file of each run.
         agents: Sub-agents that the model may hand tasks to: `SubAgent`s, or agents with a `name`.
+        handoffs: Agents that the model may hand the run over to, which go on with it: agents with a `name`, or
+            `Handoff`s.
         hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
         monitor: What its senses do: when repetition or too little success ends a run, when it pauses, who looks whether
             it is sane: a `Monitor`.
@@ -120,6 +123,7 @@ class Agent(Running[Deps, Output]):
         memory: Memory | MemoryPolicy | str | os.PathLike[str] | None = None,
         journal: Place | None = None,
         agents: Sequence[SubAgent | Agent[Any, Any]] = (),
+        handoffs: Sequence[Agent[Deps, Output] | Handoff[Deps, Output]] = (),
         hooks: Hook | Hooks | Sequence[Hook | Hooks] | None = None,
         monitor: Monitor | None = None,
         instrument: Instrumentation | bool | None = None,
@@ -139,6 +143,7 @@ class Agent(Running[Deps, Output]):
             "memory": memory,
             "journal": journal,
             "agents": agents,
+            "handoffs": handoffs,
             "hooks": hooks,
             "monitor": monitor,
             "instrument": instrument,
@@ -400,7 +405,8 @@ class Agent(Running[Deps, Output]):
         `other_model` if it has another model. Where the journal is damaged, what stands before the damage counts, the
         file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
-        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers)
+        shown = {each.call_id: each for each in getattr(source, "pending", ())}
+        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown)
         return await self._gone_on("resume", begin, source, run, deps, options)
 
     @overload
@@ -439,7 +445,8 @@ class Agent(Running[Deps, Output]):
         **options: Any,
     ) -> Result[Output]:
         """`resume` without asyncio."""
-        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers)
+        shown = {each.call_id: each for each in getattr(source, "pending", ())}
+        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown)
         return self._gone_on_sync("resume_sync", begin, source, run, deps, options)
 
     @overload

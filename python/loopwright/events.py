@@ -37,6 +37,7 @@ __all__ = [
     "Draft",
     "Event",
     "GoalDrifted",
+    "HandedOff",
     "HookAnswered",
     "HookFailed",
     "IntentAssessed",
@@ -109,6 +110,15 @@ class RoundFinished(Told):
     duration: float
     usage: dict[str, int]
     provider_tool_uses: int
+
+
+@dataclass(frozen=True)
+class HandedOff(Told):
+    """Another agent goes on with the run from here: `by` has handed it over `to` that one."""
+
+    type: ClassVar[Literal["handed_off"]] = "handed_off"
+    by: str
+    to: str
 
 
 @dataclass(frozen=True)
@@ -626,6 +636,7 @@ Event: TypeAlias = (
     | Reset
     | ToolStarted
     | ToolProgress
+    | HandedOff
     | RequestHeld
     | ToolFinished
     | SearchStarted
@@ -719,11 +730,13 @@ _DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "tool_progress": (ToolProgress, ("call_id", "name", "text")),
+    "handed_off": (HandedOff, ("by", "to")),
     "request_held": (RequestHeld, ("host", "reason", "seconds")),
     "run_finished": (RunFinished, ("result",)),
     "child_text": (ChildText, ("text", "block", "reasoning")),
 }
 """What drivers tell, without the machine."""
+_CLASSES = {kind: (name, names) for name, (kind, names) in {**_NOTICES, **_OURS, **_DELTAS}.items()}
 
 
 def from_notice(notice: dict[str, Any]) -> Event | UnknownEvent:
@@ -747,7 +760,7 @@ def to_dict(event: Event | UnknownEvent) -> dict[str, Any]:
     """
     if isinstance(event, UnknownEvent):
         return {"type": event.type, "event_id": event.event_id, **event.data}
-    name, fields_of = _by_class()[type(event)]
+    name, fields_of = _CLASSES[type(event)]
     told = {"type": name, "event_id": event.event_id}
     for field_name in fields_of:
         value = getattr(event, field_name)
@@ -780,15 +793,6 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
         object.__setattr__(event, "event_id", number)
     return cast("Event | UnknownEvent", event)
 
-
-def _by_class() -> dict[Any, tuple[str, tuple[str, ...]]]:
-    if not _CLASSES:
-        every = {**_NOTICES, **_OURS, **_DELTAS}
-        _CLASSES.update({kind: (name, names) for name, (kind, names) in every.items()})
-    return _CLASSES
-
-
-_CLASSES: dict[Any, tuple[str, tuple[str, ...]]] = {}
 
 redacted_repr(*[each for each in globals().values() if isinstance(each, type) and issubclass(each, Told)])
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
-from ._any_messages import of_any
+from ._any_messages import of_any, texts_of
 from ._json import read as parsed
 from ._json import written as dumped
 from ._renamed import renamed
@@ -524,7 +524,7 @@ def message_of(message: object) -> Message:
 
 def messages_json(messages: Iterable[Any]) -> str:
     """The canonical form of messages, as a list."""
-    return f"[{','.join(message_of(message).to_json() for message in of_any(messages))}]"
+    return f"[{','.join(texts_of(of_any(messages), message_of))}]"
 
 
 def prompt_of(prompt: object) -> Message:

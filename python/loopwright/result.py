@@ -295,6 +295,11 @@ class Result(Generic[Output]):
         return Messages(self.messages[self.__dict__.get("_began", 0) :])
 
     @property
+    def agent(self) -> str | None:
+        """The name of the agent that ended the run: the last one that it was handed over to."""
+        return self.__dict__.get("_agent")
+
+    @property
     def pending(self) -> list[Approval]:
         """The calls that wait for a person, of a run that was left (`stop_reason` is `suspended`); `Agent.resume` takes
         an answer to each by its `call_id`.
@@ -437,6 +442,7 @@ def _calls_of(data: Mapping[str, Any]) -> list[ToolCall]:
 
 def _asking(pending: Iterable[Approval]) -> dict[str, Any]:
     """The questions of a run that was left, as plain data."""
+    # JSON has no infinity.
     asked = [{**_fields_of(each), "expires_in": None} for each in pending]
     return {"pending": asked} if asked else {}
 

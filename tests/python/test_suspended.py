@@ -234,3 +234,121 @@ def test_n3_pending_calls_are_kept_by_copies_and_by_json(tmp_path: Path) -> None
     assert pickle.loads(pickle.dumps(left)).pending == left.pending  # noqa: S301 - our own
     told = json.loads(json.dumps(left.to_dict()))
     assert Result.from_dict(told).pending == left.pending
+
+
+def test_n3_an_answer_to_what_was_shown_is_none_to_what_an_edit_made_of_it(tmp_path: Path) -> None:
+    @tool(risk="confirm")
+    def shell(command: str) -> str:
+        """Runs a command."""
+        paid.append((0, command))
+        return "done"
+
+    def runs(*steps: Any) -> Agent[None, str]:
+        return Agent(ScriptedModel(list(steps)), tools=[shell], guard=LATER, journal=tmp_path / "shell.db")
+
+    left = runs(call("shell", command="rm -r build")).run_sync("Clean up.")
+    name = left.pending[0].call_id
+    riskier = runs().resume_sync(left, {name: Edit({"command": "git push --force origin main"})})
+    assert (riskier.stop_reason, riskier.pending[0].risk) == ("suspended", "dangerous")
+    # The page that shows the first call is still open somewhere.
+    for source, given in ((left, {}), (str(tmp_path / "shell.db"), {"run": left.run_id})):
+        with pytest.raises(UsageError) as caught:
+            runs("no").resume_sync(source, {name: True}, **given)  # type: ignore[arg-type]
+        assert caught.value.code == "no_such_call"
+    assert paid == []
+    assert runs("Done.").resume_sync(riskier, {riskier.pending[0].call_id: True}).output == "Done."
+    assert paid == [(0, "git push --force origin main")]
+
+
+@pytest.mark.parametrize("answer", ["\ud800", "", Edit("text"), Edit(None), Edit([1]), Edit({"to": "\ud800"}), None, 1])
+def test_n3_an_answer_that_no_journal_holds_leaves_the_run_as_it_is(answer: Any, tmp_path: Path) -> None:
+    left = agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=tmp_path / "runs.db")
+    name = left.pending[0].call_id
+    with pytest.raises(UsageError) as caught:
+        agent("no").resume_sync(left, {name: answer})
+    assert caught.value.code == "invalid_answers"
+    assert agent("Paid.").resume_sync(left, {name: True}).output == "Paid."
+
+
+def test_n3_further_attempts_of_a_run_that_was_left_keep_their_journals_beside_it(tmp_path: Path) -> None:
+    def typed(*steps: Any) -> Agent[None, int]:
+        return Agent(ScriptedModel(list(steps)), tools=[pay], guard=LATER, output_type=int)
+
+    place = tmp_path / "runs.db"
+    left = typed(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=place)
+    assert typed("no number", "3").resume_sync(left, {left.pending[0].call_id: True}).output == 3
+    later = typed("no number", call("pay", amount=2, to="Ann")).run_sync("Pay.", journal=place)
+    assert [each.arguments["amount"] for each in later.pending] == [2]
+    assert typed("4").resume_sync(later, {later.pending[0].call_id: True}).output == 4
+
+
+def test_n3_calls_that_need_nobody_do_not_hide_the_questions_behind_them(tmp_path: Path) -> None:
+    gap = calls(call("pay", amount=1, to="Ann"), call("look"), call("pay", amount=2, to="Ann"))
+    left = agent(gap).run_sync("Pay twice.", journal=tmp_path / "runs.db")
+    first, second = left.pending
+    with pytest.raises(UsageError) as caught:
+        agent().resume_sync(left, {second.call_id: False})
+    assert caught.value.code == "answer_first"
+    assert first.call_id in caught.value.message
+    assert agent("Done.").resume_sync(left, {second.call_id: False, first.call_id: True}).output == "Done."
+    assert paid == [(1, "Ann")]
+
+
+def test_n3_what_links_led_to_when_they_were_shown_is_agreed_to(tmp_path: Path) -> None:
+    @tool(risk="confirm")
+    def wipe(path: str) -> str:
+        """Deletes a file."""
+        paid.append((0, path))
+        return "gone"
+
+    (tmp_path / "link").symlink_to("/etc/nowhere")
+
+    def wiper(*steps: Any) -> Agent[None, str]:
+        guard = Guard(approve="suspend", workspace=tmp_path)
+        return Agent(ScriptedModel(list(steps)), tools=[wipe], guard=guard, journal=tmp_path / "runs.db")
+
+    left = wiper(call("wipe", path="link")).run_sync("Wipe.")
+    assert left.pending[0].links
+    assert wiper("Done.").resume_sync(left, {left.pending[0].call_id: True}).output == "Done."
+    assert len(paid) == 1
+    # Where it leads elsewhere by the time of the answer, nothing runs.
+    again = wiper(call("wipe", path="link")).run_sync("Wipe.")
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    asked = wiper().resume_sync(again, {again.pending[0].call_id: True})
+    assert (asked.stop_reason, len(paid)) == ("suspended", 1)
+    assert "/etc/passwd" in asked.pending[0].links.values()
+
+
+def test_n3_the_rounds_of_a_run_that_was_left_can_be_traced(tmp_path: Path) -> None:
+    left = agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=tmp_path / "runs.db")
+    assert len(left.trace()) == 1
+    done = agent("Paid.").resume_sync(left, {left.pending[0].call_id: True})
+    assert len(done.trace()) == 2
+
+
+def test_n3_a_run_is_left_though_somebody_paused_it_and_let_it_go_on(tmp_path: Path) -> None:
+    @tool(read_only=True)
+    async def slow() -> str:
+        """Takes its time."""
+        await asyncio.sleep(0.2)
+        return "slow"
+
+    async def main() -> Result[str]:
+        # The question waits behind the slow call, or beside it.
+        both = calls(call("slow"), call("pay", amount=1, to="Ann"))
+        one = Agent(ScriptedModel([both]), tools=[pay, slow], guard=LATER, journal=tmp_path / "runs.db")
+        handle = one.start("Both.")
+        await asyncio.sleep(0.05)
+        handle.pause()
+        handle.resume()
+        return await asyncio.wait_for(handle, 20)
+
+    assert len(asyncio.run(main()).pending) == 1
+
+
+@pytest.mark.parametrize("place", [True, None])
+def test_n3_a_journal_in_memory_is_none_to_be_left_in(place: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        agent(call("pay", amount=1, to="Ann")).run_sync("Pay.", journal=place)
+    assert caught.value.code == "no_journal"

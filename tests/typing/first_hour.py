@@ -97,7 +97,7 @@ assert_type(Agent(model, output_type=Annotated[Invoice, "checked"]).run_sync("x"
 
 def failures(calls: list[ToolCall]) -> list[BaseException]:
     """What the tools raised."""
-    return [made.exception for made in calls if made.exception is not None]
+    return [made.error for made in calls if made.error is not None]
 
 
 async def main() -> None:
@@ -110,7 +110,7 @@ async def main() -> None:
     async for event in stream:
         match event:
             case ToolFinished(name=name):
-                print(name, event.exception)
+                print(name, event.error)
             case RunFinished(result=ended):
                 print(ended.stop_reason)
             case _:

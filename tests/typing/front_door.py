@@ -13,6 +13,7 @@ from loopwright import (
     Call,
     Edit,
     Guard,
+    Handoff,
     Model,
     Output,
     Request,
@@ -166,7 +167,7 @@ for own in (
 
 # 6 handoffs, sub-agents, clone, override, toolsets
 billing = Agent("m", name="billing", deps_type=Db)
-front = Agent("m", deps_type=Db, agents=[billing, a5])
+front = Agent("m", deps_type=Db, handoffs=[billing, Handoff(a6, description="SQL")], agents=[a5])
 assert_type(front, Agent[Db, str])
 assert_type(a5.clone(output_type=int), Agent[Db, int])
 assert_type(a5.clone(model="x"), Agent[Db, City])

@@ -19,6 +19,7 @@ from loopwright.events import (
     Draft,
     Event,
     GoalDrifted,
+    HandedOff,
     HookAnswered,
     HookFailed,
     IntentAssessed,
@@ -110,6 +111,8 @@ def what_happened(event: Event) -> str:
             return str(assert_type(number, int))
         case Retry(reason=reason, delay=delay):
             return f"{reason}, {assert_type(delay, float)} s"
+        case HandedOff(by=by, to=to):
+            return f"{assert_type(by, str)} to {to}"
         case RequestHeld(reason=reason, seconds=seconds):
             return f"{reason}, {assert_type(seconds, float | None)} s"
         case ToolStarted(name=name) | ToolProgress(name=name) | ToolFinished(name=name):

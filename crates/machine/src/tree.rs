@@ -303,6 +303,12 @@ impl Tree {
         !matches!(member, Some(Member { node: Node::Turn(turn), .. }) if !turn.names_paths(call_id))
     }
 
+    /// Returns whether a person has changed the arguments of a call of the command of that number.
+    pub fn is_edited(&self, command: Id, call_id: &str) -> bool {
+        let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);
+        matches!(member, Some(Member { node: Node::Turn(turn), .. }) if turn.is_edited(call_id))
+    }
+
     /// Returns whether a turn waits for the answer of its model to the command of that number.
     pub fn asks(&self, command: Id) -> bool {
         let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import contextvars
     from collections.abc import Callable, Generator
 
+    from loopwright._handoff import Handoff
     from loopwright._instrument import Observer
     from loopwright._plan import Plan
     from loopwright.children import AgentPlan
@@ -93,6 +94,8 @@ class Driver:
         self.observer: Observer | None = None
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
+        # To whom the model has handed the run over, once the round is done.
+        self.handoff: Handoff[Any, Any] | None = None
 
     # ---- for each of the two drivers to say ----
 
@@ -173,12 +176,20 @@ class Driver:
                 if event is None:
                     return
                 self.step(event)
-                if self.questions.open and self.run.state == "paused":
-                    leave(self)
+                if self.questions.open:
+                    self.stand_still()
         except GeneratorExit:
             raise
         except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
             self.fatal = error
+
+    def stand_still(self) -> None:
+        """A person is to answer later: nothing new begins, and when all has ended, the run is left."""
+        state = self.run.state
+        if state == "paused":
+            leave(self)
+        elif state == "running" and not self.ends:
+            self.ends.append("pause")
 
     def pump(self, why: str | None = ARRIVED) -> Any:
         """Lets the generator go on as far as it can, and gives where it stands then."""

@@ -57,9 +57,7 @@ class Questions:
         ask = driver.plan.approve
         command_id: int = command.id  # type: ignore[assignment]
         if isinstance(ask, Answers):
-            said = ask.answer_to(name_of(driver, command), command)
-            if said is not None:
-                driver.inbox.append(_decided(command, said))
+            if self.answered(driver, command_id, command, ask):
                 return
             ask = ask.rest
             if ask is None:
@@ -78,12 +76,22 @@ class Questions:
 
         self.in_line(driver, command_id, ask, begin, told=True)
 
+    def answered(self, driver: Driver, command_id: int, command: _core.Command, ask: Answers) -> bool:
+        """Answers a question with what a person has said, if what that person saw is still so."""
+        name, call = name_of(driver, command), command.calls[0]
+        saw = ask.saw(name, where_led(driver, command_id, call))
+        said = None if saw is False else ask.answer_to(name, command)
+        if said is None:
+            return False
+        if saw and is_yes(said):
+            driver.agreed.add((command_id >> 32, call.call_id))
+        driver.inbox.append(_decided(command, said))
+        return True
+
     def leave_open(self, driver: Driver, command_id: int, command: _core.Command) -> None:
         """Puts a question to nobody: when all else has ended, the run is left."""
         # Its time begins when somebody is asked.
         driver.inbox.append(_core.Event.asked(command_id, False))
-        if not self.open:
-            driver.ends.append("pause")
         self.open[command_id] = command
 
     def ask_again(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any]) -> None:

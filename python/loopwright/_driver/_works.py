@@ -45,6 +45,12 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
     if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
         why = f"a path of the call is a link: {led['judged']['why']}"
         return _core.Event.tool_failed(command_id, call.call_id, "forbidden", why, _BY_NAME)
+    if tool.hands_over is not None:
+        if command_id >> 32 or driver.handoff is not None:
+            whose = "a sub-agent does its task itself" if command_id >> 32 else "the run is handed over already"
+            return _core.Event.tool_failed(command_id, call.call_id, "forbidden", whose, "answer with what you have")
+        driver.handoff = tool.hands_over
+        driver.ends.append("after_round")
     context = _context(driver, command_id, call, flag) if tool.context_parameter else None
     span = None if driver.observer is None else driver.observer.called(driver, command_id, call)
     if tool.is_async:

@@ -31,6 +31,8 @@ from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from loopwright._handoff import Handoff
+
     from ._context import RunContext
     from ._parameters import Parameters
     from ._run import Outcome
@@ -152,6 +154,8 @@ class Tool(Generic[P, R, ToolDeps]):
         effects: Iterable[Effect] | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        # To whom a call of it hands the run over.
+        self.hands_over: Handoff[Any, Any] | None = None
         self._is_async: bool | None = None
         self._is_static = isinstance(function, staticmethod)
         if isinstance(function, staticmethod):

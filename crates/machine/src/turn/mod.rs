@@ -165,6 +165,12 @@ impl TurnMachine {
         round.pending(call_id).is_none_or(|pending| pending.judged.names_paths)
     }
 
+    /// Returns whether a person has changed the arguments of a call of the round.
+    pub fn is_edited(&self, call_id: &str) -> bool {
+        let Phase::Tools(round) = &*self.phase else { return false };
+        round.pending(call_id).is_some_and(|pending| pending.edited)
+    }
+
     /// What the guard says of a call, and whether it asks where its values come from others.
     fn judge(&mut self, call: &ToolUse) -> Judgement {
         let mut judged = self.config.judge(&self.origins.authority, self.children.is_spawn(&call.name), call);

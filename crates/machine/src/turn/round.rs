@@ -36,7 +36,7 @@ pub(super) struct Pending {
     /// The call that was judged.
     pub(super) hash: String,
     /// A person has changed its arguments.
-    edited: bool,
+    pub(super) edited: bool,
     /// The command that runs it.
     pub(super) running: Option<Id>,
     pub(super) allowed: bool,

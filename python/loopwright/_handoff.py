@@ -1,0 +1,158 @@
+"""Handoffs: another agent goes on with the run, under its own instructions, tools and model.
+
+The model hands over by a call of `transfer_to_NAME`. When the calls of that round are done the run goes on as a new
+segment: with what is left of the budget, in a journal beside that of the first, under the guard of the first agent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from ._typed import Deps, Output
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from . import _core
+    from .agent import Agent
+    from .result import Messages, Result
+    from .tools import RunContext, Tool
+
+__all__ = ["Handoff", "segment_of", "target_of", "transfers"]
+
+_HISTORIES = ("all", "none")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@dataclass(frozen=True)
+class Handoff(Generic[Deps, Output]):
+    """An agent that the model may hand the run over to.
+
+    ::
+
+        billing = Agent(model, name="billing", instructions="You settle bills.", tools=[refund])
+        front = Agent(model, handoffs=[billing, Handoff(sales, description="Whoever wants to buy.")])
+        result = front.run_sync("I want my money back.")
+        print(result.agent, result.output)
+
+    Args:
+        agent: The agent that goes on. It needs a `name` where none is given here.
+        name: What the model calls it: `transfer_to_NAME`.
+        description: When it is the right one; by default the agent's own `description`.
+        when: Whether it is offered, asked with the `RunContext` when a run begins.
+        history: What it sees: `"all"` messages so far, `"none"` but the request that the run began with, or a function
+            of `Messages` that gives those.
+    """
+
+    agent: Agent[Deps, Output]
+    name: str | None = None
+    description: str | None = None
+    when: Callable[[RunContext[Any]], bool] | None = None
+    history: Literal["all", "none"] | Callable[[Messages], Any] = "all"
+
+    def __post_init__(self) -> None:
+        name = self.name or getattr(self.agent, "name", None)
+        if not hasattr(self.agent, "run_sync") or not hasattr(self.agent, "_given"):
+            message = f"a run can't be handed over to {self.agent!r:.100}"
+            raise UsageError(message, "invalid_handoff", "give an Agent, or Handoff(agent, ...)")
+        if not isinstance(name, str) or not name.strip():
+            message = "an agent that a run is handed over to has no name"
+            raise UsageError(message, "invalid_handoff", 'name it: Agent(..., name="billing"), or Handoff(..., name=)')
+        if not callable(self.history) and self.history not in _HISTORIES:
+            message = f"the history of a handoff can't be {self.history!r:.100}"
+            raise UsageError(message, "invalid_handoff", "give 'all', 'none' or a function of Messages")
+        if self.when is not None and not callable(self.when):
+            message = f"when of a handoff can't be {self.when!r:.100}"
+            raise UsageError(message, "invalid_handoff", "give a function of a RunContext")
+        object.__setattr__(self, "name", name)
+
+    @property
+    def tool_name(self) -> str:
+        """The tool by which the model hands over."""
+        return f"transfer_to_{_NO_NAME.sub('_', self.name or '').strip('_').lower()}"[:64]
+
+
+def handoffs_of(given: object) -> list[Handoff[Any, Any]]:
+    """The handoffs of an agent."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        message = f"handoffs can't be {given!r:.100}"
+        raise UsageError(message, "invalid_handoff", "give a list of agents or of Handoff(agent, ...)")
+    return [each if isinstance(each, Handoff) else Handoff(each) for each in given]
+
+
+def transfers(given: object) -> list[Any]:
+    """The tools by which a model hands a run over, and the toolsets of those that are not always there."""
+    from .tools._sets import Toolset
+
+    found: list[Any] = []
+    for handoff in handoffs_of(given):
+        tool = _transfer(handoff)
+        when = handoff.when
+        if when is None:
+            found.append(tool)
+        else:
+            found.append(Toolset([tool], name=f"handoff to {handoff.name}").filtered(_if(when)))
+    return found
+
+
+def _if(when: Callable[[RunContext[Any]], bool]) -> Callable[[RunContext[Any], Tool[..., Any, Any]], bool]:
+    return lambda context, _: when(context)
+
+
+def _transfer(handoff: Handoff[Any, Any]) -> Tool[..., Any, Any]:
+    from .tools import Tool
+
+    def transfer(reason: str = "") -> str:  # noqa: ARG001 - for whoever reads the journal, and the agent that goes on
+        return f"{handoff.name} goes on from here."
+
+    about = handoff.description or handoff.agent.description
+    description = f"Hand the conversation over to {handoff.name}, who goes on with it. {about or ''}".strip()
+    tool: Tool[..., Any, Any] = Tool(transfer, name=handoff.tool_name, description=description, risk="safe")
+    tool.hands_over = handoff
+    return tool
+
+
+def segment_of(first: Any, handoff: Handoff[Any, Any]) -> Any:
+    """The agent of a segment: the one that goes on, for whoever the first one ran for, under its guard and hooks."""
+    from ._run_options import varied, with_model_of
+
+    given = first._given
+    changes: dict[str, Any] = {}
+    if given["guard"] is not None:
+        changes["guard"] = given["guard"]
+    if given["hooks"] is not None:
+        own = handoff.agent._given["hooks"]
+        changes["hooks"] = [given["hooks"]] if own is None else [given["hooks"], own]
+    found = with_model_of(first, varied(handoff.agent, {}))
+    found = copy(found._changed(changes) if changes else found)
+    found._approve, found._run_name, found._labels = first._approve, first._run_name, dict(first._labels)
+    found._plans, found._like = {}, None
+    found._keyed()
+    return found
+
+
+def target_of(agent: Any, path: Iterable[str]) -> Any:
+    """The agent of the segment that a journal names, from the agent that the run began with."""
+    for name in path:
+        offered = handoffs_of(agent._given.get("handoffs") or ())
+        handoff = next((each for each in offered if each.name == name), None)
+        if handoff is None:
+            message = f"the run was handed over to {name!r}, and this agent has no such handoff"
+            raise UsageError(message, "missing_handoff", "make the agent with the handoffs of that run")
+        agent = segment_of(agent, handoff)
+    return agent
+
+
+def said_to(handoff: Handoff[Any, Any], result: Result[Any], prompt_at: int | None) -> _core.History:
+    """The messages that a segment begins with."""
+    from .result import Messages
+
+    if handoff.history == "all":
+        return result.messages._history
+    if callable(handoff.history):
+        return Messages(handoff.history(result.messages))._history
+    at = prompt_at or 0
+    return Messages(result.messages[at : at + 1])._history

@@ -1,0 +1,172 @@
+"""Handoffs: another agent goes on with the run, with what is left of its budget."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopwright import Agent, Budget, Guard, Handoff, Journal, Messages, UsageError, replay, tool
+from loopwright.events import HandedOff, RunFinished
+from loopwright.testing import ScriptedModel, call, calls, no_real_requests
+
+WAYS = ("run_sync", "run", "stream", "stream_sync", "start")
+done: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
+    done.clear()
+
+
+@tool(risk="confirm")
+def refund(order: int) -> str:
+    """Gives money back."""
+    done.append(order)
+    return f"refunded {order}"
+
+
+def billing(*steps: Any, **options: Any) -> Agent[None, str]:
+    usual = {"name": "billing", "description": "Settles bills.", "tools": [refund], "instructions": "You settle bills."}
+    return Agent(ScriptedModel(list(steps)), **{**usual, **options})
+
+
+def front(*steps: Any, to: Any, **options: Any) -> Agent[None, str]:
+    usual = {"name": "front", "guard": Guard(approve=lambda _: True), "instructions": "You greet."}
+    return Agent(ScriptedModel(list(steps)), handoffs=to, **{**usual, **options})
+
+
+def told(way: str, agent: Agent[None, str], **options: Any) -> tuple[Any, list[Any]]:
+    async def main() -> tuple[Any, list[Any]]:
+        if way == "run":
+            return await agent.run("My money.", **options), []
+        if way == "start":
+            return await agent.start("My money.", **options), []
+        async with agent.stream("My money.", **options) as stream:
+            events = [event async for event in stream]
+        return stream.result, events
+
+    if way == "run_sync":
+        return agent.run_sync("My money.", **options), []
+    if way == "stream_sync":
+        with agent.stream_sync("My money.", **options) as stream:
+            events = list(stream)
+        return stream.result, events
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_n11_another_agent_goes_on_with_the_run(way: str, tmp_path: Path) -> None:
+    asked = ScriptedModel([call("refund", order=7), "You have it back."])
+    agent = front(call("transfer_to_billing", reason="money"), to=[billing().clone(model=asked)])
+    result, events = told(way, agent, journal=tmp_path / "runs.db")
+    assert (result.output, result.agent, result.stop_reason, done) == ("You have it back.", "billing", "natural", [7])
+    assert result.rounds == 3
+    assert [made.name for made in result.tool_calls] == ["transfer_to_billing", "refund"]
+    assert result.messages[0].text == "My money."
+    assert asked.requests[0].system is not None
+    assert "You settle bills." in asked.requests[0].to_json()
+    assert "You greet." not in asked.requests[0].to_json()
+    if events:
+        (event,) = [event for event in events if isinstance(event, HandedOff)]
+        assert (event.type, event.by, event.to) == ("handed_off", "front", "billing")
+        assert [type(event) for event in events].count(RunFinished) == 1
+    names = [each.id for each in Journal(tmp_path / "runs.db").runs()]
+    assert len(names) == 2
+    assert all(replay(tmp_path / "runs.db", name).identical for name in names)
+
+
+def test_n11_the_budget_is_one() -> None:
+    endless = billing(*[call("refund", order=each) for each in range(9)])
+    agent = front(call("transfer_to_billing"), to=[endless], budget=Budget(rounds=4))
+    result = agent.run_sync("My money.")
+    assert (result.stop_reason, result.rounds, result.agent) == ("rounds", 4, "billing")
+    assert result.usage.input_tokens > 0
+
+
+def test_n11_the_guard_is_that_of_the_first_agent() -> None:
+    asked: list[str] = []
+    agent = front(
+        call("transfer_to_billing"),
+        to=[billing(call("refund", order=7), "I may not.", guard=Guard(approve=lambda _: True))],
+        guard=Guard(approve=lambda question: bool(asked.append(question.name))),
+    )
+    assert agent.run_sync("My money.").output == "I may not."
+    assert (asked, done) == (["refund"], [])
+
+
+@pytest.mark.parametrize(
+    ("history", "seen"),
+    [("all", 3), ("none", 1), (lambda messages: messages[:1], 1), (lambda messages: Messages(messages[-2:]), 2)],
+)
+def test_n11_what_the_next_agent_sees(history: Any, seen: int) -> None:
+    model = ScriptedModel(["Hello."])
+    agent = front(call("transfer_to_desk"), to=[Handoff(billing().clone(model=model), name="desk", history=history)])
+    assert agent.run_sync("My money.").ok
+    assert len(model.requests[0].messages) == seen
+
+
+def test_n11_agents_hand_on_and_back_and_what_is_first_counts() -> None:
+    second = billing(call("transfer_to_sales"), tools=[], handoffs=[Agent(ScriptedModel(["Sold."]), name="sales")])
+    both = calls(call("transfer_to_billing"), call("transfer_to_other"))
+    agent = front(both, to=[second, Handoff(billing("no"), name="other")])
+    result = agent.run_sync("My money.")
+    assert (result.output, result.agent, result.rounds) == ("Sold.", "sales", 3)
+    assert "the run was stopped before this call" in (result.tool_calls[1].result or "")
+
+
+def test_n11_a_handoff_is_offered_when_its_condition_holds() -> None:
+    def of(deps: str) -> str:
+        model = ScriptedModel(["Hello."])
+        only = Handoff(billing(), when=lambda context: bool(context.deps == "vip"))
+        agent: Agent[Any, str] = Agent(model, handoffs=[only], deps_type=str)
+        agent.run_sync("Hi.", deps=deps)
+        return str(model.requests[0].tools)
+
+    assert "transfer_to_billing" in of("vip")
+    assert "transfer_to_billing" not in of("other")
+
+
+def test_n11_a_segment_is_suspended_and_resumed_by_the_first_agent(tmp_path: Path) -> None:
+    def made(*steps: Any, then: list[Any]) -> Agent[None, str]:
+        return front(*steps, to=[billing(*then)], guard=Guard(approve="suspend"), journal=tmp_path / "runs.db")
+
+    left = made(call("transfer_to_billing"), then=[call("refund", order=7)]).run_sync("My money.")
+    assert (left.stop_reason, left.agent, [each.name for each in left.pending]) == ("suspended", "billing", ["refund"])
+    result = made(then=["You have it back."]).resume_sync(left, {left.pending[0].call_id: True})
+    assert (result.output, result.agent, done) == ("You have it back.", "billing", [7])
+    with pytest.raises(UsageError) as caught:
+        front(to=[Agent(ScriptedModel([]), name="sales")]).resume_sync(left)
+    assert caught.value.code == "missing_handoff"
+
+
+def test_n11_an_override_gives_its_model_to_those_who_go_on() -> None:
+    agent = Agent("openai:gpt-5", handoffs=[Agent("openai:gpt-5", name="billing")])
+    model = ScriptedModel([call("transfer_to_billing"), "Hello."])
+    with no_real_requests(), agent.override(model=model):
+        assert agent.run_sync("Hi.").output == "Hello."
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["billing"],
+        [Agent(ScriptedModel([]))],
+        "billing",
+        5,
+        [lambda: None],
+    ],
+)
+def test_n11_what_can_not_be_handed_over_to_is_an_error(given: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Agent(ScriptedModel([]), handoffs=given)
+    assert caught.value.code == "invalid_handoff"
+    assert caught.value.hint
+
+
+def test_n11_an_agent_with_handoffs_is_copied() -> None:
+    agent = Agent("offline:extractive", handoffs=[Agent("offline:extractive", name="billing")])
+    again = pickle.loads(pickle.dumps(agent))  # noqa: S301 - ours
+    assert again.tools.names == agent.tools.names == ("transfer_to_billing",)
