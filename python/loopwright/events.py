@@ -735,7 +735,6 @@ _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "run_finished": (RunFinished, ("result",)),
     "child_text": (ChildText, ("text", "block", "reasoning")),
 }
-"""What drivers tell, without the machine."""
 _CLASSES = {kind: (name, names) for name, (kind, names) in {**_NOTICES, **_OURS, **_DELTAS}.items()}
 
 
