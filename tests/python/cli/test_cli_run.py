@@ -165,7 +165,6 @@ def test_a_server_that_is_not_there(loopwright: Callable) -> None:
         ["run", "x", "--model", "ollama:m", "--base-url", "not a url"],
         ["run", "x", "--model", "openai:m"],
         ["walk"],
-        [],
     ],
 )
 def test_wrong_usage_is_2(loopwright: Callable, arguments: list[str]) -> None:
