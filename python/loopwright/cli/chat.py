@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from loopwright import Agent, Monitor, Result
+    from loopwright import Monitor, Result
 
 __all__ = ["chat"]
 
@@ -79,8 +79,8 @@ class Talk:
     def __init__(self, arguments: argparse.Namespace, screen: Screen, last: Past | None) -> None:
         self._screen = screen
         self._arguments = arguments
-        agent, self._settled = task_agent(arguments, screen, _monitor(arguments.idle))
-        self._agent: Agent[Any, Any] = agent
+        task = task_agent(arguments, screen, _monitor(arguments.idle))
+        self._agent, self._settled, self._approval = task
         self.conversation = Conversation()
         self.note: str | None = None
         """What a check found, for the model to hear with the next words."""
@@ -157,7 +157,10 @@ class Talk:
     def _run(self, go: Callable[[Watcher, Any], Result[Any]]) -> Result[Any]:
         screen = self._screen
         watcher = Watcher(screen, tools=self._agent.tools.names)
-        result, failure = conduct(screen, lambda stop: go(watcher, stop), one_of_many=True)
+        try:
+            result, failure = conduct(screen, lambda stop: go(watcher, stop), one_of_many=True)
+        finally:
+            self._approval.withdraw()
         self.code = exit_code(result.stop_reason, failure)
         words = result.final if result.final is not None else result.best_draft
         if words is not None and not watcher.has_shown(words):

@@ -117,7 +117,11 @@ class Conversation:
         """The conversation whose last turn this is."""
         found = cls()
         for past in reversed([*_before(last)]):
-            found.turns.append(past.turn(len(found.messages or ())))
+            before = len(found.messages or ())
+            turn = past.turn(before)
+            # What was never answered is no part of it.
+            if len(turn.messages) > before + 1:
+                found.turns.append(turn)
         return found
 
 

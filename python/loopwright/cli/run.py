@@ -28,7 +28,7 @@ __all__ = ["run"]
 def run(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
     """Runs a task, or goes on with one that has a `past`; gives the exit code."""
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
-    agent, settled = task_agent(arguments, screen)
+    agent, settled, _ = task_agent(arguments, screen)
     agent = varied(agent, {"metadata": labels(arguments, **settled)})
     watcher = Watcher(screen, tools=agent.tools.names)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loopwright.errors import UsageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .screen import Screen
 
-__all__ = ["chosen_model", "located", "named_model", "task_agent"]
+__all__ = ["Task", "chosen_model", "located", "named_model", "task_agent"]
 
 _SYSTEM = (
     "You work in the folder {folder} with the tools you are given; paths are relative to it. "
@@ -29,10 +29,18 @@ _ROUNDS = 30
 _SECONDS = 900.0
 
 
-def task_agent(
-    arguments: argparse.Namespace, screen: Screen, monitor: Monitor | None = None
-) -> tuple[Agent[Any, Any], dict[str, Any]]:
-    """The agent, and what of its options is settled: for the journal, which keeps how it was made."""
+class Task(NamedTuple):
+    """An agent, and what it was made of."""
+
+    agent: Agent[Any, Any]
+    settled: dict[str, Any]
+    """Its options as they are settled, for the journal, which keeps how it was made."""
+    approval: TerminalApproval
+    """Who asks the person."""
+
+
+def task_agent(arguments: argparse.Namespace, screen: Screen, monitor: Monitor | None = None) -> Task:
+    """The agent of a task or a conversation."""
     from loopwright import Agent, Budget, builtin_tools
     from loopwright.guard import Approvals, Guard, Policy
 
@@ -46,6 +54,7 @@ def task_agent(
     for path in rules:
         policy = policy.with_file(path)
     rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
+    approval = TerminalApproval(screen, {tool.name: tool for tool in tools})
     agent: Agent[Any, Any] = Agent(
         located(model, arguments.base_url),
         tools=tools,
@@ -56,7 +65,7 @@ def task_agent(
             wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
         ),
         guard=Guard(
-            approve=Approvals(TerminalApproval(screen, {tool.name: tool for tool in tools})),
+            approve=Approvals(approval),
             policy=policy,
             on_cautious=arguments.cautious or "intent",
             workspace=folder,
@@ -65,7 +74,7 @@ def task_agent(
         memory=arguments.memory,
         monitor=monitor,
     )
-    return agent, {"model": model, "workspace": str(folder), "policy": rules}
+    return Task(agent, {"model": model, "workspace": str(folder), "policy": rules}, approval)
 
 
 def located(model: str, base_url: str | None) -> str | Model:
