@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["doctor"]
 
 _COLUMN = 10
+_NESTED = " "
+"""The name of lines that are rows of their own."""
 _PARTS = {
     "pydantic": (None, "types of answers and tools"),
     "rich": ("terminal", "Markdown on terminals"),
@@ -41,9 +43,10 @@ def doctor(arguments: argparse.Namespace) -> int:
         screen.answer(json.dumps(found))
         return OK
     for name, text in _lines(found):
-        line = f"{name:{_COLUMN}}  {clean(text)}"
+        margin = _COLUMN + 2 + (_COLUMN if name == _NESTED else 0)
+        line = f"{name.strip():{_COLUMN}}  {clean(text)}"
         style = Style.RED if name == "fence" and not found["fence"]["on"] else None
-        screen.answer(wrap(line, screen.columns, margin=_COLUMN + 2) if screen.out_is_live else line, style=style)
+        screen.answer(wrap(line, screen.columns, margin=margin) if screen.out_is_live else line, style=style)
     return OK
 
 
@@ -72,7 +75,7 @@ def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if (model := found.get("model")) is not None:
         yield "model", model["name"]
         for what, told in model["rows"]:
-            yield "", f"{what:<{_COLUMN}}{told}"
+            yield _NESTED, f"{what:<{_COLUMN}}{told}"
     if (records := found.get("commands")) is not None:
         programs = ", ".join(records["programs"]) or "none"
         yield "commands", f"{records['file']}: all examples hold, of {programs}"

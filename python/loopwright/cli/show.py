@@ -118,8 +118,10 @@ class Watcher:
         if self._drafts:
             self._screen.draft(text)
             return
-        if text.strip() and self._round > 1 and not self._writer.text:
-            self._screen.gap()
+        if text.strip() and not self._writer.text:
+            self._status("Writing")
+            if self._round > 1:
+                self._screen.gap()
         self._writer.write(text)
 
     def _called(self, event: events.ToolUseDelta) -> None:

@@ -100,7 +100,9 @@ def test_words_are_wrapped_and_code_stays_as_it_is() -> None:
     code = ANSWER.split("```")[1]
     assert code in found
     assert all(width(line) <= 60 for line in found.replace(code, "").split("\n"))
-    assert "\n  water, for then" in found or "\n  on the water" in found
+    item = found.split("- *Winter*")[1].split("\n\n")[0].split("\n")
+    assert len(item) > 1
+    assert all(line.startswith("  ") for line in item[1:])
 
 
 @needs_terminal
