@@ -10,7 +10,7 @@ from loopwright.errors import LoopwrightError, UsageError
 from .answer_writer import show_answer
 from .conduct import conduct
 from .conversation import AFTER, Conversation, Past, Turn, last_chat
-from .exit_codes import ERROR, INTERRUPTED, NEEDS_INPUT, OK, exit_code
+from .exit_codes import ERROR, INTERRUPTED, NEEDS_INPUT, OK, USAGE, exit_code
 from .journals import found
 from .past import kept_arguments, labels
 from .prompt import Prompt
@@ -68,7 +68,11 @@ def _converse(talk: Talk, commands: Commands, prompt: Prompt, screen: Screen) ->
                 talk.say(said.strip())
         except LoopwrightError as error:
             screen.say(error_line(error), style=Style.RED)
-            talk.code = ERROR
+            talk.code = USAGE if isinstance(error, UsageError) else ERROR
+        except KeyboardInterrupt:
+            # Pressed twice, or while nothing was under way.
+            screen.say("Broken off.", style=Style.YELLOW)
+            talk.code = INTERRUPTED
         if commands.over:
             return
 
@@ -81,6 +85,8 @@ class Talk:
         self._arguments = arguments
         task = task_agent(arguments, screen, _monitor(arguments.idle))
         self._agent, self._settled, self._approval = task
+        # A key that is missing is said before a word is.
+        self._agent.check()
         self.conversation = Conversation()
         self.note: str | None = None
         """What a check found, for the model to hear with the next words."""
@@ -190,7 +196,15 @@ def _resumed(arguments: argparse.Namespace) -> Past | None:
     if arguments.model is None:
         arguments.model = kept["model"]
         arguments.base_url = arguments.base_url or kept["base_url"]
-    for name, usual in (("workspace", "."), ("system", None), ("memory", None), ("max_rounds", None), ("policy", [])):
+    for name, usual in (
+        ("workspace", "."),
+        ("system", None),
+        ("memory", None),
+        ("max_rounds", None),
+        ("policy", []),
+        ("cautious", "intent"),
+        ("max_time", None),
+    ):
         if getattr(arguments, name) == usual and kept[name] is not None:
             setattr(arguments, name, kept[name])
     arguments.no_shell = arguments.no_shell or bool(kept["no_shell"])

@@ -1,6 +1,6 @@
 """Ctrl-C: the first ends the run after this round, the second at once, the third the program.
 
-Where a run is one answer of many (`at_once`), the first ends it at once, and the second the program.
+Where a run is one answer of many (`at_once`), the first ends it at once, and the second breaks it off.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loopwright._journal_paths import project_store
 from loopwright.errors import UsageError
+from loopwright.guard import redact
 
 from .conversation import Conversation, Past
 from .journals import found
@@ -116,7 +117,7 @@ class Commands:
         before = len(self._talk.conversation.messages or ())
         used_tools = any(message.tool_uses for message in taken[0].messages[before:])
         for turn in taken:
-            self._screen.answer(f"Taken back: {fit(one_line(turn.prompt), self._screen.columns - 13)}")
+            self._screen.answer(f"Taken back: {fit(_words(turn.prompt), self._screen.columns - 13)}")
         if used_tools:
             self._screen.answer(self._screen.styled("What tools changed stays changed.", Style.DIM))
 
@@ -128,7 +129,7 @@ class Commands:
             raise UsageError(message, "no_such_turn", "/cost lists them")
         back = self._leave()
         self._talk.conversation = now.fork(turn)
-        behind = f"behind turn {turn}: {one_line(now.turns[turn - 1].prompt)}" if turn else "from the beginning"
+        behind = f"behind turn {turn}: {_words(now.turns[turn - 1].prompt)}" if turn else "from the beginning"
         self._screen.answer(fit(f"Now in another conversation, {behind}", self._screen.columns))
         if back:
             self._screen.answer(self._screen.styled(f"The first one: /resume {back}", Style.DIM))
@@ -164,7 +165,7 @@ class Commands:
             self._talk.go_to(last)
         turns = self._talk.conversation.turns
         self._screen.answer(f"{plural(len(turns), 'turn')} so far; the last one:")
-        self._screen.answer(fit(f"  {one_line(turns[-1].prompt)}", self._screen.columns) if turns else "  nothing")
+        self._screen.answer(fit(f"  {_words(turns[-1].prompt)}", self._screen.columns) if turns else "  nothing")
 
     def _list(self) -> None:
         from loopwright import Journal
@@ -180,7 +181,7 @@ class Commands:
         if not named:
             self._screen.answer("There is no other conversation.")
         for run_id, prompt in named.items():
-            self._screen.answer(fit(f"  {run_id}  {one_line(prompt)}", self._screen.columns))
+            self._screen.answer(fit(f"  {run_id}  {_words(prompt)}", self._screen.columns))
 
     def _cost(self, _: str) -> None:
         turns = self._talk.conversation.turns
@@ -190,13 +191,18 @@ class Commands:
         width = self._screen.columns
         self._screen.answer(f"  {'turn':>4}  {'tokens':>9}  {'cached':>9}  {'cost':>8}  {'time':>8}", style=Style.BOLD)
         for number, turn in enumerate(turns, start=1):
-            self._screen.answer(fit(_row(str(number), [turn]) + f"  {one_line(turn.prompt)}", width))
+            self._screen.answer(fit(_row(str(number), [turn]) + f"  {_words(turn.prompt)}", width))
         self._screen.answer(_row("all", turns), style=Style.BOLD)
         if any(turn.cost is None for turn in turns):
             self._screen.answer(self._screen.styled("Where the cost is ?, no table has the price.", Style.DIM))
 
     def _quit(self, _: str) -> None:
         self.over = True
+
+
+def _words(prompt: str) -> str:
+    """What somebody said, on one line, without secrets."""
+    return redact(one_line(prompt))
 
 
 def _row(name: str, turns: list[Turn]) -> str:

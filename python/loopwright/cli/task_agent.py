@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +46,9 @@ def task_agent(arguments: argparse.Namespace, screen: Screen, monitor: Monitor |
     from loopwright.guard import Approvals, Guard, Policy
 
     model = chosen_model(arguments)
+    if not os.environ.get("LOOPWRIGHT_DEBUG"):
+        # What a tool raised is told in words; its traceback would break into the screen.
+        logging.getLogger("loopwright.tool").addHandler(logging.NullHandler())
     tools = builtin_tools(arguments.workspace)
     if arguments.no_shell:
         tools = [tool for tool in tools if tool.name != "shell"]

@@ -177,6 +177,7 @@ def test_what_is_no_command_is_said_and_a_blank_says_it_to_the_model(tmp_path: P
 
 def test_wrong_usage_of_a_chat_is_2(loopwright: Callable, tmp_path: Path) -> None:
     assert loopwright("chat").code == 2
+    assert "OPENAI_API_KEY is not set" in loopwright("chat", "--model", "openai:m").err
     assert "a conversation can't be kept in 'x.jsonl'" in loopwright("chat", "--journal", "x.jsonl").err
     assert "holds no conversation" in loopwright("chat", "--resume").err
     assert "no run of that name" in loopwright("chat", "--resume", "cafe").err
