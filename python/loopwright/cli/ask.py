@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import UsageError
 
+from .answer_writer import show_answer
 from .conduct import conduct
 from .exit_codes import exit_code
 from .journals import journal_place
@@ -16,7 +17,8 @@ from .report import error_line, result_json, show_ending, show_words
 from .screen import Screen, Style
 from .show import Watcher
 from .sources import show_sources
-from .text import clean, one_line
+from .task_agent import located, named_model
+from .text import clean, one_line, wrap
 from .trace import show_trace, trace_of
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _KEYS = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai", "OPENROUT
 
 def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[Any]] | None = None) -> int:
     """Answers a question, or goes on with an answer that has a `past`; gives the exit code."""
-    from loopwright import Budget, Model
+    from loopwright import Budget
     from loopwright.grounded import Grounded
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
@@ -42,7 +44,7 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
     limits = {"verify_attempts": arguments.attempts, "wall_time": arguments.max_time}
     model = _model(arguments, screen)
     grounded = Grounded(
-        model if arguments.base_url is None else Model(model, base_url=arguments.base_url),
+        located(model, arguments.base_url),
         sources=arguments.folders,
         profile=arguments.profile,
         gather="wide",
@@ -63,7 +65,7 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
     if arguments.json:
         screen.answer(result_json(result, failure, trace=trace_of(watcher.trace)))
     else:
-        _show(result, screen, failure)
+        _show(result, screen, failure, arguments.profile)
         if arguments.trace:
             show_trace(result, watcher.trace, screen)
     if failure is not None:
@@ -75,8 +77,8 @@ def ask(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Result[An
 
 def _model(arguments: argparse.Namespace, screen: Screen) -> str:
     """The model that was named, here or in the environment; otherwise the one that needs nothing."""
-    named: str = arguments.model or os.environ.get("LOOPWRIGHT_MODEL", "").strip()
-    if named:
+    named = named_model(arguments)
+    if named is not None:
         return named
     if arguments.base_url:
         message = "--base-url needs a model to ask there"
@@ -85,10 +87,14 @@ def _model(arguments: argparse.Namespace, screen: Screen) -> str:
     return _OFFLINE
 
 
-def _show(result: Result[Any], screen: Screen, failure: LoopwrightError | None) -> None:
+def _show(result: Result[Any], screen: Screen, failure: LoopwrightError | None, profile: str) -> None:
     screen.gap()
     if result.final is not None:
-        screen.answer(clean(result.final))
+        if profile == "markdown":
+            show_answer(screen, clean(result.final))
+        else:
+            text = clean(result.final)
+            screen.answer(wrap(text, screen.columns) if screen.out_is_live else text)
         show_sources(result, screen)
     show_words(result, screen, failure)
     if result.final is not None:

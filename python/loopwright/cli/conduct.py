@@ -18,9 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["conduct"]
 
 
-def conduct(screen: Screen, run: Callable[[Signal], Result[Any]]) -> tuple[Result[Any], LoopwrightError | None]:
-    """The result, and the error that ended the run, if one did. An error without a result is raised."""
-    with interruptible(screen) as stop:
+def conduct(
+    screen: Screen, run: Callable[[Signal], Result[Any]], *, one_of_many: bool = False
+) -> tuple[Result[Any], LoopwrightError | None]:
+    """The result, and the error that ended the run, if one did. An error without a result is raised.
+
+    The screen closes with the run, unless it is one of many: then Ctrl-C ends it at once.
+    """
+    screen.begin()
+    with interruptible(screen, at_once=one_of_many) as stop:
         try:
             return run(stop), None
         except LoopwrightError as error:
@@ -29,4 +35,6 @@ def conduct(screen: Screen, run: Callable[[Signal], Result[Any]]) -> tuple[Resul
             return error.result, error
         finally:
             screen.drop_draft()
-            screen.close()
+            screen.status(None)
+            if not one_of_many:
+                screen.close()

@@ -65,10 +65,10 @@ _STOPS: dict[str, int] = {
 }
 
 TABLE = """\
-exit codes:
+How a command ended, by its exit code:
   0    done: an answer, verified where it is verified
-  1    an error ended the run
-  2    wrong usage
+  1    an error ended the run; of replay and diff: they are not the same
+  2    wrong usage; of replay and diff: there is no readable journal
   3    abstained: the sources do not hold the answer
   4    unverified: no draft passed the check
   5    a limit was reached (rounds, time, tokens, cost, output, context)
@@ -76,7 +76,8 @@ exit codes:
   7    the model asks you something first, or paused for a check-in
   8    no progress: the same calls or errors again and again
   130  stopped or cancelled by you
-  141  whoever read the output went away"""
+  141  whoever read the output went away
+The codes of a chat are 0, and 2 for wrong usage; with its words from a pipe, that of the last answer."""
 
 
 def exit_code(stop_reason: str, failure: object = None) -> int:

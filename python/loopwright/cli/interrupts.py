@@ -1,4 +1,7 @@
-"""Ctrl-C: the first ends the run after this round, the second at once, the third the program."""
+"""Ctrl-C: the first ends the run after this round, the second at once, the third the program.
+
+Where a run is one answer of many (`at_once`), the first ends it at once, and the second breaks it off.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ __all__ = ["interruptible"]
 
 
 @contextlib.contextmanager
-def interruptible(screen: Screen) -> Iterator[Signal]:
+def interruptible(screen: Screen, *, at_once: bool = False) -> Iterator[Signal]:
     """A signal for a run; Ctrl-C gives it while this lasts."""
     stop = Signal()
     presses = 0
@@ -25,7 +28,7 @@ def interruptible(screen: Screen) -> Iterator[Signal]:
     def pressed(_number: int, _frame: Any) -> None:
         nonlocal presses
         presses += 1
-        if presses == 1:
+        if presses == 1 and not at_once:
             screen.say("Stopping after this round. Ctrl-C again stops at once.")
             stop.interrupt()
         else:

@@ -1,48 +1,23 @@
-"""Arguments, errors and exit codes of the command line."""
+"""The command line as a whole: which command runs, and what becomes of errors and streams."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, TABLE, USAGE
+from .arguments import parser
+from .commands import COMMANDS
+from .exit_codes import BROKEN_PIPE, ERROR, INTERRUPTED, USAGE
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
-
-_ENDINGS = {
-    "replay": "exit codes: 0 identical, 1 diverged, 2 no readable journal",
-    "diff": "exit codes: 0 identical, 1 they part, 2 no readable journal",
-}
-_RUN = "the name of a run, its beginning, or the path of a journal"
-_DEFAULT = " (default: $LOOPWRIGHT_JOURNAL, or .loopwright/journal.db)"
-_WHERE = "where the journals are: a store or a folder" + _DEFAULT
-_COMMANDS = {
-    "ask": ("ask", "ask"),
-    "research": ("research", "research"),
-    "run": ("run", "run"),
-    "resume": ("past", "resume"),
-    "answer": ("past", "answer"),
-    "fork": ("past", "fork"),
-    "diff": ("past", "diff"),
-    "runs": ("runs", "runs"),
-    "show": ("page", "show"),
-    "replay": ("replay", "replay"),
-    "memory": ("memory", "memory"),
-    "audit": ("memory", "audit"),
-    "forget": ("forget", "forget"),
-    "doctor": ("doctor", "doctor"),
-    "mcp": ("mcp", "mcp"),
-}
-_MOST = 10_000
-_DAY = 86_400.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,11 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     try:
         # Loaded when it is wanted.
-        home, name = _COMMANDS[arguments.command]
-        command: Callable[[argparse.Namespace], int] = getattr(import_module(f".{home}", __package__), name)
+        wanted = COMMANDS[arguments.command or "help"]
+        command: Callable[[argparse.Namespace], int] = getattr(
+            import_module(f".{wanted.home}", __package__), wanted.function
+        )
         return command(arguments)
     except BrokenPipeError:
         raise
@@ -126,310 +103,3 @@ def _silence() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-
-
-class _Version(argparse.Action):
-    """`--version`, without loading the extension module for anything else."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from loopwright import __version__
-
-        sys.stdout.write(f"loopwright {__version__}\n")
-        parser.exit()
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="loopwright",
-        description="Agentic loops: answers with sources from a folder, tasks with tools, exact replays.",
-        epilog=TABLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _ask_arguments(_command(commands, "ask", "answer a question from the files of a folder, with sources"))
-    _run_arguments(_command(commands, "run", "do a task with a model and the built-in tools"))
-    _research_arguments(
-        _command(commands, "research", "research a question in cycles, and write a report with sources")
-    )
-    _show_arguments(_command(commands, "show", "show what happened in a run; with --html, as a page to look around in"))
-    _replay_arguments(_command(commands, "replay", "feed a journal to a new machine and compare"))
-    _resume_arguments(_command(commands, "resume", "go on with a run that broke off"))
-    _answer_arguments(_command(commands, "answer", "answer what a run asked or paused for, and go on with it"))
-    _fork_arguments(_command(commands, "fork", "start a run that begins as another one did"))
-    _diff_arguments(_command(commands, "diff", "show where two runs part"))
-    _runs_arguments(_command(commands, "runs", "list the runs of the project"))
-    _memory_arguments(_command(commands, "memory", "show what is remembered, why, and what work follows turns"))
-    _audit_arguments(_command(commands, "audit", "show what happened"))
-    _forget_arguments(_command(commands, "forget", "delete the runs and memories of a user, so that no byte is left"))
-    _mcp_arguments(_command(commands, "mcp", "offer an agent, its tools and more to other programs, by MCP"))
-    _doctor_arguments(_command(commands, "doctor", "show what this machine and this build have"))
-    return parser
-
-
-def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
-) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
-        epilog=_ENDINGS.get(name, TABLE),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
-def _ask_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", type=_text, metavar="QUESTION")
-    parser.add_argument(
-        "--in", dest="folders", action="append", required=True, metavar="FOLDER", help="where to look; may be repeated"
-    )
-    _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
-    parser.add_argument(
-        "--profile",
-        choices=("plain", "markdown", "slack"),
-        default="plain",
-        help="how the answer is written (default: plain)",
-    )
-    parser.add_argument("--attempts", type=_count, metavar="N", help="drafts at most (default: 3)")
-    parser.add_argument("--trace", action="store_true", help="show each phase and what came of it")
-    _common_arguments(parser)
-
-
-def _run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", type=_text, metavar="TASK")
-    _model_arguments(parser, "$LOOPWRIGHT_MODEL; one of the two is needed")
-    parser.add_argument(
-        "--workspace", default=".", metavar="DIR", help="the folder that the tools work in (default: this one)"
-    )
-    parser.add_argument("--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: 30)")
-    parser.add_argument("--no-shell", action="store_true", help="leave the shell out")
-    parser.add_argument(
-        "--policy",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="rules for calls, beside those of the usual places",
-    )
-    parser.add_argument(
-        "--cautious",
-        choices=("run", "intent", "ask"),
-        default="intent",
-        help="what calls that change something need: nothing, a word of the task, or a person (default: intent)",
-    )
-    parser.add_argument("--system", metavar="TEXT", help="instructions in place of the built-in ones")
-    parser.add_argument("--memory", metavar="FILE", help="remember what is told and done, in this file")
-    _common_arguments(parser)
-
-
-def _research_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", type=_text, metavar="QUESTION")
-    parser.add_argument(
-        "--in", dest="folders", action="append", default=[], metavar="FOLDER", help="where to look; may be repeated"
-    )
-    parser.add_argument(
-        "--search",
-        action="append",
-        default=[],
-        metavar="PROVIDER",
-        help="a search engine: searxng:URL, brave, tavily, or the provider's own through one of its models, as "
-        "anthropic:NAME or openai-responses:NAME (keys from the environment); may be repeated",
-    )
-    _model_arguments(parser, "offline:extractive, which is not an LLM and needs neither key nor network")
-    parser.add_argument(
-        "--style", choices=("detailed", "summary", "progress"), default="detailed", help="how much is written out"
-    )
-    parser.add_argument("--cycles", type=_count, metavar="N", help="cycles at most (default: 5)")
-    parser.add_argument("--out", metavar="FILE", help="write the report there: .md, .html or .json by its ending")
-    _common_arguments(parser)
-
-
-def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help=_RUN)
-    parser.add_argument("--html", metavar="FILE", help="write one page that needs nothing else; - for stdout")
-    parser.add_argument("--against", metavar="RUN", help="also show where this other run parts from it")
-    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _replay_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="RUN", help=_RUN)
-    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parser.add_argument("--steps", action="store_true", help="show what each event led to")
-    parser.add_argument("--commands", action="store_true", help="print every command in the journal's form")
-    parser.add_argument("--trace", action="store_true", help="show each round: request, answer, decision, calls")
-    parser.add_argument("--drift", action="store_true", help="show when the conversation left its goal, and came back")
-
-
-def _resume_arguments(parser: argparse.ArgumentParser) -> None:
-    _past_arguments(parser)
-    parser.add_argument("--base-url", metavar="URL", help="the server, where it is another one by now")
-    parser.add_argument(
-        "--on-divergence",
-        choices=("error", "fork"),
-        default="error",
-        help="where this version decides otherwise than the one that wrote the run: stop, or go on in a new run",
-    )
-
-
-def _answer_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help=_RUN)
-    parser.add_argument("answer", type=_text, metavar="TEXT", help='the answer; "go on" where nothing was asked')
-    parser.add_argument("--base-url", metavar="URL", help="the server, where it is another one by now")
-    _place_arguments(parser)
-
-
-def _fork_arguments(parser: argparse.ArgumentParser) -> None:
-    _past_arguments(parser)
-    parser.add_argument("--at", type=_event, required=True, metavar="N", help="keep the events up to this one")
-    parser.add_argument("--prompt", type=_text, metavar="TEXT", help="go on with another prompt")
-    parser.add_argument("--result", metavar="TEXT", help="what the tool gave instead, where event N is its result")
-    _model_arguments(parser, "that of the run")
-
-
-def _past_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help=_RUN)
-    _place_arguments(parser)
-
-
-def _place_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def _diff_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("left", metavar="A", help=_RUN)
-    parser.add_argument("right", metavar="B", help="the other")
-    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _runs_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--journal", metavar="PLACE", help=_WHERE)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _memory_arguments(parser: argparse.ArgumentParser) -> None:
-    views = ("list", "why", "forget", "work", "reflections")
-    parser.add_argument("view", nargs="?", choices=views, default="list", help="what to show (default: list)")
-    parser.add_argument("query", nargs="?", type=_text, metavar="WORDS|NUMBER", help="what to look for, or a memory")
-    parser.add_argument("--memory", metavar="FILE", help="the store (default: that of the project)")
-    parser.add_argument("--limit", type=_count, metavar="N", help="so many at most (default: 50)")
-    parser.add_argument("--erase", action="store_true", help="forget: overwrite the words too")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _audit_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--memory", metavar="FILE", help="the store (default: that of the project)")
-    parser.add_argument("--session", type=_text, metavar="NAME", help="of this session alone")
-    parser.add_argument("--turn", type=_text, metavar="RUN", help="of this run alone")
-    parser.add_argument("--type", type=_text, metavar="TYPE", help="of this type alone")
-    parser.add_argument("--last", type=_seconds, metavar="S", help="of the last so many seconds; 90, 5m, 2h")
-    parser.add_argument("--limit", type=_count, metavar="N", help="the newest so many")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _forget_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", type=_text, required=True, metavar="NAME", help="whose; letter by letter")
-    place = "a store, a folder or a file of journals; may be repeated"
-    parser.add_argument("--journal", action="append", default=[], metavar="PLACE", help=place)
-    both = "a memory (without --journal and --memory: the store of the project, as both)"
-    parser.add_argument("--memory", metavar="FILE", help=both)
-    parser.add_argument("--dry-run", action="store_true", help="show what would go, and delete nothing")
-    parser.add_argument("--yes", action="store_true", help="delete without a question")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("view", choices=("serve",), help="what to do")
-    parser.add_argument(
-        "agent", nargs="?", metavar="FILE:NAME", help="the agent: a file or module, and a variable in it"
-    )
-    parser.add_argument(
-        "--in", dest="folders", action="append", default=[], metavar="FOLDER", help="answer questions from there, too"
-    )
-    parser.add_argument(
-        "--model", metavar="PROVIDER:NAME", help="who writes those answers (default: offline:extractive)"
-    )
-    parser.add_argument("--name", default="loopwright", metavar="NAME", help="what the server is called")
-    parser.add_argument("--http", type=_port, metavar="PORT", help="listen there; standard streams otherwise")
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="HOST", help="the address to listen at (default: 127.0.0.1)"
-    )
-    parser.add_argument("--no-rooms", action="store_true", help="leave extract, compress, count and assess out")
-    parser.set_defaults(json=False)
-
-
-def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workspace", default=".", metavar="DIR", help="the folder whose policies are looked at (default: this one)"
-    )
-    parser.add_argument("--commands", metavar="FILE", help="check these records of programs, and say what they replace")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-
-
-def _model_arguments(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument("--model", metavar="PROVIDER:NAME", help=f"the model (default: {default})")
-    parser.add_argument("--base-url", metavar="URL", help="another server than the provider's own")
-
-
-def _common_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--max-time", type=_seconds, metavar="S", help="seconds at most; 90, 90s, 5m")
-    place = "where the journal goes: a store, a folder, or a new file that ends in .jsonl" + _DEFAULT
-    parser.add_argument("--journal", metavar="PLACE", help=place)
-    parser.add_argument("--no-journal", action="store_true", help="write no journal")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def _text(given: str) -> str:
-    # What the locale could not decode is no reason to fail.
-    text = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if not text.strip():
-        message = "it is empty"
-        raise argparse.ArgumentTypeError(message)
-    return text
-
-
-def _event(given: str) -> int:
-    number = int(given) if given.isdecimal() and given.isascii() and len(given) <= 18 else 0
-    if number < 1:
-        message = f"{given!r} is no number of an event"
-        raise argparse.ArgumentTypeError(message)
-    return number
-
-
-def _port(given: str) -> int:
-    number = int(given) if given.isdecimal() and given.isascii() and len(given) <= 5 else 0
-    if not 0 < number < 65536:
-        message = f"{given!r} is no port"
-        raise argparse.ArgumentTypeError(message)
-    return number
-
-
-def _count(given: str) -> int:
-    try:
-        count = int(given)
-    except ValueError:
-        count = 0
-    if not 1 <= count <= _MOST:
-        message = f"{given!r} is no number from 1 to {_MOST}"
-        raise argparse.ArgumentTypeError(message)
-    return count
-
-
-def _seconds(given: str) -> float:
-    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
-    number, unit = (given[:-1], units[given[-1]]) if given[-1:] in units else (given, 1.0)
-    try:
-        found = float(number) * unit
-    except ValueError:
-        found = 0.0
-    if not 0 < found <= _DAY:
-        message = f"{given!r} is no time; say 90, 90s or 5m"
-        raise argparse.ArgumentTypeError(message)
-    return found

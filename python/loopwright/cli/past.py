@@ -16,26 +16,28 @@ from .screen import Screen, Style
 from .text import clean, fit, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from loopwright import Result
     from loopwright._journal_paths import JournalPath
 
-__all__ = ["answer", "diff", "fork", "labels", "resume"]
+__all__ = ["answer", "diff", "fork", "kept_arguments", "labels", "resume"]
 
+_OF_WORK = (
+    "model",
+    "base_url",
+    "workspace",
+    "no_shell",
+    "system",
+    "max_rounds",
+    "max_time",
+    "policy",
+    "cautious",
+    "memory",
+)
 _KEPT = {
-    "run": (
-        "model",
-        "base_url",
-        "workspace",
-        "no_shell",
-        "system",
-        "max_rounds",
-        "max_time",
-        "policy",
-        "cautious",
-        "memory",
-    ),
+    "run": _OF_WORK,
+    "chat": _OF_WORK,
     "research": ("model", "base_url", "folders", "search", "style", "cycles", "max_time"),
     "ask": ("model", "base_url", "folders", "profile", "attempts", "max_time"),
 }
@@ -46,6 +48,11 @@ def labels(arguments: argparse.Namespace, **settled: Any) -> dict[str, Any]:
     """What a journal keeps, so that its run can be started again: never a key."""
     kept = {name: getattr(arguments, name) for name in _KEPT[arguments.command]}
     return {"command": arguments.command, "arguments": {**kept, **settled}}
+
+
+def kept_arguments(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that `labels` kept in a journal; `None` for those it has not."""
+    return {name: told["arguments"].get(name) for name in _KEPT[told["command"]]}
 
 
 def resume(arguments: argparse.Namespace) -> int:
@@ -101,17 +108,17 @@ def _again(arguments: argparse.Namespace, place: JournalPath, go_on: Callable[[A
     told = json.loads(about) if about else {}
     command = told.get("command") if isinstance(told, dict) else None
     if command not in _KEPT or not isinstance(told.get("arguments"), dict):
-        message = f"the journal {place.name} was not written by `loopwright run` or `ask`"
+        message = f"the journal {place.name} was not written by `loopwright run`, `chat`, `ask` or `research`"
         hint = "make its agent in Python, and call agent.resume(path) or agent.fork(path, at)"
         raise UsageError(message, "unknown_agent", hint)
-    kept = {name: told["arguments"].get(name) for name in _KEPT[command]}
+    kept = kept_arguments(told)
     if getattr(arguments, "model", None):
         kept["model"], kept["base_url"] = arguments.model, arguments.base_url
     elif arguments.base_url:
         kept["base_url"] = arguments.base_url
     common = {name: getattr(arguments, name) for name in ("journal", "json", "quiet")}
     given = argparse.Namespace(command=command, task="", question="", trace=False, no_journal=False, **kept, **common)
-    if command == "run":
+    if command in ("run", "chat"):
         from .run import run
 
         return run(given, go_on)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .screen import Screen
 
-__all__ = ["error_line", "failure_json", "result_json", "show_ending", "show_words"]
+__all__ = ["error_line", "failure_json", "figures", "result_json", "show_ending", "show_words"]
 
 
 def result_json(result: Result[Any], failure: LoopwrightError | None = None, **more: Any) -> str:
@@ -87,10 +87,9 @@ def show_words(result: Result[Any], screen: Screen, failure: LoopwrightError | N
         screen.note(f'loopwright answer {result.run_id} "…"', style=Style.DIM)
 
 
-def show_ending(result: Result[Any], screen: Screen) -> None:
-    """What it took."""
-    screen.note("")
-    took = [result.stop_reason, clean(result.model), plural(result.rounds, "request")]
+def figures(result: Result[Any]) -> str:
+    """What a run took, in one line."""
+    took = [clean(result.model), plural(result.rounds, "request")]
     if result.tool_calls:
         took.append(plural(len(result.tool_calls), "tool call"))
     if result.usage.total_tokens:
@@ -98,7 +97,13 @@ def show_ending(result: Result[Any], screen: Screen) -> None:
     if result.cost:
         took.append(f"cost {result.cost:.4f}")
     took.append(seconds(result.duration))
-    screen.note(" · ".join(took), style=Style.DIM)
+    return " · ".join(took)
+
+
+def show_ending(result: Result[Any], screen: Screen) -> None:
+    """What it took, and where its journal is."""
+    screen.note("")
+    screen.note(f"{result.stop_reason} · {figures(result)}", style=Style.DIM)
     journal = journal_of(result)
     if journal is not None:
         screen.note(f"journal: {journal}", style=Style.DIM)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.errors import UsageError
 
+from .answer_writer import show_answer
 from .ask import _check, _model
 from .conduct import conduct
 from .exit_codes import exit_code
@@ -16,6 +17,7 @@ from .past import labels
 from .report import error_line, result_json, show_ending, show_words
 from .screen import Screen, Style
 from .show import Watcher
+from .task_agent import located
 from .text import clean, one_line
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ _FORMS = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "
 
 def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any] | None = None) -> int:
     """Researches a question, or goes on with a research that has a `past`; gives the exit code."""
-    from loopwright._model import Model
     from loopwright.research import _BUDGET, Research
 
     screen = Screen(quiet=arguments.quiet, bare=arguments.json)
@@ -40,7 +41,7 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
     limits = {"research_cycles": arguments.cycles, "wall_time": arguments.max_time}
     model = _model(arguments, screen)
     runner = Research(
-        model if arguments.base_url is None else Model(model, base_url=arguments.base_url),
+        located(model, arguments.base_url),
         search=[*_folders(arguments.folders), *_providers(arguments.search)],
         style=arguments.style,
         budget=replace(_BUDGET, **{name: limit for name, limit in limits.items() if limit is not None}),
@@ -66,7 +67,7 @@ def research(arguments: argparse.Namespace, past: Callable[[Any, Any, Any], Any]
         screen.answer(result_json(result, failure, report=result.report))
     elif result.final is not None:
         screen.gap()
-        screen.answer(clean(result.final))
+        show_answer(screen, clean(result.final))
     elif result.best_draft:
         screen.note("What there was when it ended:")
         screen.note(clean(result.best_draft), style=Style.DIM)

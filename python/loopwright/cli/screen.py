@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Screen", "Style"]
 
 # For terminals that know no more than ASCII.
-_PLAIN = str.maketrans({"…": "...", "·": "-", "“": '"', "”": '"', "│": "|"})
+_PLAIN = str.maketrans({"…": "...", "·": "-", "“": '"', "”": '"', "│": "|", "•": "*", "▌": "|", "─": "-", "━": "-"})
 _USUAL = (80, 24)
 _ERASE = "\r\x1b[2K"
 
@@ -68,7 +68,7 @@ class Screen:
         self.err_is_live = self.asks and capable
         self._colour = not env.get("NO_COLOR")
         self._tells = not quiet and (not bare or self.err_is_live)
-        self._streams = self.out_is_live and not quiet
+        self._quiet = quiet
         self._lock = threading.RLock()
         self._status: str | None = None
         self._shown = False
@@ -90,9 +90,9 @@ class Screen:
             self._write(self._out, self._styled(text, style, live=self.out_is_live) + "\n")
             self._restore()
 
-    def dimmed(self, text: str) -> str:
+    def styled(self, text: str, style: str) -> str:
         """A part of a line for `answer`."""
-        return self._styled(text, Style.DIM, live=self.out_is_live)
+        return self._styled(text, style, live=self.out_is_live)
 
     def gap(self) -> None:
         """An empty line between progress and answer, where people see both."""
@@ -123,23 +123,33 @@ class Screen:
             self._make_room()
             self._tell(self._styled(prompt, Style.BOLD, live=self.err_is_live))
 
-    def stream(self, text: str) -> bool:
-        """Text on stdout as it comes, where stdout is a terminal. Says whether it was shown."""
-        if not self._streams:
-            return False
-        if text:
-            with self._lock:
-                self._hide()
-                self._write(self._out, text)
-                self._mid_line = not text.endswith("\n")
-                self._restore()
-        return True
+    def erase_line(self) -> None:
+        """Takes the line that a person has not begun to write; without a terminal it ends."""
+        with self._lock:
+            self._tell(_ERASE if self.err_is_live else "\n")
 
-    def draft(self, text: str) -> None:
-        """Text that may not last, dimmed, where stderr is a terminal; `drop_draft` takes it away."""
+    @property
+    def streams(self) -> bool:
+        """Whether an answer is shown while it comes."""
+        return self.out_is_live and not self._quiet
+
+    @property
+    def has_colour(self) -> bool:
+        """Whether colours are wanted."""
+        return self._colour
+
+    def draft(self, text: str, *, tail: bool = False) -> None:
+        """Text that may not last, dimmed, where stderr is a terminal; `drop_draft` takes it away.
+
+        Of one that grows beyond half of the screen the `tail` alone stays, so that all of it can be taken away.
+        """
         if not (self._tells and self.err_is_live) or not text:
             return
         with self._lock:
+            whole = self._draft + text
+            if tail and self._rows(whole) > self._size()[1] // 2:
+                self.drop_draft()
+                text = "…" + whole.rstrip("\n").rpartition("\n")[2][-self.columns // 2 :]
             self._hide()
             self._tell(self._styled(text, Style.DIM, live=True))
             self._draft += text
@@ -154,10 +164,8 @@ class Screen:
                 return
             self._hide()
             self._mid_line = False
-            columns, height = self._size()
-            lines = draft.split("\n")
-            rows = sum(max(0, width(line.expandtabs()) - 1) // columns for line in lines) + len(lines) - 1
-            if rows < height - 1:
+            rows = self._rows(draft)
+            if rows < self._size()[1] - 1:
                 self._tell((f"\x1b[{rows}A" if rows else "") + "\r\x1b[J")
             else:
                 self._tell("\n" + self._styled("(end of the draft)", Style.DIM, live=True) + "\n")
@@ -197,6 +205,10 @@ class Screen:
         """The width for one line."""
         return max(20, self._size()[0])
 
+    def begin(self) -> None:
+        """Something begins whose time the status line tells."""
+        self._started = time.monotonic()
+
     def close(self) -> None:
         """The status line goes for good."""
         self._closed.set()
@@ -205,6 +217,11 @@ class Screen:
             self._status = None
 
     # How
+
+    def _rows(self, text: str) -> int:
+        """How far down a text goes that is broken at the end of the screen."""
+        lines = text.split("\n")
+        return sum(max(0, width(line.expandtabs()) - 1) // self._size()[0] for line in lines) + len(lines) - 1
 
     def _size(self) -> tuple[int, int]:
         """Columns and lines of the terminal that is written to, or what is usual."""
@@ -238,10 +255,7 @@ class Screen:
         """Something lasting comes: no status line, no half line, and a draft before it stays."""
         self._hide()
         if self._mid_line:
-            if self._draft:
-                self._tell("\n")
-            else:
-                self._write(self._out, "\n")
+            self._tell("\n")
             self._mid_line = False
         self._draft = ""
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import events
 
+from .answer_writer import AnswerWriter
 from .narration import doing, excerpt
 from .screen import Style
 from .text import Cleaner, clean, one_line, plural, seconds
 from .trace import PhaseTrace, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from .screen import Screen
 
@@ -39,10 +40,10 @@ class Watcher:
     """Shows the events of a run; `on_event` of the run is this object.
 
     With `drafts` the model's words are dimmed and taken away again: another answer, the verified one, takes their
-    place. Without, they are the answer.
+    place. Without, they are the answer. `tools` are the names of those that can be called, where they are known.
     """
 
-    def __init__(self, screen: Screen, *, drafts: bool = False) -> None:
+    def __init__(self, screen: Screen, *, drafts: bool = False, tools: Collection[str] = ()) -> None:
         self._screen = screen
         self._drafts = drafts
         self._round = 0
@@ -50,7 +51,10 @@ class Watcher:
         self._running: dict[str, str] = {}
         self._told: list[str] = []
         self._cleaner = Cleaner()
-        self._said: list[str] = []
+        self._writer = AnswerWriter(screen)
+        self._tools = tools
+        # The names of this round's calls that nobody judged so far. Their ids may be others by then.
+        self._unjudged: list[str] = []
         self._warned: set[str] = set()
         self._tokens = 0
         self._children: dict[str | None, str] = {}
@@ -63,6 +67,7 @@ class Watcher:
             events.RoundFinished: self._round_finished,
             events.Retry: self._retry,
             events.Reset: self._reset,
+            events.ToolUseDelta: self._called,
             events.ToolStarted: self._tool_started,
             events.ToolProgress: lambda event: self._status(one_line(event.text[:_LOOKED_AT])),
             events.ToolFinished: self._tool_finished,
@@ -94,7 +99,12 @@ class Watcher:
 
     def has_shown(self, answer: str) -> bool:
         """Whether the last words on stdout are this answer."""
-        return bool(self._said) and "".join(self._said).strip() == clean(answer).strip()
+        said = self._writer.text.strip()
+        return bool(said) and said == clean(answer).strip()
+
+    def finish(self) -> None:
+        """Nothing comes any more: what was begun stays as far as it came."""
+        self._writer.finish()
 
     def warn(self, message: str) -> None:
         """A warning, once."""
@@ -108,15 +118,30 @@ class Watcher:
         if self._drafts:
             self._screen.draft(text)
             return
-        if text.strip() and self._round > 1 and not self._said:
-            self._screen.gap()
-        if self._screen.stream(text):
-            self._said.append(text)
+        if text.strip() and not self._writer.text:
+            self._status("Writing")
+            if self._round > 1:
+                self._screen.gap()
+        self._writer.write(text)
+
+    def _called(self, event: events.ToolUseDelta) -> None:
+        self._unjudged.append(event.name)
+
+    def _tell_unusable(self, failed: Collection[str] | None = None) -> None:
+        """Calls that nobody judged could not be run at all; where it is known which have failed, those alone."""
+        for name in self._unjudged:
+            if failed is None or name in failed:
+                unknown = bool(self._tools) and name not in self._tools
+                why = "there is no such tool" if unknown else "its arguments can't be used"
+                self._screen.note(f"Not run: {one_line(name)}, for {why}", style=Style.RED)
+        self._unjudged.clear()
 
     def _round_started(self, event: events.RoundStarted) -> None:
+        self._tell_unusable()
         self._round = event.round
         self._cleaner = Cleaner()
-        self._said.clear()
+        self._writer.finish()
+        self._writer = AnswerWriter(self._screen)
         self._told.clear()
         self._screen.drop_draft()
         self._status("Thinking" if event.round == 1 else "Thinking about what came back")
@@ -128,8 +153,10 @@ class Watcher:
         self._note(f"No luck with the provider ({one_line(event.reason)}); trying again in {seconds(event.delay)}")
 
     def _judged(self, event: events.CallJudged) -> None:
+        if event.name in self._unjudged:
+            self._unjudged.remove(event.name)
         if event.verdict == "forbid":
-            self._note(f"Forbidden: {one_line(event.name)}: {one_line(event.why)}")
+            self._screen.note(f"Forbidden: {one_line(event.name)}: {one_line(event.why)}", style=Style.RED)
 
     def _compacted(self, event: events.Compacted) -> None:
         self._note(f"Made room in the conversation: {event.before} tokens became {event.after}")
@@ -139,22 +166,26 @@ class Watcher:
             self._note(f"Not run: {one_line(event.reason)}")
 
     def _finished(self, event: events.RunFinished) -> None:
+        self._writer.finish()
+        self._tell_unusable({call.name for call in event.result.tool_calls if call.failure is not None})
         for warning in event.result.warnings:
             self.warn(warning)
         self._screen.status(None)
 
     def _reset(self, _: events.Reset) -> None:
         self._cleaner = Cleaner()
+        self._unjudged.clear()
         if self._drafts:
             self._screen.drop_draft()
-        elif self._said:
+        elif self._writer.drop():
             self._note("(the answer broke off; here it is again from its beginning)")
-        self._said.clear()
+        self._writer = AnswerWriter(self._screen)
 
     def _tool_started(self, event: events.ToolStarted) -> None:
         sentence = doing(event.name, event.arguments)
         self._running[event.call_id] = sentence
         self._told.append(sentence)
+        self._writer.finish()
         self._screen.drop_draft()
         if self._screen.plain():
             self._screen.note(sentence)
@@ -165,11 +196,12 @@ class Watcher:
         ended = "failed" if event.is_error else "done"
         name = one_line(event.name)
         columns = self._screen.columns
+        style = Style.RED if event.is_error else None
         if self._screen.plain():
             self._screen.note(f"  {ended} ({name}, {seconds(event.duration)})")
         else:
             how = f" ({name}{' failed' if event.is_error else ''}, {seconds(event.duration)})"
-            self._screen.note(excerpt(sentence, columns - len(how) - 1) + how)
+            self._screen.note(excerpt(sentence, columns - len(how) - 1) + how, style=style)
         shown = excerpt(event.excerpt, columns - 5, is_error=event.is_error)
         if shown:
             self._screen.note(f"    {shown}", style=Style.RED if event.is_error else Style.DIM)

@@ -32,7 +32,7 @@ def show_sources(result: Result[Any], screen: Screen) -> None:
         place = one_line(str(source))
         space = screen.columns - width(place) - 5
         words = fit(_telling(source, result.final or ""), space) if space >= _LEAST else ""
-        screen.answer(f"  {place}" + (f"  {screen.dimmed(words)}" if words else ""))
+        screen.answer(f"  {place}" + (f"  {screen.styled(words, Style.DIM)}" if words else ""))
     if len(sources) > _SHOWN:
         screen.answer(f"  and {plural(len(sources) - _SHOWN, 'more', 'more')}")
 

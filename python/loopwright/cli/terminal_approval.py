@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -52,6 +53,16 @@ class TerminalApproval:
         self._screen = screen
         self._tools = tools
         self._source = sys.stdin if source is None else source
+        self._asking = threading.Lock()
+        # What is written into the one end is read at the other by whoever waits for an answer.
+        self._withdrawn, self._withdraw = os.pipe()
+
+    def withdraw(self) -> None:
+        """Nobody waits for an answer any more: a question that stands is taken back."""
+        if self._asking.locked() and sys.platform != "win32":
+            os.write(self._withdraw, b"x")
+            with self._asking:
+                os.read(self._withdrawn, 1)
 
     def __call__(self, question: Approval) -> bool | str | Edit:
         """`True`, `"once"`, a reason why not, `"abort"`, or the changed call."""
@@ -59,7 +70,7 @@ class TerminalApproval:
             what, how = _seen(question.name), arguments_of(question.arguments)
             self._screen.note(f"The model wants to use {what}" + (f" with {how}" if how else ""))
             return "there is no terminal to ask a person on"
-        with self._screen.hold(), _interruptible():
+        with self._asking, self._screen.hold(), _interruptible():
             try:
                 return self._ask(question)
             except (KeyboardInterrupt, EOFError):
@@ -160,8 +171,11 @@ class TerminalApproval:
         descriptor = self._source.fileno()
         typed = b""
         while not typed.endswith((b"\n", b"\r")) and len(typed) < _LONGEST_LINE:
-            if not _wait(descriptor, until):
+            found = _wait([descriptor, self._withdrawn], until)
+            if not found:
                 return None
+            if self._withdrawn in found:
+                raise EOFError
             piece = os.read(descriptor, 1024)
             if not piece:
                 raise EOFError
@@ -223,14 +237,14 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _wait(descriptor: int, until: float) -> bool:
-    """Waits for something to read, at most until then. Says whether there is."""
+def _wait(descriptors: list[int], until: float) -> list[int]:
+    """Waits for something to read, at most until then. Gives where it is."""
     if sys.platform == "win32":
-        return True  # a console can't be waited for; the read does it
+        return descriptors[:1]  # a console can't be waited for; the read does it
     import select
 
     left = until - time.monotonic()
-    return left > 0 and bool(select.select([descriptor], [], [], left)[0])
+    return select.select(descriptors, [], [], left)[0] if left > 0 else []
 
 
 def _forget_typed(source: TextIO) -> None:

@@ -42,6 +42,31 @@ class Ended:
     err: str
 
 
+def display(raw: str, columns: int) -> list[str]:
+    """The lines that stay on a terminal of such width, as high as it has to be; a letter takes one column."""
+    rows, row, column = [""], 0, 0
+    for piece in re.findall(r"\x1b\[[0-?]*[ -/]*[@-~]|.", raw, re.DOTALL):
+        if piece == "\n":
+            row += 1
+        elif piece == "\r":
+            column = 0
+        elif piece == "\x1b[J":
+            rows[row] = rows[row][:column]
+            del rows[row + 1 :]
+        elif piece == "\x1b[2K":
+            rows[row] = ""
+        elif len(piece) > 1:
+            # Colours change nothing here; the rest goes up.
+            row -= int(piece[2:-1]) if piece.endswith("A") else 0
+        else:
+            row, column = (row + 1, 0) if column >= columns else (row, column)
+            rows += [""] * (row + 1 - len(rows))
+            rows[row] = rows[row][:column].ljust(column) + piece + rows[row][column + 1 :]
+            column += 1
+        rows += [""] * (row + 1 - len(rows))
+    return rows
+
+
 class Terminal:
     """The command line on a terminal of its own."""
 

@@ -98,6 +98,27 @@ def test_what_a_model_or_a_tool_writes_can_not_steer_the_terminal(loopwright: Ca
     assert "owned" not in shown
 
 
+def test_calls_that_fail_or_can_not_be_run_are_told(loopwright: Callable, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("a line\n")
+    first = calls(
+        Call("read_file", {"path": "missing.txt"}),
+        Call("weather\x1b[2J", {"city": "Oslo"}),
+        Call("list_folder", {"depth": "deep"}),
+        Call("read_file", "no json"),
+    )
+    with WireServer([first, call("read_file", path="x.txt"), text("Over.")]) as server:
+        ended = loopwright("run", "look", *to(server))
+    lines = ended.err.splitlines()
+    assert "Not run: weather, for there is no such tool" in lines
+    assert [line for line in lines if line.startswith("Not run: ")][1:] == [
+        "Not run: read_file, for its arguments can't be used"
+    ]
+    failed = sorted(line for line in lines if line.startswith("  failed ("))
+    assert [line.partition(",")[0] for line in failed] == ["  failed (list_folder", "  failed (read_file"]
+    assert any("'missing.txt' does not exist" in line for line in lines)
+    assert "\x1b" not in ended.err
+
+
 @pytest.mark.parametrize(
     ("steps", "more", "code", "reason"),
     [
@@ -165,7 +186,6 @@ def test_a_server_that_is_not_there(loopwright: Callable) -> None:
         ["run", "x", "--model", "ollama:m", "--base-url", "not a url"],
         ["run", "x", "--model", "openai:m"],
         ["walk"],
-        [],
     ],
 )
 def test_wrong_usage_is_2(loopwright: Callable, arguments: list[str]) -> None:

@@ -27,7 +27,7 @@ def run(server: WireServer, *more: str) -> list[str]:
 def seen(raw: str) -> list[str]:
     """The lines that stay on the screen."""
     raw = COLOUR.sub("", raw).replace("\r\n", "\n")
-    return [line.split("\r\x1b[2K")[-1].rstrip() for line in raw.split("\n")]
+    return [re.split(r"\r\x1b\[(?:2K|J)", line)[-1].rstrip() for line in raw.split("\n")]
 
 
 @needs_terminal
