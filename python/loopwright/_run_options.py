@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         session: str
         """The session that its memories belong to."""
         user: str
-        """Whose memories are recalled and kept, beside those that are everybody's."""
+        """Whose run it is: whose memories are recalled, beside everybody's, and kept; `loopwright.forget` deletes both."""
         metadata: Mapping[str, Any]
         """What the first line of its journal says about it; anything that JSON can hold."""
         on_event: Callable[[Event], object] | None
