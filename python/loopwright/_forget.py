@@ -272,7 +272,7 @@ def _left(user: str, entries: list[_Entry], his: list[_Entry]) -> Iterator[Remai
     others = _descendants(own, entries) - own
     for entry in entries:
         if entry in others:
-            whose = "names no user" if entry.user is None else f"is the user {entry.user!r}'s"
+            whose = "names no user" if entry.user is None else f"belongs to the user {entry.user!r}"
             yield Remainder(entry.called, f"it goes back to a run of {user!r}, and {whose}: delete it by its name")
         elif entry.state == "unreadable" and entry not in own:
             yield Remainder(entry.called, "its first line can't be read, so whose it is can't be told")

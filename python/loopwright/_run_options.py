@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         session: str
         """The session that its memories belong to."""
         user: str
-        """Whose run it is: whose memories are recalled, beside everybody's, and kept; `loopwright.forget` deletes both."""
+        """Whose run it is: whose memories are recalled, beside everybody's, and kept; see `loopwright.forget`."""
         metadata: Mapping[str, Any]
         """What the first line of its journal says about it; anything that JSON can hold."""
         on_event: Callable[[Event], object] | None
