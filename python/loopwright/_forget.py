@@ -208,7 +208,7 @@ def _entries(place: JournalPlace) -> Iterator[_Entry]:
     """The runs of a journal, and of what was recovered from it."""
     path = Path(place)
     if not path.exists():
-        message = f"there is no journal {str(path)!r}"
+        message = f"there is no journal {str(path)!r:.200}"
         raise UsageError(message, "journal_not_found", "give a store, a folder or a file that runs wrote to")
     if path.is_dir():
         for file in sorted(path.glob("*.jsonl")):
@@ -268,12 +268,13 @@ def _runs_of(user: str, entries: list[_Entry], known: frozenset[str]) -> list[_E
 
 def _left(user: str, entries: list[_Entry], his: list[_Entry]) -> Iterator[Remainder]:
     """What may hold words of the user, and is not deleted."""
-    others = _descendants(set(his), entries) - set(his)
+    own = set(his)
+    others = _descendants(own, entries) - own
     for entry in entries:
         if entry in others:
-            whose = "names no user" if entry.user is None else f"is the user {entry.user!r}'s"
+            whose = "names no user" if entry.user is None else f"belongs to the user {entry.user!r}"
             yield Remainder(entry.called, f"it goes back to a run of {user!r}, and {whose}: delete it by its name")
-        elif entry.state == "unreadable" and entry not in his:
+        elif entry.state == "unreadable" and entry not in own:
             yield Remainder(entry.called, "its first line can't be read, so whose it is can't be told")
 
 

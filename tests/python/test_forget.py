@@ -139,11 +139,12 @@ def test_m7_big_results_and_what_is_saved_of_a_run_that_broke_off_go_too(tmp_pat
     """
     died = subprocess.run([sys.executable, "-c", textwrap.dedent(code), str(store)], check=False, timeout=100)
     assert died.returncode < 0
-    kept = Agent(ScriptedModel(["Hello."])).run_sync("Say hello.", user="ann", journal=store)
-    (broken,) = [run for run in Journal(store).runs() if run.state == "broken off"]
+    # Before this process opens it: two libraries of SQLite in one process take each other's locks.
     with contextlib.closing(sqlite3.connect(store)) as file:
         assert file.execute("SELECT count(*) FROM journal_saved").fetchone() == (1,)
         assert file.execute("SELECT count(*) FROM journal_pieces").fetchone()[0] > 0
+    kept = Agent(ScriptedModel(["Hello."])).run_sync("Say hello.", user="ann", journal=store)
+    (broken,) = [run for run in Journal(store).runs() if run.state == "broken off"]
     assert loopwright.forget("sam", journal=Journal(store)).runs == (broken.id,)
     assert copies(tmp_path, "Zanzibar") == {}
     assert replay(store, kept.run_id).identical

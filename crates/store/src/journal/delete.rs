@@ -43,7 +43,7 @@ impl Store {
             for name in names {
                 let run = number(name);
                 let Some(holder) = holder_of(&moment, run)? else { continue };
-                if holder.is_some_and(|token| self.holder.is_alive(run, &token)) {
+                if self.holder.is_alive(run, &holder) {
                     held = Some(name);
                     return Ok(Vec::new());
                 }
@@ -63,9 +63,9 @@ impl Store {
     }
 }
 
-/// The holder of a run that is listed.
-pub(super) fn holder_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<Option<String>>> {
-    let mut select = connection.prepare_cached("SELECT holder FROM journal_runs WHERE run = ?1")?;
+/// The holder of a run that is listed: empty where nobody holds it.
+pub(super) fn holder_of(connection: &Connection, run: i64) -> rusqlite::Result<Option<String>> {
+    let mut select = connection.prepare_cached("SELECT coalesce(holder, '') FROM journal_runs WHERE run = ?1")?;
     select.query_row([run], |row| row.get(0)).optional()
 }
 

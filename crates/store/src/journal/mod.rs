@@ -213,7 +213,7 @@ impl Store {
 
     fn check_free(&self, run: i64, name: &str) -> Result<()> {
         let holder = delete::holder_of(&self.connection(), run).map_err(|error| self.store_error(&error))?;
-        match holder.flatten() {
+        match holder {
             Some(token) if self.holder.is_alive(run, &token) => Err(in_use(name)),
             _ => Ok(()),
         }
