@@ -151,7 +151,7 @@ class Talk:
 
             def go(watcher: Watcher, stop: Any) -> Result[Any]:
                 resumed: Result[Any] = self._agent.resume_sync(
-                    last.place.path or "", last.place.run, on_event=watcher, signal=stop
+                    last.place.path or "", run=last.place.run, on_event=watcher, signal=stop
                 )
                 return resumed
 
