@@ -201,7 +201,7 @@ class Prepared(Generic[Deps, Output]):
             "tool_choice": tool_choice,
             "cache": cache,
         }
-        acting, model, asked = _asked(model, roles, given)
+        acting, model, asked = _asked(model, given)
         timeouts = _total(asked["timeouts"], acting)
         check(
             system=system,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .guard import Approvals, Commands
     from .hooks import Hook
     from .models import Responds
-    from .roles import Role, Roles
+    from .roles import Role
     from .tools import Tool
 
 
@@ -53,7 +53,7 @@ _SETTINGS = ("max_tokens", "temperature", "top_p", "stop", "effort", "tool_choic
 """Settings that an agent has keywords for, which go before those of its model."""
 
 
-def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role | None, Any, dict[str, Any]]:
+def _asked(model: Any, given: dict[str, Any]) -> tuple[Role | None, Any, dict[str, Any]]:
     """The role that a model is given as, if it is; the model itself, and what is said of it: the agent's options with
     those of its `Model`, which is there as `said`.
     """
@@ -61,10 +61,6 @@ def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role
 
     given = {name: None if name == "stop" and not value else value for name, value in given.items()}
     acting: Role | None = None
-    if roles is not None:
-        from .roles import executor_of
-
-        model = executor_of(model, roles)
     if is_model(model) and model.fallback:
         from .roles import Role as Acting
 

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopwright import Agent, _core, replay
+from loopwright import Agent, Model, _core, replay
 from loopwright.events import ProviderDelta, RoundFinished, SearchCompleted, SearchStarted, TextDelta
 from loopwright.presets import SearchStatus, verifier
 from loopwright.testing import WireServer, recorded
+from loopwright.tools import WebSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,8 +174,8 @@ def chat() -> list[list[dict[str, Any]]]:
     ]
 
 
-def at(model: str, url: str, **options: Any) -> Agent[Any, Any]:
-    return Agent(model, base_url=url, api_key=KEY, web_search=True, **options)
+def at(model: str, url: str, retry: Any = None) -> Agent[Any, Any]:
+    return Agent(Model(model, base_url=url, api_key=KEY, retry=retry), tools=[WebSearch()])
 
 
 MODELS = {
