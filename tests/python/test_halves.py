@@ -22,7 +22,7 @@ HALF = "half \ud800"
         ("api_key", {"api_key": HALF}, {}),
         ("headers", {"headers": {"x": HALF}}, {}),
         ("headers", {"headers": {HALF: "x"}}, {}),
-        ("system", {}, {"instructions": HALF}),
+        ("instructions", {}, {"instructions": HALF}),
         ("name", {}, {"name": HALF}),
         ("tool_choice", {}, {"settings": {"tool_choice": HALF}}),
     ],
@@ -101,7 +101,7 @@ def test_defaults_that_json_lacks_are_kept_and_not_shown(way: str) -> None:
     [
         ("seed", lambda model: Agent(model).run_sync("?", seed=2**70)),
         ("max_tokens", lambda model: Agent(model, settings={"max_tokens": 2**70})),
-        ("check_in", lambda model: Agent(model, monitor=Monitor(pause_every=2**40))),
+        ("monitor.pause_every", lambda model: Agent(model, monitor=Monitor(pause_every=2**40))),
         ("retry", lambda model: Agent(Model(model, retry={"attempts": 2**40}))),
         ("retry", lambda model: Agent(Model(model, retry={"attempts": 1.5}))),
         ("retry", lambda model: Agent(Model(model, retry={"attempts": -1}))),

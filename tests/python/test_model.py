@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import gc
 import json
-import warnings
 import weakref
 from pathlib import Path
 from typing import Any
@@ -157,20 +156,14 @@ def test_a_key_may_be_missing_until_a_run_begins(monkeypatch: pytest.MonkeyPatch
     assert caught.value.code == "missing_key"
 
 
-def test_the_protocol_that_had_its_name_goes_on_working() -> None:
+def test_the_protocol_that_had_its_name_is_told_todays() -> None:
     own = ScriptedModel(["hi"])
     assert isinstance(own, Responds)
-    with pytest.warns(DeprecationWarning, match="Responds"):
-        assert isinstance(own, Model)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert isinstance(Model("ollama:m"), Model)
-        assert not isinstance("ollama:m", Model)
-        assert not isinstance(ScriptedModel, Model)
-    with pytest.warns(DeprecationWarning, match=r"loopwright\.Responds"):
-        from loopwright.models import Model as Before
-    assert Before is Responds
-    assert loopwright.Model is Model
+    assert isinstance(Model("ollama:m"), Model)
+    for other in (own, "ollama:m", ScriptedModel):
+        assert not isinstance(other, Model)
+    with pytest.raises(ImportError, match=r"loopwright\.Responds"):
+        loopwright.models.Model  # type: ignore[attr-defined] # noqa: B018
 
 
 # ---- where it may stand ----
@@ -193,23 +186,14 @@ def test_an_agent_takes_it_as_it_takes_a_name(serve: Any, wire: str, way: str) -
 def test_what_it_is_is_said_once_and_settings_are_defaults(serve: Any) -> None:
     server = serve("a", "b", repeat_last=True)
     model = at(server, settings={"temperature": 0.1, "stop": ["X"], "cache": False}, retry={"attempts": 1})
-    Agent(Model(model, base_url=server.url, retry={"attempts": 1})).run_sync("go")
-    for option, value in {
-        "base_url": "http://other/v1",
-        "api_key": "other",
-        "headers": None,
-        "retry": {"attempts": 2},
-    }.items():
-        if value is None:
-            continue
+    Agent(Role(model, base_url=server.url)).run_sync("go")
+    for option, value in {"base_url": "http://other/v1", "api_key": "other"}.items():
         with pytest.raises(UsageError, match=option) as caught:
-            Agent(model, **{option: value})
+            Agent(Role(model, **{option: value}))  # type: ignore[arg-type]
         assert caught.value.code == "invalid_option"
         assert KEY not in str(caught.value)
     Agent(model, settings={"temperature": 0.9, "stop": ["Y"]}).run_sync("go")
     assert [(body["temperature"], body["stop"]) for body in bodies(server)] == [(0.1, ["X"]), (0.9, ["Y"])]
-    with pytest.raises(UsageError, match="tool_format"):
-        Agent(Model("ollama:m", tool_format="text"), tool_format="native")
     with pytest.raises(UsageError, match="base_url"):
         Agent(Role(model, base_url="http://other/v1"))
     with pytest.raises(UsageError, match="fallback"):

@@ -23,11 +23,14 @@ def made_with(option: str, value: Any, model: Any = "anthropic:any") -> Any:
         return Agent(model, settings=settings)
     places: dict[str, Callable[[], Any]] = {
         "instructions": lambda: Agent(model, instructions=value),
-        "check_in": lambda: Agent(model, monitor=Monitor(pause_every=value)),
+        "monitor.pause_every": lambda: Agent(model, monitor=Monitor(pause_every=value)),
+        "monitor.warn_rounds_left": lambda: Agent(model, monitor=Monitor(warn_rounds_left=value)),
         "stuck": lambda: Agent(model, monitor=Monitor(stuck=value)),
         "momentum": lambda: Agent(model, monitor=Monitor(momentum=value)),
-        "approval_timeout": lambda: Agent(model, guard=Guard(timeout=value)),
-        "approve": lambda: Agent(model, guard=Guard(approve=value)),
+        "guard.timeout": lambda: Agent(model, guard=Guard(timeout=value)),
+        "guard.approve": lambda: Agent(model, guard=Guard(approve=value)),
+        "guard.on_cautious": lambda: Agent(model, guard=Guard(on_cautious=value)),
+        "guard.workspace": lambda: Agent(model, guard=Guard(workspace=value)),
         "ProviderTool": lambda: ProviderTool(value),
         "seed": lambda: Agent(ScriptedModel(["x"])).run_sync("go", seed=value),
         "name": lambda: Agent(model, name=value),
@@ -63,10 +66,13 @@ def made_with(option: str, value: Any, model: Any = "anthropic:any") -> Any:
         ("retry", {"foo": 1}),
         ("stuck", {"foo": 1}),
         ("momentum", 0.3),
-        ("check_in", 0),
+        ("monitor.pause_every", 0),
         ("price", {"input": 1}),
-        ("approval_timeout", float("inf")),
-        ("approve", 5),
+        ("guard.timeout", float("inf")),
+        ("guard.approve", 5),
+        ("guard.on_cautious", "maybe"),
+        ("guard.workspace", 5),
+        ("monitor.warn_rounds_left", -1),
         ("ProviderTool", "x"),
         ("seed", -1),
         ("cache", "yes"),
@@ -87,7 +93,7 @@ def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
     [
         ("temperature", "hot", 'temperature can\'t be "hot"', "give a finite number"),
         ("top_p", True, "top_p can't be True", "give a finite number"),
-        ("approval_timeout", float("inf"), "approval_timeout is no finite number", "give a finite number"),
+        ("guard.timeout", float("inf"), "guard.timeout is no finite number", "give a finite number"),
         ("max_tokens", 1.5, "max_tokens can't be 1.5", "give a whole number from 0 up, and below 2**64"),
         (
             "max_children",
@@ -101,7 +107,7 @@ def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
         ("retry", 3, "retry can't be 3", "give a dict"),
         ("cache", [1], "cache can't be [1]", "give True, False or '1h'"),
         ("temperature", -1, "temperature is -1", "give a finite number from 0 to 1e12"),
-        ("check_in", 0, "check_in is 0", "give at least 1, or None for never"),
+        ("monitor.pause_every", 0, "monitor.pause_every is 0", "give at least 1, or None for never"),
     ],
 )
 def test_what_the_machine_says_of_an_option_is_passed_on(option: str, value: Any, message: str, hint: str) -> None:
