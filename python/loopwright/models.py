@@ -231,12 +231,14 @@ def streams(model: Any, *, watched: bool) -> bool:
     return callable(getattr(model, "stream", None))
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Model":
-        message = "loopwright.models.Model is loopwright.Responds now; loopwright.Model is a model by its name"
-        raise ImportError(message, name=__name__)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "Model":
+            message = "loopwright.models.Model is loopwright.Responds now; loopwright.Model is a model by its name"
+            raise ImportError(message, name=__name__)
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
 
 
 def answer_event(command_id: int, answer: object, turn: int) -> Event:

@@ -894,7 +894,7 @@ def test_d24_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         assert raised.value.hint, options
     for whose in ({"user": ""}, {"session": 4}):
         with pytest.raises(UsageError) as raised:
-            Agent(model, memory=Memory(":memory:")).run_sync("go", **whose)  # type: ignore[arg-type]
+            Agent(model, memory=Memory(":memory:")).run_sync("go", **whose)
         assert raised.value.hint
     for wrong_memory in (3, MemoryPolicy(None, after=AfterTurn())):  # type: ignore[arg-type]
         with pytest.raises(UsageError) as raised:

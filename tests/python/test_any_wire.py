@@ -140,7 +140,7 @@ class Talk:
             "monitor": Monitor(stuck=None, momentum=None),
             **options,
         }
-        first = model.model if isinstance(model, Role) else model
+        first: Any = model.model if isinstance(model, Role) else model
         first = replace(first, retry={"attempts": 2, "base": 0.001, "cap": 0.002})
         return Agent(replace(model, model=first) if isinstance(model, Role) else first, **options)
 
@@ -343,7 +343,7 @@ OWN_TOOLS = {
 
 @pytest.mark.parametrize(("here", "there"), PAIRS, ids=[f"{one}-{other}" for one, other in PAIRS])
 def test_w30_a_providers_own_tool_is_offered_on_its_wire_alone(here: str, there: str) -> None:
-    offered = OWN_TOOLS[PLACES[here].wire]
+    offered: Any = OWN_TOOLS[PLACES[here].wire]
     gone = recorded(401, "application/json", json.dumps({"error": {"message": "no"}, "message": "no"}))
     with ExitStack() as stack:
         talk = Talk(stack, {"here": here, "there": there}, streamed=False)

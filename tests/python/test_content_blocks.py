@@ -240,7 +240,8 @@ EFFORT: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("model", list(EFFORT))
 def test_d48_effort_reaches_each_providers_own_parameter(serve: Serve, way: str, model: str, effort: str) -> None:
     server = serve("done")
-    run(Agent(Model(model, base_url=server.url, api_key=KEY), settings={"effort": effort}), "go", way)
+    settings: Any = {"effort": effort}
+    run(Agent(Model(model, base_url=server.url, api_key=KEY), settings=settings), "go", way)
     body = server.requests[0]["body"]
     assert EFFORT[model](body) == effort
     if model.startswith("openrouter"):

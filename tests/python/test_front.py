@@ -141,22 +141,24 @@ WORDS_OF_0_1 = {
 
 @pytest.mark.parametrize(("now", "word"), [(now, word) for now, words in WORDS_OF_0_1.items() for word in words])
 def test_a_word_of_0_1_is_an_error_that_says_todays(now: str, word: str) -> None:
+    given: Any = {word: 1}
     with pytest.raises(UnknownOption) as caught:
-        Agent(ScriptedModel([]), **{word: 1})
+        Agent(ScriptedModel([]), **given)
     assert (caught.value.code, caught.value.message) == ("unknown_option", f"Agent has no option {word}")
     assert now in str(caught.value.hint)
     if now in ("Model(", "settings={"):
         assert word in str(caught.value.hint)
     with pytest.raises(UnknownOption, match="here it is"):
-        Agent(ScriptedModel([])).clone(**{word: 1})
+        Agent(ScriptedModel([])).clone(**given)
 
 
 @pytest.mark.parametrize("word", ["base_url", "approve", "retry"])
 def test_a_word_of_0_1_is_an_error_of_grounded_answers_and_of_research_too(word: str) -> None:
+    given: Any = {word: 1}
     with pytest.raises(UnknownOption, match="here it is"):
-        Grounded(ScriptedModel([]), **{word: 1})
+        Grounded(ScriptedModel([]), **given)
     with pytest.raises(UnknownOption, match="here it is"):
-        Research(ScriptedModel([]), corpus=["A text."], **{word: 1})
+        Research(ScriptedModel([]), corpus=["A text."], **given)
 
 
 def test_instructions_of_functions_follow_those_that_never_change(way: str) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, Model, Role, tool
+from loopwright import Agent, Call, Message, Model, tool
 from loopwright.testing import calls, recorded, text
 from loopwright.testing._strict import mistral, openai_chat, refuse
 from strict import Strict
@@ -97,7 +97,7 @@ def test_w08_a_chain_of_fallbacks_crosses_hosts_of_one_wire(serve: Any, way: str
     first = serve(thought("a"), refused)
     second = serve(text("Taken over."))
     with Strict(second, no_reasoning) as other:
-        fallback = Role("groq:openai/gpt-oss-20b", base_url=other.url, api_key=KEY)
+        fallback = Model("groq:openai/gpt-oss-20b", base_url=other.url, api_key=KEY)
         model = Model("deepseek:deepseek-reasoner", base_url=first.url, api_key=KEY, fallback=[fallback])
         agent = Agent(model, tools=[weather])
         result, _ = run(agent, "go", way)

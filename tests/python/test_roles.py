@@ -146,7 +146,8 @@ def test_c01_any_role_may_be_rules_a_name_or_an_object():
     ).run_sync("Look.")
     assert {each.by for each in result.summaries} == {"own", "rules"}
     assert result.summary.by_category()["constraint"] == ["never touch lib.rs"]
-    for bad in (7, Own, ["rules"]):
+    wrong: list[Any] = [7, Own, ["rules"]]
+    for bad in wrong:
         with pytest.raises(UsageError):
             Agent(ScriptedModel([]), context=ContextPolicy(summarizer=bad))
 
@@ -287,7 +288,7 @@ def test_c01_the_executor_falls_back_where_a_model_fails_for_good(serve: Any, wa
 
 def test_c01_a_stronger_model_is_asked_at_its_own_address_behind_a_fallback(serve: Any, way: str):
     first, second = serve(fault.status(401), "Done."), serve(*[call("no", n=n) for n in range(9)])
-    fallback = [Role("anthropic:two", base_url=second.url, api_key=KEY)]
+    fallback = [Model("anthropic:two", base_url=second.url, api_key=KEY)]
     agent = Agent(
         Model("openai-chat:one", base_url=first.url, api_key=KEY, fallback=fallback, escalate_to="openai-chat:strong"),
         tools=[no],
