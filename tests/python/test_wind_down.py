@@ -115,5 +115,5 @@ def test_d20_our_words_are_not_the_users(serve: Serve) -> None:
 
 
 def test_d20_wrong_numbers_are_errors(serve: Serve) -> None:
-    with pytest.raises(UsageError, match="wind_down"):
+    with pytest.raises(UsageError, match="warn_rounds_left"):
         agent_at(serve("x"), monitor=Monitor(warn_rounds_left=-1))
