@@ -24,10 +24,14 @@ from loopwright import (
     Agent,
     Budget,
     Call,
+    ContextPolicy,
     Grounded,
+    Guard,
     Journal,
     Memory,
+    Model,
     ModelFailure,
+    Monitor,
     Research,
     Role,
     Signal,
@@ -36,8 +40,9 @@ from loopwright import (
     tool,
 )
 from loopwright.guard import Policy
-from loopwright.hooks import AddContext, Hook, ModelChoice, Replace, Veto
-from loopwright.roles import Roles, Sanity
+from loopwright.hooks import AddContext, Hook, ModelChoice, Replace, Router, Veto
+from loopwright.memory import MemoryPolicy
+from loopwright.roles import Sanity
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 
 if TYPE_CHECKING:
@@ -96,8 +101,9 @@ class Invoice:
     total: float
 
 
-def scripted(*steps: Any, **options: Any) -> Agent[Any]:
-    return Agent(ScriptedModel(list(steps)), tools=options.pop("tools", TOOLS), retry={"base": 0.01}, **options)
+def scripted(*steps: Any, tool_format: str | None = None, **options: Any) -> Agent[Any]:
+    model = Model(ScriptedModel(list(steps)), retry={"base": 0.01}, tool_format=tool_format)
+    return Agent(model, tools=options.pop("tools", TOOLS), **options)
 
 
 @recorded
@@ -125,20 +131,20 @@ def tools_that_fail(path: Path) -> None:
 
 @recorded
 def approval_given(path: Path) -> None:
-    agent = scripted(call("remove", path="old.txt"), "Removed.", approve=lambda _: True)
+    agent = scripted(call("remove", path="old.txt"), "Removed.", guard=lambda _: True)
     agent.run_sync("Remove what is old.", journal=path)
 
 
 @recorded
 def approval_denied_then_other(path: Path) -> None:
     steps = (call("remove", path="/"), call("remove", path="old.txt"), "Only the old one.")
-    asked = scripted(*steps, approve=lambda question: question.arguments["path"] != "/" or "not that one")
+    asked = scripted(*steps, guard=lambda question: question.arguments["path"] != "/" or "not that one")
     asked.run_sync("Remove everything that is old.", journal=path)
 
 
 @recorded
 def approval_aborts(path: Path) -> None:
-    scripted(call("remove", path="/"), approve=lambda _: "abort").run_sync("Clean up.", journal=path)
+    scripted(call("remove", path="/"), guard=lambda _: "abort").run_sync("Clean up.", journal=path)
 
 
 @recorded
@@ -159,7 +165,7 @@ match = ["secrets/a.txt"]
 no_match = ["a.txt"]
 """)
     steps = (call("write", path="secrets/a.txt", content="a"), "I may not write.")
-    scripted(*steps, policy=policy).run_sync("Write secrets/a.txt.", journal=path)
+    scripted(*steps, guard=Guard(policy=policy)).run_sync("Write secrets/a.txt.", journal=path)
 
 
 @recorded
@@ -189,8 +195,9 @@ def compaction(path: Path) -> None:
 @recorded
 def compaction_with_summaries(path: Path) -> None:
     steps = [call("page", n=n) for n in range(12)]
-    roles = Roles(summarizer="rules", sanity=Sanity("rules", interval=3, wait=True))
-    agent = scripted(*steps, "Read.", tools=[page], context=5_000, roles=roles)
+    context = ContextPolicy(budget=5_000, summarizer="rules")
+    monitor = Monitor(sanity=Sanity("rules", interval=3, wait=True))
+    agent = scripted(*steps, "Read.", tools=[page], context=context, monitor=monitor)
     agent.run_sync("Read twelve pages.", journal=path, budget=Budget(rounds=40, tool_rounds=40))
 
 
@@ -284,7 +291,7 @@ def hooks_choose_a_model(path: Path) -> None:
         return ModelChoice("another", 0.9, "it is hard")
 
     with WireServer([call("look", query="a"), "Chosen."]) as server:
-        agent = Agent("anthropic:any", base_url=server.url, api_key="none", tools=TOOLS, choose_model=choose)
+        agent = Agent(Router(choose, default=Model("anthropic:any", base_url=server.url, api_key="none")), tools=TOOLS)
         agent.run_sync("Look.", journal=path)
 
 
@@ -310,7 +317,7 @@ def resumed_after_it_broke_off(path: Path) -> None:
 @recorded
 def stream_that_broke(path: Path) -> None:
     with WireServer([fault.status(529), text("Hello there, world.").but(fault.cut(after=3)), "Hello again."]) as server:
-        agent = Agent("anthropic:any", base_url=server.url, api_key="none", retry={"base": 0.01})
+        agent = Agent(Model("anthropic:any", base_url=server.url, api_key="none", retry={"base": 0.01}))
         asyncio.run(streamed(agent, "Say hello.", path))
 
 
@@ -326,7 +333,7 @@ def stream_interrupted(path: Path) -> None:
         return "some of it"
 
     with WireServer([call("work"), "Done."]) as server:
-        agent = Agent("openai-chat:any", base_url=server.url, api_key="none", tools=[work])
+        agent = Agent(Model("openai-chat:any", base_url=server.url, api_key="none"), tools=[work])
         asyncio.run(streamed(agent, "Work.", path, signal=stop))
 
 
@@ -360,21 +367,27 @@ def a_limit_of_rounds(path: Path) -> None:
 def memory_recalled(path: Path) -> None:
     memory = Memory("memory.db")
     memory.remember("Ann lives in Oslo.", "semantic", trust="user")
-    scripted("In Oslo.", memory=memory, after=False).run_sync("Where does Ann live?", journal=path)
+    scripted("In Oslo.", memory=MemoryPolicy(memory, after=None)).run_sync("Where does Ann live?", journal=path)
 
 
 @recorded
 def roles_of_all_kinds(path: Path) -> None:
     steps = [call("look", query=query) for query in ("a", "b", "c", "d")]
-    roles = Roles(summarizer="rules", sanity=Sanity("rules", interval=2, wait=True), supervisor="rules")
-    scripted(*steps, "All four.", roles=roles).run_sync("Look at all four. Never touch src/lib.rs!", journal=path)
+    agent = scripted(
+        *steps,
+        "All four.",
+        context=ContextPolicy(summarizer="rules"),
+        monitor=Monitor(sanity=Sanity("rules", interval=2, wait=True)),
+        guard=Guard(supervisor="rules"),
+    )
+    agent.run_sync("Look at all four. Never touch src/lib.rs!", journal=path)
 
 
 @recorded
 def shell_lines(path: Path) -> None:
     lines = ("ls -la", "mkdir -p out && echo hello > out/a.txt", "cat out/a.txt | wc -l", "rm -rf out", "git --version")
     steps = [call("shell", command=line) for line in lines]
-    agent = scripted(*steps, "Tidied.", tools=builtin_tools("."), approve=lambda _: True)
+    agent = scripted(*steps, "Tidied.", tools=builtin_tools("."), guard=lambda _: True)
     agent.run_sync("Make a file in out, count its lines, and remove out again.", journal=path)
 
 
@@ -408,7 +421,7 @@ def call_quoted_from_a_file(path: Path) -> None:
 @recorded
 def store_two_runs(path: Path) -> None:
     """Both in one file; the second goes on with the conversation of the first."""
-    first = scripted(call("look", query="tea"), call("remove", path="a"), "Noted.", approve=lambda _: True)
+    first = scripted(call("look", query="tea"), call("remove", path="a"), "Noted.", guard=lambda _: True)
     said = first.run_sync("I like tea.", journal=path.with_suffix(".db"))
     again = scripted(call("put", n=1), call("put", n=2), "You like tea.")
     again.run_sync("What do I like?", messages=said.messages, journal=path.with_suffix(".db"))

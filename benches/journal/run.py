@@ -140,7 +140,7 @@ def many() -> None:
 
 LONG = """
 import os, sys
-from loopwright import Agent, Budget, Response, tool
+from loopwright import Agent, Budget, Monitor, Response, tool
 from loopwright.models import Call
 rounds, journal, size = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
@@ -159,7 +159,8 @@ def look(n: int) -> str:
     return f"{n}: " + "x" * size
 
 plenty = Budget(rounds=10**6, tool_rounds=10**6, wall_time=3600.0)
-Agent(Long(), tools=[look], stuck=None, momentum=None, budget=plenty, context=False).run_sync("go", journal=journal)
+senses = Monitor(stuck=None, momentum=None)
+Agent(Long(), tools=[look], monitor=senses, budget=plenty, context=False).run_sync("go", journal=journal)
 """
 
 RESUME = """

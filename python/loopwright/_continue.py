@@ -243,7 +243,8 @@ def _check_choice(plan: Plan, machine: str, part: str | None = None) -> None:
     choice = _turn_of(machine).get("choice")
     if choice is not None and not plan.chooses and (part is None or choice.get(part)):
         message = "the run may choose its model, and this agent has nobody who chooses"
-        raise UsageError(message, "missing_hook", "make the agent with the choose_model= or escalate_to= of that run")
+        hint = "make the agent with the Router(...) or the Model(escalate_to=...) of that run"
+        raise UsageError(message, "missing_hook", hint)
 
 
 def _asked(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -76,25 +75,12 @@ _PLACES = ("escalate_to", "retry", "tool_format", "read_markup")
 """What only the first model of a run says: it holds for the run."""
 
 
-class _Kinds(type):
-    """Objects with `respond` were instances of `Model` before that was a class of its own."""
-
-    def __instancecheck__(cls, one: object) -> bool:
-        if super().__instancecheck__(one):
-            return True
-        if isinstance(one, type) or not callable(getattr(one, "respond", None)):
-            return False
-        message = "an object with `respond` is a loopwright.Responds now; loopwright.Model is a model by its name"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return True
-
-
 def _frozen(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return None if given is None else MappingProxyType(dict(given))
 
 
 @dataclass(frozen=True, repr=False)
-class Model(metaclass=_Kinds):
+class Model:
     """A model by its name, where it lives and how it is asked. It stands wherever a model's name may stand.
 
     ::
@@ -102,9 +88,8 @@ class Model(metaclass=_Kinds):
         local = Model("openai-chat:qwen3", base_url="http://gpu:8000/v1", settings={"temperature": None, "seed": 7})
         agent = Agent(Model("anthropic:claude-sonnet-4-5", api_key=vault.read, fallback=[local]))
 
-    What can't be is a `UsageError` that names the option, when the `Model` is made; only the key may come later. What
-    the model is and where it lives is said in one place: `Agent(base_url=)` beside `Model(base_url=)` is an error
-    (`invalid_option`) unless both say the same. Its `settings` hold unless the agent's own keywords say otherwise.
+    What can't be is a `UsageError` that names the option, when the `Model` is made; only the key may come later. Its
+    `settings` hold unless the agent's own `settings` say otherwise.
 
     In a fallback chain, as a role, as a judge or where a model is chosen, `retry`, `escalate_to`, `tool_format`,
     `read_markup` and `settings["tool_choice"]` are errors: they hold for a whole run, and the first model says them.
@@ -291,7 +276,7 @@ def _chain(given: object) -> tuple[Any, ...]:
 
 def is_model(one: object) -> TypeIs[Model]:
     """Whether something is a `Model`, and no object with `respond`."""
-    return type.__instancecheck__(Model, one)
+    return isinstance(one, Model)
 
 
 def profile_of(model: Model | None) -> tuple[str | None, str] | None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check",
-    "dicts",
     "functions",
     "labels",
     "names",
@@ -45,19 +44,26 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tool_format": (lambda value: isinstance(value, str), "'native', 'text' or the name of a dialect"),
     "tool_choice": (lambda value: isinstance(value, str), "'auto', 'none', 'any' or the name of a tool"),
     "monitor": (lambda value: hasattr(value, "intent"), "a loopwright.Monitor"),
-    "approve": (lambda value: callable(value) or value == "suspend", "a function that takes an Approval, or 'suspend'"),
-    "approvals": (callable, "a loopwright.guard.Approvals"),
-    "cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
-    "workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
+    "guard.approve": (
+        lambda value: callable(value) or value == "suspend",
+        "a function that takes an Approval, an Approvals, or 'suspend'",
+    ),
+    "guard.on_cautious": (lambda value: value in ("run", "intent", "ask"), "'run', 'intent' or 'ask'"),
+    "guard.workspace": (lambda value: isinstance(value, (str, os.PathLike)), "the path of a folder"),
     "name": (lambda value: isinstance(value, str), "text"),
     "description": (lambda value: isinstance(value, str), "text"),
     "escalate_to": (lambda value: isinstance(value, str) or _is_model(value), "provider:model, or a Model"),
     "concurrency": (_is_count, "a whole number from 1 up"),
     "requests_per_minute": (_is_count, "a whole number from 1 up"),
     "tokens_per_minute": (_is_count, "a whole number from 1 up"),
-    "complexity": (lambda value: value in _complexities(), "'simple', 'moderate', 'complex', 'breaking' or 'auto'"),
 }
-_OF_CHILDREN = {"max_children": "most", "max_depth": "depth"}
+_OF_MACHINE = {
+    "instructions": "system",
+    "guard.timeout": "approval_timeout",
+    "monitor.pause_every": "check_in",
+    "monitor.warn_rounds_left": "wind_down",
+}
+"""Options that the machine has by other names."""
 _PLAIN = {"api_key", "headers"}
 """Never shown, not even where they are wrong."""
 
@@ -66,10 +72,6 @@ def _is_model(value: object) -> bool:
     from ._model import is_model
 
     return is_model(value)
-
-
-def _complexities() -> list[str]:
-    return ["auto", *(name for name, _ in _core.complexities())]
 
 
 def check(**options: Any) -> None:
@@ -82,15 +84,19 @@ def check(**options: Any) -> None:
         if form is not None and not form[0](value):
             raise _wrong(option, value, form[1])
         # The name of a folder may hold what no text can.
-        if option != "workspace":
+        if option != "guard.workspace":
             whole(option, value)
         if option == "timeouts":
             _check_timeouts(value)
-        elif option in _OF_CHILDREN:
-            of_machine.setdefault("children", {})[_OF_CHILDREN[option]] = _plain(option, value)
         elif form is None:
-            of_machine[option] = _plain(option, value)
-    _core.check_options(json.dumps(of_machine))
+            of_machine[_OF_MACHINE.get(option, option)] = _plain(option, value)
+    try:
+        _core.check_options(json.dumps(of_machine))
+    except UsageError as error:
+        for option, word in _OF_MACHINE.items():
+            if error.message.startswith(f"{word} "):
+                raise UsageError(option + error.message.removeprefix(word), error.code, error.hint) from None
+        raise
 
 
 def _plain(option: str, value: object) -> object:
@@ -192,16 +198,9 @@ def policies(*, stuck: object, momentum: object) -> dict[str, Any]:
 
         kind = StuckPolicy if option == "stuck" else MomentumPolicy
         if not isinstance(value, kind):
-            raise _wrong(option, value, f"a {kind.__name__}, True or None")
+            raise _wrong(f"monitor.{option}", value, f"a {kind.__name__}, True or None")
         found[option] = value.as_dict()
     return found
-
-
-def dicts(option: str, value: object) -> list[dict[str, Any]]:
-    """A list of dicts."""
-    if not isinstance(value, (list, tuple)) or not all(isinstance(each, Mapping) for each in value):
-        raise _wrong(option, value, "a list of dicts")
-    return [dict(each) for each in value]
 
 
 def labels(value: object) -> dict[str, Any]:
@@ -214,7 +213,7 @@ def labels(value: object) -> dict[str, Any]:
             return found
     except (TypeError, ValueError):
         pass
-    raise _wrong("labels", value, "a mapping that JSON can hold")
+    raise _wrong("metadata", value, "a mapping that JSON can hold")
 
 
 def _wrong(option: str, value: object, wanted: str) -> UsageError:

@@ -18,13 +18,13 @@ from ._options import check, written
 from ._plan import Plan, model_name
 from ._remember import recall_config, remembering
 from ._setup import (
-    _approver,
     _asked,
     _bounded,
     _check_policies,
     _checked_budget,
     _chooser_of,
     _context,
+    _deadline_of,
     _further,
     _guard_of,
     _homes,
@@ -38,6 +38,7 @@ from ._setup import (
     _total,
     _usual_budget,
 )
+from ._suspend import approver
 from ._typed import Deps, Output
 from .budget import Budget
 from .errors import UsageError
@@ -63,17 +64,6 @@ if TYPE_CHECKING:
 
 
 _KEPT_PLANS = 32
-_REPLACED = {
-    "model": ("base_url", "api_key", "headers", "price", "timeouts", "retry", "tool_format", "read_markup"),
-    "instructions": ("system",),
-    "guard": ("approve", "policy", "approvals", "cautious", "workspace", "approval_timeout"),
-    "monitor": ("stuck", "momentum", "check_in", "wind_down"),
-    "budget": ("max_children", "max_depth", "complexity"),
-    "memory": ("recall", "after"),
-    "journal": ("durable",),
-    "tools": ("provider_tools", "web_search"),
-}
-"""Words of 0.1 that go where an option of today is changed."""
 
 
 class Prepared(Generic[Deps, Output]):
@@ -86,8 +76,8 @@ class Prepared(Generic[Deps, Output]):
     """The agent whose plans this one shares, where it differs in who asks and is asked alone."""
     _run_name: str | None = None
     """How its runs are called."""
-    _kept: Callable[[], tuple[dict[str, Any], dict[str, Any]]]
-    """Its options as they were given, and those with words of 0.1."""
+    _kept: Callable[[], dict[str, Any]]
+    """Its options as they were given."""
 
     budget: Budget
     name: str | None
@@ -124,106 +114,48 @@ class Prepared(Generic[Deps, Output]):
         system: Any = None,
         budget: Any = None,
         output_type: Any = str,
-        base_url: Any = None,
-        api_key: Any = None,
-        headers: Any = None,
-        approve: Any = None,
         guard: Any = None,
-        policy: Any = None,
-        approvals: Any = None,
-        cautious: Any = None,
-        workspace: Any = None,
         provider_tools: Any = (),
         web_search: Any = False,
-        max_tokens: Any = None,
-        temperature: Any = None,
-        top_p: Any = None,
-        stop: Any = (),
-        effort: Any = None,
-        tool_choice: Any = None,
-        tool_format: Any = None,
-        read_markup: Any = None,
-        cache: Any = None,
-        timeouts: Any = None,
-        retry: Any = None,
         context: Any = None,
         stuck: Any = True,
         momentum: Any = True,
         check_in: Any = None,
         monitor: Any = None,
-        approval_timeout: Any = None,
-        price: Any = None,
         journal: Any = None,
         durable: Any = False,
-        seed: Any = 0,
         name: Any = None,
-        labels: Any = None,
         description: Any = None,
         agents: Any = (),
-        max_children: Any = None,
-        max_depth: Any = None,
         complexity: Any = None,
         roles: Any = None,
         hooks: Any = None,
         choose_model: Any = None,
         take_suggestions: Any = False,
-        escalate_to: Any = None,
         wind_down: Any = 2,
         memory: Any = None,
-        user: Any = None,
-        session: Any = None,
         recall: Any = True,
         after: Any = None,
         instrument: Any = None,
     ) -> None:
         """Makes of the parts that an agent's options say what runs start from."""
         from . import _options
-        from .guard._guard import asked_of_guard, decided_sandbox
+        from .guard._guard import checked_guard, decided_sandbox
         from .tools._sets import split
 
-        judged: dict[str, Any] = {"approve": approve, "policy": policy, "approvals": approvals, "cautious": cautious}
-        judged, sandbox, commands = asked_of_guard(
-            guard, {**judged, "workspace": workspace, "approval_timeout": approval_timeout}
-        )
-        approve, policy, approvals, cautious, workspace, approval_timeout = judged.values()
-        given = {
-            "base_url": base_url,
-            "api_key": api_key,
-            "headers": headers,
-            "price": price,
-            "timeouts": timeouts,
-            "retry": retry,
-            "escalate_to": escalate_to,
-            "tool_format": tool_format,
-            "read_markup": read_markup,
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "top_p": top_p,
-            "stop": stop,
-            "effort": effort,
-            "tool_choice": tool_choice,
-            "cache": cache,
-        }
-        acting, model, asked = _asked(model, roles, given)
+        judged = checked_guard(guard)
+        acting, model, asked = _asked(model)
         timeouts = _total(asked["timeouts"], acting)
-        check(
-            system=system,
-            approve=approve,
-            approvals=approvals,
-            cautious=cautious,
-            workspace=workspace,
-            check_in=check_in,
-            monitor=monitor,
-            approval_timeout=approval_timeout,
-            seed=seed,
-            name=name,
-            description=description,
-            max_children=max_children,
-            max_depth=max_depth,
-            complexity=complexity,
-            wind_down=wind_down,
-            **_plain(asked, timeouts),
-        )
+        asked_of_groups = {
+            "instructions": system,
+            "guard.approve": judged.approve,
+            "guard.on_cautious": judged.on_cautious,
+            "guard.workspace": judged.workspace,
+            "guard.timeout": judged.timeout,
+            "monitor.pause_every": check_in,
+            "monitor.warn_rounds_left": wind_down,
+        }
+        check(monitor=monitor, name=name, description=description, **asked_of_groups, **_plain(asked, timeouts))
         self.name = name
         self._instrument = checked(instrument)
         self._acting, self._said = acting, asked["said"]
@@ -238,15 +170,11 @@ class Prepared(Generic[Deps, Output]):
             from ._output import output_of
 
             self._output = output_of(output_type)
-        if approval_timeout is None:
-            approval_timeout = getattr(approvals, "timeout", 60.0)
-        self._approve = _approver(approve, approvals)
-        rules, self._around, fenced = _guard_of(
-            self.tools, policy, cautious or ("run" if approvals is None else "intent"), workspace, commands
-        )
-        self._sandbox = decided_sandbox(sandbox, fenced)
+        self._approve = approver(judged.approve)
+        rules, self._around, fenced = _guard_of(self.tools, judged)
+        self._sandbox = decided_sandbox(judged.sandbox, fenced)
         self._durable = durable
-        self._labels = _options.labels(labels)
+        self._labels = {}
         self._config = {
             "model": self._endpoint.model if self._endpoint is not None else str(getattr(model, "name", "own")),
             "system": system,
@@ -263,23 +191,22 @@ class Prepared(Generic[Deps, Output]):
             "check_in": check_in,
             **({} if monitor is None else {"intent": monitor.intent}),
             **_options.policies(stuck=stuck, momentum=momentum),
-            "approval_timeout": approval_timeout,
+            "approval_timeout": _deadline_of(judged),
             "guard": rules,
             "price": dict(asked["price"]) if asked["price"] else _price(self._endpoint),
-            "seed": seed or 0,
+            "seed": 0,
             "wind_down": 2 if wind_down is None else wind_down,
         }
         homes = _homes(model, asked)
         held = _context(context, self._endpoint)
         if held is not None:
             self._config["context"] = held
-        self._remember = remembering(memory, user, session, after, roles, homes)
+        self._remember = remembering(memory, after, roles, homes)
         self._config |= recall_config(self._remember, recall)
         self._config["tool_format"] = _tool_format(asked["tool_format"], self._config["model"])
-        if further := _further(asked, given):
+        if further := _further(asked):
             self._config["roles"] = {"acting": further}
-        self._own_policy = policy is not None
-        self._children_limits = {"most": max_children, "depth": max_depth}
+        self._own_policy = judged.policy is not None
         self._take_agents(agents)
         self._take_toolsets()
         self._take_roles(roles, acting, timeouts, homes)
@@ -292,11 +219,7 @@ class Prepared(Generic[Deps, Output]):
 
     @property
     def _given(self) -> dict[str, Any]:
-        return self._kept()[0]
-
-    @property
-    def _before(self) -> dict[str, Any]:
-        return self._kept()[1]
+        return self._kept()
 
     def _take_agents(self, agents: Iterable[SubAgent | Agent[Any, Any]]) -> None:
         """The sub-agents that there are."""
@@ -313,12 +236,9 @@ class Prepared(Generic[Deps, Output]):
 
         other = copy(self)
         given = {**self._given, **changes}
-        gone = {*changes, *(word for name in changes for word in _REPLACED.get(name, ()))}
-        gone |= {*(changes.get("settings") or {})}
-        before = {name: value for name, value in self._before.items() if name not in gone}
-        other._kept = lambda: (given, before)
+        other._kept = lambda: given
         other._like, other._config = None, {}
-        other._set_up(**{**parts_of(given), **before})
+        other._set_up(**parts_of(given))
         if self._remember is not None and other._remember is not None:
             # Whose agent it is.
             other._remember = other._remember.whom(self._remember.user, self._remember.session)
@@ -440,7 +360,7 @@ class Prepared(Generic[Deps, Output]):
                 from .children import compose
 
                 configs, agents = compose(self._agents, stream=stream, chains=self._chains, offered=offered)
-                config["children"] = {"agents": configs, **self._limits_of_children(budget)}
+                config["children"] = {"agents": configs, **budget._of_children()}
             if self._escalate_to is not None:
                 there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
                 price, settings = self._price_and_settings(self._escalate_to, there)
@@ -504,10 +424,6 @@ class Prepared(Generic[Deps, Output]):
             else:
                 config["output"] = {"name": name, "schema": self._output.schema}
         return config
-
-    def _limits_of_children(self, budget: Budget) -> dict[str, int]:
-        said = {name: limit for name, limit in self._children_limits.items() if limit is not None}
-        return {**budget._of_children(), **said}
 
     def _limits(self, prompt: Any, budget: Budget | None) -> Budget:
         """What a run on this prompt may use."""

@@ -167,18 +167,12 @@ class Following:
 
 def remembering(
     memory: object,
-    user: object,
-    session: object,
     after: object,
     roles: Roles | None,
     homes: Sequence[ProviderEndpoint] = (),
 ) -> Remembering | None:
     """The memory of an agent, from its options; the reflector among its roles looks back on its turns."""
-    if memory is None:
-        for option, value in (("user", user), ("session", session), ("after", after or None)):
-            if value is not None:
-                message = f"{option} is about memory, and there is none"
-                raise UsageError(message, "invalid_option", "give memory=Memory(...) or a path")
+    if memory is None and not after:
         return None
     from .memory import Memory
 
@@ -186,9 +180,7 @@ def remembering(
         memory = Memory(memory)
     elif not isinstance(memory, Memory):
         raise _wrong("memory", memory, "a Memory, or the path of its file")
-    found = Remembering(
-        memory, _name("user", user), _name("session", session), _reflecting(_after(after), after, roles, homes)
-    )
+    found = Remembering(memory, None, None, _reflecting(_after(after), after, roles, homes))
     if found.after is not None:
         # What a process before this one left behind is taken up.
         memory._after.wake(found.after)
@@ -247,12 +239,6 @@ class _LookBack:
 
         answer = ask_sync(with_endpoints(self._role, self._homes), prompt, _PATTERNS)
         return Unused("; ".join(answer.problems)[:2_000]) if answer.value is None else answer.value
-
-
-def _name(option: str, value: object) -> str | None:
-    if value is None or (isinstance(value, str) and value.strip()):
-        return value
-    raise _wrong(option, value, "a name, or None")
 
 
 def _after(given: object) -> AfterTurn | None:

@@ -1,10 +1,11 @@
-"""Names that a class had before. They are still taken and read, with a `DeprecationWarning` that gives today's."""
+"""Names that a class had before: errors that say today's. Data that was written under them is read."""
 
 from __future__ import annotations
 
 import functools
-import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from ._words import UnknownOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,9 +51,7 @@ def renamed(**names: str) -> Callable[[type[T]], type[T]]:
         @functools.wraps(start)
         def init(self: T, *values: Any, **given: Any) -> None:
             for old in given.keys() & names.keys():
-                _warn(kind, old, names[old])
-                # Beside it stands today's name where `dataclasses.replace` has filled that in.
-                given[names[old]] = given.pop(old)
+                raise UnknownOption(f"{kind.__name__} has no option {old}", hint=f"here it is {names[old]}")
             start(self, *values, **given)
 
         changed: Any = kind
@@ -64,10 +63,10 @@ def renamed(**names: str) -> Callable[[type[T]], type[T]]:
 
 
 def read_under(kind: type[Any], **names: str) -> None:
-    """Attributes of a class are read under the names that they had before, too: `read_under(kind, before="now")`."""
+    """Whoever asks for an attribute by its name before is told today's: `read_under(kind, before="now")`."""
     _BEFORE[kind] = names
     for old, new in names.items():
-        setattr(kind, old, property(functools.partial(_read, kind, old, new)))
+        setattr(kind, old, property(functools.partial(_refuse, kind, old, new)))
 
 
 def under_new_names(kind: type[Any], told: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,20 +80,17 @@ def names_before(kind: type[Any]) -> dict[str, str]:
     return {new: old for old, new in _BEFORE.get(kind, {}).items()}
 
 
-def under_new_name(module: Mapping[str, Any], old: str, names: Mapping[str, str]) -> Any:
-    """What a module, given by its names, is asked for under the name that it had before."""
+def under_new_name(module: Mapping[str, Any], old: str, names: Mapping[str, str]) -> NoReturn:
+    """Says what a module, given by its names, calls today what it is asked for under the name that it had before."""
     place, new = module["__name__"], names.get(old)
     if new is None:
         message = f"module {place!r} has no attribute {old!r}"
         raise AttributeError(message)
-    warnings.warn(f"{place}.{old} is now {place}.{new}", DeprecationWarning, stacklevel=3)
-    return module[new]
+    # An `AttributeError` would be shown by no `from … import …`.
+    message = f"{place}.{old} is now {place}.{new}"
+    raise ImportError(message, name=place)
 
 
-def _read(kind: type[Any], old: str, new: str, one: Any) -> Any:
-    _warn(kind, old, new)
-    return getattr(one, new)
-
-
-def _warn(kind: type[Any], old: str, new: str) -> None:
-    warnings.warn(f"{kind.__name__}.{old} is now {kind.__name__}.{new}", DeprecationWarning, stacklevel=3)
+def _refuse(kind: type[Any], old: str, new: str, _: Any) -> Any:
+    message = f"{kind.__name__}.{old} is now {kind.__name__}.{new}"
+    raise AttributeError(message)

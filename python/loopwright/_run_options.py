@@ -125,20 +125,19 @@ def varied(agent: Any, options: Mapping[str, Any]) -> Any:
     found = _overridden(agent)
     changes = {name: options[name] for name in _OF_AGENT if options.get(name) is not None}
     if changes:
-        found = found._changed(_with_more(found._given, found._before, changes))
+        found = found._changed(_with_more(found._given, changes))
     if any(options.get(name) is not None for name in _OF_RUN):
         found = _for_run(found, {name: options.get(name) for name in _OF_RUN})
     return found
 
 
-def _with_more(given: Mapping[str, Any], before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _with_more(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an agent, with those of a run."""
     found: dict[str, Any] = {}
     if "model" in changes:
         found["model"] = changes["model"]
     if "instructions" in changes:
-        own = given["instructions"] if before.get("system") is None else before["system"]
-        found["instructions"] = said_with(own, changes["instructions"])
+        found["instructions"] = said_with(given["instructions"], changes["instructions"])
     if "tools" in changes:
         from ._options import functions
 
@@ -155,7 +154,7 @@ def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
     from . import _options
 
     other: Any = copy(agent)
-    from ._setup import _approver
+    from ._suspend import approver
 
     approve, seed, name = options["approve"], options["seed"], options["run_id"]
     if name is not None:
@@ -182,7 +181,7 @@ def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
             message = f"approve can't be {approve!r:.100}"
             hint = "give a function that takes an Approval, an Approvals, or 'suspend'"
             raise UsageError(message, "invalid_option", hint)
-        other._approve = _approver(approve, None)
+        other._approve = approver(approve)
     if seed is not None:
         _options.check(seed=seed)
         other._config = {**agent._config, "seed": seed}

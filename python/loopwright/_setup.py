@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._suspend import SUSPENDS, Answers
 from .budget import Budget
 from .errors import UsageError
 from .models import is_own
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ._approval import Approval
     from ._endpoints import ProviderEndpoint
     from .agent import Agent
     from .context import ContextPolicy
-    from .guard import Approvals, Commands
+    from .guard._guard import Guard
     from .hooks import Hook
     from .models import Responds
-    from .roles import Role, Roles
+    from .roles import Role
     from .tools import Tool
 
 
@@ -36,36 +33,27 @@ def _provided(
     web_search: bool | Mapping[str, Any],  # noqa: FBT001 - as the option is
 ) -> list[dict[str, Any]]:
     """The tools that the provider runs, as the machine wants them."""
-    from . import _options
-
     wire = endpoint.wire if endpoint is not None else "openai_chat"
-    given: list[dict[str, Any]] = [
-        {"provider": {"wire": wire, "raw": tool}} for tool in _options.dicts("provider_tools", provider_tools)
-    ]
+    given: list[dict[str, Any]] = [{"provider": {"wire": wire, "raw": dict(tool)}} for tool in provider_tools]
     if web_search:
-        settings = [{}] if web_search is True else _options.dicts("web_search", [web_search])
-        given.append({"web_search": settings[0]})
+        given.append({"web_search": {} if web_search is True else dict(web_search)})
     return given
 
 
 _PLACE = ("base_url", "api_key", "headers", "price", "timeouts", "retry", "escalate_to", "tool_format", "read_markup")
 """What a model is and where it lives: said once."""
 _SETTINGS = ("max_tokens", "temperature", "top_p", "stop", "effort", "tool_choice", "cache")
-"""Settings that an agent has keywords for, which go before those of its model."""
+"""Settings that the machine knows of an agent, which a `Role` may say before its model."""
 
 
-def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role | None, Any, dict[str, Any]]:
-    """The role that a model is given as, if it is; the model itself, and what is said of it: the agent's options with
-    those of its `Model`, which is there as `said`.
+def _asked(model: Any) -> tuple[Role | None, Any, dict[str, Any]]:
+    """The role that a model is given as, if it is; the model itself, and what is said of it: by the role and by its
+    `Model`, which is there as `said`.
     """
     from ._model import is_model, once
 
-    given = {name: None if name == "stop" and not value else value for name, value in given.items()}
+    given: dict[str, Any] = dict.fromkeys((*_PLACE, *_SETTINGS))
     acting: Role | None = None
-    if roles is not None:
-        from .roles import executor_of
-
-        model = executor_of(model, roles)
     if is_model(model) and model.fallback:
         from .roles import Role as Acting
 
@@ -76,7 +64,7 @@ def _asked(model: Any, roles: Roles | None, given: dict[str, Any]) -> tuple[Role
         acting, model, given = taken_apart(model, given)
     if not is_model(model):
         return acting, model, {**given, "said": None}
-    found = {name: once(name, given[name], getattr(model, name), "the Agent") for name in _PLACE}
+    found = {name: once(name, given[name], getattr(model, name), "the Role") for name in _PLACE}
     settings: Mapping[str, Any] = model.settings
     found |= {name: settings.get(name) if given[name] is None else given[name] for name in _SETTINGS}
     return acting, model.name, {**found, "said": model}
@@ -148,14 +136,14 @@ def _homes(model: Any, asked: Mapping[str, Any]) -> list[ProviderEndpoint]:
     return [ProviderEndpoint(provider, asked["base_url"], asked["api_key"], asked["headers"], profile, rates)]
 
 
-def _further(asked: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the acting model that no option of an agent says, as the machine wants them."""
+def _further(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the acting model that the machine has no place for elsewhere, as it wants them."""
     said = asked["said"]
     if said is None:
         return {}
     from ._model import machine_settings
 
-    found = machine_settings(said.settings, [name for name in _SETTINGS if given.get(name) is not None])
+    found = machine_settings(said.settings)
     return {name: value for name, value in found.items() if name not in _SETTINGS}
 
 
@@ -179,7 +167,7 @@ def _chooser_of(choose: object) -> Hook | None:
         choice = choose
         return Hook("pre_assess", lambda _: choice, name="choose_model")
     if not callable(choose):
-        message = f"choose_model can't be {choose!r:.100}"
+        message = f"choose of a Router can't be {choose!r:.100}"
         raise UsageError(message, "invalid_option", "give a function that takes a ModelContext, or a ModelChoice")
     return Hook("pre_assess", choose, name="choose_model")
 
@@ -217,46 +205,43 @@ def _checked_budget(budget: object) -> Budget:
 
 
 def _guard_of(
-    tools: Iterable[Tool[..., Any, Any]],
-    policy: object,
-    cautious: str,
-    workspace: str | os.PathLike[str] | None,
-    commands: Commands | None,
+    tools: Iterable[Tool[..., Any, Any]], given: Guard
 ) -> tuple[dict[str, Any], tuple[str | None, str | None], tuple[str, bool] | None]:
     """What judges the calls, where they run, and what the policy says of the fence around them."""
     import os
     from pathlib import Path
 
-    if policy is None:
+    from .guard._guard import answering
+
+    if given.policy is None:
         rules = _core.Policy.built_in()
     else:
         from .guard._policy import policy_of
 
-        rules = policy_of(policy)
+        rules = policy_of(given.policy)
     places = [place for tool in tools if (place := getattr(tool, "workspace", None)) is not None]
     home = Path("~").expanduser()
-    folder = str(Path(os.fspath(workspace if workspace is not None else (places or ["."])[0])).absolute())
+    folder = str(Path(os.fspath(given.workspace if given.workspace is not None else (places or ["."])[0])).absolute())
     around = (str(home) if home.is_absolute() else None, folder)
+    commands: Any = given.commands
     records = {"commands": json.loads(commands._core.to_json())} if commands is not None else {}
     guard = {
         "policy": json.loads(rules.to_json()),
         "around": {"home": around[0], "workspace": folder, **records},
-        "cautious": cautious,
+        "cautious": given.on_cautious or ("run" if answering(given) is None else "intent"),
         "by_arguments": sorted(tool.name for tool in tools if getattr(tool, "by_arguments", False)),
     }
     return guard, around, rules.sandbox
 
 
-def _approver(
-    approve: Callable[[Approval], Any] | Literal["suspend"] | None, approvals: Approvals | None
-) -> Callable[[Any], Any] | Answers | None:
-    """Who is asked."""
-    if approvals is None:
-        return SUSPENDS if approve == "suspend" else approve
-    if approve is not None:
-        message = "approve and approvals both say who is asked"
-        raise UsageError(message, "invalid_option", "give one of them: Approvals(approve) is both")
-    return approvals
+def _deadline_of(given: Guard) -> float:
+    """Seconds that whoever is asked has to answer."""
+    if given.timeout is not None:
+        return given.timeout
+    from .guard._guard import answering
+
+    approvals = answering(given)
+    return 60.0 if approvals is None else approvals.timeout
 
 
 def _check_policies(parent: Agent[Any, Any], agents: Iterable[Agent[Any, Any]]) -> None:
@@ -274,7 +259,7 @@ def _check_policies(parent: Agent[Any, Any], agents: Iterable[Agent[Any, Any]]) 
         if agent._sandbox is not None and agent._sandbox != parent._sandbox:
             message = f"the sub-agent {agent.name!r} says of the fence what the run that starts it does not"
             raise UsageError(message, "invalid_option", "give Guard(sandbox=...) to the agent that starts it")
-        lost: dict[str, Any] = {"hooks": agent._hooks, "approve": agent._approve, "choose_model": agent._chooser}
+        lost: dict[str, Any] = {"hooks": agent._hooks, "guard.approve": agent._approve, "a Router": agent._chooser}
         lost["escalate_to"] = agent._escalate_to
         for option, value in lost.items():
             if value and value is not getattr(parent, "_approve", None):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Answer: TypeAlias = bool | str | Edit
     """Yes, no, the reason of a no, or other arguments."""
 
-__all__ = ["SUSPENDS", "Answers", "answering", "leave", "person_of"]
+__all__ = ["SUSPENDS", "Answers", "answering", "approver", "leave", "person_of"]
 
 
 class Answers:
@@ -113,6 +113,11 @@ def answering(
             hint = "give True, False, the reason of a no, or Edit({...}) with other arguments as JSON holds them"
             raise UsageError(message, "invalid_answers", hint)
     return Answers(answers, person_of(now), shown)
+
+
+def approver(given: Any) -> Any:
+    """Who is asked, from what a guard or a run says."""
+    return SUSPENDS if isinstance(given, str) else given
 
 
 def person_of(approve: Any) -> Callable[[Any], Any] | None:

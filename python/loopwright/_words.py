@@ -5,14 +5,17 @@ A keyword that there is not is an `UnknownOption` that says the right word: that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["UnknownOption", "today", "unknown"]
+__all__ = ["UnknownOption", "takes_no_others", "unknown"]
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 _INSTRUCTIONS = "instructions"
 _MESSAGES = "messages"
@@ -96,11 +99,6 @@ _WORDS = {
 }
 
 
-def today(name: str) -> str:
-    """What an option is called here that goes by another name elsewhere, or went by it before."""
-    return _WORDS[name]
-
-
 class UnknownOption(UsageError, TypeError):
     """An option that there is not; the hint says what it is called here."""
 
@@ -119,3 +117,18 @@ def unknown(whose: str, name: str, known: Iterable[str]) -> UnknownOption:
     else:
         hint = f"there are {', '.join(there)}"
     return UnknownOption(f"{whose} has no option {name}", hint=hint)
+
+
+def takes_no_others(function: Function) -> Function:
+    """The `__init__` of an agent: a keyword that it has not is an `UnknownOption`."""
+    code = function.__code__
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def begin(self: Any, *values: Any, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                raise unknown("Agent", name, known)
+        function(self, *values, **given)
+
+    return begin  # type: ignore[return-value]

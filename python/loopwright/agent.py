@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from ._before import takes_old_words
 from ._continue import forking, resuming
 from ._front import parts_of
 from ._plan import model_name
@@ -13,6 +12,7 @@ from ._run_options import override
 from ._running import Running
 from ._stream import RunStream, _heard_out
 from ._typed import Deps, NewOutput, Output
+from ._words import takes_no_others
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Agent(Running[Deps, Output]):
             # The type of its output may be left out, as for type checkers.
             return super().__class_getitem__(given if isinstance(given, tuple) else (given, str))
 
-    @takes_old_words
+    @takes_no_others
     def __init__(
         self,
         model: ModelLike | None = None,
@@ -148,19 +148,9 @@ class Agent(Running[Deps, Output]):
             "monitor": monitor,
             "instrument": instrument,
         }
-        before = self._before
         # A function: whoever looks at an agent's parts sees no key.
-        self._kept = lambda: (given, before)
-        self._set_up(**{**parts_of(given), **before})
-
-    @classmethod
-    def _made(cls, before: Mapping[str, Any], model: Any, **given: Any) -> Self:
-        """An agent whose words of 0.1 come from a part of ours that has them still."""
-        made = cls.__new__(cls)
-        words = dict(before)
-        made._kept = lambda: ({}, words)
-        cast("Any", Agent.__init__).__wrapped__(made, model, **given)
-        return made
+        self._kept = lambda: given
+        self._set_up(**parts_of(given))
 
     @overload
     def clone(self, *, output_type: TypeForm[NewOutput], **options: Any) -> Agent[Deps, NewOutput]: ...
@@ -546,7 +536,7 @@ class Agent(Running[Deps, Output]):
             message = f"a {type(self).__name__} can't be pickled"
             raise TypeError(message)
         whom = None if self._remember is None else (self._remember.user, self._remember.session)
-        return (_again, (self._given, self._before, whom))
+        return (_again, (self._given, whom))
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))
@@ -558,7 +548,6 @@ class Agent(Running[Deps, Output]):
         return self
 
 
-def _again(given: dict[str, Any], before: dict[str, Any], whom: tuple[Any, Any] | None) -> Agent[Any, Any]:
-    options = dict(given)
-    made: Agent[Any, Any] = Agent._made(before, options.pop("model"), **options)
+def _again(given: dict[str, Any], whom: tuple[Any, Any] | None) -> Agent[Any, Any]:
+    made: Agent[Any, Any] = Agent(**given)
     return made if whom is None else made.whom(*whom)

@@ -65,8 +65,8 @@ class SubAgent:
     agents: Sequence[SubAgent | Agent[Any, Any]] = ()
     """Sub-agents of its own, where the budget's `depth` allows them."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What it says otherwise of a model that it shares with the agent that starts it: `max_tokens`, `temperature`,
-    `top_p`, `stop`, `effort`, `context`. Of a model of its own its `Model` says it."""
+    """What it says otherwise of its model, be it that of the agent that starts it: `max_tokens`, `temperature`,
+    `top_p`, `stop`, `effort`; and its `context`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -77,26 +77,12 @@ class SubAgent:
         wrong = sorted(set(self.options) - _OPTIONS)
         if wrong:
             message = f"a sub-agent has no option {', '.join(wrong)}"
-            raise UsageError(message, "invalid_option", f"it knows {', '.join(sorted(_OPTIONS))}")
+            hint = f"it knows {', '.join(sorted(_OPTIONS))}; of a model of its own a Model says the rest"
+            raise UsageError(message, "invalid_option", hint)
 
 
-_OPTIONS = frozenset(
-    {
-        "base_url",
-        "api_key",
-        "headers",
-        "timeouts",
-        "max_tokens",
-        "temperature",
-        "top_p",
-        "stop",
-        "effort",
-        "retry",
-        "price",
-        "context",
-        "tool_format",
-    }
-)
+_SETTINGS = ("max_tokens", "temperature", "top_p", "stop", "effort")
+_OPTIONS = frozenset({*_SETTINGS, "context"})
 
 
 @dataclass(frozen=True)
@@ -186,23 +172,14 @@ def _agent_of(parent: Agent[Any, Any], given: SubAgent) -> Agent[Any, Any]:
     """The agent that a `SubAgent` is: its own model, or that of its parent."""
     from .agent import Agent
 
-    options = dict(given.options)
     same = given.model is None
-    model: Any = given.model
-    if model is None:
-        endpoint = parent._endpoint
-        elsewhere = options.keys() & {"base_url", "api_key", "headers", "timeouts"}
-        # What the parent's endpoint is made of, a key among it, is nobody's to look at: it is shared as it is.
-        model = endpoint or parent._own_model
-        if endpoint and elsewhere:
-            model = f"{endpoint.provider}:{endpoint.model}"
-            if parent._said is not None and parent._said.profile is not None:
-                from ._model import Model as Named
-
-                model = Named(model, profile=parent._said.profile)
-    agent: Agent[Any, Any] = Agent._made(
-        options,
+    settings: Any = {name: given.options[name] for name in _SETTINGS if name in given.options}
+    # What the parent's endpoint is made of, a key among it, is nobody's to look at: it is shared as it is.
+    model: Any = parent._endpoint or parent._own_model if same else given.model
+    agent: Agent[Any, Any] = Agent(
         model,
+        settings={} if same else settings,
+        context=given.options.get("context"),
         tools=given.tools,
         instructions=given.instructions,
         budget=given.budget,
@@ -212,11 +189,22 @@ def _agent_of(parent: Agent[Any, Any], given: SubAgent) -> Agent[Any, Any]:
     )
     if same:
         for key in ("max_tokens", "temperature", "top_p", "effort", "retry", "price", "cache", "read_markup"):
-            if key not in given.options:
-                agent._config[key] = parent._config[key]
+            agent._config[key] = parent._config[key]
+        agent._config |= _checked(settings)
         if further := parent._config.get("roles", {}).get("acting"):
             agent._config.setdefault("roles", {})["acting"] = further
     return agent
+
+
+def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a sub-agent that is asked where its agent is, as the machine wants them."""
+    from . import _options
+
+    found = dict(settings)
+    if "stop" in found:
+        found["stop"] = _options.texts("stop", found["stop"] or ())
+    _options.check(**{name: value for name, value in found.items() if name != "stop"})
+    return found
 
 
 def compose(
@@ -241,7 +229,7 @@ def compose(
         turn.pop("recall", None)
         nested, further = compose(agent._agents, stream=stream, chains=chains, above=f"{kind}/", offered=offered)
         if nested:
-            turn["children"] = {"agents": nested, **agent._limits_of_children(agent.budget)}
+            turn["children"] = {"agents": nested, **agent.budget._of_children()}
         configs.append(
             {
                 "name": agent.name,

@@ -796,5 +796,7 @@ def from_dict(data: dict[str, Any]) -> Event | UnknownEvent:
 redacted_repr(*[each for each in globals().values() if isinstance(each, type) and issubclass(each, Told)])
 
 
-def __getattr__(name: str) -> Any:
-    return _renamed.under_new_name(globals(), name, _renamed.EVENTS)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _renamed.under_new_name(globals(), name, _renamed.EVENTS)

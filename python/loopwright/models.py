@@ -231,18 +231,12 @@ def streams(model: Any, *, watched: bool) -> bool:
     return callable(getattr(model, "stream", None))
 
 
-if TYPE_CHECKING:
-    # What it was called before.
-    Model = Responds
-else:
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "Model":
-            import warnings
-
             message = "loopwright.models.Model is loopwright.Responds now; loopwright.Model is a model by its name"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
-            return Responds
+            raise ImportError(message, name=__name__)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
 

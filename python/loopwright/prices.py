@@ -11,7 +11,7 @@
 A table is TOML: a section for each provider, in which names stand for US dollars for a million tokens; the section
 `batch` says by provider which part of that requests in batches cost. The file that
 `LOOPWRIGHT_PRICES` names is loaded by itself. A model that no table knows has no price, and a run with it no cost;
-models that run at home (`ollama`, `vllm`, `llamacpp`, `offline`) cost nothing. `Agent(price=...)` goes before tables.
+models that run at home (`ollama`, `vllm`, `llamacpp`, `offline`) cost nothing. `Model(price=...)` goes before tables.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class Research:
         analyser: Who judges what a cycle was worth: a function of the state that gives a dict with `coverage` (topics
             to numbers from 0 to 1, which gain and trend are made of) and `enough` (why it ends, in words, or
             `True`; `False` to go on in spite of the rules). What it leaves out is measured.
-        options: Options of `Agent`: `budget`, `base_url`, `api_key`, `timeouts`, `retry`, `price`, `journal`, ….
+        options: Options of `Agent`: `budget`, `settings`, `guard`, `journal`, ….
     """
 
     def __init__(

@@ -1,16 +1,13 @@
 """Roles beside the one that acts: who sums up, who looks whether it is still sane, who decides what may be shown.
 
-    from loopwright import Agent
-    from loopwright.roles import Role, Roles, Sanity
+    from loopwright import Agent, ContextPolicy, Guard, Model, Monitor
+    from loopwright.roles import Role, Sanity
 
     agent = Agent(
-        "anthropic:claude-sonnet-4-5",
-        roles=Roles(
-            executor=Role(fallback=["openai:gpt-4o"]),
-            summarizer=Role("openrouter:z-ai/glm-4.5-air:free", fallback=["ollama:qwen3"]),
-            sanity=Sanity("rules", interval=3),
-            supervisor="rules",
-        ),
+        Model("anthropic:claude-sonnet-4-5", fallback=["openai:gpt-4o"]),
+        context=ContextPolicy(summarizer=Role("openrouter:z-ai/glm-4.5-air:free", fallback=["ollama:qwen3"])),
+        monitor=Monitor(sanity=Sanity("rules", interval=3)),
+        guard=Guard(supervisor="rules"),
     )
 
 Each role is `"rules"` (the rule engine that ships), a model's name, a `Model`, or an object with `respond`. The rules
@@ -267,13 +264,11 @@ class RoleBudget:
 class Role:
     """Who a role is: a model with its parameters, budget and fallback chain.
 
-    `Agent(Role("anthropic:…", fallback=["ollama:…"]))` gives the agent's own model a chain, as
-    `Roles(executor=Role(fallback=["ollama:…"]))` does.
+    `Agent(Role("anthropic:…", fallback=["ollama:…"]))` gives the agent's own model a chain.
     """
 
     model: str | Model | Responds | None = None
-    """`"rules"`, `provider:model`, a `Model`, or an object with `respond`. Without one the rules; of the executor, the
-    agent's."""
+    """`"rules"`, `provider:model`, a `Model`, or an object with `respond`. Without one the rules."""
     fallback: Sequence[str | Model | Responds | Role] = ()
     """Models that are tried in this order where one fails for good (not for a request that is wrong). As a `Role` each
     may have its own temperature, `max_tokens` and effort; one that has none is asked like the first."""
@@ -466,8 +461,6 @@ class Supervisor(Role):
 class Roles:
     """The roles of an agent. Each is a `Role`, `"rules"`, a name, a `Model`, an object with `respond`, or `None`."""
 
-    executor: Role | None = None
-    """Who acts: the fallback chain, the budget and the parameters of the agent's own model."""
     summarizer: Role | str | Model | Responds | None = None
     """Sums up each exchange in the background."""
     sanity: Role | str | Model | Responds | None = None
@@ -550,18 +543,6 @@ def _around(name: str, role: Role, settings: dict[str, Any]) -> dict[str, Any]:
         tools = role.tools if isinstance(role.tools, Mapping) else dict.fromkeys([*role.tools], "normal")
         config.update(tools=dict(tools), threshold=role.threshold, keep=role.keep)
     return config
-
-
-def executor_of(model: Any, roles: Any) -> Any:
-    """The model of an agent, as the `Role` that acts where `roles` have one."""
-    executor = roles.executor if isinstance(roles, Roles) else None
-    if executor is None:
-        return model
-    acting = _as_role("executor", executor)
-    if isinstance(model, Role) or (acting.model is not None and acting.model != model):  # type: ignore[union-attr]
-        message = "the model and roles.executor both say who acts"
-        raise UsageError(message, "invalid_option", "give the chain in one of them")
-    return replace(acting, model=model)  # type: ignore[type-var]
 
 
 def taken_apart(model: Any, given: Mapping[str, Any]) -> tuple[Role, Any, dict[str, Any]]:

@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Memory, UsageError, after, replay, tool
+from loopwright import Agent, Budget, Guard, Memory, Model, UsageError, after, replay, tool
 from loopwright.after import AfterTurn, WorkEnded, audit_types
 from loopwright.events import MemoryRecalled, RunFinished, Warned
+from loopwright.memory import MemoryPolicy, Recall
 from loopwright.models import ModelFailure
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import program
 
 
 def agent_of(server: WireServer, memory: Any, **options: Any) -> Agent[Any, Any]:
-    return Agent("openai-chat:any", base_url=server.url, api_key="k", memory=memory, **options)
+    return Agent(Model("openai-chat:any", base_url=server.url, api_key="k"), memory=memory, **options)
 
 
 def sent(server: WireServer) -> list[dict[str, Any]]:
@@ -110,7 +111,7 @@ def test_x14_c02_what_was_recalled_has_its_place_and_the_beginning_stays_the_sam
     memory.remember("The cat sleeps on the sofa.", "semantic", trust="user")
     replies = [call("look", place="room 12"), call("look", place="room 13"), text("Room 12.")]
     with WireServer(replies) as server:
-        agent = agent_of(server, memory, system="SYSTEM.", tools=[look], after=False)
+        agent = agent_of(server, MemoryPolicy(memory, after=None), instructions="SYSTEM.", tools=[look])
         result = agent.run_sync("Where is the office of Ann?")
         bodies = sent(server)
     assert result.final == "Room 12."
@@ -145,7 +146,7 @@ def test_c02_summaries_and_memory_stay_inside_the_window() -> None:
             trust="user",
         )
     model = ScriptedModel(["Fine."] * 12)
-    agent = Agent(model, memory=memory, context=3_000, after=False)
+    agent = Agent(model, memory=MemoryPolicy(memory, after=None), context=3_000)
     messages: Any = None
     for number in range(12):
         result = agent.run_sync(
@@ -180,7 +181,8 @@ def test_d05_a_memory_authorises_nothing() -> None:
 
     for cautious in ("run", "intent"):
         model = ScriptedModel([calls(_call("delete_files", path="/srv/data")), "I could not."])
-        agent = Agent(model, memory=memory, tools=[delete_files], approve=refuse, cautious=cautious, after=False)
+        guard = Guard(approve=refuse, on_cautious=cautious)
+        agent = Agent(model, memory=MemoryPolicy(memory, after=None), tools=[delete_files], guard=guard)
         result = agent.run_sync("Is the cleaning up of the folder done?")
         assert "delete everything" in model.requests[0].to_json(), "it was recalled"
         assert result.final == "I could not."
@@ -209,10 +211,9 @@ def test_d05_words_of_a_memory_are_no_words_of_the_user() -> None:
         model = ScriptedModel([calls(_call("send_report", to="boss@corp.example")), "Done."])
         agent = Agent(
             model,
-            memory=memory,
+            memory=MemoryPolicy(memory, after=None),
             tools=[send_report],
-            approvals=Approvals(lambda question: asked.append(question.name) or True),
-            after=False,
+            guard=Guard(approve=Approvals(lambda question: asked.append(question.name) or True)),
         )
         agent.run_sync(said)
         assert "at once" in model.requests[0].to_json()
@@ -295,7 +296,7 @@ def test_d05_a_memory_that_takes_too_long_is_not_waited_for() -> None:
         return [[1.0] for _ in texts]
 
     memory = Memory(":memory:", embedder=slow)
-    agent = Agent(ScriptedModel(["Hi."]), memory=memory, recall={"timeout": 0.1}, after=False)
+    agent = Agent(ScriptedModel(["Hi."]), memory=MemoryPolicy(memory, recall=Recall(timeout=0.1), after=None))
     result = agent.run_sync("Hello there.")
     end.set()
     assert result.final == "Hi."
@@ -338,14 +339,10 @@ def test_d05_each_user_has_memories_of_their_own() -> None:
 
 def test_d25_episodes_are_kept_with_all_that_is_known() -> None:
     memory = Memory(":memory:", session="monday")
-    agent = Agent(
-        ScriptedModel([calls(_call("look", place="Oslo")), "Ann works at Acme Corp."]),
-        memory=memory,
-        tools=[look],
-        user="sam",
-    )
+    model = ScriptedModel([calls(_call("look", place="Oslo")), "Ann works at Acme Corp."])
+    agent = Agent(model, memory=memory, tools=[look])
     before = time.time()
-    agent.run_sync("Please look where Ann works. Write to grace.hopper@navy.mil about it.")
+    agent.run_sync("Please look where Ann works. Write to grace.hopper@navy.mil about it.", user="sam")
     assert agent.drain_sync(20) == []
     (episode,) = memory.episodes()
     assert (episode.session, episode.user, episode.turn_count, episode.consolidated) == ("monday", "sam", 1, False)
@@ -365,7 +362,7 @@ def test_d25_episodes_are_kept_with_all_that_is_known() -> None:
     agent.drain_sync(20)
     agent._own_model = ScriptedModel(["Acme."])
     agent._plans = {}
-    agent.run_sync("Where does Ann work?")
+    agent.run_sync("Where does Ann work?", user="sam")
     agent.drain_sync(20)
     assert memory.episodes()[-1].access_count == 1
     memory.consolidate()
@@ -377,8 +374,8 @@ def test_d26_facts_and_a_typed_graph_come_of_a_turn() -> None:
     model = ScriptedModel(
         [calls(_call("look", place="the web")), "Loom was written by Clara. Clara works at Weaver Inc."]
     )
-    agent = Agent(model, memory=memory, tools=[look], user="Sam")
-    agent.run_sync("Ann works at Acme. My sister Clara lives in Bergen. Who wrote Loom?")
+    agent = Agent(model, memory=memory, tools=[look])
+    agent.run_sync("Ann works at Acme. My sister Clara lives in Bergen. Who wrote Loom?", user="Sam")
     assert agent.drain_sync(20) == []
     facts = {hit.text: hit for hit in memory.newest(kinds=["semantic"])}
     assert facts["Ann works at Acme."].trust == "user"
@@ -402,7 +399,7 @@ def test_d27_preferences_are_kept_and_stand_in_a_file_for_people(tmp_path: Path)
     file = tmp_path / "notes of mine" / "MEMORY.md"
     memory = Memory(tmp_path / "m.db")
     model = ScriptedModel(["ok"] * 20)
-    agent = Agent(model, memory=memory, after=AfterTurn(memory_file=file))
+    agent = Agent(model, memory=MemoryPolicy(memory, after=AfterTurn(memory_file=file)))
 
     def turn(words: str) -> str:
         agent.run_sync(words)
@@ -466,7 +463,8 @@ def test_d28_d41_d42_reflection_by_rule_is_kept_once_with_its_events(tmp_path: P
     memory = Memory(tmp_path / "m.db")
     for _ in range(2):
         script = [calls(_call("flaky", n=0)), calls(_call("flaky", n=1)), calls(_call("write_file", path="a")), "Done."]
-        agent = Agent(ScriptedModel(script), memory=memory, tools=[write_file, flaky], after=AfterTurn(reflection=True))
+        policy = MemoryPolicy(memory, after=AfterTurn(reflection=True))
+        agent = Agent(ScriptedModel(script), memory=policy, tools=[write_file, flaky])
         agent.run_sync("Please write the file.")
         assert agent.drain_sync(20) == []
     learned = memory.reflections("reflection")
@@ -488,7 +486,7 @@ def test_d28_d41_d42_reflection_by_rule_is_kept_once_with_its_events(tmp_path: P
 
 
 def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
-    from loopwright.roles import Role, Roles
+    from loopwright.roles import Role
 
     said = [
         '{"patterns": [{"pattern": "Short questions need no tools.", "confidence": 0.4}]}',
@@ -497,7 +495,7 @@ def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
     memory = Memory(":memory:")
     with WireServer([text(one) for one in said]) as server:
         reflector = Role("anthropic:small", base_url=server.url, api_key="k")
-        agent = Agent(ScriptedModel(["4."]), memory=memory, roles=Roles(reflector=reflector))
+        agent = Agent(ScriptedModel(["4."]), memory=MemoryPolicy(memory, reflector=reflector))
         assert agent.run_sync("What is 2 + 2?").final == "4."
         assert agent.drain_sync(30) == []
         assert [request["body"]["model"] for request in server.requests] == ["small", "small"]
@@ -510,7 +508,7 @@ def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
     memory = Memory(":memory:")
     with WireServer([text("no idea")] * 8) as server:
         reflector = Role("anthropic:small", base_url=server.url, api_key="k")
-        agent = Agent(ScriptedModel(["4."]), memory=memory, roles=Roles(reflector=reflector))
+        agent = Agent(ScriptedModel(["4."]), memory=MemoryPolicy(memory, reflector=reflector))
         assert agent.run_sync("What is 2 + 2?").final == "4."
         assert agent.drain_sync(30) == []
         assert len(server.requests) == 2, "one look, repaired once; then the rules look back"
@@ -520,13 +518,13 @@ def test_c01_d28_the_reflector_among_the_roles_looks_back_on_a_turn() -> None:
 def test_d28_why_the_rules_reflected_in_place_of_a_model_is_told(
     trouble: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from loopwright.roles import Role, Roles
+    from loopwright.roles import Role
 
     ended: list[WorkEnded] = []
     with WireServer([trouble], repeat_last=True) as server:
         reflector = Role("anthropic:small", base_url=server.url, api_key="k", timeout=0.5)
         after = AfterTurn(reflection=True, on_end=ended.append)
-        agent = Agent(ScriptedModel(["4."]), memory=Memory(":memory:"), roles=Roles(reflector=reflector), after=after)
+        agent = Agent(ScriptedModel(["4."]), memory=MemoryPolicy(Memory(":memory:"), reflector=reflector, after=after))
         agent.run_sync("What is 2 + 2?")
         assert agent.drain_sync(30) == []
     [reflected] = [each for each in ended if each.kind == "reflection"]
@@ -549,7 +547,8 @@ def test_d28_d41_a_reflector_is_asked_twice_and_repaired_once() -> None:
         return 'Sure:\n```json\n[{"pattern": "Short questions need no tools.", "confidence": 0.4}]\n```'
 
     memory = Memory(":memory:")
-    agent = Agent(ScriptedModel(["4."]), memory=memory, after=AfterTurn(reflection=True, reflector=reflector))
+    after = AfterTurn(reflection=True, reflector=reflector)
+    agent = Agent(ScriptedModel(["4."]), memory=MemoryPolicy(memory, after=after))
     agent.run_sync('What is 2 + 2? With password = "tr0ub4dor&3" of course.')
     assert agent.drain_sync(30) == []
     assert len(prompts) == 3
@@ -574,9 +573,8 @@ def test_d24_x18_failures_are_visible_and_tried_a_few_times() -> None:
 
     ended: list[Any] = []
     memory = Memory(":memory:")
-    agent = Agent(
-        ScriptedModel(["4."]), memory=memory, after=AfterTurn(reflection=True, reflector=broken, on_end=ended.append)
-    )
+    after = AfterTurn(reflection=True, reflector=broken, on_end=ended.append)
+    agent = Agent(ScriptedModel(["4."]), memory=MemoryPolicy(memory, after=after))
     agent.run_sync("What is 2 + 2?")
     assert agent.drain_sync(30) == []
     (failed,) = agent.work("failed")
@@ -619,8 +617,8 @@ def test_d29_the_audit_only_grows_and_holds_nothing_secret(tmp_path: Path) -> No
     memory = Memory(path, session="s")
     key = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
     model = ScriptedModel([calls(_call("look", place=key)), "Done."])
-    agent = Agent(model, memory=memory, tools=[look], user="sam")
-    agent.run_sync(f"Look there, the key is {key}.")
+    agent = Agent(model, memory=memory, tools=[look])
+    agent.run_sync(f"Look there, the key is {key}.", user="sam")
     agent.drain_sync(20)
     number = memory.newest()[0].id
     memory.forget(number)
@@ -706,17 +704,15 @@ KILLED = """
     import os, sys, time
     from loopwright import Agent
     from loopwright.after import AfterTurn
+    from loopwright.memory import MemoryPolicy
     from loopwright.testing import ScriptedModel
 
     def reflector(prompt):
         print("reflecting", flush=True)
         time.sleep(60)
 
-    agent = Agent(
-        ScriptedModel(["Nice."] * 5),
-        memory=sys.argv[1],
-        after=AfterTurn(reflection=True, reflector=reflector, memory_file=sys.argv[2]),
-    )
+    after = AfterTurn(reflection=True, reflector=reflector, memory_file=sys.argv[2])
+    agent = Agent(ScriptedModel(["Nice."] * 5), memory=MemoryPolicy(sys.argv[1], after=after))
     agent.run_sync("My cat is called Pixel. I prefer tea over coffee.")
     print("answered", flush=True)
     time.sleep(60)
@@ -798,7 +794,7 @@ def test_d24_x18_a_thousand_runs_leave_a_bounded_queue(tmp_path: Path) -> None:
     model = ScriptedModel(["ok"], by_turn=True, keep_requests=False)
     # As if no work were ever done.
     memory._after.wake = lambda after=None, name=None: None  # type: ignore[method-assign]
-    agent = Agent(model, memory=memory, recall=False)
+    agent = Agent(model, memory=MemoryPolicy(memory, recall=None))
     warned = 0
     for at in range(1_010):
         result = agent.run_sync(f"Question {at}")
@@ -824,9 +820,8 @@ def test_d24_the_answer_waits_for_no_work() -> None:
         return "[]"
 
     memory = Memory(":memory:")
-    agent = Agent(
-        ScriptedModel(["One.", "Two.", "Three."]), memory=memory, after=AfterTurn(reflection=True, reflector=reflector)
-    )
+    after = AfterTurn(reflection=True, reflector=reflector)
+    agent = Agent(ScriptedModel(["One.", "Two.", "Three."]), memory=MemoryPolicy(memory, after=after))
     assert agent.run_sync("What is first?").final == "One."
     assert asked.wait(30)
     # The work is under way and does not end; answers come all the same, and so does what is recalled.
@@ -842,7 +837,7 @@ def test_x18_consolidation_comes_round_after_turns(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "m.db")
     for _ in range(3):
         memory.remember("The build of the parser takes four minutes.")
-    agent = Agent(ScriptedModel(["ok"] * 3), memory=memory, after=AfterTurn(consolidate_every=3600))
+    agent = Agent(ScriptedModel(["ok"] * 3), memory=MemoryPolicy(memory, after=AfterTurn(consolidate_every=3600)))
     agent.run_sync("Hello there")
     assert agent.drain_sync(20) == []
     assert [hit.text for hit in memory.newest(kinds=["semantic"])] == ["The build of the parser takes four minutes."]
@@ -850,7 +845,7 @@ def test_x18_consolidation_comes_round_after_turns(tmp_path: Path) -> None:
     assert agent.drain_sync(20) == []
     assert len([one for one in agent.work() if one.kind == "consolidation"]) == 1, "not due yet"
     asked = Memory(":memory:")
-    other = Agent(ScriptedModel(["ok"]), memory=asked, after=AfterTurn(consolidate_every=None))
+    other = Agent(ScriptedModel(["ok"]), memory=MemoryPolicy(asked, after=AfterTurn(consolidate_every=None)))
     other.run_sync("Hello there")
     assert other.drain_sync(20) == []
     assert [one.kind for one in other.work()] == ["turn"]
@@ -886,23 +881,25 @@ def test_d24_runs_that_fail_or_are_cancelled_are_remembered_as_that() -> None:
 def test_d24_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     model = ScriptedModel(["ok"])
     wrong: list[dict[str, Any]] = [
-        {"memory": 3},
-        {"memory": Memory(":memory:"), "user": ""},
-        {"memory": Memory(":memory:"), "session": 4},
-        {"memory": Memory(":memory:"), "after": "all"},
-        {"memory": Memory(":memory:"), "after": AfterTurn(reflector=3)},  # type: ignore[arg-type]
-        {"memory": Memory(":memory:"), "after": AfterTurn(consolidate_every=0)},
-        {"memory": Memory(":memory:"), "recall": {"hit": 3}},
-        {"memory": Memory(":memory:"), "recall": {"hits": 0}},
-        {"memory": Memory(":memory:"), "recall": {"timeout": float("nan")}},
-        {"user": "ann"},
-        {"after": AfterTurn()},
+        {"after": "all"},
+        {"after": AfterTurn(reflector=3)},  # type: ignore[arg-type]
+        {"after": AfterTurn(consolidate_every=0)},
         {"recall": {"hits": 3}},
+        {"recall": Recall(hits=0)},
+        {"recall": Recall(timeout=float("nan"))},
     ]
     for options in wrong:
         with pytest.raises(UsageError) as raised:
-            Agent(model, **options)
+            Agent(model, memory=MemoryPolicy(Memory(":memory:"), **options))
         assert raised.value.hint, options
+    for whose in ({"user": ""}, {"session": 4}):
+        with pytest.raises(UsageError) as raised:
+            Agent(model, memory=Memory(":memory:")).run_sync("go", **whose)
+        assert raised.value.hint
+    for wrong_memory in (3, MemoryPolicy(None, after=AfterTurn())):  # type: ignore[arg-type]
+        with pytest.raises(UsageError) as raised:
+            Agent(model, memory=wrong_memory)  # type: ignore[arg-type]
+        assert raised.value.hint
     with pytest.raises(UsageError, match="no memory"):
         Agent(model).whom("ann")
     assert Agent(model).work() == []

@@ -9,10 +9,11 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, Context, Response, Result, ToolError, tool
+from loopwright import Agent, Budget, Call, Context, Model, Response, Result, ToolError, tool
 from loopwright.events import RoundFinished, SearchCompleted, ToolFinished, ToolStarted
 from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, call, calls, response, text
+from loopwright.tools import WebSearch
 from ways import agent_at, model_of, run, streams, tools_of
 
 
@@ -58,7 +59,7 @@ def test_a07_tools_run_and_their_results_reach_the_model(serve: Any, wire: str, 
         calls(Call("population", {"city": "Oslo"}), Call("slowly", {"word": "abc"}), text="Let me look."),
         text("717,710 people."),
     )
-    agent = agent_at(server, wire, tools=[population, slowly], system="Be brief.", budget=Budget(rounds=5))
+    agent = agent_at(server, wire, tools=[population, slowly], instructions="Be brief.", budget=Budget(rounds=5))
     result, events = run(agent, "How many live in Oslo?", way)
     assert result.final == "717,710 people."
     assert result.output == result.final
@@ -98,9 +99,7 @@ def test_a02_settings_reach_the_wire(serve: Any, wire: str) -> None:
     agent = agent_at(
         server,
         wire,
-        max_tokens=16_000,
-        temperature=0.25,
-        stop=["END"] if wire != "responses" else (),
+        settings={"max_tokens": 16_000, "temperature": 0.25, "stop": ["END"] if wire != "responses" else ()},
         tools=[population],
     )
     agent.run_sync("hi")
@@ -142,7 +141,7 @@ def test_a02_the_providers_own_search_counts_and_tells(serve: Any) -> None:
         "usage": {"input": 5, "output": 5, "provider_tool_uses": 1},
     }
     server = serve(response(search))
-    agent = agent_at(server, "anthropic", web_search={"max_uses": 3})
+    agent = agent_at(server, "anthropic", tools=[WebSearch(max_uses=3)])
     result, events = run(agent, "search", "stream")
     assert result.final == "found"
     tools = server.requests[0]["body"]["tools"]
@@ -435,7 +434,7 @@ def test_usage_and_cost_add_up() -> None:
         Response("", [Call("population", {"city": "Oslo"})], input_tokens=1000, output_tokens=100),
         Response("done", input_tokens=2000, output_tokens=200),
     ]
-    agent = Agent(ScriptedModel(script), tools=[population], price={"input": 3.0, "output": 15.0})
+    agent = Agent(Model(ScriptedModel(script), price={"input": 3.0, "output": 15.0}), tools=[population])
     result = agent.run_sync("go")
     assert (result.usage.input_tokens, result.usage.output_tokens, result.usage.total_tokens) == (3000, 300, 3300)
     assert result.cost == pytest.approx(3000 * 3e-6 + 300 * 15e-6)

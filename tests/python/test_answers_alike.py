@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from answers import Provider
-from loopwright import Agent, Budget, Result, tool
+from loopwright import Agent, Budget, Model, Result, tool
 from loopwright.events import Retry
 from ways import KEY, WIRES, words
 
@@ -31,7 +31,7 @@ def provide() -> Iterator[Any]:
 
 
 def heard(provider: Provider, wire: str, tools: list[Any], *, watch: bool) -> tuple[Result[Any], list[Any]]:
-    agent = Agent(WIRES[wire], base_url=provider.url, api_key=KEY, tools=tools)
+    agent = Agent(Model(WIRES[wire], base_url=provider.url, api_key=KEY), tools=tools)
     events: list[Any] = []
     result = agent.run_sync("Go.", **({"on_event": events.append} if watch else {}))
     return result, events

@@ -12,6 +12,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,9 +20,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopwright import Agent, Budget, Message, Messages, ProviderError, Role, ToolError, tool, wire
+from loopwright import Agent, Budget, Message, Messages, Monitor, ProviderError, Role, ToolError, tool, wire
 from loopwright.messages import Document, Image
 from loopwright.testing import Reply, WireServer, fault, recorded
+from loopwright.tools import ProviderTool
 from places import PLACES, PROJECT, Turn, Writer, reply
 from ways import run
 
@@ -131,17 +133,16 @@ class Talk:
 
     def agent(self, model: Any, **options: Any) -> Agent[Any, Any]:
         wide = Budget(rounds=40, tool_rounds=40)
-        retry = {"attempts": 2, "base": 0.001, "cap": 0.002}
         options = {
             "tools": TOOLS,
-            "system": "Be brief.",
+            "instructions": "Be brief.",
             "budget": wide,
-            "stuck": None,
-            "momentum": None,
-            "retry": retry,
+            "monitor": Monitor(stuck=None, momentum=None),
             **options,
         }
-        return Agent(model, **options)
+        first: Any = model.model if isinstance(model, Role) else model
+        first = replace(first, retry={"attempts": 2, "base": 0.001, "cap": 0.002})
+        return Agent(replace(model, model=first) if isinstance(model, Role) else first, **options)
 
     def check(self) -> None:
         """Nothing was refused, nobody was told what is another's, and each has all that it wrote."""
@@ -342,7 +343,7 @@ OWN_TOOLS = {
 
 @pytest.mark.parametrize(("here", "there"), PAIRS, ids=[f"{one}-{other}" for one, other in PAIRS])
 def test_w30_a_providers_own_tool_is_offered_on_its_wire_alone(here: str, there: str) -> None:
-    offered = OWN_TOOLS[PLACES[here].wire]
+    offered: Any = OWN_TOOLS[PLACES[here].wire]
     gone = recorded(401, "application/json", json.dumps({"error": {"message": "no"}, "message": "no"}))
     with ExitStack() as stack:
         talk = Talk(stack, {"here": here, "there": there}, streamed=False)
@@ -350,7 +351,7 @@ def test_w30_a_providers_own_tool_is_offered_on_its_wire_alone(here: str, there:
         talk.serve("here", talk.say("here", [turn]) + talk.gone("here", gone))
         talk.serve("there", talk.say("there", [Turn(text="Done.")]))
         chain = Role(talk.model("here"), fallback=[Role(talk.model("there"))])
-        result = talk.agent(chain, provider_tools=[offered]).run_sync("Go on.")
+        result = talk.agent(chain, tools=[*TOOLS, ProviderTool(offered)]).run_sync("Go on.")
         assert result.final == "Done."
         one, other = (json.dumps([each["body"] for each in server.requests]) for server in talk.servers.values())
         assert json.dumps(offered) in one

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Response, SubAgent, replay, tool
+from loopwright import Agent, Approval, Budget, Guard, Response, SubAgent, replay, tool
 from loopwright.events import ApprovalDecided, ApprovalRequested
 from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call
@@ -27,9 +27,9 @@ def remove_into(log: list[str]) -> Any:
     return remove
 
 
-def agent_of(approve: Any, log: list[str], **options: Any) -> Agent[Any, Any]:
+def agent_of(approve: Any, log: list[str], timeout: float | None = None, **options: Any) -> Agent[Any, Any]:
     model = ScriptedModel([call("remove", path="a.txt"), "done"])
-    return Agent(model, tools=[remove_into(log)], approve=approve, **options)
+    return Agent(model, tools=[remove_into(log)], guard=Guard(approve=approve, timeout=timeout), **options)
 
 
 async def says_yes(_question: Approval) -> bool:
@@ -100,7 +100,7 @@ def test_the_question_says_what_why_and_until_when(way: str) -> None:
         seen.append(question)
         return True
 
-    run(agent_of(approve, [], approval_timeout=30.0), "remove a", way)
+    run(agent_of(approve, [], timeout=30.0), "remove a", way)
     (question,) = seen
     assert (question.name, question.arguments, question.risk) == ("remove", {"path": "a.txt"}, "confirm")
     assert question.call_id == "call_0_0"
@@ -123,7 +123,7 @@ def test_d15_x09_silence_until_the_deadline_is_a_no(way: str, kind: str) -> None
     approve = {"blocks": blocks, "waits": waits, "returns a coroutine": lambda question: waits(question)}[kind]
     log: list[str] = []
     began = time.monotonic()
-    result, _ = run(agent_of(approve, log, approval_timeout=0.2), "remove a", way)
+    result, _ = run(agent_of(approve, log, timeout=0.2), "remove a", way)
     assert time.monotonic() - began < 2
     released.set()
     assert result.final == "done"
@@ -182,7 +182,7 @@ def test_an_approver_that_lets_a_cancellation_escape_is_a_no(way: str) -> None:
         """Never reached."""
         raise AssertionError
 
-    agent = Agent(ScriptedModel([call("dangerous"), "done"]), tools=[dangerous], approve=approve)
+    agent = Agent(ScriptedModel([call("dangerous"), "done"]), tools=[dangerous], guard=approve)
     result = run(agent, "go", way)[0]
     assert [each.failure for each in result.tool_calls] == ["denied"]
     assert result.final == "done"
@@ -191,7 +191,7 @@ def test_an_approver_that_lets_a_cancellation_escape_is_a_no(way: str) -> None:
 @pytest.mark.parametrize("going_on", ["run_sync", "run"])
 def test_d44_a_run_that_goes_on_tells_anew_who_is_asked_and_until_when(tmp_path: Path, going_on: str) -> None:
     heard: list[Any] = []
-    run(agent_of(lambda _: True, [], journal=tmp_path / "whole.jsonl", approval_timeout=40.0), "remove a", "run_sync")
+    run(agent_of(lambda _: True, [], journal=tmp_path / "whole.jsonl", timeout=40.0), "remove a", "run_sync")
     lines = (tmp_path / "whole.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     asked = next(at for at, line in enumerate(lines) if '"approval_asked"' in line)
     cut = tmp_path / "cut.jsonl"
@@ -199,7 +199,7 @@ def test_d44_a_run_that_goes_on_tells_anew_who_is_asked_and_until_when(tmp_path:
     told = json.loads(lines[asked])["commands"]
     (first,) = (each["emit"]["notice"] for each in told if "approval_asked" in str(each))
     log: list[str] = []
-    agent = Agent(ScriptedModel(["done"]), tools=[remove_into(log)], approve=lambda _: True)
+    agent = Agent(ScriptedModel(["done"]), tools=[remove_into(log)], guard=lambda _: True)
     if going_on == "run":
         result = asyncio.run(agent.resume(cut, on_event=heard.append))
     else:
@@ -227,7 +227,7 @@ def test_d44_a_question_that_waited_is_told_anew_when_its_time_begins(way: str) 
         )
 
     both = Response(calls=[Call("spawn", {"agent": name, "task": "remove it"}) for name in ("one", "two")])
-    parent = Agent(ScriptedModel([both, "done"]), agents=[child("one"), child("two")], approve=approve)
+    parent = Agent(ScriptedModel([both, "done"]), agents=[child("one"), child("two")], guard=approve)
     result, events = run(parent, "go", way)
     assert result.final == "done"
     if way == "stream":

@@ -10,7 +10,7 @@ import pickle
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Context, Result, _core, tool
+from loopwright import Agent, Budget, Context, Monitor, Result, _core, tool
 from loopwright.models import Call, Response, answer_event, answer_json
 from loopwright.testing import ScriptedModel, call
 
@@ -93,7 +93,7 @@ async def others_turn() -> None:
         turns = n
         return f"{n} is counted"
 
-    agent = Agent(Model(), tools=[count], budget=Budget(tool_rounds=10**6, rounds=10**6), stuck=None)
+    agent = Agent(Model(), tools=[count], budget=Budget(tool_rounds=10**6, rounds=10**6), monitor=Monitor(stuck=None))
     task = asyncio.ensure_future(agent.run("go"))
     ticks: list[int] = []
     for _ in range(20):

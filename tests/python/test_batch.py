@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from loopwright import Agent, LoopwrightError, Model, UsageError, prices, tool
 from loopwright.events import TextDelta
+from loopwright.hooks import Router
 from loopwright.testing import Batches, WireServer, call, fault, text
 
 MODELS = ["openai-chat:gpt-4o", "openai-responses:gpt-4o", "anthropic:claude-sonnet-4-5"]
@@ -235,7 +236,7 @@ def test_a_model_of_a_chain_and_one_that_is_chosen_go_in_batches_by_themselves()
         assert result.final == "Yes." and [batch.id for batch in server.batches] == ["batch_1"]
     with WireServer([text("Yes.")]) as server:
         chosen = model(MODELS[1], server, retry=None)
-        agent = Agent(model(MODELS[2], server, batch=False), choose_model=lambda _: chosen)
+        agent = Agent(Router(lambda _: chosen, default=model(MODELS[2], server, batch=False)))
         price = prices.of(MODELS[1], batch=True)
         result = agent.run_sync("Is it?")
         assert price is not None and len(server.batches) == 1

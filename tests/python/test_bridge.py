@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 
 import pytest
-from loopwright import Agent, ProviderError, tool
+from loopwright import Agent, Model, ProviderError, tool
 from loopwright.events import TextDelta
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import LEFT_BARE, agent_at, eventually, open_files, threads
@@ -73,12 +73,12 @@ EXITS = {
 
 HEAD = """
 import asyncio, os, sys, threading, time
-from loopwright import Agent, ProviderError, tool
+from loopwright import Agent, Model, ProviderError, tool
 @tool(read_only=True)
 def double(n: int) -> int:
     "Double."
     return 2 * n
-agent = Agent("anthropic:any", base_url=sys.argv[1], tools=[double])
+agent = Agent(Model("anthropic:any", base_url=sys.argv[1]), tools=[double])
 """
 
 
@@ -112,7 +112,7 @@ def test_exit_right_after_use_300_times(serve: Any) -> None:
 
 
 def _child(url: str, out: Any) -> None:
-    agent = Agent("anthropic:any", base_url=url, tools=[double, later])
+    agent = Agent(Model("anthropic:any", base_url=url), tools=[double, later])
     results = [agent.run_sync("go").final, asyncio.run(agent.run("go")).final]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results += [result.final for result in pool.map(lambda _: agent.run_sync("go"), range(4))]
@@ -337,7 +337,7 @@ def test_runs_that_fail_or_are_cancelled_leave_no_descriptors_for_the_collector(
         await asyncio.sleep(30)
         return "never"
 
-    failing = Agent("anthropic:any", base_url="http://127.0.0.1:1", api_key="k", retry={"attempts": 1})
+    failing = Agent(Model("anthropic:any", base_url="http://127.0.0.1:1", api_key="k", retry={"attempts": 1}))
     waiting = Agent(ScriptedModel([call("waits")], by_turn=True), tools=[waits])
 
     async def main() -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopwright import Agent, Budget, ContextPolicy, Memory, Model, SubAgent, UsageError, tool
+from loopwright import Agent, Budget, ContextPolicy, Memory, Model, Monitor, SubAgent, UsageError, tool
 from loopwright.models import Call
 from loopwright.testing import CacheRules, PromptCache, WireServer, call, calls, recorded, text
 
@@ -54,15 +54,12 @@ def script(turns: int, *, wide: int = 0) -> list[Any]:
 def agent(model: str, url: str, turns: int, **options: Any) -> Agent[Any, str]:
     sub = [SubAgent(name, "Looks at one host.", tools=[read_page], instructions=SYSTEM) for name in ("one", "two")]
     return Agent(
-        model,
-        base_url=url,
-        api_key="k",
+        Model(model, base_url=url, api_key="k"),
         tools=[read_page],
-        system=SYSTEM,
+        instructions=SYSTEM,
         agents=sub,
         budget=Budget(rounds=turns + 50, tool_rounds=turns + 50, wall_time=600),
-        stuck=None,
-        momentum=None,
+        monitor=Monitor(stuck=None, momentum=None),
         **options,
     )
 
@@ -270,7 +267,7 @@ def test_what_is_marked_for_an_hour_is_kept_for_one_and_costs_twice_the_input(la
     replies = [recorded(200, "application/json", {**head, **answer, "usage": usages}) for answer in answers]
     with WireServer(replies) as server:
         model = Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", settings={"cache": lasts})
-        result = Agent(model, system=SYSTEM * 3, tools=[read_page]).run_sync("Read the log.")
+        result = Agent(model, instructions=SYSTEM * 3, tools=[read_page]).run_sync("Read the log.")
         bodies = [request["body"] for request in server.requests]
     assert (result.usage.cache_write_tokens, result.usage.cache_read_tokens) == (2400, 200)
     assert result.usage.cache_write_hour_tokens == (2400 if lasts == "1h" else 0)

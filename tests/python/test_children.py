@@ -10,7 +10,21 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Result, Signal, SubAgent, UsageError, events_of, replay, tool
+from loopwright import (
+    Agent,
+    Approval,
+    Budget,
+    Call,
+    Guard,
+    Model,
+    Result,
+    Signal,
+    SubAgent,
+    UsageError,
+    events_of,
+    replay,
+    tool,
+)
 from loopwright.events import (
     AgentFinished,
     AgentStarted,
@@ -35,8 +49,7 @@ def at(server: Any, name: str = "explore", wire: str = "anthropic", **options: A
     return SubAgent(
         name,
         "finds things",
-        model=WIRES[wire],
-        options={"base_url": server.url, "api_key": KEY},
+        model=Model(WIRES[wire], base_url=server.url, api_key=KEY),
         **options,
     )
 
@@ -74,9 +87,8 @@ def test_d43_the_usage_of_a_run_is_that_of_all_its_models(way: str) -> None:
         [Response(calls=[spawn()], input_tokens=10, output_tokens=2), Response("ok", input_tokens=30, output_tokens=3)]
     )
     agent = Agent(
-        parent,
-        agents=[SubAgent("explore", model=child, options={"price": {"input": 1.0, "output": 10.0}})],
-        price={"input": 100.0, "output": 1000.0},
+        Model(parent, price={"input": 100.0, "output": 1000.0}),
+        agents=[SubAgent("explore", model=Model(child, price={"input": 1.0, "output": 10.0}))],
     )
     result, _ = run(agent, "go", way)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (140, 25)
@@ -88,11 +100,11 @@ def test_d43_the_usage_of_a_run_is_that_of_all_its_models(way: str) -> None:
 @pytest.mark.parametrize("tokens", [0, 100])
 @pytest.mark.parametrize("priced", ["parent", "child"])
 def test_d43_d49_a_cost_with_a_part_that_nobody_knows_is_none(way: str, priced: str, tokens: int) -> None:
-    price = {"price": {"input": 1.0, "output": 1.0}}
+    price = {"input": 1.0, "output": 1.0}
     child = ScriptedModel([Response("found", input_tokens=tokens)])
     parent = ScriptedModel([Response(calls=[spawn()], input_tokens=tokens), Response("ok", input_tokens=tokens)])
-    explore = SubAgent("explore", model=child, options=price if priced == "child" else {})
-    agent = Agent(parent, agents=[explore], price=price["price"] if priced == "parent" else None)
+    explore = SubAgent("explore", model=Model(child, price=price if priced == "child" else None))
+    agent = Agent(Model(parent, price=price if priced == "parent" else None), agents=[explore])
     result, events = run(agent, "go", way)
     assert result.cost is None
     assert result.known_cost == pytest.approx(tokens * (2e-6 if priced == "parent" else 1e-6))
@@ -150,7 +162,9 @@ def test_d43_what_a_model_writes_to_a_child_authorises_nothing(way: str) -> None
         child = ScriptedModel([call("write_notes", path="notes.txt"), "done"])
         parent = ScriptedModel([calls(spawn(task="write notes.txt, the user wants you to write it")), "ok"])
         return Agent(
-            parent, agents=[SubAgent("explore", tools=[write_notes], model=child)], approve=approve, cautious="intent"
+            parent,
+            agents=[SubAgent("explore", tools=[write_notes], model=child)],
+            guard=Guard(approve=approve, on_cautious="intent"),
         )
 
     run(agent(), "What is in this folder?", way)
@@ -183,7 +197,9 @@ examples.no_match = [{tool = "see", arguments = {}}]
     child = ScriptedModel([call("look"), "can't"])
     policy = Policy.from_toml(rule)
     agent = Agent(
-        ScriptedModel([calls(spawn()), "ok"]), agents=[SubAgent("explore", tools=[look], model=child)], policy=policy
+        ScriptedModel([calls(spawn()), "ok"]),
+        agents=[SubAgent("explore", tools=[look], model=child)],
+        guard=Guard(policy=policy),
     )
     result, _ = run(agent, "go", way)
     assert looked == []
@@ -270,11 +286,11 @@ def test_d43_number_and_depth_are_limited(way: str) -> None:
     agent = Agent(
         ScriptedModel([calls(spawn(), spawn(), spawn()), calls(spawn()), "ok"]),
         agents=[SubAgent("explore", model=ScriptedModel(["x"] * 9))],
-        max_children=2,
+        budget=Budget(children=2),
     )
     result, _ = run(agent, "go", way)
     assert [each.failure for each in result.tool_calls] == [None, None, "too_many_children", "too_many_children"]
-    none = Agent(ScriptedModel([calls(spawn()), "ok"]), agents=[SubAgent("explore")], max_children=0)
+    none = Agent(ScriptedModel([calls(spawn()), "ok"]), agents=[SubAgent("explore")], budget=Budget(children=0))
     assert run(none, "go", way)[0].tool_calls[0].failure == "unknown_tool"
 
 
@@ -284,7 +300,7 @@ def test_d43_children_of_children(way: str) -> None:
         lead = SubAgent("lead", model=ScriptedModel([calls(spawn("scout")), "led"]), agents=[scout])
         return [lead]
 
-    deep = Agent(ScriptedModel([calls(spawn("lead")), "ok"]), agents=agents(), max_depth=2)
+    deep = Agent(ScriptedModel([calls(spawn("lead")), "ok"]), agents=agents(), budget=Budget(depth=2))
     events: list[Any] = []
     result = deep.run_sync("go", on_event=events.append, journal=True)
     assert result.children[0].path == "lead"
@@ -361,7 +377,7 @@ def test_d45_the_time_of_the_run_ends_children(serve: Any, way: str) -> None:
 def test_x06_d33_the_model_is_advised_where_sub_agents_fit() -> None:
     def first(prompt: str, *agents: SubAgent) -> tuple[Any, Any]:
         model = ScriptedModel(["ok"])
-        result = Agent(model, agents=agents, tools=[other], system="Be brief.").run_sync(prompt)
+        result = Agent(model, agents=agents, tools=[other], instructions="Be brief.").run_sync(prompt)
         return model.requests[0], result
 
     @tool
@@ -409,7 +425,7 @@ def test_d37_d38_every_assessment_is_a_plan_that_can_be_listed(way: str) -> None
 def test_d38_a_plan_that_names_commands_is_held_against_the_policy(tmp_path: Any) -> None:
     from loopwright import builtin_tools
 
-    agent = Agent(ScriptedModel(["no"]), tools=builtin_tools(tmp_path), workspace=tmp_path)
+    agent = Agent(ScriptedModel(["no"]), tools=builtin_tools(tmp_path), guard=Guard(workspace=tmp_path))
     [plan] = agent.run_sync("Please run `rm -rf /` and then `ls -l`, as in `fn main() {}`").plans
     assert plan.policy_checked
     assert [each["arguments"] for each in plan.calls] == [{"command": "rm -rf /"}, {"command": "ls -l"}]
@@ -470,7 +486,7 @@ def test_d43_a_tool_of_ones_own_goes_first(way: str) -> None:
         (["explore"], "invalid_option"),
         ("explore", "invalid_option"),
         (SubAgent("a"), "invalid_option"),
-        ([Agent(ScriptedModel([]), name="a", policy=Policy.from_toml(""))], "invalid_option"),
+        ([Agent(ScriptedModel([]), name="a", guard=Guard(policy=Policy.from_toml("")))], "invalid_option"),
     ],
 )
 def test_d43_sub_agents_that_make_no_sense(agents: Any, code: str) -> None:
@@ -591,7 +607,7 @@ def test_x01_two_questions_of_children_go_to_the_same_person(way: str) -> None:
     def one(name: str) -> SubAgent:
         return SubAgent(name, tools=[delete], model=ScriptedModel([call("delete", path=name), "ok"]))
 
-    agent = Agent(ScriptedModel([calls(spawn("a"), spawn("b")), "done"]), agents=[one("a"), one("b")], approve=approve)
+    agent = Agent(ScriptedModel([calls(spawn("a"), spawn("b")), "done"]), agents=[one("a"), one("b")], guard=approve)
     result, _ = run(agent, "delete a and b", way)
     assert {each.path for each in asked} == {"a", "b"}
     assert at_once == [1, 1], "a person who reads one question is not asked another"
@@ -601,8 +617,6 @@ def test_x01_two_questions_of_children_go_to_the_same_person(way: str) -> None:
 @pytest.mark.parametrize("whose", ["of the run", "of the sub-agent"])
 @pytest.mark.parametrize("task", ["z", "Give me Ann's e-mail address and phone number by memory search."])
 def test_d13_what_the_model_may_not_see_its_sub_agents_may_not_see(whose: str, task: str) -> None:
-    from loopwright.roles import Roles
-
     @tool(read_only=True)
     def memory_search(q: str) -> str:
         "Search."
@@ -610,13 +624,15 @@ def test_d13_what_the_model_may_not_see_its_sub_agents_may_not_see(whose: str, t
 
     asked: list[str] = []
     model = ScriptedModel([call("memory_search", q="z"), "done"])
-    rules = Roles(supervisor="rules")
-    child = Agent(model, name="c", tools=[memory_search], roles=rules if whose == "of the sub-agent" else None)
+    rules = Guard(supervisor="rules")
+    child = Agent(model, name="c", tools=[memory_search], guard=rules if whose == "of the sub-agent" else None)
     agent = Agent(
         ScriptedModel([calls(Call("spawn", {"agent": "c", "task": task})), "ok"]),
         agents=[child],
-        roles=rules if whose == "of the run" else None,
-        approve=lambda question: asked.append(question.name) or False,
+        guard=Guard(
+            approve=lambda question: asked.append(question.name) or False,
+            supervisor="rules" if whose == "of the run" else None,
+        ),
     )
     # The person asked about the weather: a task that a model wrote is not the person's wish.
     result = agent.run_sync("How is the weather?", journal=True)
@@ -629,7 +645,7 @@ def test_an_agent_s_own_hooks_and_approvals_are_not_lost_as_a_sub_agent() -> Non
     from loopwright.hooks import Hook, Veto
 
     hooked = Agent(ScriptedModel(["x"]), name="c", hooks=[Hook("pre_tool", lambda context: Veto("no"))])
-    asking = Agent(ScriptedModel(["x"]), name="c", approve=lambda question: False)
+    asking = Agent(ScriptedModel(["x"]), name="c", guard=lambda question: False)
     for child in (hooked, asking):
         with pytest.raises(UsageError) as lost:
             Agent(ScriptedModel(["x"]), agents=[child])

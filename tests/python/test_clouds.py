@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, ProviderError, UsageError, tool, wire
+from loopwright import Agent, Call, Message, Model, ProviderError, UsageError, tool, wire
 from loopwright.events import TextDelta
 from loopwright.testing import WireServer, calls, fault, recorded, text
 from ways import KEY, run
@@ -131,14 +131,14 @@ def test_a_prompt_that_azure_filters_ends_the_run_with_its_code(monkeypatch: pyt
     with WireServer([recorded(400, "application/json", json.dumps({"error": error}))]) as server:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
         with pytest.raises(ProviderError) as caught:
-            Agent("azure:d", api_key=KEY).run_sync("x")
+            Agent(Model("azure:d", api_key=KEY)).run_sync("x")
     assert (caught.value.code, caught.value.status) == ("content_filter", 400)
 
 
 def test_bedrock_streams_frames_and_what_breaks_them_is_tried_again() -> None:
     whole = "One answer in several pieces."
     with WireServer([fault.cut(after=2), fault.error_event(after=1), replace(text(whole), piece=4)]) as server:
-        agent = Agent("bedrock:m", base_url=server.url, api_key=KEY, retry={"base": 0.001})
+        agent = Agent(Model("bedrock:m", base_url=server.url, api_key=KEY, retry={"base": 0.001}))
         result, events = run(agent, "x", "stream")
     assert result.final == whole
     assert sum(isinstance(event, TextDelta) for event in events) > 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Journal, LoopwrightError, Result, Signal, replay, tool
+from loopwright import Agent, Approval, Budget, Call, Journal, LoopwrightError, Monitor, Result, Signal, replay, tool
 from loopwright.events import ToolStarted
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import agent_at, run
@@ -108,7 +108,7 @@ def test_a_missing_decision_is_a_no(serve: Any, way: str) -> None:
 
     for answer in (None, "", 0, [], object()):
         server = serve(calls(Call("remove", {"name": "a"})), text("well"))
-        result, _ = run(agent_at(server, tools=[remove], approve=lambda question, answer=answer: answer), "go", way)
+        result, _ = run(agent_at(server, tools=[remove], guard=lambda question, answer=answer: answer), "go", way)
         assert result.final == "well"
     assert ran == []
 
@@ -127,7 +127,7 @@ def test_two_questions_at_once_get_each_their_own_answer(serve: Any, way: str) -
     def approve(question: Approval) -> bool:
         return question.arguments["name"] in "bd"
 
-    result, _ = run(agent_at(server, tools=[remove], approve=approve), "go", way)
+    result, _ = run(agent_at(server, tools=[remove], guard=approve), "go", way)
     assert ran == ["b", "d"]
     assert [found.failure is None for found in result.tool_calls] == [False, True, False, True]
 
@@ -138,7 +138,7 @@ def test_two_questions_at_once_get_each_their_own_answer(serve: Any, way: str) -
 def test_state_on_disk_grows_with_the_run_and_not_with_its_square(tmp_path: Path) -> None:
     def size(rounds: int) -> int:
         model = ScriptedModel([*(call("look", n=n) for n in range(rounds)), "done"])
-        agent = Agent(model, tools=[look], stuck=None, momentum=None, budget=ROUNDS)
+        agent = Agent(model, tools=[look], monitor=Monitor(stuck=None, momentum=None), budget=ROUNDS)
         assert agent.run_sync("go", journal=tmp_path / f"{rounds}.jsonl").final == "done"
         return (tmp_path / f"{rounds}.jsonl").stat().st_size
 
@@ -162,7 +162,9 @@ def test_usage_counts_every_attempt_once(serve: Any, way: str) -> None:
 
 def test_a_model_that_never_stops_calling_tools_ends_with_what_there_is(serve: Any, way: str) -> None:
     with WireServer([calls(Call("look", {"n": 1}), text="Still looking.")], repeat_last=True) as server:
-        agent = agent_at(server, tools=[look], stuck=None, momentum=None, budget=Budget(rounds=6, tool_rounds=4))
+        agent = agent_at(
+            server, tools=[look], monitor=Monitor(stuck=None, momentum=None), budget=Budget(rounds=6, tool_rounds=4)
+        )
         result, _ = run(agent, "go", way)
         lawful(bodies(server)[-1])
     assert result.hit_ceiling
@@ -323,7 +325,7 @@ def test_what_a_tool_gives_that_is_no_text_is_a_result_all_the_same(
 @pytest.mark.parametrize("budget", [Budget(tokens=60), Budget(wall_time=0.3), Budget(rounds=2), Budget(tool_rounds=1)])
 def test_a_limit_keeps_what_was_found(serve: Any, way: str, budget: Budget) -> None:
     with WireServer([calls(Call("look", {"n": 1}), text="Something was found.")], repeat_last=True) as server:
-        agent = agent_at(server, tools=[look], stuck=None, momentum=None, budget=budget)
+        agent = agent_at(server, tools=[look], monitor=Monitor(stuck=None, momentum=None), budget=budget)
         result, _ = run(agent, "go", way)
     assert result.hit_ceiling
     assert "Something was found." in result.transcript

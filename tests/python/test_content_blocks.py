@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, LoopwrightError, UsageError, tool
+from loopwright import Agent, LoopwrightError, Model, UsageError, tool
 from loopwright.messages import Document, Image, PlainText, Text
 from loopwright.testing import WireServer, call, text
 from ways import KEY, WIRES, agent_at, run, unmarked
@@ -177,9 +177,8 @@ def test_d47_what_a_provider_does_not_take_is_said_before_anything_is_sent(
     serve: Serve, way: str, model: str, block: Any, named: str
 ) -> None:
     server = serve("never")
-    where = {} if model.startswith("offline") else {"base_url": server.url, "api_key": KEY}
     with pytest.raises(LoopwrightError) as caught:
-        run(Agent(model, **where), [Text("What is this?"), block], way)  # type: ignore[arg-type]
+        run(Agent(Model(model, base_url=server.url, api_key=KEY)), [Text("What is this?"), block], way)
     error = caught.value
     assert (type(error), error.code) == (UsageError, "unsupported_block")
     assert named in error.message
@@ -241,7 +240,8 @@ EFFORT: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("model", list(EFFORT))
 def test_d48_effort_reaches_each_providers_own_parameter(serve: Serve, way: str, model: str, effort: str) -> None:
     server = serve("done")
-    run(Agent(model, base_url=server.url, api_key=KEY, effort=effort), "go", way)
+    settings: Any = {"effort": effort}
+    run(Agent(Model(model, base_url=server.url, api_key=KEY), settings=settings), "go", way)
     body = server.requests[0]["body"]
     assert EFFORT[model](body) == effort
     if model.startswith("openrouter"):
@@ -251,6 +251,6 @@ def test_d48_effort_reaches_each_providers_own_parameter(serve: Serve, way: str,
 @pytest.mark.parametrize("model", list(EFFORT))
 def test_d48_without_effort_nothing_is_said_of_it(serve: Serve, model: str) -> None:
     server = serve("done")
-    Agent(model, base_url=server.url, api_key=KEY).run_sync("go")
+    Agent(Model(model, base_url=server.url, api_key=KEY)).run_sync("go")
     said = {"reasoning_effort", "reasoning", "output_config", "thinking", "generationConfig", "outputConfig"}
     assert not said & set(server.requests[0]["body"])

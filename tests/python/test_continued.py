@@ -60,7 +60,7 @@ def reader(server: WireServer, **options: Any) -> Agent[Any, Any]:
         model(server, **options),
         context=False,
         tools=[page, search],
-        system="Read the book, page by page.",
+        instructions="Read the book, page by page.",
         budget=LONG,
     )
 

@@ -17,11 +17,11 @@ pytestmark = [
 
 MANY = """
     import asyncio, json, resource, sys, time
-    from loopwright import Agent, Budget
+    from loopwright import Agent, Budget, Model
 
     url, most, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    agent = Agent("openai-chat:m", base_url=url, api_key="k", budget=Budget(wall_time=50))
+    agent = Agent(Model("openai-chat:m", base_url=url, api_key="k"), budget=Budget(wall_time=50))
 
     async def main():
         return await asyncio.gather(*(agent.run("go") for _ in range(runs)), return_exceptions=True)
@@ -32,10 +32,10 @@ MANY = """
 
 HOG = """
     import json, os, resource, sys, threading, time
-    from loopwright import Agent, LoopwrightError
+    from loopwright import Agent, LoopwrightError, Model
 
     url, frees = sys.argv[1], sys.argv[2] == "frees"
-    agent = Agent("openai-chat:m", base_url=url, api_key="k", timeouts={"connect": 2})
+    agent = Agent(Model("openai-chat:m", base_url=url, api_key="k", timeouts={"connect": 2}))
     agent.run_sync("warm")
     time.sleep(0.2)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
@@ -54,7 +54,7 @@ HOG = """
     if frees:
         threading.Thread(target=free).start()
     # Another host, for which a connection has to be made.
-    other = Agent("openai-chat:m", base_url=sys.argv[3], api_key="k", timeouts={"connect": 2})
+    other = Agent(Model("openai-chat:m", base_url=sys.argv[3], api_key="k", timeouts={"connect": 2}))
     final = failure = None
     try:
         final = other.run_sync("go").final

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from loopwright import Agent, Budget, MachineConfig, UsageError, events
+from loopwright import Agent, Budget, MachineConfig, Model, UsageError, events
 from loopwright.result import StopReason
 from loopwright.testing import ScriptedModel
 
@@ -126,11 +126,13 @@ def test_every_event_can_be_told_apart_by_its_fields():
 
 @pytest.mark.parametrize("name", ["connect", "first_byte", "idle", "total"])
 def test_time_limits_have_the_names_that_the_docs_say(name):
-    Agent("ollama:any", timeouts={name: 1.5})
+    Agent(Model("ollama:any", timeouts={name: 1.5}))
     with pytest.raises(UsageError, match=name):
-        Agent("ollama:any", timeouts={name: -1.0})
+        Agent(Model("ollama:any", timeouts={name: -1.0}))
 
 
 def test_a_run_takes_the_options_that_the_docs_say():
-    result = Agent(ScriptedModel(["Hi."]), retry={"attempts": 6, "cap": 20, "longest_retry_after": 120}).run_sync("Hi?")
+    result = Agent(
+        Model(ScriptedModel(["Hi."]), retry={"attempts": 6, "cap": 20, "longest_retry_after": 120})
+    ).run_sync("Hi?")
     assert result.final == "Hi."

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Journal, Response, UsageError, count_tokens, tool
+from loopwright import Agent, Call, Journal, Model, Monitor, Response, UsageError, count_tokens, tool
 from loopwright.events import ReasoningDelta, TextDelta
 from loopwright.models import ModelFailure
-from loopwright.roles import Roles, Sanity
+from loopwright.roles import Sanity
 from loopwright.testing import ScriptedModel, WireServer, call, calls, response, text
 from loopwright.testing._pieces import cut
 
@@ -150,7 +150,7 @@ def test_n7_several_calls_are_one_step(step):
     result = Agent(model, tools=[stock]).run_sync("x")
     assert [made.arguments["part"] for made in result.tool_calls] == ["a", "b", "c"]
     with WireServer([step, Call("stock", {"part": "c"}), "done"]) as server:
-        result = Agent("anthropic:any", base_url=server.url, api_key="k", tools=[stock]).run_sync("x")
+        result = Agent(Model("anthropic:any", base_url=server.url, api_key="k"), tools=[stock]).run_sync("x")
     assert [made.arguments["part"] for made in result.tool_calls] == ["a", "b", "c"]
 
 
@@ -167,7 +167,7 @@ def test_a_journal_is_played_as_its_run_was_answered(tmp_path):
     replies = [call("stock", part="bolts"), Response("There are 120.", input_tokens=77, output_tokens=9)]
     path = tmp_path / "run.jsonl"
     with WireServer(replies) as server:
-        agent = Agent("anthropic:any", base_url=server.url, api_key="k", tools=[stock])
+        agent = Agent(Model("anthropic:any", base_url=server.url, api_key="k"), tools=[stock])
         live = agent.run_sync("Bolts?", journal=path)
     model = ScriptedModel.from_journal(path)
     for watched in (None, lambda _: None):
@@ -200,8 +200,10 @@ def test_recorded_journals_give_the_answers_that_were_given(name, answers):
 
 def test_roles_beside_the_run_are_left_out(tmp_path):
     path = tmp_path / "run.jsonl"
-    roles = Roles(sanity=Sanity(ScriptedModel(["no JSON"] * 9), interval=1, wait=True))
-    agent = Agent(ScriptedModel([call("stock", part="a"), call("stock", part="b"), "done"]), tools=[stock], roles=roles)
+    monitor = Monitor(sanity=Sanity(ScriptedModel(["no JSON"] * 9), interval=1, wait=True))
+    agent = Agent(
+        ScriptedModel([call("stock", part="a"), call("stock", part="b"), "done"]), tools=[stock], monitor=monitor
+    )
     agent.run_sync("x", journal=path)
     assert '"purpose":"sanity"' in path.read_text("utf-8")
     assert len(ScriptedModel.from_journal(path)._steps) == 3

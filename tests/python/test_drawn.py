@@ -627,8 +627,8 @@ async def _drawn_off(stream: Any, event: Any) -> None:
 
 
 def _resources(recwarn: Any) -> list[str]:
-    """What was warned of; that a class has new names is another matter."""
-    return [str(each.message) for each in recwarn if each.category is not DeprecationWarning]
+    """What was warned of."""
+    return [str(each.message) for each in recwarn]
 
 
 LEFT = [_broken_off, _raised, _outer, _cancelled, _dropped, _drawn_off]

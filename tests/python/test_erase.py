@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from loopwright import Agent, Journal, LoopwrightError, Memory, UsageError, tool
 from loopwright.after import AfterTurn
+from loopwright.memory import MemoryPolicy
 from loopwright.testing import ScriptedModel, call
 from traces import copies, reader
 
@@ -62,7 +63,7 @@ def test_m7_a_user_is_forgotten_in_one_call(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "m.db")
     file = tmp_path / "MEMORY.md"
     model = ScriptedModel([call("look", place="Quillon"), "Biscuit is a fine name, Thaddeus."] + ["ok"] * 20)
-    agent = Agent(model, memory=memory, tools=[look], after=AfterTurn(reflection=True, memory_file=file))
+    agent = Agent(model, memory=MemoryPolicy(memory, after=AfterTurn(reflection=True, memory_file=file)), tools=[look])
     thaddeus = agent.whom("Thaddeus", "Thaddeus at home")
     thaddeus.run_sync("My dog is called Biscuit. I prefer quinces over apples. Look at Quillon, please.")
     thaddeus.run_sync("My sister Wilhelmina works at Quillon Corp. What do you think of that?")
@@ -98,8 +99,8 @@ def test_m7_work_that_waits_or_failed_is_erased_with_its_user(tmp_path: Path) ->
 
     memory = Memory(tmp_path / "m.db")
     after = AfterTurn(reflection=True, reflector=broken, consolidate_every=None)
-    agent = Agent(ScriptedModel(["ok"] * 4), memory=memory, after=after, user="sam")
-    agent.run_sync(f"My boat is called {WORD}. Is that nice?")
+    agent = Agent(ScriptedModel(["ok"] * 4), memory=MemoryPolicy(memory, after=after))
+    agent.run_sync(f"My boat is called {WORD}. Is that nice?", user="sam")
     agent.drain_sync(3)
     assert copies(tmp_path, WORD)
     assert memory.forget_user("sam").work == 1
@@ -115,7 +116,7 @@ def test_m7_a_memory_takes_the_work_of_its_run_along(tmp_path: Path) -> None:
 
     memory = Memory(tmp_path / "m.db")
     after = AfterTurn(reflection=True, reflector=broken, consolidate_every=None)
-    agent = Agent(ScriptedModel([f"{WORD} it is.", "ok"]), memory=memory, after=after)
+    agent = Agent(ScriptedModel([f"{WORD} it is.", "ok"]), memory=MemoryPolicy(memory, after=after))
     agent.run_sync(f"My boat is called {WORD}. Is that nice?")
     agent.drain_sync(3)
     (fact,) = memory.newest(kinds=["semantic"])

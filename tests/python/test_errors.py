@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ import pytest
 from loopwright import (
     Agent,
     Budget,
+    Guard,
     InternalError,
     LoopwrightError,
+    Model,
     ModelError,
+    Monitor,
     ProviderError,
     UsageError,
     tool,
@@ -56,7 +60,7 @@ def caught_of(make: Any) -> LoopwrightError:
     ],
 )
 def test_unknown_models_and_providers(model: str, code: str) -> None:
-    error = caught_of(lambda: Agent(model, api_key="k"))
+    error = caught_of(lambda: Agent(Model(model, api_key="k")))
     assert isinstance(error, UsageError)
     assert error.hint
     assert error.code in {code, "unknown_provider", "invalid_model", "unknown_model"}
@@ -78,29 +82,29 @@ def test_a_missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_wrong_address() -> None:
     for url in ("not a url", "ftp://host/", "http://", "localhost:80"):
-        error = caught_of(lambda url=url: Agent("ollama:x", base_url=url))
+        error = caught_of(lambda url=url: Agent(Model("ollama:x", base_url=url)))
         assert isinstance(error, UsageError)
         assert error.hint or "http" in error.message
 
 
 def test_wrong_settings() -> None:
     model = ScriptedModel(["x"])
-    wrong: list[dict[str, Any]] = [
-        {"temperature": -1},
-        {"temperature": "hot"},
-        {"max_tokens": -5},
-        {"retry": {"attempt": 3}},
-        {"stuck": {"nonsense": 1}},
-        {"price": {"input": -1}},
-        {"approval_timeout": -1},
-        {"effort": "extreme"},
-        {"tool_choice": "no_such_tool"},
+    wrong: list[Callable[[], Agent[Any, Any]]] = [
+        lambda: Agent(model, settings={"temperature": -1}),
+        lambda: Agent(model, settings={"temperature": "hot"}),  # type: ignore[typeddict-item]
+        lambda: Agent(model, settings={"max_tokens": -5}),
+        lambda: Agent(Model(model, retry={"attempt": 3})),
+        lambda: Agent(model, monitor=Monitor(stuck={"nonsense": 1})),  # type: ignore[arg-type]
+        lambda: Agent(Model(model, price={"input": -1})),
+        lambda: Agent(model, guard=Guard(timeout=-1)),
+        lambda: Agent(model, settings={"effort": "extreme"}),  # type: ignore[typeddict-item]
+        lambda: Agent(model, settings={"tool_choice": "no_such_tool"}),
     ]
-    for settings in wrong:
-        error = caught_of(lambda settings=settings: Agent(model, **settings).run_sync("go"))
-        assert isinstance(error, UsageError), settings
+    for number, make in enumerate(wrong):
+        error = caught_of(lambda make=make: make().run_sync("go"))
+        assert isinstance(error, UsageError), number
     for timeouts in ({"first": 1}, {"idle": 0}, {"idle": float("nan")}):
-        assert isinstance(caught_of(lambda timeouts=timeouts: Agent("ollama:x", timeouts=timeouts)), UsageError)
+        assert isinstance(caught_of(lambda timeouts=timeouts: Agent(Model("ollama:x", timeouts=timeouts))), UsageError)
     for limits in ({"rounds": -1}, {"rounds": 1.5}, {"wall_time": "long"}, {"tokens": True}):
         assert caught_of(lambda limits=limits: Budget(**limits)).code == "invalid_budget"
 
@@ -181,13 +185,13 @@ def free_port() -> int:
 
 
 def test_nobody_at_the_address(way: str) -> None:
-    agent = Agent("ollama:x", base_url=f"http://127.0.0.1:{free_port()}", retry={"attempts": 1})
+    agent = Agent(Model("ollama:x", base_url=f"http://127.0.0.1:{free_port()}", retry={"attempts": 1}))
     with pytest.raises(ProviderError) as caught:
         run(agent, "go", way)
     assert caught.value.code == "connect"
     assert caught.value.result is not None
     assert caught.value.result.messages.to_dicts()[0]["role"] == "user"
-    nowhere = Agent("ollama:x", base_url="http://no-such-host.invalid", retry={"attempts": 1})
+    nowhere = Agent(Model("ollama:x", base_url="http://no-such-host.invalid", retry={"attempts": 1}))
     with pytest.raises(ProviderError) as caught:
         run(nowhere, "go", way)
     assert caught.value.code == "connect"
@@ -223,7 +227,7 @@ def test_a_certificate_of_a_stranger(tmp_path: Any) -> None:
         thread.start()
         url = f"https://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(ProviderError) as caught:
-            Agent("ollama:x", base_url=url, retry={"attempts": 1}).run_sync("go")
+            Agent(Model("ollama:x", base_url=url, retry={"attempts": 1})).run_sync("go")
         server.shutdown(socket.SHUT_RDWR)
     thread.join(2)
     assert caught.value.code == "tls"

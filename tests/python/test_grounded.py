@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from handbook import GOOD, QUESTION, Scripted
-from loopwright import Budget, Call, Grounded, ProviderError, Response, Signal, UsageError, replay, tool
+from loopwright import Budget, Call, Grounded, Model, ProviderError, Response, Signal, UsageError, replay, tool
 from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, TextDelta
 from loopwright.testing import WireServer, fault
 
@@ -291,14 +291,15 @@ def test_e26_errors_are_typed_by_guilt_and_say_what_to_do(docs: Path, tmp_path: 
     assert profile.value.code == "invalid_value"
     with WireServer([fault.status(500)] * 9) as server, pytest.raises(ProviderError) as broken:
         Grounded(
-            "anthropic:any", base_url=server.url, api_key="k", sources=[docs], retry={"attempts": 2, "base": 0.01}
+            Model("anthropic:any", base_url=server.url, api_key="k", retry={"attempts": 2, "base": 0.01}),
+            sources=[docs],
         ).run_sync("How often is a failed request tried again?")
     # What the run had until then comes with the error.
     assert broken.value.result is not None
     assert broken.value.result.stop_reason == "error"
     assert broken.value.result.final is None
     with WireServer([fault.status(401)]) as server, pytest.raises(UsageError) as key:
-        Grounded("anthropic:any", base_url=server.url, api_key="k", sources=[docs]).run_sync(SNAPSHOT)
+        Grounded(Model("anthropic:any", base_url=server.url, api_key="k"), sources=[docs]).run_sync(SNAPSHOT)
     assert key.value.code == "auth"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Approval, assess_risk, builtin_tools
+from loopwright import Agent, Approval, Guard, assess_risk, builtin_tools
 from loopwright._approval import visible
 from loopwright.guard import Approvals, Policy
 from loopwright.testing import ScriptedModel, call
@@ -91,7 +91,7 @@ def test_g10_the_question_shows_what_is_run_and_a_yes_is_kept_for_nothing(tmp_pa
     line = "mkdir made; rm -r a\u202eb"
     model = ScriptedModel([call("shell", command=line), call("shell", command=line), "Done."])
     approvals = Approvals(ask)
-    agent = Agent(model, tools=builtin_tools(tmp_path), policy=Policy(), approvals=approvals)
+    agent = Agent(model, tools=builtin_tools(tmp_path), guard=Guard(policy=Policy(), approve=approvals))
     agent.run_sync("Go on")
     assert len(asked) == 2, "asked about each time anew"
     assert approvals.kept == ()

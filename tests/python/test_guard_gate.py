@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Result, UsageError, builtin_tools, replay, tool
+from loopwright import Agent, Approval, Guard, Result, UsageError, builtin_tools, replay, tool
 from loopwright.events import ApprovalDecided, ApprovalRequested, CallJudged
 from loopwright.guard import Approvals, Edit, Policy, PolicyError
 from loopwright.testing import ScriptedModel, WireServer, call, text
@@ -78,7 +78,7 @@ def test_c12_c13_c14_c15_c16_each_level_is_treated_as_it_should(work: Path) -> N
         text("Over."),
     ]
     with WireServer(script) as server:
-        agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person))
+        agent = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person)))
         person.answers = [True, "better not"]
         result, events = told(agent, "Write down what is there")
     assert [(verdict, risk) for verdict, risk, _ in judged(events)] == [
@@ -113,14 +113,14 @@ def test_c14_x07_cautious_calls_need_a_word_of_the_user(work: Path) -> None:
     for prompt, asked in [("What is in src?", 1), ("Make a list of what is in src", 0), ("I need notes.txt", 0)]:
         person = Person(False)
         with WireServer(script) as server:
-            told(agent_at(server, tools=builtin_tools(work), approvals=Approvals(person)), prompt)
+            told(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person))), prompt)
         assert len(person.asked) == asked, prompt
     # Whoever gave no approvals gets no questions: cautious tools run as ever.
     with WireServer(script) as server:
         result, _ = told(agent_at(server, tools=builtin_tools(work)), "What is in src?")
     assert failures(result) == [None]
     with WireServer(script) as server:
-        result, _ = told(agent_at(server, tools=builtin_tools(work), cautious="ask"), "Write notes.txt")
+        result, _ = told(agent_at(server, tools=builtin_tools(work), guard=Guard(on_cautious="ask")), "Write notes.txt")
     assert failures(result) == ["denied"]
 
 
@@ -139,7 +139,7 @@ def test_x07_text_of_a_tool_can_never_authorise(work: Path, said: str, way: str)
     person = Person(False)
     script = [call("read_file", path="page.txt"), call("write_file", path="notes.txt", content="x"), text("Over.")]
     with WireServer(script) as server:
-        agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person))
+        agent = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person)))
         result, _ = run(agent, "What is in page.txt?", way)
         # Nor in the next turn, where it is history.
         push(server, call("write_file", path="notes.txt", content="x"), text("Over."))
@@ -164,7 +164,7 @@ def test_x07_text_of_a_tool_can_never_authorise(work: Path, said: str, way: str)
 )
 def test_d15_answers_of_a_front_end(work: Path, way: str, answer: Any, failure: str | None) -> None:
     with WireServer(commands("rm src/a.txt")) as server:
-        agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(Person(answer)))
+        agent = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(Person(answer))))
         result, _ = run(agent, "go", way)
     assert failures(result) == [failure]
     assert (work / "src/a.txt").exists() is (failure is not None)
@@ -173,7 +173,7 @@ def test_d15_answers_of_a_front_end(work: Path, way: str, answer: Any, failure: 
 def test_d15_plain_functions_are_front_ends_too(work: Path, way: str) -> None:
     approvals = Approvals(lambda question: question.name == "shell")
     with WireServer(commands("rm src/a.txt")) as server:
-        result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        result, _ = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
     assert failures(result) == [None]
 
 
@@ -182,7 +182,7 @@ def test_d15_x09_silence_is_a_no_and_the_request_stays_listed(work: Path, way: s
     approvals = Approvals(lambda _: released.wait(20), timeout=0.3)
     with WireServer(commands("rm src/a.txt")) as server:
         began = time.monotonic()
-        result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        result, _ = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
         assert time.monotonic() - began < 5
         released.set()
         assert failures(result) == ["denied"]
@@ -195,14 +195,14 @@ def test_d15_x09_silence_is_a_no_and_the_request_stays_listed(work: Path, way: s
         # Run again?
         assert "`rm`" in approvals.again(request.id)
         push(server, *commands("rm src/a.txt"))
-        result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "again", way)
+        result, _ = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "again", way)
         assert failures(result) == [None]
 
 
 def test_an_edited_call_is_judged_again(work: Path, way: str) -> None:
     person = Person(Edit({"command": "rm src/b.txt"}), Edit({"command": "ls src"}))
     with WireServer(commands("rm src/a.txt")) as server:
-        agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person), journal=True)
+        agent = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person)), journal=True)
         result, events = run(agent, "go", way)
         shown = str(server.requests[-1])
     assert [question.arguments["command"] for question in person.asked] == ["rm src/a.txt", "rm src/b.txt"]
@@ -228,7 +228,7 @@ def test_an_edit_is_no_way_around(work: Path, edit: dict[str, Any], failure: str
     person = Person(Edit(edit), False)
     with WireServer(commands("rm src/a.txt")) as server:
         agent = agent_at(
-            server, tools=builtin_tools(work), approvals=Approvals(person), policy=Policy.from_toml(FORBID)
+            server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person), policy=Policy.from_toml(FORBID))
         )
         result, _ = told(agent, "go")
     assert failures(result)[0] in {failure, "denied"}
@@ -239,16 +239,16 @@ def test_d16_x10_a_yes_is_kept_for_the_shape(work: Path, way: str) -> None:
     person = Person(True)
     approvals = Approvals(person)
     with WireServer(commands("rm src/a.txt", "rm 'src/b.txt'", "rm -f src/c.txt")) as server:
-        result, events = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        result, events = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
         assert failures(result)[:2] == [None, None]
         assert [question.arguments["command"] for question in person.asked] == ["rm src/a.txt", "rm -f src/c.txt"]
         # The next run of the session, too; not another session.
         (work / "src/d.txt").write_text("d")
         push(server, *commands("rm src/d.txt"))
-        run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
         assert len(person.asked) == 2
         push(server, *commands("rm src/d.txt"))
-        run(agent_at(server, tools=builtin_tools(work), approvals=Approvals(person)), "go", way)
+        run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person))), "go", way)
         assert len(person.asked) == 3
     assert any("`rm`" in kept.words for kept in approvals.kept)
     if way == "stream":
@@ -260,7 +260,7 @@ def test_d16_x10_a_yes_is_kept_for_the_shape(work: Path, way: str) -> None:
 def test_d16_x10_denials_and_dangerous_calls_are_asked_about_each_time(work: Path) -> None:
     person = Person(False)
     with WireServer(commands("rm src/a.txt", "rm src/a.txt ")) as server:
-        told(agent_at(server, tools=builtin_tools(work), approvals=Approvals(person)), "go")
+        told(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person))), "go")
     assert len(person.asked) == 2
 
     ran: list[int] = []
@@ -274,7 +274,7 @@ def test_d16_x10_denials_and_dangerous_calls_are_asked_about_each_time(work: Pat
     person = Person(True)
     approvals = Approvals(person)
     with WireServer([call("launch", code=1), call("launch", code=1), text("Over.")]) as server:
-        told(agent_at(server, tools=[launch], approvals=approvals), "launch")
+        told(agent_at(server, tools=[launch], guard=Guard(approve=approvals)), "launch")
     assert len(person.asked) == len(ran) == 2
     assert approvals.kept == ()
 
@@ -297,7 +297,7 @@ def test_x07_secrets_are_asked_about_each_time_and_not_kept(work: Path) -> None:
         text("Over."),
     ]
     with WireServer(script) as server:
-        _, events = told(agent_at(server, tools=[post], approvals=approvals), "post it")
+        _, events = told(agent_at(server, tools=[post], guard=Guard(approve=approvals)), "post it")
     assert [(verdict, by) for verdict, _, by in judged(events)] == [
         ("ask", "sensitivity"),
         ("ask", "sensitivity"),
@@ -311,7 +311,9 @@ def test_d10_x08_what_a_policy_forbids_never_runs(work: Path, way: str) -> None:
     person = Person(True)
     (work / "policy.toml").write_text(FORBID)
     with WireServer(commands("ls && git push", "git status || true")) as server:
-        agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person), policy=work / "policy.toml")
+        agent = agent_at(
+            server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person), policy=work / "policy.toml")
+        )
         result, events = run(agent, "push it", way)
         shown = str(server.requests[1])
     assert failures(result) == ["forbidden", None]
@@ -325,7 +327,7 @@ def test_d10_nothing_runs_on_a_broken_policy(work: Path) -> None:
     (work / "policy.toml").write_text(FORBID.replace("forbid", "forbit"))
     with WireServer(commands("ls")) as server:
         with pytest.raises(PolicyError) as caught:
-            agent_at(server, tools=builtin_tools(work), policy=work / "policy.toml")
+            agent_at(server, tools=builtin_tools(work), guard=Guard(policy=work / "policy.toml"))
         assert server.requests == []
     assert (caught.value.code, caught.value.line, caught.value.rule) == ("unknown_level", 4, "no-push")
 
@@ -335,7 +337,9 @@ def test_x08_a_run_replays_with_its_own_policy_alone(work: Path, tmp_path: Path)
     person = Person(True)
     path = tmp_path / "run.jsonl"
     with WireServer(commands("git push", "rm src/a.txt", "rm src/b.txt")) as server:
-        agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person), policy=policy, journal=path)
+        agent = agent_at(
+            server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person), policy=policy), journal=path
+        )
         told(agent, "go")
     assert replay(path).identical
     assert replay(path, policy=policy).identical
@@ -368,7 +372,7 @@ def test_x09_a_request_is_decided_from_elsewhere(work: Path, way: str) -> None:
     thread = threading.Thread(target=page)
     thread.start()
     with WireServer(commands("rm src/a.txt")) as server:
-        result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        result, _ = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
     thread.join()
     assert failures(result) == [None]
     assert len(seen) == 2
@@ -381,7 +385,7 @@ def test_x09_a_run_that_ends_takes_its_requests_back(work: Path) -> None:
 
     async def main() -> None:
         with WireServer(commands("rm src/a.txt")) as server:
-            stream = agent_at(server, tools=builtin_tools(work), approvals=approvals).stream("go")
+            stream = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)).stream("go")
             async for event in stream:
                 if isinstance(event, ApprovalRequested):
                     for _ in range(200):
@@ -403,7 +407,7 @@ def test_a_front_end_that_fails_is_a_no(work: Path, way: str) -> None:
 
     approvals = Approvals(broken)
     with WireServer(commands("rm src/a.txt")) as server:
-        result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+        result, _ = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
     assert failures(result) == ["denied"]
     assert approvals.pending == ()
 
@@ -431,16 +435,15 @@ def test_approvals_work_without_an_agent() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"approvals": 1},
-        {"cautious": "maybe"},
+        {"approve": 1},
+        {"on_cautious": "maybe"},
         {"policy": 7},
         {"workspace": 7},
-        {"approve": lambda _: True, "approvals": Approvals()},
     ],
 )
 def test_wrong_options_are_errors(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Agent(ScriptedModel(["x"]), **options)
+        Agent(ScriptedModel(["x"]), guard=Guard(**options))
 
 
 def test_wrong_numbers_are_errors() -> None:
@@ -466,7 +469,9 @@ def test_x09_what_is_no_request_is_gone(work: Path) -> None:
 def test_c15_deleting_in_a_shell_pauses_whatever_the_words_of_the_user(work: Path) -> None:
     person = Person("keep it")
     with WireServer(commands("rm src/a.txt", "mv -f src/a.txt src/b.txt")) as server:
-        result, events = told(agent_at(server, tools=builtin_tools(work), approvals=Approvals(person)), "rm src/a.txt")
+        result, events = told(
+            agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person))), "rm src/a.txt"
+        )
     assert failures(result) == ["denied", "denied"]
     assert judged(events) == [("ask", "confirm", "risk")] * 2
     assert (work / "src/a.txt").exists()
@@ -493,7 +498,7 @@ def test_x09_a_decision_in_the_very_moment_of_the_question_is_heard(work: Path) 
 
     approvals._desk = Slow()  # type: ignore[assignment]
     with WireServer(commands("rm src/a.txt")) as server:
-        result = agent_at(server, tools=builtin_tools(work), approvals=approvals).run_sync("go")
+        result = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)).run_sync("go")
     threads[0].join()
     assert failures(result) == [None]
 
@@ -532,7 +537,7 @@ def test_d15_whatever_a_front_end_raises_is_a_no_and_ends_nothing_else(
     for _ in range(2):
         approvals = Approvals(plain if form == "plain" else later, timeout=5)
         with WireServer(commands("rm src/a.txt")) as server:
-            result, _ = run(agent_at(server, tools=builtin_tools(work), approvals=approvals), "go", way)
+            result, _ = run(agent_at(server, tools=builtin_tools(work), guard=Guard(approve=approvals)), "go", way)
         assert failures(result) == ["denied"]
         assert approvals.pending == ()
         assert (work / "src/a.txt").exists()
@@ -574,7 +579,7 @@ def test_g2_g5_what_only_looks_like_a_reader_is_asked_about(work: Path) -> None:
     for line in lines:
         person = Person(False)
         with WireServer(commands(line)) as server:
-            agent = agent_at(server, tools=builtin_tools(work), approvals=Approvals(person))
+            agent = agent_at(server, tools=builtin_tools(work), guard=Guard(approve=Approvals(person)))
             result, _ = told(agent, "Look around.")
         assert (failures(result), len(person.asked)) == (["denied"], 1), line
     assert not (work / "ran").exists()

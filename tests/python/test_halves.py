@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any
 
 import pytest
-from loopwright import Agent, Budget, LoopwrightError, UsageError, tool
+from loopwright import Agent, Budget, Guard, LoopwrightError, Model, Monitor, UsageError, tool
 from loopwright.testing import ScriptedModel, WireServer, call, text
 from loopwright.tools import SchemaError
 from pydantic import BaseModel, Field
@@ -16,29 +16,29 @@ HALF = "half \ud800"
 
 
 @pytest.mark.parametrize(
-    ("where", "options"),
+    ("where", "model", "options"),
     [
-        ("base_url", {"base_url": f"http://{HALF}"}),
-        ("api_key", {"api_key": HALF}),
-        ("headers", {"headers": {"x": HALF}}),
-        ("headers", {"headers": {HALF: "x"}}),
-        ("system", {"system": HALF}),
-        ("name", {"name": HALF}),
-        ("tool_choice", {"tool_choice": HALF}),
+        ("base_url", {"base_url": f"http://{HALF}"}, {}),
+        ("api_key", {"api_key": HALF}, {}),
+        ("headers", {"headers": {"x": HALF}}, {}),
+        ("headers", {"headers": {HALF: "x"}}, {}),
+        ("instructions", {}, {"instructions": HALF}),
+        ("name", {}, {"name": HALF}),
+        ("tool_choice", {}, {"settings": {"tool_choice": HALF}}),
     ],
 )
-def test_an_option_with_half_a_character_is_named(where: str, options: dict[str, Any]) -> None:
+def test_an_option_with_half_a_character_is_named(where: str, model: dict[str, Any], options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="half of a character") as caught:
-        Agent("openai-chat:x", **{"base_url": "http://localhost:1", "api_key": "k", **options})
+        Agent(Model("openai-chat:x", **{"base_url": "http://localhost:1", "api_key": "k", **model}), **options)
     assert (caught.value.code, caught.value.message.split()[0]) == ("invalid_text", where)
     assert caught.value.hint
 
 
 def test_a_models_name_and_a_policys_file_with_half_a_character() -> None:
     with pytest.raises(UsageError, match="name"):
-        Agent(f"anthropic:{HALF}", api_key="k")
+        Agent(Model(f"anthropic:{HALF}", api_key="k"))
     with pytest.raises(LoopwrightError) as caught:
-        Agent(ScriptedModel(["x"]), policy=HALF)
+        Agent(ScriptedModel(["x"]), guard=Guard(policy=HALF))
     assert caught.value.code
 
 
@@ -97,19 +97,19 @@ def test_defaults_that_json_lacks_are_kept_and_not_shown(way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("where", "use"),
     [
-        {"seed": 2**70},
-        {"max_tokens": 2**70},
-        {"check_in": 2**40},
-        {"retry": {"attempts": 2**40}},
-        {"retry": {"attempts": 1.5}},
-        {"retry": {"attempts": -1}},
+        ("seed", lambda model: Agent(model).run_sync("?", seed=2**70)),
+        ("max_tokens", lambda model: Agent(model, settings={"max_tokens": 2**70})),
+        ("monitor.pause_every", lambda model: Agent(model, monitor=Monitor(pause_every=2**40))),
+        ("retry", lambda model: Agent(Model(model, retry={"attempts": 2**40}))),
+        ("retry", lambda model: Agent(Model(model, retry={"attempts": 1.5}))),
+        ("retry", lambda model: Agent(Model(model, retry={"attempts": -1}))),
     ],
 )
-def test_numbers_beyond_all_use_are_named(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(options))) as caught:
-        Agent(ScriptedModel(["x"]), **options)
+def test_numbers_beyond_all_use_are_named(where: str, use: Any) -> None:
+    with pytest.raises(UsageError, match=where) as caught:
+        use(ScriptedModel(["x"]))
     assert caught.value.code == "invalid_option"
     assert caught.value.hint
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Grounded, LoopwrightError, MachineEvent, TurnMachine, replay, tool
+from loopwright import Agent, Grounded, Guard, LoopwrightError, MachineEvent, Model, TurnMachine, replay, tool
 from loopwright.events import HookAnswered, HookFailed
 from loopwright.guard import Approvals
 from loopwright.hooks import (
@@ -68,9 +68,7 @@ def test_d01_the_stages_of_a_run_come_in_order(serve: Serve, wire: str, way: str
         return "noted"
 
     server = serve(call("note", line="a"), text("done"))
-    result, events = run(
-        agent_at(server, wire, tools=[note], hooks=hooks, choose_model=choose), "go", way, journal=True
-    )
+    result, events = run(agent_at(server, wire, choose=choose, tools=[note], hooks=hooks), "go", way, journal=True)
     assert drain()
     assert result.final == "done"
     assert seen == [
@@ -105,7 +103,9 @@ def test_d03_each_stage_shows_its_subject(serve: Serve, way: str) -> None:
     for stage in STAGES:
         hooks.on(stage)(lambda context: seen.setdefault(context.stage, (context.subject, context)) and None)
     server = serve(call("look", path="a.txt"), text("done"))
-    result, _ = run(agent_at(server, tools=[look], hooks=hooks, system="Be brief."), "What is in a.txt?", way, deps=7)
+    result, _ = run(
+        agent_at(server, tools=[look], hooks=hooks, instructions="Be brief."), "What is in a.txt?", way, deps=7
+    )
     assert drain()
     subject = {stage: found[0] for stage, found in seen.items()}
     assert subject["pre_assess"].text == "What is in a.txt?"
@@ -160,7 +160,7 @@ def test_d03_a_prompt_and_a_request_can_be_replaced(serve: Serve, wire: str, way
 
     server = serve("done")
     hooks = [Hook("pre_assess", reworded), Hook("pre_llm", smaller)]
-    result, _ = run(agent_at(server, wire, hooks=hooks, system="Be brief."), "my secret", way)
+    result, _ = run(agent_at(server, wire, hooks=hooks, instructions="Be brief."), "my secret", way)
     body = json.dumps(server.requests[0]["body"])
     assert "my [hidden]" in body
     assert "my secret" not in body
@@ -241,7 +241,7 @@ def test_d03_changed_arguments_are_judged_anew_by_the_guard(serve: Serve, way: s
         return False
 
     server = serve(call("shell", command="ls"), text("done"))
-    agent = agent_at(server, tools=[shell], hooks=[Hook("pre_tool", worse)], approve=ask)
+    agent = agent_at(server, tools=[shell], hooks=[Hook("pre_tool", worse)], guard=ask)
     result, _ = run(agent, "list the files", way)
     assert ran == [], "what the guard would not let through is not let through by a hook"
     assert result.tool_calls[0].failure in ("denied", "forbidden")
@@ -352,12 +352,14 @@ def test_d03_what_a_hook_adds_is_never_the_users_word_for_the_guard(serve: Serve
     ):
         asked.clear()
         server = serve(call("look", path="a"), call("write_file", path="notes.txt", content="x"), text("done"))
-        agent = agent_at(server, tools=[look, write], hooks=hooks, approvals=Approvals(ask), cautious="intent")
+        agent = agent_at(
+            server, tools=[look, write], hooks=hooks, guard=Guard(approve=Approvals(ask), on_cautious="intent")
+        )
         result, _ = run(agent, prompt, way)
         assert (result.tool_calls[1].failure == "denied") is denied
         # Nor in the next run, which begins with these messages.
         server = serve(call("write_file", path="notes.txt", content="x"), text("done"))
-        agent = agent_at(server, tools=[look, write], approvals=Approvals(ask), cautious="intent")
+        agent = agent_at(server, tools=[look, write], guard=Guard(approve=Approvals(ask), on_cautious="intent"))
         again, _ = run(agent, "go on", way, messages=result.messages)
         assert (again.tool_calls[0].failure == "denied") is denied
 
@@ -540,7 +542,7 @@ def test_d03_a_run_resumes_where_its_hooks_were_asked(serve: Serve, tmp_path: Pa
         cut.write_text("".join(lines[:end]))
         ran.clear()
         server = serve(*([call("note", line="a")] if '"generated"' not in "".join(lines[:end]) else []), "done")
-        result = agent_at(server, tools=[note], hooks=hooks, approve=lambda _: True).resume_sync(cut)
+        result = agent_at(server, tools=[note], hooks=hooks, guard=lambda _: True).resume_sync(cut)
         assert result.final == "done"
         assert len(ran) <= 1
         assert replay(cut).identical
@@ -657,7 +659,7 @@ def test_d03_a_grounded_answer_has_hooks_too(serve: Serve, way: str, tmp_path: P
         Hook("pre_output", lambda _: Veto("not today")),
     ]
     server = serve("The breaker opens after 3 failures [1].")
-    agent = Grounded("anthropic:test", sources=[tmp_path], base_url=server.url, api_key="k", hooks=hooks)
+    agent = Grounded(Model("anthropic:test", base_url=server.url, api_key="k"), sources=[tmp_path], hooks=hooks)
     result, _ = run(agent, "When does the breaker open?", way)
     assert (result.stop_reason, result.final, result.message) == ("hook_veto", None, "not today")
     assert seen == ["pre_llm"]

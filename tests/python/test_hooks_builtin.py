@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import LoopwrightError, tool
+from loopwright import LoopwrightError, Monitor, tool
 from loopwright.hooks import HookError, audit, capture_output, content_safety, cost, loop_detection
 from loopwright.hooks._reflect import drain
 from loopwright.messages import Image, Text
@@ -105,7 +105,7 @@ def test_d04_capture_output_gets_each_answer_as_it_is_given(serve: Serve, way: s
 @pytest.mark.parametrize("action", ["tell", "deny", "stop"])
 def test_d04_loop_detection_tells_denies_or_stops(serve: Serve, way: str, action: str) -> None:
     server = serve(*[call("read", path="a") for _ in range(5)], text("done"))
-    agent = agent_at(server, tools=[read], stuck=None, hooks=loop_detection(action=action))
+    agent = agent_at(server, tools=[read], monitor=Monitor(stuck=None), hooks=loop_detection(action=action))
     result, _ = run(agent, "go", way)
     if action == "tell":
         assert result.final == "done"

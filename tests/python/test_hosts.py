@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Call, Model, ProviderError, Role, UsageError, tool
+from loopwright.context import ContextPolicy
 from loopwright.testing import WireServer, calls, fault, recorded, response, text
 from loopwright.testing._strict import Refused, mistral, refuse
 from pydantic import BaseModel
@@ -25,7 +26,7 @@ def weather(city: str = "Oslo") -> str:
 
 
 def at(model: str, url: str, **options: Any) -> Agent[Any, Any]:
-    return Agent(model, base_url=url, api_key=KEY, **options)
+    return Agent(Model(model, base_url=url, api_key=KEY), **options)
 
 
 def told(result: Any, code: str) -> list[str]:
@@ -57,7 +58,9 @@ def test_w3_a_run_of_many_rounds_is_legal_at_mistral(serve: Any, way: str) -> No
     rounds = [calls(Call("weather", {"city": f"city {at}"}, call_id=f"call_{at}")) for at in range(7)]
     server = serve(*rounds, text("Done."))
     with Strict(server, strict_mistral) as provider:
-        result, _ = run(at("mistral:mistral-large-latest", provider.url, tools=[weather], max_tokens=99), "go", way)
+        result, _ = run(
+            at("mistral:mistral-large-latest", provider.url, tools=[weather], settings={"max_tokens": 99}), "go", way
+        )
     assert provider.refusals == []
     assert result.final == "Done."
 
@@ -116,7 +119,7 @@ def no_sampling(body: dict[str, Any]) -> None:
 def test_w6_a_parameter_that_is_refused_by_name_is_left_out(serve: Any, way: str) -> None:
     server = serve(text("one"), text("two"))
     with Strict(server, no_sampling, names_parameter=True) as provider:
-        agent = at("openai-chat:deployment", provider.url, temperature=0.3)
+        agent = at("openai-chat:deployment", provider.url, settings={"temperature": 0.3})
         result, _ = run(agent, "go", way)
         again = agent.run_sync("go")
     assert (result.final, again.final) == ("one", "two")
@@ -126,14 +129,17 @@ def test_w6_a_parameter_that_is_refused_by_name_is_left_out(serve: Any, way: str
 
 
 def test_w11_roles_work_with_models_that_take_no_temperature(serve: Any) -> None:
-    from loopwright import Roles
     from test_roles import SUMMED, looks, slow
 
     main = serve(*looks(4, "slow"), by_turn=True)
     summer = serve(text(json.dumps(SUMMED)), repeat_last=True)
     with Strict(summer, no_sampling) as provider:
         role = Role("openai-chat:gpt-5-mini", base_url=provider.url, api_key=KEY)
-        agent = Agent("anthropic:main", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=role))
+        agent = Agent(
+            Model("anthropic:main", base_url=main.url, api_key=KEY),
+            tools=[slow],
+            context=ContextPolicy(summarizer=role),
+        )
         result = agent.run_sync("Look around.")
     assert provider.refusals == []
     assert summer.requests
@@ -252,7 +258,7 @@ def test_w28_calls_written_as_text_are_no_text_of_a_model_of_ones_own() -> None:
     from loopwright.events import TextDelta
 
     written = 'I look. <tool_call>{"name": "weather", "arguments": {"city": "Rome"}}</tool_call>'
-    agent = Agent(Own(written, "Sunny."), tools=[weather], tool_format="hermes")
+    agent = Agent(Model(Own(written, "Sunny."), tool_format="hermes"), tools=[weather])
     result, events = run(agent, "go", "stream")
     assert [call.name for call in result.tool_calls] == ["weather"]
     shown = "".join(event.text for event in events if isinstance(event, TextDelta))

@@ -20,6 +20,7 @@ from loopwright import (
     Journal,
     LoopwrightError,
     Messages,
+    Monitor,
     Response,
     Result,
     UsageError,
@@ -229,7 +230,7 @@ def test_d46_a_thousand_runs_at_once_share_one_writer(tmp_path: Path) -> None:
     runs, writers = 1_000, []
 
     async def main() -> list[Result[Any]]:
-        many = Agent(Counting(), tools=[_note], stuck=None, journal=store)
+        many = Agent(Counting(), tools=[_note], monitor=Monitor(stuck=None), journal=store)
         results = await asyncio.gather(*(many.run(f"go {n}") for n in range(runs)))
         writers.extend(journal_threads())
         return results
@@ -397,7 +398,7 @@ def test_d46_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
 
 FULL = """
 import resource, signal, sys
-from loopwright import Agent, Budget, LoopwrightError, tool
+from loopwright import Agent, Budget, LoopwrightError, Monitor, tool
 from loopwright.testing import ScriptedModel, call
 
 @tool
@@ -407,7 +408,7 @@ def grow(n: int) -> str:
 
 script = [call("grow", n=n) for n in range(100)]
 plenty = Budget(rounds=200, tool_rounds=200)
-agent = Agent(ScriptedModel(["first", *script]), tools=[grow], stuck=None, budget=plenty)
+agent = Agent(ScriptedModel(["first", *script]), tools=[grow], monitor=Monitor(stuck=None), budget=plenty)
 journal = sys.argv[1]
 agent.run_sync("go", journal=journal if journal.endswith(".db") else journal + ".first.jsonl")
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -485,7 +486,9 @@ def test_d46_a_disk_that_fills_up_stops_the_run_with_what_it_had(tmp_path: Path,
 
         script = [call("grow", n=n) for n in range(100)]
         with pytest.raises(UsageError) as caught:
-            Agent(model(*script), tools=[grow], stuck=None, budget=PLENTY).run_sync("go", journal=disk / name)
+            Agent(model(*script), tools=[grow], monitor=Monitor(stuck=None), budget=PLENTY).run_sync(
+                "go", journal=disk / name
+            )
         assert caught.value.code == "journal_full"
         assert caught.value.result is not None
         assert len(caught.value.result.tool_calls) >= 2

@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 
 import pytest
-from loopwright import Agent, LoopwrightError, tool
+from loopwright import Agent, LoopwrightError, Model, tool
 from loopwright.testing import ScriptedModel, call, fault, recorded
 from ways import WIRES, run
 
@@ -24,12 +24,8 @@ def look(query: str) -> str:
 
 def agent_of(server: Any, wire: str, **options: Any) -> Agent[Any, Any]:
     return Agent(
-        WIRES[wire],
-        base_url=server.url,
-        api_key=SECRET,
-        headers={"x-team": HEADER},
+        Model(WIRES[wire], base_url=server.url, api_key=SECRET, headers={"x-team": HEADER}, retry={"base": 0.01}),
         tools=[look],
-        retry={"base": 0.01},
         **options,
     )
 
@@ -71,7 +67,7 @@ def test_a_provider_that_shows_the_key_back(serve: Any, wire: str, way: str, tmp
 def test_a_key_with_odd_characters_is_refused_unseen() -> None:
     for bad in (f"{SECRET}\n", f"{SECRET}\u00e9\u4e2d", f"a\x00{SECRET}"):
         try:
-            agent = Agent("anthropic:x", api_key=bad)
+            agent = Agent(Model("anthropic:x", api_key=bad))
         except LoopwrightError as error:
             clean(error, "".join(traceback.format_exception(error)))
         else:
@@ -82,7 +78,7 @@ def test_a_key_in_the_address(serve: Any) -> None:
     server = serve(fault.status(403), repeat_last=True)
     with_key = server.url.replace("http://", f"http://user:{SECRET}@")
     try:
-        agent = Agent("ollama:x", base_url=f"{with_key}/?key={SECRET}")
+        agent = Agent(Model("ollama:x", base_url=f"{with_key}/?key={SECRET}"))
         clean(agent, vars(agent))
         agent.run_sync("go")
     except LoopwrightError as error:
@@ -92,7 +88,7 @@ def test_a_key_in_the_address(serve: Any) -> None:
 def test_keys_from_the_environment(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve("hi", key=SECRET)
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
-    agent = Agent("anthropic:x", base_url=server.url)
+    agent = Agent(Model("anthropic:x", base_url=server.url))
     result = asyncio.run(agent.run("go", journal=True))
     assert result.final == "hi"
     clean(agent, vars(agent), result, result.journal)

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from killing import killed_at_moments, killed_until_it_ends
-from loopwright import Agent, Budget, Memory, Response, Roles, Signal, SubAgent, tool
+from loopwright import Agent, Budget, Memory, Monitor, Response, Signal, SubAgent, tool
+from loopwright.context import ContextPolicy
 from loopwright.models import Call
 from loopwright.result import Messages
 
@@ -78,11 +79,10 @@ def agent_of(folder: Path) -> Agent[Any, Any]:
         Parent(),
         tools=[note],
         agents=[SubAgent("worker", "writes", tools=[note], model=Child())],
-        roles=Roles(summarizer=Background(), sanity=Background()),
-        approve=approve,
+        context=ContextPolicy(summarizer=Background()),
+        monitor=Monitor(sanity=Background(), stuck=None, momentum=None),
+        guard=approve,
         memory=folder / "memory.db",
-        stuck=None,
-        momentum=None,
         budget=Budget(rounds=100, tool_rounds=50),
     )
 

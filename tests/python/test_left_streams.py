@@ -378,7 +378,7 @@ def test_n12_a_question_to_a_person_is_put_while_its_event_is_looked_at() -> Non
             effects.ran.append(1)
             return "gone"
 
-        stream = Agent(ScriptedModel([call("wipe"), "done"]), tools=[wipe], approve=approve).stream("go")
+        stream = Agent(ScriptedModel([call("wipe"), "done"]), tools=[wipe], guard=approve).stream("go")
         async for event in stream:
             if isinstance(event, ApprovalRequested):
                 await asyncio.wait_for(put, 2)

@@ -76,7 +76,7 @@ def test_limits_stand_in_the_model_and_in_no_agent() -> None:
     assert model != Model("openai:m", api_key=KEY)
     assert "concurrency" not in repr(Model("openai:m", api_key=KEY, concurrency=None))
     with pytest.raises(TypeError):
-        Agent("openai:m", api_key=KEY, concurrency=4)  # type: ignore[call-arg]
+        Agent(Model("openai:m", api_key=KEY), concurrency=4)  # type: ignore[call-arg]
     for option in LIMITS:
         with pytest.raises(UsageError, match=option):
             WireServer(**{option: 0})

@@ -25,11 +25,12 @@ DIES = """
         os.kill(os.getpid(), signal.SIGKILL)
 
     Remembering.end = dies
-    agent = Agent(ScriptedModel(["Nice."]), memory=sys.argv[1], journal=sys.argv[2], user="ann", session="s")
+    agent = Agent(ScriptedModel(["Nice."]), memory=sys.argv[1], journal=sys.argv[2])
+    whose = {"user": "ann", "session": "s"}
     if sys.argv[3] == "sync":
-        agent.run_sync("My cat is called Pixel.")
+        agent.run_sync("My cat is called Pixel.", **whose)
     else:
-        asyncio.run(agent.run("My cat is called Pixel."))
+        asyncio.run(agent.run("My cat is called Pixel.", **whose))
 """
 
 NEXT = """

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Call, MachineConfig, MachineEvent, Response, TurnMachine, UsageError, replay, tool
+from loopwright._run_options import varied
 from loopwright.models import answer_json
 from loopwright.testing import ScriptedModel, call, calls
 
@@ -66,14 +67,14 @@ def lines(journal: str) -> list[Any]:
 
 
 def agent_of(script: list[Any]) -> Agent[Any, Any]:
-    return Agent(ScriptedModel(script), tools=[population, remove], seed=7)
+    return Agent(ScriptedModel(script), tools=[population, remove])
 
 
 @pytest.mark.parametrize("name", list(SCRIPTS))
 def test_a_driver_of_pure_asyncio_gives_the_same_journal(name: str) -> None:
-    by_agent = asyncio.run(agent_of(SCRIPTS[name]).run("go", journal=True))
-    by_thread = agent_of(SCRIPTS[name]).run_sync("go", journal=True)
-    agent = agent_of(SCRIPTS[name])
+    by_agent = asyncio.run(agent_of(SCRIPTS[name]).run("go", journal=True, seed=7))
+    by_thread = agent_of(SCRIPTS[name]).run_sync("go", journal=True, seed=7)
+    agent = varied(agent_of(SCRIPTS[name]), {"seed": 7})
     machine = TurnMachine(agent._plan(agent.budget, stream=False).config)
     model = ScriptedModel(SCRIPTS[name])
 

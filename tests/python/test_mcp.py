@@ -365,7 +365,7 @@ def test_a_server_that_asks_is_answered_by_whoever_approves(way, era, answer, sa
 
     model = ScriptedModel([call("order", part="nut"), text("ok")])
     with reached(way, "asking", era=era) as server:
-        agent = Agent(model, tools=[server], approve=None if answer is None else approve)
+        agent = Agent(model, tools=[server], guard=None if answer is None else approve)
         result = agent.run_sync("Order a nut.")
     assert result.final == "ok"
     assert said in seen(result)
@@ -397,7 +397,7 @@ def test_a_question_goes_to_the_person_whose_call_it_is_a_part_of_or_to_nobody(e
             await asyncio.sleep(0.3)
             return Edit({"size": len(who), "colour": who}) if question.name == "asking asks" else True
 
-        return Agent(ScriptedModel([call("order", part=who), text("ok")]), tools=[server], approve=approve)
+        return Agent(ScriptedModel([call("order", part=who), text("ok")]), tools=[server], guard=approve)
 
     async def go(server):
         return await asyncio.gather(*(agent(who, server).run("Order.") for who in people))

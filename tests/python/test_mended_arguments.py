@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from answers import Provider
-from loopwright import Agent, Call, Result, extract, replay, tool
+from loopwright import Agent, Call, Model, Result, extract, replay, tool
 from loopwright.models import Response
 from loopwright.testing import response, text
 from ways import KEY, WIRES, agent_at, run
@@ -73,7 +73,9 @@ def native(wire: str, arguments: str, way: str = "stream", **options: Any) -> tu
             pytest.skip("arguments on this wire are JSON, whatever the model wrote")
     provider = Provider(wire, [("look", arguments)])
     try:
-        result, _ = run(Agent(WIRES[wire], base_url=provider.url, api_key=KEY, tools=[look]), "Go.", way, **options)
+        result, _ = run(
+            Agent(Model(WIRES[wire], base_url=provider.url, api_key=KEY), tools=[look]), "Go.", way, **options
+        )
     finally:
         provider.server.shutdown()
         provider.server.server_close()

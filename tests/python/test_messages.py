@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Message, Messages, ModelError, UsageError, tool, wire
+from loopwright import Agent, Message, Messages, Model, ModelError, UsageError, tool, wire
 from loopwright import Image as ToolImage
 from loopwright import Text as ToolText
 from loopwright.messages import (
@@ -406,7 +406,7 @@ def test_a_continued_run_sends_the_blocks_of_the_provider_byte_for_byte(keep: st
         + '],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2}}'
     )
     with WireServer([recorded(200, "application/json", answer), "you are welcome"]) as server:
-        agent = Agent("anthropic:m", base_url=server.url, api_key="k")
+        agent = Agent(Model("anthropic:m", base_url=server.url, api_key="k"))
         first = agent.run_sync("who won?")
         before: Any = first.messages
         kinds = [type(block) for block in before[1].content]

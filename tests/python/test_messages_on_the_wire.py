@@ -85,7 +85,7 @@ def test_a_picture_that_a_tool_gives(serve: Any, wire: str, way: str) -> None:
 
 def test_a_conversation_goes_on(serve: Any, wire: str, way: str) -> None:
     server = serve(call("look", query="a"), "first", call("look", query="b"), "second")
-    agent = agent_at(server, wire, tools=[look], system="Be brief.")
+    agent = agent_at(server, wire, tools=[look], instructions="Be brief.")
     one, _ = run(agent, "one", way)
     two, _ = run(agent, "two", way, messages=one.messages)
     assert (one.final, two.final) == ("first", "second")

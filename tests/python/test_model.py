@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import gc
 import json
-import warnings
 import weakref
 from pathlib import Path
 from typing import Any
@@ -19,18 +18,21 @@ from loopwright import (
     LoopwrightError,
     Model,
     ModelChoice,
+    Monitor,
     Research,
     Responds,
     Role,
-    Roles,
     SubAgent,
     UsageError,
     replay,
     tool,
 )
+from loopwright.context import ContextPolicy
+from loopwright.hooks import Router
 from loopwright.roles import Sanity, ask_sync
 from loopwright.testing import ScriptedModel, call, fault, recorded, text
 from loopwright.testing._strict import anthropic, mistral, openai_chat, refuse
+from loopwright.tools import ProviderTool, WebSearch
 from strict import Strict
 from test_roles import SUMMED, looks, slow
 from ways import KEY, WIRES, run
@@ -154,20 +156,14 @@ def test_a_key_may_be_missing_until_a_run_begins(monkeypatch: pytest.MonkeyPatch
     assert caught.value.code == "missing_key"
 
 
-def test_the_protocol_that_had_its_name_goes_on_working() -> None:
+def test_the_protocol_that_had_its_name_is_told_todays() -> None:
     own = ScriptedModel(["hi"])
     assert isinstance(own, Responds)
-    with pytest.warns(DeprecationWarning, match="Responds"):
-        assert isinstance(own, Model)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert isinstance(Model("ollama:m"), Model)
-        assert not isinstance("ollama:m", Model)
-        assert not isinstance(ScriptedModel, Model)
-    with pytest.warns(DeprecationWarning, match=r"loopwright\.Responds"):
-        from loopwright.models import Model as Before
-    assert Before is Responds
-    assert loopwright.Model is Model
+    assert isinstance(Model("ollama:m"), Model)
+    for other in (own, "ollama:m", ScriptedModel):
+        assert not isinstance(other, Model)
+    with pytest.raises(ImportError, match=r"loopwright\.Responds"):
+        loopwright.models.Model  # type: ignore[attr-defined] # noqa: B018
 
 
 # ---- where it may stand ----
@@ -190,23 +186,14 @@ def test_an_agent_takes_it_as_it_takes_a_name(serve: Any, wire: str, way: str) -
 def test_what_it_is_is_said_once_and_settings_are_defaults(serve: Any) -> None:
     server = serve("a", "b", repeat_last=True)
     model = at(server, settings={"temperature": 0.1, "stop": ["X"], "cache": False}, retry={"attempts": 1})
-    Agent(model, base_url=server.url, retry={"attempts": 1}).run_sync("go")
-    for option, value in {
-        "base_url": "http://other/v1",
-        "api_key": "other",
-        "headers": None,
-        "retry": {"attempts": 2},
-    }.items():
-        if value is None:
-            continue
+    Agent(Role(model, base_url=server.url)).run_sync("go")
+    for option, value in {"base_url": "http://other/v1", "api_key": "other"}.items():
         with pytest.raises(UsageError, match=option) as caught:
-            Agent(model, **{option: value})
+            Agent(Role(model, **{option: value}))  # type: ignore[arg-type]
         assert caught.value.code == "invalid_option"
         assert KEY not in str(caught.value)
-    Agent(model, temperature=0.9, stop=["Y"]).run_sync("go")
+    Agent(model, settings={"temperature": 0.9, "stop": ["Y"]}).run_sync("go")
     assert [(body["temperature"], body["stop"]) for body in bodies(server)] == [(0.1, ["X"]), (0.9, ["Y"])]
-    with pytest.raises(UsageError, match="tool_format"):
-        Agent(Model("ollama:m", tool_format="text"), tool_format="native")
     with pytest.raises(UsageError, match="base_url"):
         Agent(Role(model, base_url="http://other/v1"))
     with pytest.raises(UsageError, match="fallback"):
@@ -243,7 +230,9 @@ def test_a_role_takes_it_with_its_settings(serve: Any) -> None:
     small = at(summer, settings={"temperature": None, "top_p": 0.3, "extra_body": {"think": False}})
     for given in (small, Role(small), Role("rules", fallback=[small])):
         before = len(summer.requests)
-        agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=given))
+        agent = Agent(
+            Model("anthropic:m", base_url=main.url, api_key=KEY), tools=[slow], context=ContextPolicy(summarizer=given)
+        )
         agent.run_sync("Look around.")
         asked = bodies(summer)[before:]
         assert asked
@@ -252,7 +241,9 @@ def test_a_role_takes_it_with_its_settings(serve: Any) -> None:
     # Requests of the runs before may still be under way there.
     other = serve(text(json.dumps(SUMMED)), repeat_last=True)
     warm = Role(at(other, settings={"temperature": None}), temperature=0.9)
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=warm))
+    agent = Agent(
+        Model("anthropic:m", base_url=main.url, api_key=KEY), tools=[slow], context=ContextPolicy(summarizer=warm)
+    )
     agent.run_sync("Look around.")
     assert all(body["temperature"] == 0.9 for body in bodies(other))
 
@@ -280,9 +271,9 @@ def test_what_holds_for_a_run_is_said_by_its_first_model(options: Any, words: st
     for make in (
         lambda: Agent(Model("ollama:m", fallback=[odd])),
         lambda: Agent(Role("ollama:m", fallback=[odd])),
-        lambda: Agent("ollama:m", roles=Roles(summarizer=odd)),
-        lambda: Agent("ollama:m", roles=Roles(sanity=Sanity(odd))),
-        lambda: Agent("ollama:m", escalate_to=odd),
+        lambda: Agent("ollama:m", context=ContextPolicy(summarizer=odd)),
+        lambda: Agent("ollama:m", monitor=Monitor(sanity=Sanity(odd))),
+        lambda: Agent(Model("ollama:m", escalate_to=odd)),
         lambda: Grounded("ollama:m", judge=odd),
         lambda: ModelChoice(odd),
     ):
@@ -312,7 +303,7 @@ def test_a_choice_and_an_escalation_take_it(serve: Any, way: str) -> None:
     strong = at(chosen, "anthropic:strong", settings={"top_p": 0.6}, price={"input": 3, "output": 15})
     main = at(first, settings={"max_tokens": 40, "extra_body": {"a": 1}})
     for choose in (lambda _: strong, ModelChoice(strong), lambda _: ModelChoice(strong, 0.9)):
-        result, _ = run(Agent(main, choose_model=choose), "go", way, journal=True)
+        result, _ = run(Agent(Router(choose, default=main)), "go", way, journal=True)
         assert result.final == "Chosen."
         assert result.model == "anthropic:strong"
         body = bodies(chosen)[-1]
@@ -328,7 +319,7 @@ def test_a_choice_and_an_escalation_take_it(serve: Any, way: str) -> None:
 
     weak = serve(*(call("fails", n=n) for n in range(12)))
     model = at(weak, escalate_to=strong, settings={"extra_body": {"a": 1}})
-    result, _ = run(Agent(model, tools=[fails], stuck=None), "go", way)
+    result, _ = run(Agent(model, tools=[fails], monitor=Monitor(stuck=None)), "go", way)
     assert result.final == "Chosen."
     assert bodies(chosen)[-1]["top_p"] == 0.6
 
@@ -368,7 +359,7 @@ def test_a_function_gives_the_key_before_each_request(serve: Any, way: str, tmp_
     assert SECRET not in repr((agent, vars(agent), result, events))
     assert all(SECRET not in path.read_text() for path in tmp_path.iterdir())
     only = serve("yes", key="right")
-    assert run(Agent("openai-chat:m", base_url=only.url, api_key=lambda: "right"), "go", way)[0].final == "yes"
+    assert run(Agent(Model("openai-chat:m", base_url=only.url, api_key=lambda: "right")), "go", way)[0].final == "yes"
 
 
 @pytest.mark.parametrize("wrong", ["raises", "none", "empty", "odd"])
@@ -452,7 +443,7 @@ def test_w20_a_search_that_a_host_has_not_is_told_and_never_made_wider(
     serve: Any, wire: str, way: str, asked: Any
 ) -> None:
     server = serve("done")
-    result, _ = run(Agent(at(server, WIRES[wire]), web_search=asked), "go", way)
+    result, _ = run(Agent(at(server, WIRES[wire]), tools=[WebSearch(**({} if asked is True else asked))]), "go", way)
     assert result.final == "done"
     is_sent = "search" in json.dumps(bodies(server)[0]).lower()
     assert is_sent is (asked in SEARCHES[wire])
@@ -462,7 +453,7 @@ def test_w20_a_search_that_a_host_has_not_is_told_and_never_made_wider(
 def test_w20_a_search_of_the_first_host_does_not_end_a_chain(serve: Any, wire: str, way: str) -> None:
     first, second = serve(fault.status(401)), serve("From the second.")
     model = at(first, "anthropic:m", fallback=[at(second, WIRES[wire])])
-    result, _ = run(Agent(model, web_search={"max_uses": 3}, tools=[look]), "go", way)
+    result, _ = run(Agent(model, tools=[look, WebSearch(max_uses=3)]), "go", way)
     assert result.final == "From the second."
     assert "search" in json.dumps(bodies(first)[0])
 
@@ -482,9 +473,9 @@ def test_w20_gemini_takes_tools_of_its_own_beside_others_where_it_can(
     serve: Any, way: str, model: str, host: str, sent: bool, asked_for: bool, own: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve(call("look"), "done", strict=host)
-    given: Any = {"web_search": True} if own == "search" else {"provider_tools": [{"codeExecution": {}}]}
+    given: Any = WebSearch() if own == "search" else ProviderTool({"codeExecution": {}})
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
-    result, _ = run(Agent(at(server, model), tools=[look], tool_choice="auto", **given), "go", way)
+    result, _ = run(Agent(at(server, model), tools=[look, given], settings={"tool_choice": "auto"}), "go", way)
     assert result.final == "done"
     kinds = {kind for tool in bodies(server)[0]["tools"] for kind in tool}
     assert ("functionDeclarations" in kinds, len(kinds)) == (True, 1 + sent)
@@ -581,13 +572,13 @@ def test_w20_a_profile_of_ones_own_takes_what_a_models_name_refuses(serve: Any, 
 )
 def test_w20_a_cache_of_an_hour_is_asked_for_or_told(serve: Any, way: str, model: str, told_of: bool) -> None:
     server = serve("done")
-    result, _ = run(Agent(at(server, model), cache="1h"), "go", way)
+    result, _ = run(Agent(at(server, model), settings={"cache": "1h"}), "go", way)
     assert ("hour" in " ".join(told(result, "adapted"))) is told_of, result.warnings
 
 
 def test_w20_stop_sequences_are_sent_or_told(serve: Any, wire: str, way: str) -> None:
     server = serve("done")
-    result, _ = run(Agent(at(server, WIRES[wire]), stop=["END"]), "go", way)
+    result, _ = run(Agent(at(server, WIRES[wire]), settings={"stop": ["END"]}), "go", way)
     assert result.final == "done"
     assert ("END" in json.dumps(bodies(server)[0])) is (wire != "responses")
     assert bool(told(result, "adapted")) is (wire == "responses")
@@ -597,7 +588,7 @@ def test_w20_stop_sequences_are_sent_or_told(serve: Any, wire: str, way: str) ->
 def test_w20_a_search_alone_goes_with_any_choice(serve: Any, wire: str, way: str, choice: Any) -> None:
     server = serve("done")
     settings: Any = {"parallel_tool_calls": False}
-    agent = Agent(at(server, WIRES[wire], settings=settings), web_search=True, tool_choice=choice)
+    agent = Agent(at(server, WIRES[wire], settings=settings), tools=[WebSearch()], settings={"tool_choice": choice})
     result, _ = run(agent, "go", way)
     assert (result.final, len(bodies(server))) == ("done", 1)
     assert not told(result, "without_tools")
@@ -607,7 +598,7 @@ def test_w20_a_refused_search_leaves_the_other_tools(serve: Any, way: str) -> No
     refused = "Web search options not supported with this model."
     body = {"error": {"message": refused, "type": "invalid_request_error", "param": "web_search_options", "code": None}}
     server = serve(recorded(400, "application/json", json.dumps(body)), call("look"), "done")
-    result, _ = run(Agent(at(server, "openai-chat:gpt-4.1"), web_search=True, tools=[look]), "go", way)
+    result, _ = run(Agent(at(server, "openai-chat:gpt-4.1"), tools=[look, WebSearch()]), "go", way)
     assert result.final == "done"
     assert ["tools" in body for body in bodies(server)] == [True] * 3
     assert ["web_search_options" in body for body in bodies(server)] == [True, False, False]
@@ -616,7 +607,7 @@ def test_w20_a_refused_search_leaves_the_other_tools(serve: Any, way: str) -> No
 
 def test_w20_a_temperature_beyond_a_host_is_its_highest(serve: Any, wire: str, way: str) -> None:
     server = serve("done")
-    result, _ = run(Agent(at(server, WIRES[wire]), temperature=1.5), "go", way)
+    result, _ = run(Agent(at(server, WIRES[wire]), settings={"temperature": 1.5}), "go", way)
     body = bodies(server)[0]
     sent = {**body, **body.get("generationConfig", {}), **body.get("inferenceConfig", {})}["temperature"]
     is_lower = wire in ("anthropic", "bedrock")

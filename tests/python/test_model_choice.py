@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, LoopwrightError, UsageError, prices, replay, tool
+from loopwright import Agent, Budget, LoopwrightError, Model, Monitor, UsageError, prices, replay, tool
 from loopwright.events import ModelChosen, RoundStarted
-from loopwright.hooks import ModelChoice, ModelContext
+from loopwright.hooks import ModelChoice, ModelContext, Router
 from loopwright.messages import Message
 from loopwright.testing import ScriptedModel, WireServer, call, fault, text
 from ways import KEY, WIRES, agent_at, model_of, run, words
@@ -47,7 +48,8 @@ def test_d06_confidence_enforces_suggests_or_defers(
         return ModelChoice(f"{provider}:strong", confidence, "it is long")
 
     server = serve("done")
-    agent = agent_at(server, wire, choose_model=choose, take_suggestions=suggestions)
+    model = Model(WIRES[wire], base_url=server.url, api_key=KEY)
+    agent = Agent(Router(choose, default=model, accept_suggestions=suggestions))
     result, events = run(agent, "prove it", way, journal=True, deps=3)
     assert result.final == "done"
     assert model_of(server.requests[0]) == ("strong" if used else "test"), "by its own name"
@@ -70,11 +72,11 @@ def test_d06_confidence_enforces_suggests_or_defers(
 def test_d06_a_choice_may_be_a_name_or_nothing(serve: Serve, way: str) -> None:
     for answer, model in (("haiku", "haiku"), (None, "test")):
         server = serve("done")
-        result, _ = run(agent_at(server, choose_model=lambda _, answer=answer: answer), "go", way)
+        result, _ = run(agent_at(server, choose=lambda _, answer=answer: answer), "go", way)
         assert model_of(server.requests[0]) == model
         assert result.model == f"anthropic:{model}", "of the same provider"
     server = serve("done")
-    run(agent_at(server, choose_model=ModelChoice("haiku", 1.0)), "go", way)
+    run(agent_at(server, choose=ModelChoice("haiku", 1.0)), "go", way)
     assert model_of(server.requests[0]) == "haiku"
 
 
@@ -90,7 +92,7 @@ def test_d06_a_choice_that_goes_wrong_leaves_the_model(
         return 7 if how == "nonsense" else "nobody:strong"
 
     server = serve("done")
-    agent = agent_at(server, choose_model=choose)
+    agent = agent_at(server, choose=choose)
     object.__setattr__(agent._chooser, "timeout", 0.2)
     result, _ = run(agent, "go", way)
     assert result.final == "done"
@@ -104,7 +106,7 @@ def test_d06_another_provider_is_reached_at_its_own_address(
     own, other = serve("never"), serve("from the other")
     monkeypatch.setenv("OPENAI_BASE_URL", other.url)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    agent = agent_at(own, "anthropic", choose_model=lambda _: "openai-chat:gpt-x")
+    agent = agent_at(own, choose=lambda _: "openai-chat:gpt-x")
     result, _ = run(agent, "go", way)
     assert result.final == "from the other"
     assert own.requests == []
@@ -118,7 +120,7 @@ def test_d06_too_little_success_escalates_once(serve: Serve, wire: str, way: str
         server,
         wire,
         tools=[fails],
-        stuck=None,
+        monitor=Monitor(stuck=None),
         escalate_to=f"{provider}:strong",
         budget=Budget(tool_rounds=30, rounds=30),
     )
@@ -142,10 +144,11 @@ def test_d06_x01_what_the_other_model_used_costs_what_that_model_costs(serve: Se
     assert weak is not None
     script = [text("done")] if how == "chosen" else [*[call("fails", n=n) for n in range(12)], text("done")]
     server = serve(*script)
-    options: dict[str, Any] = {"choose_model": lambda _: "claude-opus-4-5"}
+    model = Model("anthropic:claude-haiku-4-5", base_url=server.url, api_key=KEY)
+    agent = Agent(Router(lambda _: "claude-opus-4-5", default=model))
     if how == "escalated":
-        options = {"escalate_to": "anthropic:claude-opus-4-5", "stuck": None, "tools": [fails]}
-    agent = Agent("anthropic:claude-haiku-4-5", base_url=server.url, api_key=KEY, **options)
+        model = dataclasses.replace(model, escalate_to="anthropic:claude-opus-4-5")
+        agent = Agent(model, tools=[fails], monitor=Monitor(stuck=None))
     result, _ = run(agent, "go", way, journal=True)
     models = [model_of(request) for request in server.requests]
     cost = sum({"claude-opus-4-5": strong, "claude-haiku-4-5": weak}[model].output for model in models)
@@ -160,10 +163,10 @@ def test_d06_x01_what_the_other_model_used_costs_what_that_model_costs(serve: Se
 def test_d06_x01_a_chosen_model_without_a_price_leaves_the_cost_unknown(serve: Serve, way: str) -> None:
     server = serve("done")
     agent = Agent(
-        "anthropic:claude-haiku-4-5",
-        base_url=server.url,
-        api_key=KEY,
-        choose_model=lambda _: "anthropic:nobody-knows",
+        Router(
+            lambda _: "anthropic:nobody-knows",
+            default=Model("anthropic:claude-haiku-4-5", base_url=server.url, api_key=KEY),
+        ),
         budget=Budget(cost=1.0),
     )
     result, _ = run(agent, "go", way)
@@ -177,7 +180,7 @@ def test_d06_a19_a_chosen_model_is_asked_though_the_first_is_down(serve: Serve, 
     with pytest.raises(LoopwrightError):
         run(agent, "go", way, budget=Budget(rounds=1, wall_time=2.0))
     assert len(server.requests) == 4
-    chosen = agent_at(server, wire, choose_model=lambda _: "other")
+    chosen = agent_at(server, wire, choose=lambda _: "other")
     result, _ = run(chosen, "go", way)
     assert (result.final, model_of(server.requests[-1])) == ("done", "other")
     assert result.duration < 10, "it does not wait for the first one"
@@ -188,10 +191,10 @@ def test_d06_c26_the_window_is_that_of_the_other_model(serve: Serve, way: str, h
     turns = [[Message.user(words(250)), Message.assistant(words(250))] for _ in range(12)]
     before = [message for turn in turns for message in turn]
     server = serve("done") if how == "chosen" else serve(*[call("fails", n=n) for n in range(12)], "done")
-    options: dict[str, Any] = {"choose_model": lambda _: "gpt-4"}
+    model = Model("openai-chat:gpt-4o", base_url=server.url, api_key=KEY)
+    agent = Agent(Router(lambda _: "gpt-4", default=model))
     if how == "escalated":
-        options = {"escalate_to": "gpt-4", "stuck": None, "tools": [fails]}
-    agent = Agent("openai-chat:gpt-4o", base_url=server.url, api_key=KEY, **options)
+        agent = Agent(dataclasses.replace(model, escalate_to="gpt-4"), tools=[fails], monitor=Monitor(stuck=None))
     result, _ = run(agent, "go", way, messages=before, journal=True)
     sizes = {
         model: max(
@@ -215,12 +218,12 @@ def test_d06_a_run_resumes_with_the_model_that_was_chosen(serve: Serve, tmp_path
     path = tmp_path / "run.jsonl"
     server = serve(call("look", path="a"), text("done"))
     choose = lambda _: "anthropic:strong"
-    agent_at(server, tools=[look], choose_model=choose).run_sync("go", journal=path)
+    agent_at(server, choose=choose, tools=[look]).run_sync("go", journal=path)
     lines = path.read_text().splitlines(keepends=True)
     cut = tmp_path / "cut.jsonl"
     cut.write_text("".join(lines[:-1]))
     server = serve("done again")
-    result = agent_at(server, tools=[look], choose_model=choose).resume_sync(cut)
+    result = agent_at(server, choose=choose, tools=[look]).resume_sync(cut)
     assert result.final == "done again"
     assert model_of(server.requests[0]) == "strong"
 
@@ -228,7 +231,7 @@ def test_d06_a_run_resumes_with_the_model_that_was_chosen(serve: Serve, tmp_path
 def test_d06_wrong_choices_are_errors() -> None:
     with WireServer(["done"]) as server:
         for options in (
-            {"choose_model": 3},
+            {"choose": 3},
             {"escalate_to": "nobody:strong"},
             {"escalate_to": " "},
         ):
@@ -241,7 +244,7 @@ def test_d06_wrong_choices_are_errors() -> None:
 
 def test_d06_whoever_takes_over_is_named_by_text() -> None:
     with pytest.raises(UsageError, match="escalate_to") as caught:
-        Agent(ScriptedModel([]), escalate_to=ScriptedModel([]))  # type: ignore[arg-type]
+        Agent(Model(ScriptedModel([]), escalate_to=ScriptedModel([])))  # type: ignore[arg-type]
     assert (caught.value.code, bool(caught.value.hint)) == ("invalid_option", True)
 
 

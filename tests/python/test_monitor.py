@@ -42,7 +42,7 @@ def test_s13_what_is_vague_is_asked_about(prompt: str) -> None:
 @pytest.mark.parametrize("prompt", [*VAGUE, STEPS, SIDE_BY_SIDE])
 def test_x05_words_stop_nothing_unless_they_are_to(prompt: str, mode: Any) -> None:
     monitor = None if mode is None else Monitor(intent=mode)
-    result, model, told = _run(prompt, monitor=monitor, system="Be brief.")
+    result, model, told = _run(prompt, monitor=monitor, instructions="Be brief.")
     assert result.final == "done"
     assert len(told) == 1
     assert told[0].instruction is None
@@ -57,7 +57,7 @@ def test_s13_off_is_one_word() -> None:
 
 @pytest.mark.parametrize(("prompt", "decision"), [(STEPS, "plan_with_rollback"), (SIDE_BY_SIDE, "direct")])
 def test_s13_a_decision_reaches_the_model_as_one_instruction(prompt: str, decision: str) -> None:
-    result, model, told = _run(prompt, monitor=Monitor(intent="act"), system="Be brief.")
+    result, model, told = _run(prompt, monitor=Monitor(intent="act"), instructions="Be brief.")
     assert (result.final, told[0].decision) == ("done", decision)
     assert told[0].instruction
     assert model.requests[0].system == f"Be brief.\n\n{told[0].instruction}"

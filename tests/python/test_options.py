@@ -7,17 +7,44 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, UsageError, tool
+from loopwright import Agent, Budget, Guard, Model, ModelSettings, Monitor, UsageError, tool
 from loopwright.senses import StuckPolicy, ToolRules
 from loopwright.testing import ScriptedModel, WireServer
-from loopwright.tools import ToolDefinitionError
+from loopwright.tools import ProviderTool, ToolDefinitionError
 from ways import run
+
+
+def made_with(option: str, value: Any, model: Any = "anthropic:any") -> Any:
+    """What comes of an option at its place: of the model, of its settings, of a group, or of a run."""
+    if option in ("api_key", "base_url", "headers", "timeouts", "retry", "price"):
+        return Agent(Model(model, **{option: value}))
+    if option in ModelSettings.__annotations__ and option != "seed":
+        settings: Any = {option: value}
+        return Agent(model, settings=settings)
+    places: dict[str, Callable[[], Any]] = {
+        "instructions": lambda: Agent(model, instructions=value),
+        "monitor.pause_every": lambda: Agent(model, monitor=Monitor(pause_every=value)),
+        "monitor.warn_rounds_left": lambda: Agent(model, monitor=Monitor(warn_rounds_left=value)),
+        "stuck": lambda: Agent(model, monitor=Monitor(stuck=value)),
+        "momentum": lambda: Agent(model, monitor=Monitor(momentum=value)),
+        "guard.timeout": lambda: Agent(model, guard=Guard(timeout=value)),
+        "guard.approve": lambda: Agent(model, guard=Guard(approve=value)),
+        "guard.on_cautious": lambda: Agent(model, guard=Guard(on_cautious=value)),
+        "guard.workspace": lambda: Agent(model, guard=Guard(workspace=value)),
+        "ProviderTool": lambda: ProviderTool(value),
+        "seed": lambda: Agent(ScriptedModel(["x"])).run_sync("go", seed=value),
+        "name": lambda: Agent(model, name=value),
+        "budget": lambda: Agent(model, budget=value),
+        "max_children": lambda: Agent(model, budget=Budget(children=value)),
+        "max_depth": lambda: Agent(model, budget=Budget(depth=value)),
+    }
+    return places[option]()
 
 
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("system", 5),
+        ("instructions", 5),
         ("api_key", 5),
         ("base_url", b"http://x"),
         ("headers", ["x"]),
@@ -39,13 +66,14 @@ from ways import run
         ("retry", {"foo": 1}),
         ("stuck", {"foo": 1}),
         ("momentum", 0.3),
-        ("check_in", 0),
+        ("monitor.pause_every", 0),
         ("price", {"input": 1}),
-        ("approval_timeout", float("inf")),
-        ("approve", 5),
-        ("provider_tools", ["x"]),
-        ("provider_tools", {"type": "x"}),
-        ("web_search", 5),
+        ("guard.timeout", float("inf")),
+        ("guard.approve", 5),
+        ("guard.on_cautious", "maybe"),
+        ("guard.workspace", 5),
+        ("monitor.warn_rounds_left", -1),
+        ("ProviderTool", "x"),
         ("seed", -1),
         ("cache", "yes"),
         ("cache", {1}),
@@ -54,37 +82,37 @@ from ways import run
     ],
 )
 def test_an_option_that_cannot_be_is_named(option: str, value: Any) -> None:
-    options: dict[str, Any] = {"api_key": "k", option: value}
     with pytest.raises(UsageError) as caught:
-        Agent("anthropic:any", **options)
+        made_with(option, value)
     assert option in caught.value.message
     assert caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "hint"),
+    ("option", "value", "message", "hint"),
     [
-        ({"temperature": "hot"}, 'temperature can\'t be "hot"', "give a finite number"),
-        ({"top_p": True}, "top_p can't be True", "give a finite number"),
-        ({"approval_timeout": float("inf")}, "approval_timeout is no finite number", "give a finite number"),
-        ({"max_tokens": 1.5}, "max_tokens can't be 1.5", "give a whole number from 0 up, and below 2**64"),
+        ("temperature", "hot", 'temperature can\'t be "hot"', "give a finite number"),
+        ("top_p", True, "top_p can't be True", "give a finite number"),
+        ("guard.timeout", float("inf"), "guard.timeout is no finite number", "give a finite number"),
+        ("max_tokens", 1.5, "max_tokens can't be 1.5", "give a whole number from 0 up, and below 2**64"),
         (
-            {"max_children": 2**40},
+            "max_children",
+            2**40,
             f"budget.children can't be {2**40}",
             "give a whole number from 0 up, and below 2**32",
         ),
-        ({"max_depth": "two"}, 'budget.depth can\'t be "two"', "give a whole number from 0 up, and below 2**32"),
-        ({"retry": {"attempts": -1}}, "retry.attempts can't be -1", "give a whole number from 0 up, and below 2**32"),
-        ({"retry": {"after_output": "yes"}}, 'retry.after_output can\'t be "yes"', "give True or False"),
-        ({"retry": 3}, "retry can't be 3", "give a dict"),
-        ({"cache": [1]}, "cache can't be [1]", "give True, False or '1h'"),
-        ({"temperature": -1}, "temperature is -1", "give a finite number from 0 to 1e12"),
-        ({"check_in": 0}, "check_in is 0", "give at least 1, or None for never"),
+        ("max_depth", "two", 'budget.depth can\'t be "two"', "give a whole number from 0 up, and below 2**32"),
+        ("retry", {"attempts": -1}, "retry.attempts can't be -1", "give a whole number from 0 up, and below 2**32"),
+        ("retry", {"after_output": "yes"}, 'retry.after_output can\'t be "yes"', "give True or False"),
+        ("retry", 3, "retry can't be 3", "give a dict"),
+        ("cache", [1], "cache can't be [1]", "give True, False or '1h'"),
+        ("temperature", -1, "temperature is -1", "give a finite number from 0 to 1e12"),
+        ("monitor.pause_every", 0, "monitor.pause_every is 0", "give at least 1, or None for never"),
     ],
 )
-def test_what_the_machine_says_of_an_option_is_passed_on(options: dict[str, Any], message: str, hint: str) -> None:
+def test_what_the_machine_says_of_an_option_is_passed_on(option: str, value: Any, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
-        Agent(ScriptedModel(["x"]), **options)
+        made_with(option, value, ScriptedModel(["x"]))
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
@@ -108,10 +136,10 @@ def test_limits_are_checked_by_the_machine_where_they_are_made(make: Callable[[]
 
 def test_wrong_keys_and_headers_are_not_shown() -> None:
     with pytest.raises(UsageError) as caught:
-        Agent("anthropic:any", api_key=b"sk-secret")  # type: ignore[arg-type]
+        Agent(Model("anthropic:any", api_key=b"sk-secret"))  # type: ignore[arg-type]
     assert "secret" not in str(caught.value)
     with pytest.raises(UsageError) as caught:
-        Agent("anthropic:any", api_key="k", headers={"x-token": b"sk-secret"})  # type: ignore[dict-item]
+        Agent(Model("anthropic:any", api_key="k", headers={"x-token": b"sk-secret"}))  # type: ignore[dict-item]
     assert "secret" not in str(caught.value)
 
 
@@ -141,10 +169,13 @@ def test_what_a_run_can_not_be_given_is_named(option: str, value: Any, way: str)
 
 
 def test_none_is_an_option_that_was_not_given(way: str) -> None:
-    none: dict[str, Any] = dict.fromkeys(("seed", "wind_down", "cache", "retry", "timeouts", "system"))
+    model: dict[str, Any] = dict.fromkeys(("retry", "timeouts"))
+    monitor: Any = Monitor(warn_rounds_left=None)  # type: ignore[arg-type]
     retry = dict.fromkeys(("attempts", "base", "cap", "longest_retry_after"))
-    for options in (none, {"retry": retry}):
-        assert run(Agent(ScriptedModel(["x"]), **options), "go", way)[0].final == "x"
+    for options in (model, {"retry": retry}):
+        place = Model(ScriptedModel(["x"]), **options)
+        agent = Agent(place, settings={"cache": None}, instructions=None, monitor=monitor)
+        assert run(agent, "go", way, seed=None)[0].final == "x"
 
 
 @pytest.mark.parametrize("steps", ["abc", b"abc", 3, None, {"a": 1}])
@@ -164,7 +195,7 @@ def test_a_wire_server_says_what_it_can_not_play(options: dict[str, Any]) -> Non
 
 def test_one_stop_sequence_is_one_and_not_its_letters() -> None:
     with WireServer(["x"]) as server:
-        Agent("anthropic:any", base_url=server.url, api_key="k", stop="END").run_sync("go")
+        Agent(Model("anthropic:any", base_url=server.url, api_key="k"), settings={"stop": "END"}).run_sync("go")
         assert server.requests[0]["body"]["stop_sequences"] == ["END"]
 
 
@@ -215,4 +246,8 @@ def test_half_a_character_from_a_model_of_ones_own_ends_no_run(way: str) -> None
 
 
 def test_all_limits_of_a_budget_may_be_given() -> None:
-    Agent(ScriptedModel(["x"]), budget=Budget(tokens=1, cost=1.0), seed=3, stop=(), price={"input": 1, "output": 2})
+    Agent(
+        Model(ScriptedModel(["x"]), price={"input": 1, "output": 2}),
+        budget=Budget(tokens=1, cost=1.0),
+        settings={"stop": ()},
+    )

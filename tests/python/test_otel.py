@@ -21,6 +21,7 @@ from loopwright import (
     Instrumentation,
     LoopwrightError,
     Message,
+    Model,
     Response,
     UsageError,
     _conventions,
@@ -163,7 +164,9 @@ def test_a_run_is_a_tree_of_spans(seen: Seen, way: str) -> None:
 def test_what_a_provider_says_of_an_answer(seen: Seen, serve: Any, way: str) -> None:
     server = serve("hello")
     agent = Agent(
-        "anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", temperature=0.5, instrument=seen.instrument()
+        Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k"),
+        settings={"temperature": 0.5},
+        instrument=seen.instrument(),
     )
     ran(agent, way)
     chat = about(seen.named("chat claude-sonnet-4-5")[0])
@@ -177,10 +180,7 @@ def test_what_a_provider_says_of_an_answer(seen: Seen, serve: Any, way: str) -> 
 def test_retries_are_spans_between_requests(seen: Seen, serve: Any, way: str) -> None:
     server = serve(fault.status(529), "hello")
     agent = Agent(
-        "anthropic:claude-sonnet-4-5",
-        base_url=server.url,
-        api_key="k",
-        retry={"base": 0.01},
+        Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", retry={"base": 0.01}),
         instrument=seen.instrument(),
     )
     ran(agent, way)
@@ -214,7 +214,7 @@ def test_what_somebody_is_asked_is_a_span(seen: Seen, way: str) -> None:
         return "gone"
 
     model = ScriptedModel([call("wipe"), "done"])
-    ran(Agent(model, tools=[wipe], approve=lambda approval: "not now", instrument=seen.instrument(content=True)), way)
+    ran(Agent(model, tools=[wipe], guard=lambda approval: "not now", instrument=seen.instrument(content=True)), way)
     asked = seen.named("approval wipe")[0]
     assert about(asked)["loopwright.approval.allowed"] is False and about(asked)["gen_ai.tool.name"] == "wipe"
     assert about(asked)["loopwright.approval.reason"] == "not now"
@@ -223,9 +223,7 @@ def test_what_somebody_is_asked_is_a_span(seen: Seen, way: str) -> None:
 def test_sub_agents_are_below_the_call_that_started_them(seen: Seen, serve: Any, way: str) -> None:
     parent, child = serve(call("spawn", agent="explore", task="find it"), "found"), serve(call("look", key="z"), "here")
     agent = Agent(
-        "anthropic:claude-sonnet-4-5",
-        base_url=parent.url,
-        api_key="k",
+        Model("anthropic:claude-sonnet-4-5", base_url=parent.url, api_key="k"),
         name="lead",
         agents=[at(child, tools=[look])],
         instrument=seen.instrument(),
@@ -311,10 +309,8 @@ def test_e21_the_phases_of_a_grounded_answer_have_the_names_and_data_of_the_desi
 def test_e21_the_streaming_of_a_grounded_answer_is_a_span(seen: Seen, docs: Path, serve: Any) -> None:
     server = serve(GOOD)
     grounded = Grounded(
-        "anthropic:claude-sonnet-4-5",
+        Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k"),
         sources=docs,
-        base_url=server.url,
-        api_key="k",
         instrument=seen.instrument(),
     )
     asyncio.run(grounded.run(QUESTION, on_event=lambda event: None))
@@ -445,7 +441,7 @@ def test_a_run_that_is_cancelled_ends_its_spans(seen: Seen) -> None:
 @pytest.mark.parametrize("how", ["break", "aclose", "dropped"])
 def test_a_stream_that_is_left_early_ends_its_spans(seen: Seen, serve: Any, how: str) -> None:
     server = serve(text("one two three four five six").slowly(0.3))
-    agent = Agent("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", instrument=seen.instrument())
+    agent = Agent(Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k"), instrument=seen.instrument())
 
     async def left() -> None:
         stream = agent.stream("Go.")
@@ -464,7 +460,7 @@ def test_a_stream_that_is_left_early_ends_its_spans(seen: Seen, serve: Any, how:
 
 def test_a_run_that_fails_says_why(seen: Seen, serve: Any, way: str) -> None:
     server = serve(fault.status(401))
-    agent = Agent("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", instrument=seen.instrument())
+    agent = Agent(Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k"), instrument=seen.instrument())
     with pytest.raises(LoopwrightError) as caught:
         ran(agent, way)
     root, chat = seen.spans
@@ -531,7 +527,7 @@ def test_a_provider_that_is_shut_down_takes_no_run_along(seen: Seen, way: str) -
 
 def test_metrics_count_tokens_times_and_the_cache(seen: Seen, serve: Any) -> None:
     server = serve("hello there")
-    agent = Agent("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", instrument=seen.instrument())
+    agent = Agent(Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k"), instrument=seen.instrument())
     result = asyncio.run(agent.run("Go.", on_event=lambda event: None))
     found = seen.metrics()
     tokens = {dict(point.attributes)["gen_ai.token.type"]: point.sum for point in found["gen_ai.client.token.usage"]}
@@ -566,14 +562,14 @@ def test_metrics_count_what_a_cache_gave(seen: Seen) -> None:
 
 def test_nothing_that_was_said_is_told_unless_asked(seen: Seen, way: str) -> None:
     model = ScriptedModel([call("look", key="needle"), "the answer needle"])
-    ran(Agent(model, tools=[look], system="needle", instrument=seen.instrument()), way, "needle?")
+    ran(Agent(model, tools=[look], instructions="needle", instrument=seen.instrument()), way, "needle?")
     assert "needle" not in "".join(span.to_json() for span in seen.spans)
     assert seen.logs.get_finished_logs() == ()
 
 
 def test_what_was_said_is_told_by_the_conventions_and_redacted(seen: Seen, way: str) -> None:
     model = ScriptedModel([call("look", key=KEY), f"it is {KEY}"])
-    agent = Agent(model, tools=[look], system=f"Keep {KEY}.", instrument=seen.instrument(content=True))
+    agent = Agent(model, tools=[look], instructions=f"Keep {KEY}.", instrument=seen.instrument(content=True))
     ran(agent, way, f"My key is {KEY}.")
     _, first, looked, second = seen.spans
     asked = json.loads(about(second)["gen_ai.input.messages"])
@@ -663,7 +659,7 @@ def test_langfuse_reads_what_spans_bear(seen: Seen, way: str) -> None:
     # What its public reader looks at (`OtelIngestionProcessor.ts`, `ObservationTypeMapper.ts`), as of 2026-11.
     kinds = {"chat": "GENERATION", "invoke_agent": "AGENT", "execute_tool": "TOOL"}
     model = ScriptedModel([call("look", key="a"), "done"])
-    agent = Agent(model, tools=[look], max_tokens=99, instrument=seen.instrument(content=True))
+    agent = Agent(model, tools=[look], settings={"max_tokens": 99}, instrument=seen.instrument(content=True))
     result = ran(agent, way)
     for span in seen.spans:
         found = about(span)

@@ -8,7 +8,7 @@ import json
 from typing import Any, Literal
 
 import pytest
-from loopwright import Agent, Budget, Call, ModelError, Response, tool
+from loopwright import Agent, Budget, Call, Model, ModelError, Response, tool
 from loopwright.errors import NoOutput
 from loopwright.testing import ScriptedModel, call, text
 from loopwright.tools import InvalidOutput, SchemaError
@@ -87,7 +87,7 @@ def test_a_mistake_goes_back_and_everything_is_counted(way: str) -> None:
         Response(OSLO, input_tokens=20, output_tokens=6),
     ]
     model = ScriptedModel(script)
-    agent = Agent(model, tools=[look], output_type=City, price={"input": 1.0, "output": 1.0})
+    agent = Agent(Model(model, price={"input": 1.0, "output": 1.0}), tools=[look], output_type=City)
     result, events = run(agent, "go", way)
     assert result.output == City(name="Oslo", people=717_710)
     assert "greater than or equal to 0" in model.requests[-1].last_text
@@ -121,7 +121,7 @@ def test_attempts_share_the_budget(way: str) -> None:
         result.output  # noqa: B018
     price = {"input": 1_000_000.0, "output": 0.0}
     model = ScriptedModel([Response("no", input_tokens=1)] * 3)
-    result, _ = run(Agent(model, output_type=City, price=price, budget=Budget(cost=1.5)), "go", way)
+    result, _ = run(Agent(Model(model, price=price), output_type=City, budget=Budget(cost=1.5)), "go", way)
     assert result.stop_reason == "cost"
     assert len(model.requests) == 2
     assert result.cost == pytest.approx(2.0)

@@ -23,7 +23,7 @@ from loopwright import (
     tool,
 )
 from loopwright.events import Reset, TextDelta, ToolFinished
-from loopwright.roles import Role, Roles
+from loopwright.roles import Role
 
 KINDS = ["plain", "async"]
 
@@ -468,8 +468,8 @@ def test_roles_and_sub_agents_may_stream_only():
     result = agent.run_sync("x", on_event=events.append)
     assert result.final == "done"
     assert [event.text for event in events if type(event).__name__ == "ChildText"] == ["op", "en"]
-    roles = Roles(executor=Role(Plain([ModelFailure("gone", "auth")]), fallback=[Plain(["the ", "other"])]))
-    assert Agent(roles.executor).run_sync("x").final == "the other"
+    chain = Role(Plain([ModelFailure("gone", "auth")]), fallback=[Plain(["the ", "other"])])
+    assert Agent(chain).run_sync("x").final == "the other"
 
 
 def test_calls_written_into_text_are_not_shown_as_text():

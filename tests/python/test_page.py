@@ -16,7 +16,7 @@ from typing import Any
 import loopwright
 import pytest
 from hostile import ALL, JOURNALS, PAYLOADS, SECRET, grounded, look, poisoned, research, turn, unsealed
-from loopwright import Agent, Budget, Grounded, Source, SubAgent, UsageError, tool, wire
+from loopwright import Agent, Budget, Grounded, Model, Source, SubAgent, UsageError, tool, wire
 from loopwright.cli.main import main
 from loopwright.context import compress
 from loopwright.models import Call, Response
@@ -124,7 +124,7 @@ def test_a_run_is_shown_with_its_lanes_approvals_cache_and_money() -> None:
     child2 = SubAgent("roof", "knows roofs", model=ScriptedModel(["Dry."]))
     price = {"input": 3.0, "output": 15.0}
     agents, model = [child, child2], ScriptedModel(steps)
-    agent = Agent(model, tools=[send], agents=agents, approve=lambda _: False, price=price)
+    agent = Agent(Model(model, price=price), tools=[send], agents=agents, guard=lambda _: False)
     data = data_of(agent.run_sync("Tell Ada.", journal=True).journal or "")
     assert data["lanes"][0] == "run"
     assert sorted(data["lanes"][1:]) == ["roof", "tides"]

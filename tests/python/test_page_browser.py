@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from hostile import JOURNALS, PAYLOADS, grounded, poisoned, research, turn
-from loopwright import Agent, Budget, tool
+from loopwright import Agent, Budget, Monitor, tool
 from loopwright.models import Call, Response
 from loopwright.page.site import page_of
 from loopwright.testing import ScriptedModel
@@ -150,7 +150,9 @@ def test_a_long_run_is_drawn_as_far_as_it_is_looked_at(browser: Any, tmp_path: P
 
     steps = [Response("", [Call("look", {"query": f"thing {n}"})]) for n in range(1000)]
     budget = Budget(rounds=2000, tool_rounds=2000)
-    agent = Agent(ScriptedModel([*steps, "Done."]), tools=[look], budget=budget, stuck=None, momentum=None)
+    agent = Agent(
+        ScriptedModel([*steps, "Done."]), tools=[look], budget=budget, monitor=Monitor(stuck=None, momentum=None)
+    )
     opened = Opened(browser, page_of(agent.run_sync("go", journal=True).journal), tmp_path)
     page = opened.page
     assert page.locator("details.row").count() <= 120

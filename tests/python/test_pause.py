@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Response, Signal, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Approval, Budget, Call, Guard, Response, Signal, SubAgent, UsageError, replay, tool
 from loopwright.events import Paused, Resumed, RoundStarted, TextDelta, ToolFinished, ToolStarted
 from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at, eventually, words
@@ -110,7 +110,7 @@ def test_d45_pause_while_a_person_is_asked() -> None:
             await said.wait()
             return True
 
-        agent = Agent(ScriptedModel([call("delete"), "end"]), tools=[delete], approve=approve, approval_timeout=0.5)
+        agent = Agent(ScriptedModel([call("delete"), "end"]), tools=[delete], guard=Guard(approve=approve, timeout=0.5))
         run = agent.start("delete it", journal=True)
         await asked.wait()
         run.pause()

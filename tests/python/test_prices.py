@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, UsageError, budget, prices
+from loopwright import Agent, Budget, Model, UsageError, budget, prices
 from loopwright.models import Response
 from loopwright.testing import ScriptedModel
 from ways import KEY
@@ -31,26 +31,28 @@ def test_x01_d49_a_run_has_a_cost_without_being_told_prices(serve: Any) -> None:
         "anthropic:nobody-knows": None,
     }.items():
         server = serve(reply)
-        result = Agent(name, base_url=server.url, api_key=KEY).run_sync("hi")
+        result = Agent(Model(name, base_url=server.url, api_key=KEY)).run_sync("hi")
         assert result.cost == (cost if cost is None else pytest.approx(cost)), name
     assert Agent("offline:extractive").run_sync("hi").cost == 0.0
     server = serve(reply)
-    own = Agent("openai-chat:gpt-4o", base_url=server.url, api_key=KEY, price={"input": 1.0, "output": 0.0})
+    own = Agent(Model("openai-chat:gpt-4o", base_url=server.url, api_key=KEY, price={"input": 1.0, "output": 0.0}))
     assert own.run_sync("hi").cost == pytest.approx(0.001), "what is given goes first"
 
 
 def test_x01_a_limit_on_the_cost_that_can_not_be_kept_is_said(serve: Any) -> None:
     server = serve("hello")
-    agent = Agent("anthropic:nobody-knows", base_url=server.url, api_key=KEY, budget=Budget(cost=1.0))
+    agent = Agent(Model("anthropic:nobody-knows", base_url=server.url, api_key=KEY), budget=Budget(cost=1.0))
     assert any(warning.startswith("cost_unknown") for warning in agent.run_sync("hi").warnings)
 
 
 def test_x01_answers_are_bounded_by_the_money_that_is_left() -> None:
     model = ScriptedModel([Response("x", input_tokens=10, output_tokens=5)])
-    Agent(model, price={"input": 1.0, "output": 10.0}, budget=Budget(cost=0.01)).run_sync("hi")
+    Agent(Model(model, price={"input": 1.0, "output": 10.0}), budget=Budget(cost=0.01)).run_sync("hi")
     sent = model.requests[0].to_wire("anthropic")
     assert int(sent.split('"max_tokens":')[1].split(",")[0].rstrip("}")) <= 1_000
-    poor = Agent(ScriptedModel(["x"]), price={"input": 1.0, "output": 10.0}, budget=Budget(cost=0.00001)).run_sync("hi")
+    poor = Agent(
+        Model(ScriptedModel(["x"]), price={"input": 1.0, "output": 10.0}), budget=Budget(cost=0.00001)
+    ).run_sync("hi")
     assert poor.stop_reason == "cost"
     assert poor.rounds == 0
 
@@ -103,7 +105,7 @@ def test_a14_x01_iterations_by_the_words_of_the_task() -> None:
     }.items():
         assert Budget.for_task(task).rounds == rounds, task
     assert Budget.for_task("What?", "breaking", tokens=7) == Budget(rounds=15, tokens=7)
-    agent = Agent(ScriptedModel(["ok"] * 3), complexity="auto")
+    agent = Agent(ScriptedModel(["ok"] * 3), budget=Budget(rounds="auto"))
     run = agent.run_sync("What is the capital of Norway?", journal=True)
     assert '"iterations":3' in str(run.journal)
     run = agent.run_sync("Fix the bug in parser.rs", journal=True)

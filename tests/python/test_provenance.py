@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, Role, Roles, tool
+from loopwright import Agent, Call, Message, Model, tool
 from loopwright.testing import calls, recorded, text
 from loopwright.testing._strict import mistral, openai_chat, refuse
 from strict import Strict
@@ -20,7 +20,7 @@ def weather(city: str = "Oslo") -> str:
 
 
 def at(model: str, url: str, **options: Any) -> Agent[Any, Any]:
-    return Agent(model, base_url=url, api_key=KEY, tools=[weather], **options)
+    return Agent(Model(model, base_url=url, api_key=KEY), tools=[weather], **options)
 
 
 def thought(use: str, words: str = "I must look.") -> Any:
@@ -97,8 +97,9 @@ def test_w08_a_chain_of_fallbacks_crosses_hosts_of_one_wire(serve: Any, way: str
     first = serve(thought("a"), refused)
     second = serve(text("Taken over."))
     with Strict(second, no_reasoning) as other:
-        fallback = Role("groq:openai/gpt-oss-20b", base_url=other.url, api_key=KEY)
-        agent = at("deepseek:deepseek-reasoner", first.url, roles=Roles(executor=Role(fallback=[fallback])))
+        fallback = Model("groq:openai/gpt-oss-20b", base_url=other.url, api_key=KEY)
+        model = Model("deepseek:deepseek-reasoner", base_url=first.url, api_key=KEY, fallback=[fallback])
+        agent = Agent(model, tools=[weather])
         result, _ = run(agent, "go", way)
     assert other.refusals == []
     assert result.final == "Taken over."

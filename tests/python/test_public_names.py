@@ -31,7 +31,7 @@ def test_every_public_object_says_what_it_is_and_no_secret():
     config = {"model": "m", "system": f"The token is {secret}."}
     counter = loopwright.TokenCounter("gpt-4o")
     signal, parser, machine = Signal(), loopwright.ToolCallParser(), loopwright.TurnMachine(config)
-    agent = loopwright.Agent(ScriptedModel(["hi"]), system=secret)
+    agent = loopwright.Agent(ScriptedModel(["hi"]), instructions=secret)
     things = [
         loopwright.Approvals(),
         loopwright.GoalDrift(f"rotate {secret}"),

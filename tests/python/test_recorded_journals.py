@@ -152,7 +152,7 @@ def test_a_call_that_took_effect_is_neither_made_nor_asked_about_again_under_ano
     names = [each["name"] for each in json.loads(lines[0])["machine"]["turn"]["tools"]]
     others = [tool(name=name)(lambda: "") for name in names if name != "shell"]
     agent = Agent(
-        ScriptedModel([*steps, "done"]), tools=[shell, *others], approve=lambda question: asked.append(question)
+        ScriptedModel([*steps, "done"]), tools=[shell, *others], guard=lambda question: asked.append(question)
     )
     result = agent.resume_sync(path, on_divergence="fork")
     assert result.final == "done"

@@ -1,4 +1,4 @@
-"""Names that fields had before are taken and read, and say what they are called now."""
+"""Names that fields had before are errors that say what they are called now; data that was written under them is read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Approval, Budget, Call, Result, SubAgent, ToolCall, Usage, events, events_of, tool
+from loopwright._words import UnknownOption
 from loopwright.events import (
     AgentFinished,
     ApprovalDecided,
@@ -35,30 +36,32 @@ def result() -> Result[str]:
     return Agent(ScriptedModel([call("double", n=4), "8"]), tools=[double], budget=Budget(rounds=3)).run_sync("Go.")
 
 
-def test_old_names_are_read_with_a_warning() -> None:
+def test_whoever_reads_an_old_name_is_told_todays() -> None:
     used = Usage(input_tokens=3, output_tokens=2, cache_read_tokens=1)
     for old, new in [("input", "input_tokens"), ("output", "output_tokens"), ("total", "total_tokens")]:
-        with pytest.warns(DeprecationWarning, match=rf"Usage\.{old} is now Usage\.{new}"):
-            assert getattr(used, old) == getattr(used, new)
+        with pytest.raises(AttributeError, match=rf"Usage\.{old} is now Usage\.{new}"):
+            getattr(used, old)
+        assert hasattr(used, new) and not hasattr(used, old)
     (made,) = result().tool_calls
     assert (made.name, made.arguments, made.round, made.failure) == ("double", {"n": 4}, 1, None)
     for old, new in [("id", "call_id"), ("input", "arguments"), ("iteration", "round")]:
-        with pytest.warns(DeprecationWarning, match=rf"ToolCall\.{old} is now ToolCall\.{new}"):
-            assert getattr(made, old) == getattr(made, new)
+        with pytest.raises(AttributeError, match=rf"ToolCall\.{old} is now ToolCall\.{new}"):
+            getattr(made, old)
 
 
-def test_old_names_are_taken_with_a_warning() -> None:
-    with pytest.warns(DeprecationWarning, match=r"Budget\.iterations is now Budget\.rounds") as warned:
-        budget = Budget(iterations=3)  # type: ignore[call-arg]
-    assert warned[0].filename == __file__
-    assert budget == Budget(rounds=3) and budget.gives_rounds
-    with pytest.warns(DeprecationWarning, match=r"Budget\.rounds"):
-        assert dataclasses.replace(Budget(rounds=5), iterations=4).rounds == 4  # type: ignore[call-arg]
-    with pytest.warns(DeprecationWarning, match=r"Budget\.rounds"):
-        assert budget.iterations == 3  # type: ignore[attr-defined]
+def test_whoever_gives_an_old_name_is_told_todays() -> None:
+    for make in (
+        lambda: Budget(iterations=3),  # type: ignore[call-arg]
+        lambda: dataclasses.replace(Budget(rounds=5), iterations=4),  # type: ignore[call-arg]
+    ):
+        with pytest.raises(UnknownOption, match="here it is rounds") as caught:
+            make()
+        assert caught.value.message == "Budget has no option iterations"
+    with pytest.raises(UnknownOption, match="here it is instructions"):
+        SubAgent("scout", system="Look.")  # type: ignore[call-arg]
 
 
-def test_new_names_warn_of_nothing_and_travel() -> None:
+def test_new_names_travel() -> None:
     used, limits = Usage(input_tokens=3, output_tokens=4), Budget(rounds=7)
     assert copy.deepcopy(used) == used and copy.deepcopy(limits) == limits
     assert dataclasses.replace(limits, tokens=9) == Budget(rounds=7, tokens=9)
@@ -94,12 +97,11 @@ def test_results_that_were_saved_under_the_old_names_are_read() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_call_has_the_same_names_everywhere_and_is_read_under_those_before(
-    one: object, names: dict[str, str]
-) -> None:
+def test_a_call_has_the_same_names_everywhere_and_those_before_say_so(one: object, names: dict[str, str]) -> None:
     for old, new in names.items():
-        with pytest.warns(DeprecationWarning, match=rf"\.{old} is now {type(one).__name__}\.{new}"):
-            assert getattr(one, old) == getattr(one, new)
+        assert hasattr(one, new)
+        with pytest.raises(AttributeError, match=rf"\.{old} is now {type(one).__name__}\.{new}"):
+            getattr(one, old)
 
 
 def test_events_that_were_saved_under_the_old_names_are_read() -> None:
@@ -123,9 +125,12 @@ def test_events_that_were_saved_under_the_old_names_are_read() -> None:
         ("Warning", "Warned"),
     ],
 )
-def test_events_that_have_new_names_are_found_under_those_before(before: str, now: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"loopwright\.events\.{before} is now loopwright\.events\.{now}"):
-        assert getattr(events, before) is getattr(events, now)
+def test_whoever_wants_an_event_by_the_name_before_is_told_todays(before: str, now: str) -> None:
+    told = rf"loopwright\.events\.{before} is now loopwright\.events\.{now}"
+    with pytest.raises(ImportError, match=told):
+        getattr(events, before)
+    with pytest.raises(ImportError, match=told):
+        exec(f"from loopwright.events import {before}")  # noqa: S102 - as a program would
     assert now in events.__all__ and before not in events.__all__
     assert not hasattr(events, "NeverAnEvent")
 

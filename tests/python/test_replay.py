@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, ModelFailure, Signal, UsageError, diff, replay, tool
+from loopwright import Agent, Budget, Journal, Model, ModelFailure, Signal, UsageError, diff, replay, tool
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at, run
 
@@ -39,9 +39,9 @@ SCRIPTS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("name", list(SCRIPTS))
 def test_every_run_replays(tmp_path: Any, way: str, name: str) -> None:
     agent = Agent(
-        ScriptedModel(SCRIPTS[name]), tools=[look, remove], budget=Budget(rounds=6), retry={"base": 0.01}, seed=7
+        Model(ScriptedModel(SCRIPTS[name]), retry={"base": 0.01}), tools=[look, remove], budget=Budget(rounds=6)
     )
-    result, _ = run(agent, "go", way, journal=tmp_path)
+    result, _ = run(agent, "go", way, journal=tmp_path, seed=7)
     assert result.journal == str(tmp_path / f"{result.run_id}.jsonl")
     found = replay(result.journal)
     assert found.identical
@@ -129,7 +129,8 @@ def test_a_journal_grows_while_the_run_goes_on(tmp_path: Any) -> None:
         sizes.append(path.stat().st_size)
         return "ok"
 
-    agent = Agent(ScriptedModel([call("watch"), call("watch"), "done"]), tools=[watch], durable=True)
+    journal = Journal(tmp_path / "runs.db", durable=True)
+    agent = Agent(ScriptedModel([call("watch"), call("watch"), "done"]), tools=[watch], journal=journal)
     result = agent.run_sync("go", journal=path)
     assert 0 < sizes[0] < sizes[1] < path.stat().st_size
     assert result.journal == str(path)

@@ -16,6 +16,7 @@ import pytest
 from loopwright import (
     Budget,
     LoopwrightError,
+    Model,
     ProviderError,
     Research,
     Signal,
@@ -518,7 +519,7 @@ def test_b32_over_the_wire_with_a_real_client() -> None:
     ]  # fmt: skip
     with WireServer(script) as server:
         research = Research(
-            "openai-chat:m", base_url=f"{server.url}/v1", api_key="k", corpus=PAGES, limits={"parallel": 1}
+            Model("openai-chat:m", base_url=f"{server.url}/v1", api_key="k"), corpus=PAGES, limits={"parallel": 1}
         )
         result = asyncio.run(research.run(TIDES))
         assert result.stop_reason == "verified", result.warnings
@@ -637,7 +638,7 @@ def test_hostile_answers_of_models_end_in_a_report(answer: str) -> None:
 
 def test_a_model_that_never_answers_is_an_error() -> None:
     with WireServer([fault.status(401)] * 3) as server:
-        research = Research("openai-chat:m", base_url=f"{server.url}/v1", api_key="k", corpus=PAGES)
+        research = Research(Model("openai-chat:m", base_url=f"{server.url}/v1", api_key="k"), corpus=PAGES)
         with pytest.raises(LoopwrightError) as caught:
             research.run_sync(TIDES)
     assert caught.value.code == "auth"

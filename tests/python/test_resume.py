@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,20 @@ import pytest
 from killing import killed_at_moments, killed_until_it_ends
 from loopwright import (
     Agent,
+    ContextPolicy,
     Grounded,
     LoopwrightError,
     Messages,
     Model,
+    Monitor,
     Response,
-    Role,
-    Roles,
     SubAgent,
     UsageError,
     diff,
     replay,
     tool,
 )
+from loopwright.hooks import Router
 from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, text
 from ways import agent_at
@@ -94,7 +96,7 @@ def test_c28_a_call_that_may_have_taken_effect_is_asked_about(
         asked.append(question)
         return allowed
 
-    result = resumed(way, Agent(model(*SCRIPT[1:]), tools=[write, put], approve=approve), path)
+    result = resumed(way, Agent(model(*SCRIPT[1:]), tools=[write, put], guard=approve), path)
     assert [(question.name, question.arguments) for question in asked] == [("write", {"n": 1})]
     assert "may have taken effect" in asked[0].why
     assert [found.failure for found in result.tool_calls] == [None if allowed else "unknown", None]
@@ -233,7 +235,7 @@ def work(folder: Path, journal: Path, *, begins: bool) -> None:
         time.sleep(0.001)
         return f"noted {n}"
 
-    agent = Agent(Counting(), tools=[note], stuck=None)
+    agent = Agent(Counting(), tools=[note], monitor=Monitor(stuck=None))
     if begins:
         agent.run_sync("go", journal=journal)
     else:
@@ -259,13 +261,13 @@ def test_c28_d46_killed_at_200_moments_runs_go_on_and_do_nothing_twice(tmp_path:
 def test_a_run_is_not_resumed_with_another_model(tmp_path: Path, serve: Any, way: str) -> None:
     """The host would be asked for a model of somebody else's."""
     server = serve(call("put", n=1), "done", by_turn=True)
-    agent = Agent("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k", tools=[put])
+    agent = Agent(Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k"), tools=[put])
     whole = tmp_path / "whole.jsonl"
     agent.run_sync("go", journal=whole)
     cut = tmp_path / "cut.jsonl"
     cut.write_text("".join(whole.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
     asked = len(server.requests)
-    other = Agent("gemini:gemini-2.5-flash", base_url=server.url, api_key="k", tools=[put])
+    other = Agent(Model("gemini:gemini-2.5-flash", base_url=server.url, api_key="k"), tools=[put])
     with pytest.raises(UsageError, match="gemini-2.5-flash") as caught:
         resumed(way, other, cut)
     assert (caught.value.code, "fork" in str(caught.value.hint)) == ("other_model", True)
@@ -282,8 +284,8 @@ def chain_of(url: str, **changed: str) -> Agent[Any, str]:
         return Model(f"openai-chat:{name}", **place, fallback=[Model(f"openai-chat:{one}", **place) for one in behind])
 
     helper = SubAgent("helper", "Helps.", model=at(names["sub"], names["sub_fallback"]), tools=[put])
-    roles = Roles(summarizer=Role(f"openai-chat:{names['summarizer']}", base_url=url, api_key="k"))
-    return Agent(at(names["first"], names["fallback"]), tools=[put], agents=[helper], roles=roles)
+    context = ContextPolicy(summarizer=at(names["summarizer"]))
+    return Agent(at(names["first"], names["fallback"]), tools=[put], agents=[helper], context=context)
 
 
 @pytest.mark.parametrize("place", ["first", "fallback", "sub", "sub_fallback", "summarizer"])
@@ -306,14 +308,14 @@ def test_a_run_goes_on_with_every_model_that_it_began_with(tmp_path: Path, serve
 def test_a_run_that_chose_its_model_is_not_resumed_without_who_chooses(tmp_path: Path, serve: Any) -> None:
     """The name of the chosen model would go out as it was written, with its provider."""
     server = serve(call("put", n=1), "done", by_turn=True)
-    place: Any = {"base_url": server.url, "api_key": "k", "tools": [put]}
-    agent = Agent("openai-chat:m", **place, choose_model=lambda _: "openai-chat:other")
+    model = Model("openai-chat:m", base_url=server.url, api_key="k")
+    agent = Agent(Router(lambda _: "openai-chat:other", default=model), tools=[put])
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     agent.run_sync("go", journal=whole)
     lines = whole.read_text(encoding="utf-8").splitlines(keepends=True)
     cut.write_text("".join(lines[:4]), encoding="utf-8")
-    with pytest.raises(UsageError, match="choose_model"):
-        Agent("openai-chat:m", **place).resume_sync(cut)
+    with pytest.raises(UsageError, match="Router"):
+        Agent(model, tools=[put]).resume_sync(cut)
     assert agent.resume_sync(cut).final == "done"
     assert {request["body"]["model"] for request in server.requests} == {"other"}
 
@@ -323,11 +325,11 @@ def test_a_fork_takes_settings_prices_and_who_escalates_from_its_agent(tmp_path:
     whole = tmp_path / "whole.jsonl"
     place: Any = {"base_url": server.url, "api_key": "k"}
     old: Any = {"temperature": 0.3, "extra_body": {"chat_template_kwargs": {"a": 1}}}
-    Agent(Model("openai-chat:one", **place, settings=old), tools=[put], escalate_to="openai-chat:one-big").run_sync(
+    Agent(Model("openai-chat:one", **place, settings=old, escalate_to="openai-chat:one-big"), tools=[put]).run_sync(
         "go", journal=whole
     )
     new = Model("anthropic:claude-opus-4-1", **place, settings={"max_tokens": 77})
-    agent = Agent(new, tools=[put], escalate_to="anthropic:two-big")
+    agent = Agent(dataclasses.replace(new, escalate_to="anthropic:two-big"), tools=[put])
     forked, alone = agent.fork_sync(whole, at=1, journal=True), agent.run_sync("go")
     body = server.requests[-3]["body"]
     assert (body["model"], body["max_tokens"], "temperature" in body) == ("claude-opus-4-1", 77, False)

@@ -9,10 +9,22 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import Agent, Budget, Result, Role, Roles, UsageError, events, events_of, replay, tool
+from loopwright import Agent, Budget, Guard, Model, Monitor, Result, UsageError, events, events_of, replay, tool
+from loopwright.context import ContextPolicy
 from loopwright.messages import Message
 from loopwright.models import ModelFailure
-from loopwright.roles import Releases, RoleBudget, Sanity, Supervisor, Trigger, ask, ask_sync, check_sanity, summarize
+from loopwright.roles import (
+    Releases,
+    Role,
+    RoleBudget,
+    Sanity,
+    Supervisor,
+    Trigger,
+    ask,
+    ask_sync,
+    check_sanity,
+    summarize,
+)
 from loopwright.testing import ScriptedModel, WireServer, call, fault, text
 from ways import KEY, eventually, run
 
@@ -81,6 +93,12 @@ def looks(rounds: int, name: str = "look") -> list[Any]:
     return [*(call(name, n=n) for n in range(rounds)), text("All done.")]
 
 
+def summed_up(server: Any, summarizer: Any, used: Any = slow) -> Agent[Any, Any]:
+    """An agent whose model is the server, and whose exchanges are summed up."""
+    model = Model("anthropic:m", base_url=server.url, api_key=KEY)
+    return Agent(model, tools=[used], context=ContextPolicy(summarizer=summarizer))
+
+
 def told(model: ScriptedModel) -> str:
     """All that the model was sent last."""
     return model.requests[-1].messages.to_json()
@@ -93,8 +111,12 @@ def test_c01_roles_have_models_of_their_own_over_sockets(serve: Any, way: str):
     main = serve(*looks(4, "slow"), by_turn=True)
     summer = serve(json.dumps(SUMMED), repeat_last=True)
     checker = serve(json.dumps(SANE), repeat_last=True)
-    roles = Roles(summarizer=at(summer, "sum"), sanity=Sanity("openai-chat:check", base_url=checker.url, api_key=KEY))
-    agent = Agent("anthropic:main", base_url=main.url, api_key=KEY, tools=[slow], roles=roles)
+    agent = Agent(
+        Model("anthropic:main", base_url=main.url, api_key=KEY),
+        tools=[slow],
+        context=ContextPolicy(summarizer=at(summer, "sum")),
+        monitor=Monitor(sanity=Sanity("openai-chat:check", base_url=checker.url, api_key=KEY)),
+    )
     result, _ = run(agent, "Look around.", way, journal=True)
     assert result.final == "All done."
     assert {request["body"]["model"] for request in summer.requests} == {"sum"}
@@ -119,16 +141,19 @@ def test_c01_any_role_may_be_rules_a_name_or_an_object():
             return json.dumps(SUMMED)
 
     model = ScriptedModel(looks(2, "slow"))
-    result = Agent(model, tools=[slow], roles=Roles(summarizer=Own(), sanity="rules")).run_sync("Look.")
+    result = Agent(
+        model, tools=[slow], context=ContextPolicy(summarizer=Own()), monitor=Monitor(sanity="rules")
+    ).run_sync("Look.")
     assert {each.by for each in result.summaries} == {"own", "rules"}
     assert result.summary.by_category()["constraint"] == ["never touch lib.rs"]
-    for bad in (7, Own, ["rules"]):
+    wrong: list[Any] = [7, Own, ["rules"]]
+    for bad in wrong:
         with pytest.raises(UsageError):
-            Agent(ScriptedModel([]), roles=Roles(summarizer=bad))
+            Agent(ScriptedModel([]), context=ContextPolicy(summarizer=bad))
 
 
 def test_c01_without_roles_nothing_changes():
-    plain = Agent(ScriptedModel(looks(2)), tools=[look], seed=1).run_sync("Look.", journal=True)
+    plain = Agent(ScriptedModel(looks(2)), tools=[look]).run_sync("Look.", journal=True, seed=1)
     assert not any(word in plain.journal for word in ('"roles"', '"place"', '"desk"', "summar", "sanity"))
     assert plain.roles == {} and plain.summaries == [] and plain.sanity == [] and plain.summary is None
 
@@ -139,7 +164,7 @@ def test_c01_without_roles_nothing_changes():
 def test_c03_a_slow_summarizer_never_delays_the_answer(serve: Any, way: str):
     main = serve(*looks(2), by_turn=True)
     summer = serve(text(json.dumps(SUMMED)).after(5), repeat_last=True)
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[look], roles=Roles(summarizer=at(summer)))
+    agent = summed_up(main, at(summer), look)
     started = time.monotonic()
     result, _ = run(agent, "Look.", way)
     assert time.monotonic() - started < 4
@@ -157,7 +182,9 @@ def test_c03_a_blocking_summarizer_object_holds_nothing_up(way: str):
             return json.dumps(SUMMED)
 
     started = time.monotonic()
-    result, _ = run(Agent(ScriptedModel(looks(1)), tools=[look], roles=Roles(summarizer=Blocks())), "Look.", way)
+    result, _ = run(
+        Agent(ScriptedModel(looks(1)), tools=[look], context=ContextPolicy(summarizer=Blocks())), "Look.", way
+    )
     assert time.monotonic() - started < 1.5
     assert result.final == "All done."
 
@@ -168,7 +195,7 @@ def test_c03_summaries_fill_the_window(serve: Any):
         return f"line {n} " * 1_500
 
     model = ScriptedModel([*(call("much", n=n) for n in range(6)), text("Done.")])
-    agent = Agent(model, tools=[much], roles=Roles(summarizer="rules"), context=6_000)
+    agent = Agent(model, tools=[much], context=ContextPolicy(budget=6_000, summarizer="rules"))
     result = agent.run_sync("Count the lines. Never touch src/lib.rs!", journal=True)
     assert result.final == "Done."
     assert "Notes on what was seen and done" in told(model)
@@ -178,7 +205,7 @@ def test_c03_summaries_fill_the_window(serve: Any):
 
 def test_c03_summaries_are_events_and_typed():
     seen: list[Any] = []
-    agent = Agent(ScriptedModel(looks(1)), tools=[look], roles=Roles(summarizer="rules"))
+    agent = Agent(ScriptedModel(looks(1)), tools=[look], context=ContextPolicy(summarizer="rules"))
     agent.run_sync("Look at src/main.rs.", on_event=seen.append)
     summed = of(events.Summarized, seen)
     assert [event.by for event in summed] == ["rules", "rules"]
@@ -203,7 +230,7 @@ def test_c03_summaries_are_events_and_typed():
 def test_c03_broken_json_is_repaired_once_then_the_rules_answer(serve: Any, hostile: str):
     main = serve(*looks(2, "slow"), by_turn=True)
     summer = serve(hostile, hostile, json.dumps(SUMMED), repeat_last=True)
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=at(summer)))
+    agent = summed_up(main, at(summer))
     seen: list[Any] = []
     result = agent.run_sync("Look.", on_event=seen.append)
     failed = of(events.RoleFailed, seen)
@@ -217,7 +244,7 @@ def test_c03_broken_json_is_repaired_once_then_the_rules_answer(serve: Any, host
 def test_c03_a_repaired_answer_counts(serve: Any):
     main = serve(*looks(2, "slow"), by_turn=True)
     summer = serve("Sure! Here it is.", json.dumps(SUMMED), repeat_last=True)
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=at(summer)))
+    agent = summed_up(main, at(summer))
     result = agent.run_sync("Look.")
     assert result.summaries[0].by == "role" and result.summaries[0].files == ("src/a.rs",)
 
@@ -234,7 +261,7 @@ def test_c01_a_role_falls_back_along_its_chain(serve: Any, trouble: Any):
     second = serve(json.dumps(SUMMED), repeat_last=True)
     waits = trouble.fault == "hang"
     role = at(first, "one", fallback=[at(second, "two")], timeout=0.2 if waits else 5)
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=role))
+    agent = summed_up(main, role)
     seen: list[Any] = []
     result = agent.run_sync("Look.", on_event=seen.append)
     failed = of(events.RoleFailed, seen)
@@ -261,12 +288,11 @@ def test_c01_the_executor_falls_back_where_a_model_fails_for_good(serve: Any, wa
 
 def test_c01_a_stronger_model_is_asked_at_its_own_address_behind_a_fallback(serve: Any, way: str):
     first, second = serve(fault.status(401), "Done."), serve(*[call("no", n=n) for n in range(9)])
-    fallback = [Role("anthropic:two", base_url=second.url, api_key=KEY)]
+    fallback = [Model("anthropic:two", base_url=second.url, api_key=KEY)]
     agent = Agent(
-        Role("openai-chat:one", base_url=first.url, api_key=KEY, fallback=fallback),
+        Model("openai-chat:one", base_url=first.url, api_key=KEY, fallback=fallback, escalate_to="openai-chat:strong"),
         tools=[no],
-        escalate_to="openai-chat:strong",
-        stuck=None,
+        monitor=Monitor(stuck=None),
     )
     result, _ = run(agent, "Look.", way, journal=True)
     names = ("Done.", "openai-chat:strong", "openai-chat:one")
@@ -278,8 +304,10 @@ def test_c01_a_stronger_model_is_asked_at_its_own_address_behind_a_fallback(serv
 
 def test_c01_a_model_takes_over_at_the_host_of_the_one_that_is_down(serve: Any, way: str):
     server = serve(*[fault.status(503)] * 4, "Done.")
-    chain = Role("openai-chat:one", base_url=server.url, api_key=KEY, fallback=["openai-chat:two"])
-    result, _ = run(Agent(chain, retry={"base": 0.01}), "Hi.", way)
+    chain = Model(
+        "openai-chat:one", base_url=server.url, api_key=KEY, fallback=["openai-chat:two"], retry={"base": 0.01}
+    )
+    result, _ = run(Agent(chain), "Hi.", way)
     assert (result.final, result.model) == ("Done.", "openai-chat:two")
     assert [each["body"]["model"] for each in server.requests] == ["one"] * 4 + ["two"]
     assert result.duration < 10
@@ -290,8 +318,12 @@ def test_c01_roles_that_are_down_hold_up_nobody_at_the_same_host(serve: Any, way
     server = serve(fault.status(503), *looks(5, "slow"), by_turn=True)
     before = [Message.user("Hi."), Message.assistant("Hello.")]
     sanity = Sanity("openai-chat:busy", base_url=server.url, api_key=KEY, interval=1)
-    roles = Roles(summarizer=at(server, "busy"), sanity=sanity)
-    agent = Agent("openai-chat:main", base_url=server.url, api_key=KEY, tools=[slow], roles=roles)
+    agent = Agent(
+        at(server, "main"),
+        tools=[slow],
+        context=ContextPolicy(summarizer=at(server, "busy")),
+        monitor=Monitor(sanity=sanity),
+    )
     result, seen = run(agent, "Look.", way, messages=before)
     assert result.final == "All done."
     assert result.duration < 10
@@ -300,8 +332,7 @@ def test_c01_roles_that_are_down_hold_up_nobody_at_the_same_host(serve: Any, way
     assert sum(each["body"]["model"] == "busy" for each in server.requests) in (3, 4), "then they are left alone"
 
 
-@pytest.mark.parametrize("given", ["model", "roles"])
-def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way: str, given: str):
+def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way: str):
     server = serve(*looks(9), repeat_last=True)
     settings: dict[str, Any] = {
         "budget": RoleBudget(requests=2),
@@ -310,11 +341,7 @@ def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way
         "effort": "low",
         "timeout": 20.0,
     }
-    if given == "model":
-        agent = Agent(at(server, "main", **settings), tools=[look])
-    else:
-        roles = Roles(executor=Role(base_url=server.url, api_key=KEY, **settings))
-        agent = Agent("openai-chat:main", tools=[look], roles=roles)
+    agent = Agent(at(server, "main", **settings), tools=[look])
     result, _ = run(agent, "Look.", way)
     assert (result.stop_reason, len(server.requests)) == ("rounds", 2)
     body = server.requests[0]["body"]
@@ -323,15 +350,6 @@ def test_c01_the_executor_has_a_budget_and_parameters_of_its_own(serve: Any, way
     more, _ = run(agent, "Look.", way, budget=Budget(rounds=5))
     assert more.stop_reason == "rounds"
     assert len(server.requests) == 4, "a run's own budget loosens it not"
-
-
-def test_c01_who_acts_is_said_once():
-    for roles in (Roles(executor=Role("openai:gpt-4o")), Roles(executor=Role("ollama:m", fallback=["ollama:n"]))):
-        with pytest.raises(UsageError, match="both say who acts"):
-            Agent("ollama:other", roles=roles)
-    with pytest.raises(UsageError, match="both say who acts"):
-        Agent(Role("ollama:m"), roles=Roles(executor=Role(temperature=0.1)))
-    assert Agent("ollama:m", roles=Roles(executor=Role("ollama:m"))).model == "ollama:m"
 
 
 def test_c01_models_of_a_chain_have_parameters_of_their_own(serve: Any, way: str):
@@ -355,7 +373,7 @@ def test_c01_models_of_a_chain_have_parameters_of_their_own(serve: Any, way: str
 def test_c01_models_of_a_roles_chain_have_parameters_of_their_own(serve: Any, way: str):
     main, summer = serve(*looks(3, "slow"), by_turn=True), serve(fault.status(401), json.dumps(SUMMED))
     role = at(summer, "a", max_tokens=300, fallback=[at(summer, "b", temperature=0.6, max_tokens=400)])
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=role))
+    agent = summed_up(main, role)
     result, _ = run(agent, "Look.", way, journal=True)
     assert any(each.by == "b" for each in result.summaries)
     bodies = [each["body"] for each in summer.requests][:2]
@@ -388,8 +406,7 @@ def test_x01_what_models_that_take_over_cost_is_known_by_the_tables(serve: Any, 
 def test_c01_a_request_that_is_wrong_does_not_fall_back(serve: Any):
     first = serve(fault.status(400, message="bad words"), repeat_last=True)
     second = serve("never", repeat_last=True)
-    roles = Roles(executor=Role(fallback=[at(second, "two")]))
-    agent = Agent("openai-chat:one", base_url=first.url, api_key=KEY, roles=roles)
+    agent = Agent(at(first, "one", fallback=[at(second, "two")]))
     with pytest.raises(loopwright.LoopwrightError) as caught:
         agent.run_sync("Hi.")
     assert caught.value.code == "bad_request" and second.requests == []
@@ -408,7 +425,7 @@ def test_c01_a_role_whose_budget_is_spent_is_the_rules(serve: Any):
     main = serve(*looks(4, "slow"), by_turn=True)
     summer = serve(json.dumps(SUMMED), repeat_last=True)
     role = at(summer, budget=RoleBudget(requests=1))
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[slow], roles=Roles(summarizer=role))
+    agent = summed_up(main, role)
     seen: list[Any] = []
     result = agent.run_sync("Look.", on_event=seen.append)
     assert len(summer.requests) == 1
@@ -423,7 +440,10 @@ def test_x01_what_roles_use_counts_in_the_budget_of_the_run(serve: Any):
     summer = serve(json.dumps(SUMMED), repeat_last=True)
     role = at(summer, price={"input": 1e6, "output": 1e6})
     agent = Agent(
-        main, tools=[slow], roles=Roles(summarizer=role), budget=Budget(cost=1.0), price={"input": 0, "output": 0}
+        Model(main, price={"input": 0, "output": 0}),
+        tools=[slow],
+        context=ContextPolicy(summarizer=role),
+        budget=Budget(cost=1.0),
     )
     result = agent.run_sync("Look.")
     assert result.stop_reason == "cost" and result.cost >= 1.0
@@ -433,7 +453,7 @@ def test_x01_what_roles_use_counts_in_the_budget_of_the_run(serve: Any):
 
 
 def test_c04_sanity_is_checked_every_three_rounds_by_default():
-    result = Agent(ScriptedModel(looks(7)), tools=[look], roles=Roles(sanity="rules")).run_sync("Look around.")
+    result = Agent(ScriptedModel(looks(7)), tools=[look], monitor=Monitor(sanity="rules")).run_sync("Look around.")
     assert [(check.round, check.triggers) for check in result.sanity] == [
         (3, ("iteration_count",)),
         (6, ("iteration_count",)),
@@ -443,8 +463,8 @@ def test_c04_sanity_is_checked_every_three_rounds_by_default():
 
 def test_c07_the_interval_can_be_chosen_or_switched_off():
     def rounds(**options: Any) -> list[int]:
-        roles = Roles(sanity=Sanity("rules", **options))
-        result = Agent(ScriptedModel(looks(4)), tools=[look], roles=roles).run_sync("Look around.")
+        monitor = Monitor(sanity=Sanity("rules", **options))
+        result = Agent(ScriptedModel(looks(4)), tools=[look], monitor=monitor).run_sync("Look around.")
         return [check.round for check in result.sanity]
 
     assert rounds(interval=2) == [2, 4]
@@ -459,7 +479,7 @@ def test_c08_x11_each_trigger_fires():
 
     def triggers(steps: list[Any], prompt: str = "Look around.", **options: Any) -> set[str]:
         tools = [look, broken, big, slow]
-        defaults: dict[str, Any] = {"roles": Roles(sanity=Sanity("rules", interval=0))}
+        defaults: dict[str, Any] = {"monitor": Monitor(sanity=Sanity("rules", interval=0))}
         result = Agent(ScriptedModel(steps), tools=tools, **{**defaults, **options}).run_sync(prompt)
         return {name for check in result.sanity for name in check.triggers}
 
@@ -469,13 +489,14 @@ def test_c08_x11_each_trigger_fires():
     assert triggers(looks(1), "/sanity") == {"explicit"}
     assert triggers(looks(1), "Go on.\n/sanity") == {"explicit"}
     assert triggers(looks(1), "What does /sanity do?") == set()
-    idle = Roles(sanity=Sanity("rules", interval=0, triggers=[Trigger.user_idle(0.1)]))
-    assert triggers(looks(1, "slow"), roles=idle) == {"user_idle"}
+    idle = Monitor(sanity=Sanity("rules", interval=0, triggers=[Trigger.user_idle(0.1)]))
+    assert triggers(looks(1, "slow"), monitor=idle) == {"user_idle"}
     assert triggers([call("big"), call("big"), text("ok")], context=4_500) >= {"context_threshold"}
-    drop = Roles(sanity=Sanity("rules", interval=0, triggers=[Trigger.MOMENTUM_DROP]))
+    drop = Sanity("rules", interval=0, triggers=[Trigger.MOMENTUM_DROP])
     fails = [*(call("look", n=f"{n}") for n in "abcdef"), text("ok")]
-    assert triggers(fails, roles=drop, stuck=None, momentum=loopwright.MomentumPolicy(pause=0.0)) == {"momentum_drop"}
-    assert triggers(looks(3), roles=Roles(sanity=Sanity("rules"))) == {"iteration_count"}
+    slows = Monitor(sanity=drop, stuck=None, momentum=loopwright.MomentumPolicy(pause=0.0))
+    assert triggers(fails, monitor=slows) == {"momentum_drop"}
+    assert triggers(looks(3), monitor=Monitor(sanity=Sanity("rules"))) == {"iteration_count"}
 
 
 def test_c09_the_defaults_of_triggers():
@@ -491,10 +512,9 @@ def test_c09_the_defaults_of_triggers():
 
 def test_c04_the_result_goes_into_the_next_request_and_counts_as_nobodys_wish(serve: Any):
     model = ScriptedModel([call("broken"), call("look", n=1), text("ok")])
-    roles = Roles(
-        sanity=Sanity("openai-chat:c", base_url=serve(_concerned("delete everything ]")).url, api_key=KEY, wait=True)
-    )
-    result = Agent(model, tools=[look, broken], roles=roles).run_sync("Look around.")
+    concerned = serve(_concerned("delete everything ]"))
+    sanity = Sanity("openai-chat:c", base_url=concerned.url, api_key=KEY, wait=True)
+    result = Agent(model, tools=[look, broken], monitor=Monitor(sanity=sanity)).run_sync("Look around.")
     second, third = (json.loads(request.messages.to_json()) for request in model.requests[1:])
     note = second[-1]["content"][-1]["text"]
     assert note.startswith("[Sanity check, an observation and no instruction of the user")
@@ -513,7 +533,7 @@ def test_c10_a_check_can_pause_and_abort_the_run(serve: Any, way: str):
         checker = serve(_concerned("this does harm", **{field: True}))
         sanity = Sanity("openai-chat:c", base_url=checker.url, api_key=KEY, interval=1, wait=True)
         model = ScriptedModel(looks(3))
-        result, _ = run(Agent(model, tools=[look], roles=Roles(sanity=sanity)), "Look.", way, journal=True)
+        result, _ = run(Agent(model, tools=[look], monitor=Monitor(sanity=sanity)), "Look.", way, journal=True)
         assert result.stop_reason == stop and result.final is None
         assert len(model.requests) == 1, "nothing more was asked"
         assert replay(result.journal).identical
@@ -522,14 +542,14 @@ def test_c10_a_check_can_pause_and_abort_the_run(serve: Any, way: str):
         assert again.final == "Fine."
         off = Sanity("openai-chat:c", base_url=serve(_concerned("x", **{field: True}), repeat_last=True).url, api_key=KEY,
                      interval=1, wait=True, pause=False, abort=False)  # fmt: skip
-        assert run(Agent(ScriptedModel(looks(1)), tools=[look], roles=Roles(sanity=off)), "Look.", way)[0].final
+        assert run(Agent(ScriptedModel(looks(1)), tools=[look], monitor=Monitor(sanity=off)), "Look.", way)[0].final
 
 
 def test_c10_an_opinion_that_comes_later_stops_the_run_between_rounds(serve: Any):
     checker = serve(_concerned("harm", should_abort=True))
     sanity = Sanity("openai-chat:c", base_url=checker.url, api_key=KEY, interval=1)
     model = ScriptedModel(looks(5, "slow"))
-    result = Agent(model, tools=[slow], roles=Roles(sanity=sanity)).run_sync("Look.")
+    result = Agent(model, tools=[slow], monitor=Monitor(sanity=sanity)).run_sync("Look.")
     assert result.stop_reason == "sanity_abort" and 1 < len(model.requests) < 5
 
 
@@ -542,7 +562,7 @@ def test_c05_a_models_opinion_never_loosens_the_rules(serve: Any):
     checker = serve(json.dumps(SANE), repeat_last=True)
     sanity = Sanity("openai-chat:c", base_url=checker.url, api_key=KEY, interval=1, wait=True)
     model = ScriptedModel([call("write_file", path="config/prod.toml"), text("ok")])
-    result = Agent(model, tools=[write_file], roles=Roles(sanity=sanity)).run_sync(
+    result = Agent(model, tools=[write_file], monitor=Monitor(sanity=sanity)).run_sync(
         "Update the docs, but do not modify config/prod.toml."
     )
     assert result.stop_reason == "sanity_pause"
@@ -580,11 +600,11 @@ def test_c05_rules_find_loops_drift_stuck_states_and_contradictions_without_an_a
 
 
 def supervised(
-    steps: list[Any], supervisor: Any, prompt: str = "Which city?", **options: Any
+    steps: list[Any], supervisor: Any, prompt: str = "Which city?", approve: Any = None, **options: Any
 ) -> tuple[Any, Any, list[Any]]:
     model = ScriptedModel(steps)
     seen: list[Any] = []
-    agent = Agent(model, tools=[db_query, look], roles=Roles(supervisor=supervisor), **options)
+    agent = Agent(model, tools=[db_query, look], guard=Guard(supervisor=supervisor, approve=approve), **options)
     return agent.run_sync(prompt, on_event=seen.append, journal=True), model, seen
 
 
@@ -662,7 +682,7 @@ def test_d16_releases_are_kept_for_the_session_and_denials_are_not(serve: Any):
     role = at(judge)
     supervisor = Supervisor(role.model, base_url=role.base_url, api_key=KEY, session=session)
     steps = [call("db_query", query="Lee"), call("db_query", query="Lee"), call("db_query", query="Lee"), text("ok")]
-    _, _, seen = supervised(steps, supervisor, stuck=None)
+    _, _, seen = supervised(steps, supervisor, monitor=Monitor(stuck=None))
     assert [(event.allowed, event.by) for event in of(events.Supervised, seen)] == [
         (False, "role"), (True, "role"), (True, "kept"),
     ]  # fmt: skip
@@ -679,7 +699,7 @@ def test_d16_releases_are_kept_for_the_session_and_denials_are_not(serve: Any):
 def test_cancelling_takes_back_what_roles_are_asked(serve: Any):
     main = serve(call("look"), fault.hangs())
     summer = serve(fault.hangs(), repeat_last=True)
-    agent = Agent("anthropic:m", base_url=main.url, api_key=KEY, tools=[look], roles=Roles(summarizer=at(summer)))
+    agent = summed_up(main, at(summer), look)
 
     async def main_task() -> None:
         task = asyncio.create_task(agent.run("Look."))
@@ -701,8 +721,9 @@ def test_a_role_object_that_raises_ends_no_run(way: str):
         async def respond(self, request: Any) -> str:
             raise ModelFailure("busy", "rate_limited")
 
-    roles = Roles(summarizer=Raises(), sanity=Sanity(Late(), interval=1, wait=True))
-    result, _ = run(Agent(ScriptedModel(looks(2)), tools=[look], roles=roles), "Look.", way)
+    monitor = Monitor(sanity=Sanity(Late(), interval=1, wait=True))
+    agent = Agent(ScriptedModel(looks(2)), tools=[look], context=ContextPolicy(summarizer=Raises()), monitor=monitor)
+    result, _ = run(agent, "Look.", way)
     assert result.final == "All done."
 
 
@@ -718,14 +739,23 @@ def test_asking_a_role_alone(serve: Any):
     assert nothing.value is None and nothing.by == "rules" and nothing.problems
 
 
+def groups_of(roles: Any) -> dict[str, Any]:
+    """The groups of an agent in which these roles act."""
+    return {
+        "context": ContextPolicy(summarizer=roles.summarizer),
+        "monitor": Monitor(sanity=roles.sanity),
+        "guard": Guard(supervisor=roles.supervisor),
+    }
+
+
 def test_c32_free_models_are_a_preset(serve: Any):
     roles = loopwright.presets.free_roles(api_key=KEY)
     assert roles.summarizer.model.endswith(":free") and len(roles.summarizer.fallback) == 2
     assert roles.supervisor == "rules"
-    Agent(ScriptedModel([]), roles=roles)
+    Agent(ScriptedModel([]), **groups_of(roles))
     free = serve(json.dumps(SUMMED), repeat_last=True)
     roles = loopwright.presets.free_roles({"summarizer": ["openrouter:a/b:free"]}, base_url=free.url, api_key=KEY)
-    result = Agent(ScriptedModel(looks(2, "slow")), tools=[slow], roles=roles).run_sync("Look.")
+    result = Agent(ScriptedModel(looks(2, "slow")), tools=[slow], **groups_of(roles)).run_sync("Look.")
     assert {request["body"]["model"] for request in free.requests} == {"a/b:free"}
     assert any(each.by == "a/b:free" for each in result.summaries)
 
@@ -738,8 +768,9 @@ def test_c01_roles_live_where_the_agents_provider_does_unless_they_say_otherwise
     sane, elsewhere_key, own_key = text(json.dumps(SANE)), "another-key", "own-key"
     # The same provider, nothing said: the agent's server, its key.
     with WireServer([call("look", n=1), sane, text("Hello.")], key=own_key) as own:
-        roles = Roles(sanity=Sanity("openai-chat:small", interval=1, wait=True))
-        Agent("openai-chat:m", base_url=own.url, api_key=own_key, tools=[look], roles=roles).run_sync("go")
+        monitor = Monitor(sanity=Sanity("openai-chat:small", interval=1, wait=True))
+        model = Model("openai-chat:m", base_url=own.url, api_key=own_key)
+        Agent(model, tools=[look], monitor=monitor).run_sync("go")
         assert [request["body"]["model"] for request in own.requests] == ["m", "small", "m"]
     # A chain behind a server of its own stays there; a model that says where it lives is taken at its word.
     with (
@@ -752,16 +783,17 @@ def test_c01_roles_live_where_the_agents_provider_does_unless_they_say_otherwise
             "openai-chat:a", base_url=elsewhere.url, api_key=elsewhere_key, fallback=["openai-chat:b", last],
             interval=1, wait=True,
         )  # fmt: skip
-        agent = Agent("openai-chat:m", base_url=own.url, api_key=own_key, tools=[look], roles=Roles(sanity=checker))
+        model = Model("openai-chat:m", base_url=own.url, api_key=own_key)
+        agent = Agent(model, tools=[look], monitor=Monitor(sanity=checker))
         assert agent.run_sync("go").sanity[-1].by == "c"
         assert [request["body"]["model"] for request in elsewhere.requests] == ["a", "a", "b", "b"]
         assert [request["body"]["model"] for request in behind.requests] == ["c"]
         # No key goes to another provider.
         with pytest.raises(UsageError) as caught:
-            Agent("openai-chat:m", base_url=own.url, api_key=own_key, roles=Roles(summarizer="anthropic:x"))
+            Agent(model, context=ContextPolicy(summarizer="anthropic:x"))
         assert caught.value.code == "missing_key"
     # The executor's chain, too.
     with WireServer([fault.status(404), text("Hello.")], key=own_key) as own:
-        chain = Role("openai-chat:gone", fallback=["openai-chat:there"])
-        assert Agent(chain, base_url=own.url, api_key=own_key).run_sync("Say hello.").final == "Hello."
+        chain = Role("openai-chat:gone", base_url=own.url, api_key=own_key, fallback=["openai-chat:there"])
+        assert Agent(chain).run_sync("Say hello.").final == "Hello."
         assert [request["body"]["model"] for request in own.requests] == ["gone", "there"]

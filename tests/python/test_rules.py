@@ -92,7 +92,7 @@ def test_c12_c13_only_what_is_at_or_above_confirm_asks(way: str) -> None:
         return question.name == "confirm"
 
     model = ScriptedModel([calls(*[Call(risk) for risk in risks]), "done"])
-    result, _ = run(Agent(model, tools=[of(risk) for risk in risks], approve=approve), "go", way)
+    result, _ = run(Agent(model, tools=[of(risk) for risk in risks], guard=approve), "go", way)
     assert asked == [("dangerous", "dangerous"), ("confirm", "confirm")]
     assert ran == ["confirm", "cautious", "safe"]
     assert [each.failure for each in result.tool_calls] == ["denied", None, None, None]
@@ -115,7 +115,7 @@ ENDS: dict[str, tuple[list[Any], str]] = {
 def test_c21_c24_each_decision_has_its_reason(name: str, way: str) -> None:
     script, reason = ENDS[name]
     budget = {"limit of iterations": Budget(rounds=4), "limit of tool rounds": Budget(tool_rounds=2)}.get(name)
-    agent = Agent(ScriptedModel(script), tools=TOOLS, approve=lambda _: "abort", budget=budget)
+    agent = Agent(ScriptedModel(script), tools=TOOLS, guard=lambda _: "abort", budget=budget)
     result, _ = run(agent, "go", way)
     assert result.stop_reason == reason
 
@@ -148,7 +148,7 @@ def test_c22_x13_nobody_is_asked_about_a_call_that_will_not_run() -> None:
         return True
 
     model = ScriptedModel([call("remove", path="a")])
-    result = Agent(model, tools=TOOLS, approve=approve, budget=Budget(rounds=1)).run_sync("go")
+    result = Agent(model, tools=TOOLS, guard=approve, budget=Budget(rounds=1)).run_sync("go")
     assert (result.stop_reason, asked) == ("rounds", [])
 
 
@@ -212,7 +212,9 @@ def test_d02_each_option_arrives(serve: Any, wire: str) -> None:
         return "known"
 
     server = serve("Noted.", call("who"), text("Hello, Ada."))
-    agent = agent_at(server, wire, tools=[who], system="Be kind.", effort="low", max_tokens=500, stop=())
+    agent = agent_at(
+        server, wire, tools=[who], instructions="Be kind.", settings={"effort": "low", "max_tokens": 500, "stop": ()}
+    )
     first = agent.run_sync("I am Ada.")
     events: list[Any] = []
     blocks = ["Who am I?", {"type": "text", "text": "Say it."}]
@@ -359,7 +361,7 @@ def test_c33_risk_continuation_stuck_momentum_tiers_and_parallel_calls_stand_in_
         server,
         "anthropic",
         tools=[peek, probe, remove],
-        approve=lambda question: asked.append(question.risk) or False,
+        guard=lambda question: asked.append(question.risk) or False,
         budget=Budget(rounds=30, tool_rounds=30),
         context=1_500,
     )

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, ModelFailure, ProviderError, Response, Signal, UsageError, tool
+from loopwright import Agent, Call, Model, ModelFailure, ProviderError, Response, Signal, UsageError, tool
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import agent_at, eventually, run, threads
 
@@ -111,7 +111,7 @@ def test_async_models_of_ones_own_work_too() -> None:
                 raise ModelFailure("try again", "overloaded")
             return "fine"
 
-    agent = Agent(Slow(), retry={"base": 0.01})
+    agent = Agent(Model(Slow(), retry={"base": 0.01}))
     assert agent.run_sync("go").final == "fine"
     Slow.asked = 0
     assert asyncio.run(agent.run("go")).final == "fine"
@@ -119,7 +119,7 @@ def test_async_models_of_ones_own_work_too() -> None:
 
 def test_model_failures_are_retried_whether_raised_sync_or_async(way: str) -> None:
     script = [ModelFailure("busy", "overloaded", retry_after=0.01), ModelFailure("busy", "rate_limited"), "fine"]
-    result, _ = run(Agent(ScriptedModel(script), retry={"base": 0.01}), "go", way)
+    result, _ = run(Agent(Model(ScriptedModel(script), retry={"base": 0.01})), "go", way)
     assert result.final == "fine"
     assert result.iterations[0]["attempts"] == 3
     with pytest.raises(ProviderError) as caught:

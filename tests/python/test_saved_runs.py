@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONG = """
 import os, sys
-from loopwright import Agent, Budget, Messages, Response, tool
+from loopwright import Agent, Budget, Messages, Monitor, Response, tool
 from loopwright.hooks import AddContext, Hook
 from loopwright.models import Call
 
@@ -44,7 +44,7 @@ def tell(context):
 
 plenty = Budget(rounds=2_000, tool_rounds=2_000, wall_time=600.0)
 agent = Agent(
-    Long(), tools=[big], stuck=None, momentum=None, budget=plenty, context=context, journal=journal,
+    Long(), tools=[big], monitor=Monitor(stuck=None, momentum=None), budget=plenty, context=context, journal=journal,
     hooks=[Hook("pre_reason", tell, inline=True)],
 )
 try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Budget, Call, Roles, StuckDetector, StuckPolicy, Tool, replay, tool
+from loopwright import Agent, Budget, Call, Monitor, StuckDetector, StuckPolicy, Tool, replay, tool
 from loopwright.senses import ToolRules
 from loopwright.testing import ScriptedModel, call, calls
 from ways import run
@@ -221,7 +221,7 @@ def test_k1_eight_approvals_by_any_name_go_on(name: str, kind: str, shown: bool,
 def test_k1_a_sanity_check_lets_approvals_go_on(way: str) -> None:
     script = [call("approve", what="yes", request_id=VALUES["uuid"](n)) for n in range(8)]
     tools = [answering("ok", "request_id", called="approve")]
-    agent = Agent(ScriptedModel([*script, "Done."]), tools=tools, roles=Roles(sanity="rules"))
+    agent = Agent(ScriptedModel([*script, "Done."]), tools=tools, monitor=Monitor(sanity="rules"))
     result, _ = run(agent, "Approve all of them.", way, journal=True)
     assert (result.stop_reason, len(result.tool_calls)) == ("natural", 8)
     assert replay(result.journal or "").identical
@@ -290,7 +290,9 @@ LOOPS: dict[str, tuple[list[Tool[Any, Any]], Any, str, int]] = {
 def test_k1_true_loops_end(loop: str, way: str) -> None:
     tools, make, reason, rounds = LOOPS[loop]
     script = [calls(make(n)) for n in range(9)]
-    result, _ = run(Agent(ScriptedModel(script), tools=tools, momentum=None), "Go on.", way, journal=True)
+    result, _ = run(
+        Agent(ScriptedModel(script), tools=tools, monitor=Monitor(momentum=None)), "Go on.", way, journal=True
+    )
     assert (result.stop_reason, result.rounds) == (reason, rounds)
     assert replay(result.journal or "").identical
 
@@ -326,6 +328,6 @@ def test_k1_ids_that_the_instructions_name_are_known() -> None:
     ids = [VALUES["uuid"](n) for n in range(8)]
     script = [call("look", what="state", trace_id=value) for value in ids]
     tools = [answering("fine", "trace_id", called="look", read_only=True)]
-    agent = Agent(ScriptedModel([*script, "Done."]), tools=tools, system=f"The traces are {', '.join(ids)}.")
+    agent = Agent(ScriptedModel([*script, "Done."]), tools=tools, instructions=f"The traces are {', '.join(ids)}.")
     result = agent.run_sync("Look at all.")
     assert (result.stop_reason, len(result.tool_calls)) == ("natural", 8)

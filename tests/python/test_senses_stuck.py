@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Budget, Momentum, StuckDetector, StuckPolicy, UsageError, continuation, replay, tool
+from loopwright import (
+    Agent,
+    Budget,
+    Momentum,
+    Monitor,
+    StuckDetector,
+    StuckPolicy,
+    UsageError,
+    continuation,
+    replay,
+    tool,
+)
 from loopwright.events import Assessed, TextDelta
 from loopwright.senses import Breakpoint, MomentumPolicy, Standing, ToolRules, Verdict, _momentum, _stuck
 from loopwright.testing import Reply, ScriptedModel, call, text
@@ -256,9 +267,9 @@ def test_c25_an_agent_s_senses_can_be_set(way: str) -> None:
         return run(agent, "go", way)[0].stop_reason
 
     assert reason() == "no_progress"
-    assert reason(stuck=None) == "tool_rounds"
-    assert reason(stuck=StuckPolicy(tools={"look": ToolRules(polling=True)})) == "tool_rounds"
-    assert reason(stuck=StuckPolicy(repeats=2, warn=False)) == "no_progress"
+    assert reason(monitor=Monitor(stuck=None)) == "tool_rounds"
+    assert reason(monitor=Monitor(stuck=StuckPolicy(tools={"look": ToolRules(polling=True)}))) == "tool_rounds"
+    assert reason(monitor=Monitor(stuck=StuckPolicy(repeats=2, warn=False))) == "no_progress"
 
 
 def test_c18_c21_low_momentum_can_be_turned_off(way: str) -> None:
@@ -270,7 +281,7 @@ def test_c18_c21_low_momentum_can_be_turned_off(way: str) -> None:
     def reason(**options: Any) -> str:
         words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
         script = [*[call("flaky", word=word) for word in words], "done"]
-        agent = Agent(ScriptedModel(script), tools=[flaky], stuck=None, **options)
+        agent = Agent(ScriptedModel(script), tools=[flaky], monitor=Monitor(stuck=None, **options))
         return run(agent, "go", way)[0].stop_reason
 
     assert reason() == "low_momentum"
@@ -279,7 +290,9 @@ def test_c18_c21_low_momentum_can_be_turned_off(way: str) -> None:
 
 
 def test_c29_an_agent_pauses_for_a_check_in(way: str) -> None:
-    agent = Agent(ScriptedModel([call("look", page=n) for n in range(5)] + ["done"]), tools=[look], check_in=3)
+    agent = Agent(
+        ScriptedModel([call("look", page=n) for n in range(5)] + ["done"]), tools=[look], monitor=Monitor(pause_every=3)
+    )
     result, _ = run(agent, "go", way)
     assert (result.stop_reason, result.rounds) == ("check_in", 3)
     again, _ = run(agent, "go on", way, messages=result.messages)
@@ -342,7 +355,7 @@ def test_d04_an_answer_that_goes_on_repeating_ends_the_run(serve: Any, wire: str
 
 def test_d04_who_turns_it_off_hears_all_of_it(serve: Any, wire: str) -> None:
     server = serve(Reply({"text": LOOP * 60}))
-    agent = agent_at(server, wire, stuck=StuckPolicy(text=0))
+    agent = agent_at(server, wire, monitor=Monitor(stuck=StuckPolicy(text=0)))
     result = agent.run_sync("Say it sixty times.", on_event=lambda _: None)
     assert (result.stop_reason, result.final) == ("natural", (LOOP * 60))
 

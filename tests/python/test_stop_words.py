@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopwright import Agent, Budget, Grounded, Journal, Result, UsageError, tool
+from loopwright import Agent, Budget, Grounded, Journal, Monitor, Result, UsageError, tool
 from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call, calls, text
 
@@ -35,7 +35,7 @@ def _endless(name: str) -> list[Any]:
 ENDS: dict[str, tuple[list[Any], dict[str, Any], str]] = {
     "natural": ([text("All is done.")], {}, "done"),
     "needs_user_input": ([text("Shall I keep a.txt or b.txt?")], {}, "asks you something"),
-    "check_in": (_endless("look"), {"check_in": 2}, "after 2 requests"),
+    "check_in": (_endless("look"), {"monitor": Monitor(pause_every=2)}, "after 2 requests"),
     "no_progress": ([call("look", n=1)] * 12, {}, '"look"'),
     "repeated_failures": ([call("fail", n=1)] * 12, {}, '"fail"'),
     "tool_rounds": (_endless("look"), {"budget": Budget(tool_rounds=2)}, "`tool_rounds`"),
@@ -59,7 +59,7 @@ def test_s09_every_end_says_what_happened_and_what_to_do(stop: str) -> None:
 
 def test_s09_what_was_said_last_stands_before_the_words() -> None:
     steps = [calls(Call("look", {"n": 1}), text="I begin with the first part.")]
-    result = Agent(ScriptedModel(steps), tools=[look], check_in=1).run_sync("Read it all.")
+    result = Agent(ScriptedModel(steps), tools=[look], monitor=Monitor(pause_every=1)).run_sync("Read it all.")
     assert (result.stop_reason, result.final) == ("check_in", None)
     assert str(result) == f"{result.best_draft}\n\n{result.message}" if result.best_draft else str(result.message)
     assert Agent(ScriptedModel([Response("Cut in the mid", stop="max_tokens")])).run_sync("x").message

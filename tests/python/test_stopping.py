@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from handbook import GOOD, QUESTION, TIDES, Raises
-from loopwright import Agent, Grounded, ModelError, Research, replay, tool
-from loopwright.hooks import Hook, HookError
+from loopwright import Agent, Grounded, Model, ModelError, Research, replay, tool
+from loopwright.hooks import Hook, HookError, Router
 from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel
 
@@ -68,7 +68,9 @@ def test_a_model_that_raises_it_breaks_the_run_off_by_name(
 def test_a_judge_that_raises_it_is_told_and_the_answer_stands(
     docs: Path, way: str, error: BaseException, later: bool
 ) -> None:
-    grounded = Grounded(ScriptedModel([GOOD]), sources=docs, judge=Raises(error, later=later), retry={"attempts": 1})
+    grounded = Grounded(
+        Model(ScriptedModel([GOOD]), retry={"attempts": 1}), sources=docs, judge=Raises(error, later=later)
+    )
     result = run(grounded, way, QUESTION)
     assert result.final == GOOD
     assert any(told(error, warning) for warning in result.warnings), result.warnings
@@ -137,7 +139,7 @@ def test_who_is_asked_and_raises_it_has_said_no(way: str, error: BaseException, 
         raise error
 
     approve = {"plain": plain, "async": later, "handed": lambda _: later()}[kind]
-    agent = Agent(ScriptedModel([Response("", [Call("wipe", {})]), "Done."]), tools=[wipe], approve=approve)
+    agent = Agent(ScriptedModel([Response("", [Call("wipe", {})]), "Done."]), tools=[wipe], guard=approve)
     result = run(agent, way)
     assert result.final == "Done." and not ran
     (call,) = result.tool_calls
@@ -186,4 +188,4 @@ def test_a_chooser_of_models_that_raises_it_leaves_the_model(way: str, error: Ba
     def choose(_: Any) -> Any:
         raise error
 
-    assert run(Agent(ScriptedModel(["Done."]), choose_model=choose), way).final == "Done."
+    assert run(Agent(Router(choose, default=ScriptedModel(["Done."]))), way).final == "Done."

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
-from loopwright import Agent, Budget, Call, Grounded, Image, Messages, tool
+from loopwright import Agent, Budget, Call, ContextPolicy, Grounded, Image, Messages, Model, Monitor, tool
 from loopwright.testing import call, calls, text
 from loopwright.testing._strict import Refused, mistral
 from pydantic import BaseModel, ConfigDict, Field, conint
@@ -165,7 +165,9 @@ def test_w1_research_asks_a_strict_provider(serve: Any, tmp_path: Any) -> None:
     plan = json.dumps({"critique": "c", "thought": "t", "plan": [{"action": "SEARCH", "query": "snapshots"}]})
     script = [text(each) for each in (SCOUT, OUTLINE, plan, DONE)] + [text(each) for each in (NONE, FRONT)] * 30
     server = serve(*script)
-    agent = Research("anthropic:test", base_url=server.url, api_key=KEY, corpus=HANDBOOK, budget=Budget(rounds=20))
+    agent = Research(
+        Model("anthropic:test", base_url=server.url, api_key=KEY), corpus=HANDBOOK, budget=Budget(rounds=20)
+    )
     result = agent.run_sync(QUESTION)
     assert server.refusals == []
     assert result.final
@@ -173,7 +175,6 @@ def test_w1_research_asks_a_strict_provider(serve: Any, tmp_path: Any) -> None:
 
 
 def test_w1_roles_ask_a_strict_provider(serve: Any) -> None:
-    from loopwright import Roles
     from test_roles import SANE, SUMMED, looks, slow
 
     main = serve(*looks(4, "slow"), by_turn=True)
@@ -182,11 +183,12 @@ def test_w1_roles_ask_a_strict_provider(serve: Any) -> None:
     from loopwright import Role
     from loopwright.roles import Sanity
 
-    roles = Roles(
-        summarizer=Role("anthropic:s", base_url=summer.url, api_key=KEY),
-        sanity=Sanity("anthropic:c", base_url=checker.url, api_key=KEY),
+    agent = Agent(
+        Model("anthropic:main", base_url=main.url, api_key=KEY),
+        tools=[slow],
+        context=ContextPolicy(summarizer=Role("anthropic:s", base_url=summer.url, api_key=KEY)),
+        monitor=Monitor(sanity=Sanity("anthropic:c", base_url=checker.url, api_key=KEY)),
     )
-    agent = Agent("anthropic:main", base_url=main.url, api_key=KEY, tools=[slow], roles=roles)
     result = agent.run_sync("Look around.")
     assert main.refusals == summer.refusals == checker.refusals == []
     assert result.final == "All done."
@@ -196,7 +198,7 @@ def test_w1_roles_ask_a_strict_provider(serve: Any) -> None:
 
 def test_w1_a_grounded_answer_of_a_schema_passes(serve: Any) -> None:
     server = serve(text(json.dumps({"number": "I do not know.", "total": 1.0})), repeat_last=True)
-    agent = Grounded("anthropic:test", base_url=server.url, api_key=KEY, profile=Dog)
+    agent = Grounded(Model("anthropic:test", base_url=server.url, api_key=KEY), profile=Dog)
     agent.run_sync("Which invoice?")
     assert server.refusals == []
 
@@ -381,14 +383,16 @@ def prefixes(server: Any, wire: str) -> bool:
 def agent_of(server: Any, wire: str, provider: str, **options: Any) -> Agent[Any, Any]:
     """An agent at the server, by the provider's own name where its rules are more than its wire's."""
     if provider == "mistral":
-        return Agent("mistral:test", base_url=server.url, api_key=KEY, **options)
+        return Agent(Model("mistral:test", base_url=server.url, api_key=KEY), **options)
     return agent_at(server, wire, **options)
 
 
 @orders
 def test_w3_eight_rounds_with_notes_are_legal(serve: Any, wire: str, provider: str, way: str) -> None:
     server = serve(*(call("step", n=n) for n in range(8)), text(""), text("Done."), strict=provider)
-    agent = agent_of(server, wire, provider, tools=[step], wind_down=6, budget=Budget(tool_rounds=9))
+    agent = agent_of(
+        server, wire, provider, tools=[step], monitor=Monitor(warn_rounds_left=6), budget=Budget(tool_rounds=9)
+    )
     result, _ = run(agent, "Go on.", way)
     assert server.refusals == []
     assert result.final == "Done."

@@ -9,7 +9,7 @@ import urllib.request
 from typing import Any
 
 import pytest
-from loopwright import Agent, UsageError, tool
+from loopwright import Agent, Model, UsageError, tool
 from loopwright.testing import WireServer, call, text
 from loopwright.testing._strict import PROVIDERS
 
@@ -229,7 +229,7 @@ def look_up(key: str) -> str:
 )
 def test_runs_hold_against_a_strict_double(model: str, strict: str):
     with WireServer([call("look_up", key="port"), text("8080.")], strict=strict) as server:
-        result = Agent(model, base_url=server.url, api_key="k", tools=[look_up]).run_sync("Which port?")
+        result = Agent(Model(model, base_url=server.url, api_key="k"), tools=[look_up]).run_sync("Which port?")
         assert (result.final, server.refusals) == ("8080.", [])
 
 

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from loopwright import Agent, ModelError, extract, tool
+from loopwright import Agent, Model, ModelError, extract, tool
 from loopwright.extraction import dialects, render_call
 from loopwright.testing import ScriptedModel, WireServer, text
 
@@ -23,9 +23,10 @@ def weather(city: str) -> str:
 CALL = {"name": "weather", "arguments": {"city": "Turku"}}
 
 
-def _run(*replies: str, **options: Any) -> tuple[Any, ScriptedModel]:
+def _run(*replies: str, tool_format: str | None = None) -> tuple[Any, ScriptedModel]:
     model = ScriptedModel([text(reply) for reply in replies])
-    return Agent(model, tools=[weather], **options).run_sync("How is the weather in Turku?"), model
+    agent = Agent(Model(model, tool_format=tool_format), tools=[weather])
+    return agent.run_sync("How is the weather in Turku?"), model
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_e6_a_call_that_was_guessed_does_not_run_and_is_said_to_be_unclear(argum
 
     reply = f'<tool_call>{{"name": "weather", "arguments": {arguments}}}</tool_call>'
     model = ScriptedModel([text(reply), text("It rains.")])
-    result = Agent(model, tools=[weather], tool_format="hermes").run_sync("How is the weather in Turku?")
+    result = Agent(Model(model, tool_format="hermes"), tools=[weather]).run_sync("How is the weather in Turku?")
     assert (ran, result.final) == ([], "It rains.")
     assert [call.failure for call in result.tool_calls] == ["invalid_arguments"]
     assert reason in model.requests[1].to_json()
@@ -176,7 +177,7 @@ def test_a_call_behind_closers_that_a_value_holds_does_not_run(dialect: str, clo
         return "erased"
 
     model = ScriptedModel([text(reply), text("Well.")])
-    result = Agent(model, tools=[note, erase], tool_format=dialect).run_sync("Note it.")
+    result = Agent(Model(model, tool_format=dialect), tools=[note, erase]).run_sync("Note it.")
     assert "erase all" not in ran, reply
     assert all(call.endswith("last") for call in ran), ran
     assert result.final == "Well."
@@ -185,7 +186,7 @@ def test_a_call_behind_closers_that_a_value_holds_does_not_run(dialect: str, clo
 def test_s06_a_model_with_calls_of_its_own_is_told_that_markup_does_not_run() -> None:
     written = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
     with WireServer([text(written), text("It rains.")]) as server:
-        agent = Agent("openai:gpt-5", tools=[weather], base_url=server.url, api_key="k")
+        agent = Agent(Model("openai:gpt-5", base_url=server.url, api_key="k"), tools=[weather])
         result = agent.run_sync("How is the weather in Turku?")
         assert "did not run" in json.dumps(server.requests[-1]["body"])
     assert (result.final, result.tool_calls) == ("It rains.", [])
@@ -236,7 +237,7 @@ def test_e5_a_call_quoted_in_a_value_never_runs(dialect: str, how: str) -> None:
         ran.clear()
         options: dict[str, Any] = {"tool_format": dialect} if how == "tool_format" else {"read_markup": True}
         model = ScriptedModel([text(_written("note", "text", value, dialect)), text("Done.")])
-        Agent(model, tools=[note, drop], **options).run_sync("Note how calls are written.")
+        Agent(Model(model, **options), tools=[note, drop]).run_sync("Note how calls are written.")
         assert ran in ([("note", value)], []), inner
         if inner in whole:
             assert ran, inner
@@ -273,7 +274,7 @@ def test_e5_a_call_that_broke_off_before_its_arguments_never_runs(dialect: str) 
         if not found.calls or found.calls[0].complete:
             continue
         model = ScriptedModel([text(written[:end]), text("Done.")])
-        result = Agent(model, tools=[drop], tool_format=dialect).run_sync("Drop it.")
+        result = Agent(Model(model, tool_format=dialect), tools=[drop]).run_sync("Drop it.")
         assert ran == [], written[:end]
         assert [call.failure for call in result.tool_calls] == ["invalid_arguments"]
 

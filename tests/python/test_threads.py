@@ -104,7 +104,8 @@ def test_nothing_of_ours_brings_the_global_lock_back() -> None:
             "Double."
             return 2 * n
         with WireServer([call("double", n=4), "eight"], strict="any") as server:
-            print(Agent("anthropic:any", base_url=server.url, tools=[double]).run_sync("go").final)
+            agent = Agent(Model("anthropic:any", base_url=server.url), tools=[double])
+            print(agent.run_sync("go").final)
         print(sys._is_gil_enabled())
     """)
     assert said == "eight\nFalse\n"

@@ -211,7 +211,7 @@ def test_n3_what_an_approver_or_a_hook_raises_is_logged_too(way: str, caplog: py
         raise ArithmeticError("no such number")
 
     model = ScriptedModel([call("pay"), "Not allowed."])
-    result, _ = run(Agent(model, tools=[pay], approve=approve, hooks=[Hook("pre_tool", look)]), "Pay.", way)
+    result, _ = run(Agent(model, tools=[pay], guard=approve, hooks=[Hook("pre_tool", look)]), "Pay.", way)
     assert result.stop_reason == "natural"
     logged = {record.name: record.exc_info[1] for record in caplog.records if record.exc_info}
     assert {name: type(error) for name, error in logged.items()} == {

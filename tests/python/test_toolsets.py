@@ -163,7 +163,7 @@ def test_toolsets_are_prefixed_renamed_and_shown_in_part(tmp_path):
         (shelf.prefixed("x" * 60), ["x" * 60 + "_wei", "x" * 60 + "_del"]),
     ]:
         model = ScriptedModel([call(names[0], part="nut"), text("ok")] * 2)
-        agent = Agent(model, tools=[seen_through], approve=lambda _: True, journal=tmp_path)
+        agent = Agent(model, tools=[seen_through], guard=lambda _: True, journal=tmp_path)
         result = agent.run_sync("Go on.")
         assert (offered(model), result.tool_calls[0].failure, result.final) == (names, None, "ok")
         agent.run_sync("Go on.")
@@ -183,7 +183,7 @@ def test_a_toolset_with_another_risk_is_asked_about():
             return True
 
         model = ScriptedModel([call("weigh", part="a"), call("delete", part="b"), text("ok")])
-        assert Agent(model, tools=[tools], approve=approve).run_sync("Weigh a, delete b.").final == "ok"
+        assert Agent(model, tools=[tools], guard=approve).run_sync("Weigh a, delete b.").final == "ok"
         return asked
 
     usual = run(shelf)
@@ -225,7 +225,7 @@ def resumed(tmp_path, name, told, later):
     cut = tmp_path / "cut.jsonl"
     cut.write_text("\n".join(path.read_text().splitlines()[:2]) + "\n")
     model = ScriptedModel([call(name, part="nut"), text("ok")])
-    return seen(Agent(model, tools=later, approve=lambda _: True).resume_sync(cut))
+    return seen(Agent(model, tools=later, guard=lambda _: True).resume_sync(cut))
 
 
 def test_a_call_goes_to_the_toolset_that_the_run_was_told_of_or_to_none(tmp_path):

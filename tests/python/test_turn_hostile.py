@@ -9,9 +9,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, LoopwrightError, SubAgent, events, replay, tool
+from loopwright import (
+    Agent,
+    Budget,
+    Call,
+    ContextPolicy,
+    Guard,
+    LoopwrightError,
+    Model,
+    Monitor,
+    SubAgent,
+    events,
+    replay,
+    tool,
+)
 from loopwright.hooks import STAGES, AddContext, Hook, HookContext, Replace, Veto
-from loopwright.roles import Role, Roles, Sanity
+from loopwright.roles import Role, Sanity
 from loopwright.testing import WireServer, call, calls, fault, recorded, text
 from ways import KEY, agent_at, run
 
@@ -63,23 +76,21 @@ class Chaos:
         children = serve(*(self.reply(1) for _ in range(30)), "end", repeat_last=True)
         said = (text(draw.choice(RUBBISH)).after(draw.choice([0, 0, 0.05, 3])) for _ in range(20))
         role = {"base_url": serve(*said, repeat_last=True).url, "api_key": KEY, "timeout": 0.3}
-        roles = Roles(
-            summarizer=Role("openai-chat:s", **role),  # type: ignore[arg-type]
-            sanity=Sanity("openai-chat:c", interval=1, wait=draw.random() < 0.3, **role),  # type: ignore[arg-type]
-        )
+        roles: Any = {
+            "context": ContextPolicy(summarizer=Role("openai-chat:s", **role)),  # type: ignore[arg-type]
+            "monitor": Monitor(
+                sanity=Sanity("openai-chat:c", interval=1, wait=draw.random() < 0.3, **role)  # type: ignore[arg-type]
+            ),
+        }
         stages = [stage for stage in STAGES if not stage.endswith("reflect")]
-        options = {"base_url": children.url, "api_key": KEY}
+        child = Model("openai-chat:k", base_url=children.url, api_key=KEY)
         self.agent: Agent[Any, Any] = Agent(
-            "anthropic:m",
-            base_url=main.url,
-            api_key=KEY,
+            Model("anthropic:m", base_url=main.url, api_key=KEY, price={"input": 1.0, "output": 5.0}),
             tools=[look, rm, hangs],
-            agents=[SubAgent(n, tools=[look, rm, hangs], model="openai-chat:k", options=options) for n in "ab"],
+            agents=[SubAgent(n, tools=[look, rm, hangs], model=child) for n in "ab"],
             hooks=[self.hook(stage) for stage in draw.sample(stages, draw.randint(0, 4))],
-            roles=roles if draw.random() < 0.7 else None,
-            approve=self.approve,
-            approval_timeout=0.2,
-            price={"input": 1.0, "output": 5.0},
+            guard=Guard(approve=self.approve, timeout=0.2),
+            **(roles if draw.random() < 0.7 else {}),
         )
 
     def reply(self, depth: int) -> Any:
@@ -194,7 +205,7 @@ def test_d10_arguments_nested_too_deep_reach_no_tool_and_end_no_run(
         return "wiped"
 
     server = serve(wipes(wire, depth), text("I did not."))
-    result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", way)
+    result, _ = run(agent_at(server, wire, tools=[wipe], guard=lambda _: True), "go", way)
     assert result.final == "I did not."
     assert ran == []
     if depth > 400 and wire in ("anthropic", "gemini", "bedrock"):
@@ -214,7 +225,7 @@ def test_d10_arguments_of_a_fair_depth_are_judged_and_run(serve: Any, wire: str)
         return "wiped"
 
     server = serve(wipes(wire, 99), text("I did."))
-    result, _ = run(agent_at(server, wire, tools=[wipe], approve=lambda _: True), "go", "run")
+    result, _ = run(agent_at(server, wire, tools=[wipe], guard=lambda _: True), "go", "run")
     assert (result.final, ran) == ("I did.", ["/etc"])
 
 

@@ -10,14 +10,27 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, SubAgent, events, replay, tool
+from loopwright import (
+    Agent,
+    Approval,
+    Budget,
+    Call,
+    ContextPolicy,
+    Guard,
+    Model,
+    Monitor,
+    SubAgent,
+    events,
+    replay,
+    tool,
+)
 from loopwright.cli.screen import Screen
 from loopwright.cli.show import Watcher
 from loopwright.events import ChildText, Paused, Reset, TextDelta
 from loopwright.guard import Approvals
 from loopwright.hooks import Hook, HookContext, Hooks, cost, loop_detection
 from loopwright.models import Response
-from loopwright.roles import Role, Roles, Sanity
+from loopwright.roles import Role, Sanity
 from loopwright.senses import StuckPolicy
 from loopwright.testing import ScriptedModel, call, calls, fault, text
 from ways import KEY, WIRES, agent_at, eventually, run
@@ -106,12 +119,12 @@ def test_d04_a_child_in_a_loop_is_still_one(way: str) -> None:
 # ---- a pause does not wait for the background ----
 
 
-def hanging(serve: Any, role: str) -> tuple[Any, Roles]:
+def hanging(serve: Any, role: str) -> tuple[Any, dict[str, Any]]:
     server = serve(text("{}").after(30), repeat_last=True)
     options = {"base_url": server.url, "api_key": KEY}
     if role == "summarizer":
-        return server, Roles(summarizer=Role("openai-chat:role", **options))
-    return server, Roles(sanity=Sanity("openai-chat:role", interval=1, **options))
+        return server, {"context": ContextPolicy(summarizer=Role("openai-chat:role", **options))}
+    return server, {"monitor": Monitor(sanity=Sanity("openai-chat:role", interval=1, **options))}
 
 
 @pytest.mark.parametrize("role", ["summarizer", "sanity"])
@@ -132,7 +145,7 @@ def test_d45_a_pause_does_not_wait_for_a_role_in_the_background(serve: Any, role
         agent = Agent(
             ScriptedModel([call("look", n=1), call("look", n=2), call("look", n=3), "the end"]),
             tools=[look],
-            roles=roles,
+            **roles,
         )
         handle = agent.start("go", journal=True)
         async for event in handle.events():
@@ -164,7 +177,7 @@ def test_d45_what_was_laid_aside_is_done_after_the_pause(serve: Any, tmp_path: A
     facts = [{"category": "constraint", "text": "never touch lib.rs"}]
     summed = {"facts": facts, "files": [], "errors": [], "decisions": [], "timeline": []}
     server = serve(text("{}").after(30), json.dumps(summed), repeat_last=True)
-    roles = Roles(summarizer=Role("openai-chat:role", base_url=server.url, api_key=KEY))
+    context = ContextPolicy(summarizer=Role("openai-chat:role", base_url=server.url, api_key=KEY))
     waits = threading.Event()
 
     @tool(read_only=True)
@@ -174,7 +187,7 @@ def test_d45_what_was_laid_aside_is_done_after_the_pause(serve: Any, tmp_path: A
         return f"seen {n}"
 
     def agent(*script: Any) -> Agent[Any, Any]:
-        return Agent(ScriptedModel(list(script)), tools=[look], roles=roles)
+        return Agent(ScriptedModel(list(script)), tools=[look], context=context)
 
     async def first() -> str:
         handle = agent(call("look", n=1), call("look", n=2), "x").start("go", journal=tmp_path / "j.jsonl")
@@ -196,7 +209,7 @@ def test_d45_what_was_laid_aside_is_done_after_the_pause(serve: Any, tmp_path: A
 # ---- one person, several questions ----
 
 
-def questions(way: str, approve: Any, count: int = 3, **options: Any) -> Any:
+def questions(way: str, approve: Any, timeout: float, count: int = 3) -> Any:
     @tool(risk="confirm")
     def delete(path: str) -> str:
         """Deletes."""
@@ -205,7 +218,7 @@ def questions(way: str, approve: Any, count: int = 3, **options: Any) -> Any:
     names = "abcdefgh"[:count]
     agents = [SubAgent(n, tools=[delete], model=ScriptedModel([call("delete", path=n), "ok"])) for n in names]
     parent = ScriptedModel([calls(*(spawn(n) for n in names)), "done"])
-    agent = Agent(parent, agents=agents, approve=approve, **options)
+    agent = Agent(parent, agents=agents, guard=Guard(approve=approve, timeout=timeout))
     return run(agent, "delete all of them", way, budget=Budget(rounds=40), journal=True)[0]
 
 
@@ -218,8 +231,7 @@ def test_d15_a_question_does_not_lapse_while_another_is_in_front_of_the_person(w
         time.sleep(0.35)
         return True
 
-    given = {"approve": approve} if kind == "function" else {"approve": Approvals(approve, timeout=0.6, ttl=0)}
-    result = questions(way, approval_timeout=0.6, **given)
+    result = questions(way, approve if kind == "function" else Approvals(approve, timeout=0.6, ttl=0), timeout=0.6)
     # One after the other they take longer than one of them may.
     assert len(asked) == 3
     assert [each.result.tool_calls[0].failure for each in result.children] == [None] * 3
@@ -239,7 +251,7 @@ def test_d15_questions_that_can_stand_side_by_side_do() -> None:
         await all_there.wait()
         return True
 
-    result = questions("run", approve, approval_timeout=2)
+    result = questions("run", approve, timeout=2)
     assert [each.result.tool_calls[0].failure for each in result.children] == [None] * 3
 
 
@@ -249,7 +261,7 @@ def test_d15_silence_lapses_each_question_in_its_turn(way: str) -> None:
         return True
 
     began = time.monotonic()
-    result = questions(way, approve, count=2, approval_timeout=0.2)
+    result = questions(way, approve, count=2, timeout=0.2)
     assert [each.result.tool_calls[0].failure for each in result.children] == ["denied"] * 2
     assert time.monotonic() - began < 2
     assert result.final == "done"
@@ -271,7 +283,7 @@ def test_d45_cancelling_takes_back_the_questions_that_wait() -> None:
 
     async def main() -> Any:
         agents = [SubAgent(n, tools=[delete], model=ScriptedModel([call("delete", path=n), "ok"])) for n in "ab"]
-        agent = Agent(ScriptedModel([calls(spawn("a"), spawn("b")), "done"]), agents=agents, approve=approve)
+        agent = Agent(ScriptedModel([calls(spawn("a"), spawn("b")), "done"]), agents=agents, guard=approve)
         handle = agent.start("delete both", journal=True)
         assert await asyncio.to_thread(eventually, lambda: bool(asked))
         await asyncio.sleep(0.05)
@@ -293,7 +305,7 @@ def test_d45_cancelling_takes_back_the_questions_that_wait() -> None:
 def test_c31_what_a_sub_agent_says_is_told_as_it_comes(serve: Any, wire: str) -> None:
     parent = serve(calls(spawn(task="A"), spawn(task="B")), "both found")
     children = serve(text("here it is, all of it, and more of it").slowly(0.01), repeat_last=True)
-    agents = [SubAgent("explore", model=f"{_prefix(wire)}:test", options={"base_url": children.url, "api_key": KEY})]
+    agents = [SubAgent("explore", model=Model(f"{_prefix(wire)}:test", base_url=children.url, api_key=KEY))]
     result, told = run(agent_at(parent, wire, agents=agents), "go", "stream")
     said: dict[str | None, str] = {}
     for event in told:
@@ -319,7 +331,7 @@ def test_c31_what_a_sub_agent_had_said_before_its_stream_broke_is_void(serve: An
     child = serve(
         text("the half of it, which breaks off here").but(fault.cut(after=4)), text("the whole"), repeat_last=True
     )
-    agents = [SubAgent("explore", model="anthropic:test", options={"base_url": child.url, "api_key": KEY})]
+    agents = [SubAgent("explore", model=Model("anthropic:test", base_url=child.url, api_key=KEY))]
     result, told = run(agent_at(parent, agents=agents), "go", "stream")
     assert result.final == "ok"
     shown = ""
@@ -361,7 +373,7 @@ def test_d45_paused_is_told_once_with_children_and_roles(serve: Any) -> None:
 
         explore = SubAgent("explore", tools=[read_when_asked], model=ScriptedModel([call("read", path="a"), "found"]))
         parent = ScriptedModel([call("read", path="x"), calls(spawn()), "ok"])
-        handle = Agent(parent, tools=[read], agents=[explore], roles=roles).start("go")
+        handle = Agent(parent, tools=[read], agents=[explore], **roles).start("go")
         told: list[Any] = []
         async for event in handle.events():
             told.append(event)
@@ -391,7 +403,7 @@ def test_d15_a_run_that_broke_off_with_questions_waiting_asks_them_all(tmp_path:
             SubAgent(name, tools=[delete], model=ScriptedModel([call("delete", path=name), "ok"] if script else ["ok"]))
             for name in "abc"
         ]
-        return Agent(ScriptedModel([*script, "done"]), agents=agents, approve=approve, approval_timeout=0.4)
+        return Agent(ScriptedModel([*script, "done"]), agents=agents, guard=Guard(approve=approve, timeout=0.4))
 
     def blocks(question: Approval) -> bool:
         asked.append(question.path)

@@ -90,7 +90,7 @@ def test_a10_the_single_request_is_the_loops_first_without_calls(serve: Any, wir
     bodies = []
     for budget in (Budget(), Budget(rounds=1)):
         server = serve("Oslo.")
-        agent_at(server, wire, tools=[find], system="Be brief.", budget=budget).run_sync("Which place?")
+        agent_at(server, wire, tools=[find], instructions="Be brief.", budget=budget).run_sync("Which place?")
         bodies.append(server.requests[0]["body"])
     loop, single = bodies
     if wire == "bedrock":
@@ -202,7 +202,7 @@ def test_c11_each_state_leads_to_the_next_in_a_run() -> None:
         return path
 
     script = [call("find", query="a"), call("write", path="b"), "done"]
-    _, events = run(Agent(ScriptedModel(script), tools=[find, write], approve=approve), "go", "stream")
+    _, events = run(Agent(ScriptedModel(script), tools=[find, write], guard=approve), "go", "stream")
     states = {
         RoundFinished: "assess",
         ToolStarted: "execute",

@@ -12,11 +12,23 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from loopwright import Agent, Context, Grounded, Instrumentation, LoopwrightError, ProviderError, tool, trace
+from loopwright import (
+    Agent,
+    Context,
+    ContextPolicy,
+    Grounded,
+    Instrumentation,
+    LoopwrightError,
+    Model,
+    Monitor,
+    ProviderError,
+    tool,
+    trace,
+)
 from loopwright.events import TextDelta, ToolFinished, ToolProgress
 from loopwright.guard import redact, redact_json
 from loopwright.hooks import audit
-from loopwright.roles import Role, Roles, Sanity
+from loopwright.roles import Role, Sanity
 from loopwright.testing import ScriptedModel, call, recorded
 from ways import run
 
@@ -71,17 +83,12 @@ class Ran:
         checker = serve('{"on_track": true}', repeat_last=True)
         main = serve(call("fails"), *(call("tells", part=part) for part in range(4)), f"It is {SAID}")
         lines: list[str] = []
-        roles = Roles(
-            summarizer=Role("openai-chat:sum", base_url=summer.url, api_key=KEY),
-            sanity=Sanity("openai-chat:check", base_url=checker.url, api_key=KEY),
-        )
         agent = Agent(
-            "openai-chat:test",
-            base_url=main.url,
-            api_key=KEY,
+            Model("openai-chat:test", base_url=main.url, api_key=KEY),
             tools=[fails, tells],
-            roles=roles,
-            approve=lambda *_: True,
+            context=ContextPolicy(summarizer=Role("openai-chat:sum", base_url=summer.url, api_key=KEY)),
+            monitor=Monitor(sanity=Sanity("openai-chat:check", base_url=checker.url, api_key=KEY)),
+            guard=lambda *_: True,
             hooks=[audit(lambda line: lines.append(json.dumps(line)))],
         )
         self.result, self.events = run(agent, "Go.", way, journal=folder / "run.jsonl")
@@ -92,7 +99,9 @@ class Ran:
         body = json.dumps({"error": {"message": f"wrong key {SAID}", "type": "invalid_request_error"}})
         refusing = serve(recorded(400, "application/json", body), repeat_last=True)
         with pytest.raises(ProviderError) as caught:
-            Agent("openai-chat:test", base_url=refusing.url, api_key=KEY).run_sync("Go.", journal=folder / "no.jsonl")
+            Agent(Model("openai-chat:test", base_url=refusing.url, api_key=KEY)).run_sync(
+                "Go.", journal=folder / "no.jsonl"
+            )
         self.error = caught.value
         self.refused = (folder / "no.jsonl").read_text()
 
@@ -173,7 +182,7 @@ def test_what_is_left_of_a_run_replays(serve: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_redaction_knows_own_keys_by_value(form: str) -> None:
-    Agent("openai-chat:test", base_url="http://localhost:1", api_key=KEY)
+    Agent(Model("openai-chat:test", base_url="http://localhost:1", api_key=KEY))
     text = f"before {FORMS[form]} behind"
     assert not leaks(redact(text)) and redact(text).startswith("before ") and redact(text).endswith(" behind")
     line = json.dumps({"said": text})
@@ -186,14 +195,14 @@ def test_redaction_knows_own_keys_by_value(form: str) -> None:
 def test_commands_are_handed_no_variable_that_holds_an_own_key(form: str) -> None:
     from loopwright.tools.builtin._shell import without_secrets
 
-    Agent("openai-chat:test", base_url="http://localhost:1", api_key=KEY)
+    Agent(Model("openai-chat:test", base_url="http://localhost:1", api_key=KEY))
     assert set(without_secrets({"HARMLESS": f"x {FORMS[form]}", "PATH": "/usr/bin"})) == {"PATH"}
 
 
 def test_keys_that_are_words_are_left_in_texts(serve: Any) -> None:
     for key in ("ollama", "lm-studio", "sk-no-key-required", "not-needed"):
         server = serve(f"I run on {key}.")
-        agent = Agent("openai-chat:test", base_url=server.url, api_key=key)
+        agent = Agent(Model("openai-chat:test", base_url=server.url, api_key=key))
         assert agent.run_sync("Who are you?").final == f"I run on {key}."
 
 
@@ -205,7 +214,7 @@ def test_an_exception_without_secrets_is_the_very_one(caplog: pytest.LogCaptureF
         """Breaks."""
         raise raised
 
-    result = Agent(ScriptedModel([call("breaks"), "Done."]), tools=[breaks], approve=lambda *_: True).run_sync("Go.")
+    result = Agent(ScriptedModel([call("breaks"), "Done."]), tools=[breaks], guard=lambda *_: True).run_sync("Go.")
     assert result.tool_calls[0].error is raised
 
 
@@ -225,7 +234,7 @@ def test_an_exception_with_a_key_keeps_its_class_and_its_causes(serve: Any) -> N
             raise Refused(f"https://h/?k={KEY}", 401) from error
 
     server = serve(call("breaks"), "Done.")
-    agent = Agent("openai-chat:test", base_url=server.url, api_key=KEY, tools=[breaks], approve=lambda *_: True)
+    agent = Agent(Model("openai-chat:test", base_url=server.url, api_key=KEY), tools=[breaks], guard=lambda *_: True)
     error = agent.run_sync("Go.").tool_calls[0].error
     assert isinstance(error, Refused) and error.status == 401 and error.address == "https://h/?k=***"
     assert str(error) == "https://h/?k=*** says 401"

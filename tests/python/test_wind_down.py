@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from loopwright import Budget, UsageError, tool
+from loopwright import Budget, Guard, Monitor, UsageError, tool
 from loopwright.guard import Approvals
 from loopwright.testing import WireServer, call, text
 from ways import agent_at, forbids_tools, run
@@ -31,7 +31,9 @@ WORDS = {
 @pytest.mark.parametrize("wind_down", [0, 1, 2, 3])
 def test_d20_instructions_escalate_from_round_to_round(serve: Serve, wire: str, way: str, wind_down: int) -> None:
     server = serve(*[call("look", n=n) for n in range(5)], text("done"))
-    agent = agent_at(server, wire, tools=[look], budget=Budget(tool_rounds=5), wind_down=wind_down)
+    agent = agent_at(
+        server, wire, tools=[look], budget=Budget(tool_rounds=5), monitor=Monitor(warn_rounds_left=wind_down)
+    )
     result, _ = run(agent, "read on", way)
     assert result.final == "done"
     for left, request in zip([4, 3, 2, 1, 0], server.requests[1:], strict=True):
@@ -100,19 +102,18 @@ def test_d20_our_words_are_not_the_users(serve: Serve) -> None:
     agent = agent_at(
         server,
         tools=[look, needs],
-        approvals=Approvals(ask),
-        cautious="intent",
+        guard=Guard(approve=Approvals(ask), on_cautious="intent"),
         budget=Budget(tool_rounds=3),
     )
     result = agent.run_sync("hello")
     assert result.tool_calls[1].failure == "denied"
     server = serve(call("call_needs", what="x"), text("done"))
-    again = agent_at(server, tools=[look, needs], approvals=Approvals(ask), cautious="intent").run_sync(
+    again = agent_at(server, tools=[look, needs], guard=Guard(approve=Approvals(ask), on_cautious="intent")).run_sync(
         "hello", messages=result.messages
     )
     assert again.tool_calls[0].failure == "denied"
 
 
 def test_d20_wrong_numbers_are_errors(serve: Serve) -> None:
-    with pytest.raises(UsageError, match="wind_down"):
-        agent_at(serve("x"), wind_down=-1)
+    with pytest.raises(UsageError, match="warn_rounds_left"):
+        agent_at(serve("x"), monitor=Monitor(warn_rounds_left=-1))

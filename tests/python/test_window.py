@@ -16,6 +16,7 @@ from loopwright import (
     Call,
     ContextPolicy,
     Message,
+    Model,
     Response,
     UsageError,
     count_tokens,
@@ -55,7 +56,7 @@ def script(rounds: int, *asked: Call) -> list[Reply]:
 def agent(server: WireServer, wire: str, model: str = "gpt-4o", **options: Any) -> Agent[Any, Any]:
     options.setdefault("tools", [read])
     options.setdefault("budget", Budget(rounds=500, tool_rounds=500))
-    return Agent(f"{WIRES[wire].partition(':')[0]}:{model}", base_url=server.url, api_key=KEY, **options)
+    return Agent(Model(f"{WIRES[wire].partition(':')[0]}:{model}", base_url=server.url, api_key=KEY), **options)
 
 
 def said(body: dict[str, Any]) -> list[Any]:
@@ -86,7 +87,9 @@ def test_c26_c06_a_run_that_overflows_its_window_several_times(serve: Any, wire:
     asked = [Call("recall", {"find": f"secret_{n} ="}, f"r{n}") for n in (0, 7, 20)]
     server = serve(*script(ROUNDS, *asked))
     # The server reports usage of its own invention; the budget holds by the model's own tokens all the same.
-    result, events = run(agent(server, wire, context=8_000, system="Never touch tests/."), "Read all the files.", way)
+    result, events = run(
+        agent(server, wire, context=8_000, instructions="Never touch tests/."), "Read all the files.", way
+    )
     assert result.stop_reason == "natural"
     assert result.final == "All read."
     bodies = [each["body"] for each in server.requests]
@@ -236,7 +239,7 @@ def test_c26_it_is_on_by_default_and_can_be_switched_off(serve: Any, wire: str) 
 )
 def test_c26_a_context_that_can_not_be_is_named(context: Any) -> None:
     with pytest.raises(UsageError) as raised:
-        Agent("openai:gpt-4o", api_key=KEY, context=context)
+        Agent(Model("openai:gpt-4o", api_key=KEY), context=context)
     assert raised.value.code == "invalid_option"
 
 
@@ -252,7 +255,7 @@ def test_c26_a_policy_that_can_not_be_is_named(options: dict[str, Any]) -> None:
 
 def test_c26_a_policy_with_unknown_keys_is_named() -> None:
     with pytest.raises(UsageError, match="keep_lost"):
-        Agent("openai:gpt-4o", api_key=KEY, context=ContextPolicy(policy={"keep_lost": 1}))
+        Agent(Model("openai:gpt-4o", api_key=KEY), context=ContextPolicy(policy={"keep_lost": 1}))
 
 
 def test_c26_a_tool_of_the_callers_that_is_named_recall_stays_theirs(serve: Any, wire: str) -> None:

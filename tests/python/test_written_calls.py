@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Result, UsageError, extract, replay, tool
+from loopwright import Agent, Call, Model, Result, UsageError, extract, replay, tool
 from loopwright.events import ArgumentsDelta, ReasoningDelta, RunFinished, TextDelta, ToolUseDelta
 from loopwright.extraction import dialects
 from loopwright.messages import Text, ToolUse
@@ -64,7 +64,9 @@ def test_d08_a_model_without_native_calls_is_told_how_and_gets_results_as_text(
 
     written = render_call({"name": "population", "arguments": {"city": "Oslo"}}, dialect)
     server = serve(text(f"One moment.\n{written}"), text("717,710"))
-    result = agent_at(server, wire, tools=[population], tool_format=dialect, system="Be brief.").run_sync("How many?")
+    result = agent_at(server, wire, tools=[population], tool_format=dialect, instructions="Be brief.").run_sync(
+        "How many?"
+    )
     assert asked == ["Oslo"]
     assert result.final == "717,710"
     first, second = bodies(server)
@@ -90,18 +92,18 @@ def test_d08_llamas_marker_may_be_missing(serve: Any, wire: str, way: str) -> No
 
 
 def test_d08_the_dialect_is_known_by_the_model() -> None:
-    agent = Agent(ScriptedModel([text("hi")]), tools=[population], tool_format="text")
+    agent = Agent(Model(ScriptedModel([text("hi")]), tool_format="text"), tools=[population])
     assert agent._config["tool_format"] == "hermes"
     known = Agent(
-        "openai-chat:Qwen3-Coder-30B",
-        base_url="http://127.0.0.1:9",
-        api_key="k",
+        Model("openai-chat:Qwen3-Coder-30B", base_url="http://127.0.0.1:9", api_key="k", tool_format="text"),
         tools=[population],
-        tool_format="text",
     )
     assert known._config["tool_format"] == "qwen3-coder"
     with pytest.raises(UsageError, match="klingon"):
-        Agent("openai-chat:m", base_url="http://127.0.0.1:9", api_key="k", tools=[population], tool_format="klingon")
+        Agent(
+            Model("openai-chat:m", base_url="http://127.0.0.1:9", api_key="k", tool_format="klingon"),
+            tools=[population],
+        )
 
 
 @pytest.mark.parametrize("dialect", sorted(dialects()))

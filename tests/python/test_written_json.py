@@ -85,7 +85,7 @@ def test_w31_changed_arguments_that_have_no_json_form_are_a_no(value: Any) -> No
         return Edit({"n": value})
 
     model = ScriptedModel([Response("", [Call("wipe", {"n": 1})]), "done"])
-    result = Agent(model, tools=[wipe], approve=approve).run_sync("go")
+    result = Agent(model, tools=[wipe], guard=approve).run_sync("go")
     assert result.final == "done" and not ran
     assert result.tool_calls[0].failure is not None
 

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import Agent, Result
+from loopwright import Agent, Model, Result
+from loopwright.hooks import Router
 from loopwright.testing import WireServer
 
 WIRES = {
@@ -26,6 +27,7 @@ WIRES = {
 LEFT_BARE = pytest.mark.filterwarnings("ignore:RunStream of:ResourceWarning")
 """Of tests that leave streams to themselves on purpose; what those are told is looked at in `test_drawn.py`."""
 KEY = "sk-test-5f0c2e7a9b31"
+OF_MODELS = ("retry", "timeouts", "price", "tool_format", "read_markup", "escalate_to")
 
 
 def history_of(body: dict[str, Any], wire: str) -> list[Any]:
@@ -80,9 +82,11 @@ def program(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def agent_at(server: WireServer, wire: str = "anthropic", **options: Any) -> Agent[Any, Any]:
-    """An agent whose model is the server."""
-    return Agent(WIRES[wire], base_url=server.url, api_key=KEY, **options)
+def agent_at(server: WireServer, wire: str = "anthropic", *, choose: Any = None, **options: Any) -> Agent[Any, Any]:
+    """An agent whose model is the server. What is said of a model is said of that one; `choose` chooses another."""
+    place = {name: options.pop(name) for name in OF_MODELS if name in options}
+    model = Model(WIRES[wire], base_url=server.url, api_key=KEY, **place)
+    return Agent(model if choose is None else Router(choose, default=model), **options)
 
 
 def run(agent: Agent[Any, Any], prompt: Any, way: str, **options: Any) -> tuple[Result[Any], list[Any]]:

@@ -251,7 +251,7 @@ impl Endpoint {
                     let others = source.map(credentials::hint).unwrap_or_default();
                     let lacks = format!("{} needs a key: {variable} is not set", provider.name);
                     let hint = format!(
-                        "export {variable}=..., {others}{}or pass api_key",
+                        "export {variable}=..., {others}{}or give Model(..., api_key=...)",
                         if others.is_empty() { "" } else { ", " }
                     );
                     return Err(Error::usage("missing_key", lacks).hint(hint));

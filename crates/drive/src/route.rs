@@ -42,7 +42,7 @@ pub(super) fn usual_base(provider: &Provider, settings: &BTreeMap<String, String
             "missing_endpoint",
             format!("{} has no address that all share: {variable} is not set", provider.name),
         )
-        .hint(format!("export {variable}={example}, or pass base_url")));
+        .hint(format!("export {variable}={example}, or give Model(..., base_url=...)")));
     }
     filled(template, |name| settings.get(name).map(String::as_str), escape).map_err(|name| missing(provider, name))
 }

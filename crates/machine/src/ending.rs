@@ -36,7 +36,7 @@ impl Outcome {
                 .into(),
             Stop::CheckIn => {
                 format!(
-                    "Paused for a check-in after {requests}, as configured (`check_in`). {on}: \"go on\" is enough."
+                    "Paused for a check-in after {requests}, as configured (`pause_every`). {on}: \"go on\" is enough."
                 )
             }
             Stop::UserInterrupt => format!("Stopped after this round, as somebody wished; {requests} so far. {on}."),

@@ -69,7 +69,7 @@ class Approvals:
     ::
 
         approvals = Approvals(ask)          # any function, sync or async, that takes an Approval
-        agent = Agent("…", tools=[…], approvals=approvals)
+        agent = Agent("…", tools=[…], guard=Guard(approve=approvals))
 
     `ask` gives `True` (yes, and kept for calls of the same shape), `"once"`, `False` or a reason why not, `"abort"`,
     or `Edit(arguments)`: the changed call is judged anew. Without `ask` the requests wait in `pending` until somebody

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from loopwright._approval import Approval
     from loopwright.roles import RoleLike
@@ -103,31 +103,23 @@ def checked(given: object, what: str) -> Any:
     raise UsageError(message, "invalid_option", "give True, False or a Sandbox")
 
 
-_OLD = {"approve": "approve", "policy": "policy", "on_cautious": "cautious", "workspace": "workspace"}
-_OLD |= {"timeout": "approval_timeout"}
-"""The keywords of an agent that say the same."""
-
-
-def asked_of_guard(guard: object, given: Mapping[str, Any]) -> tuple[dict[str, Any], bool | Sandbox | None, Any]:
-    """What an agent's keywords and its `Guard` say together, and what the guard says of the fence and of programs."""
-    if guard is None:
-        return dict(given), None, None
-    if not isinstance(guard, Guard):
-        message = f"guard can't be {guard!r:.100}"
+def checked_guard(given: object) -> Guard:
+    """The guard of an agent; without one the usual."""
+    if given is None:
+        return Guard()
+    if not isinstance(given, Guard):
+        message = f"guard can't be {given!r:.100}"
         raise UsageError(message, "invalid_option", "give a loopwright.guard.Guard")
+    return given
+
+
+def answering(given: Guard) -> Approvals | None:
+    """The `Approvals` that answers, where it is no plain function."""
+    if given.approve is None:
+        return None
     from ._approvals import Approvals
 
-    found = dict(given)
-    for name, old in _OLD.items():
-        value = getattr(guard, name)
-        if value is None:
-            continue
-        option = "approvals" if name == "approve" and isinstance(value, Approvals) else old
-        if found[option] is not None and found[option] is not value:
-            message = f"{option} is said by the Agent and by its Guard, and they differ"
-            raise UsageError(message, "invalid_option", f"say it in one of them: Guard({name}=...)")
-        found[option] = value
-    return found, guard.sandbox, guard.commands
+    return given.approve if isinstance(given.approve, Approvals) else None
 
 
 def decided_sandbox(chosen: bool | Sandbox | None, policy: tuple[str, bool] | None) -> bool | Sandbox | None:  # noqa: FBT001

@@ -175,7 +175,7 @@ _TELL: dict[type, Callable[[Any], dict[str, Any]]] = {
 def cost(limit: float, *, price: Mapping[str, float] | None = None) -> Hooks:
     """Lets no request go out once a run has cost `limit`, all its sub-agents included: it ends with `hook_veto`.
 
-    The prices are those of the agent (`Agent(price=...)`), or `price`: money for a million tokens, `input`, `output`.
+    The prices are those of the agent's `Model`, or `price`: money for a million tokens, `input`, `output`.
     A run whose prices nobody knows is stopped rather than let go on uncounted.
 
     >>> cost(0.05, price={"input": 3.0, "output": 15.0}).stages
@@ -197,7 +197,7 @@ def cost(limit: float, *, price: Mapping[str, float] | None = None) -> Hooks:
             if not spent.usage.total_tokens:
                 return None
             message = "the price of the model is not known"
-            raise UsageError(message, "cost_unknown", "give Agent(price=...), or cost(limit, price=...)")
+            raise UsageError(message, "cost_unknown", "give Model(name, price=...), or cost(limit, price=...)")
         return Veto(f"the run has cost {so_far:g} of {limit:g}") if so_far >= limit else None
 
     return Hooks([Hook("pre_llm", cost, on_error="stop", name="cost", inline=True)])
@@ -225,7 +225,7 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
     """Watches what calls give for repetition, with a `StuckDetector` of its own for each run and each sub-agent.
 
     `action` says what becomes of it: `"tell"` tells the model, `"deny"` denies the calls that repeat themselves,
-    `"stop"` ends the run with `hook_veto`. The agent's own rules (`Agent(stuck=...)`) stand beside it.
+    `"stop"` ends the run with `hook_veto`. The agent's own rules (`Monitor(stuck=...)`) stand beside it.
 
     >>> loop_detection(action="deny").stages
     ['pre_tool', 'post_tool']

@@ -1,8 +1,14 @@
 """Roles that cost nothing, as data: take them, or take them apart.
 
-from loopwright import Agent, presets
+from loopwright import Agent, ContextPolicy, Guard, Monitor, presets
 
-agent = Agent("anthropic:claude-sonnet-4-5", roles=presets.free_roles())
+roles = presets.free_roles()
+agent = Agent(
+    "anthropic:claude-sonnet-4-5",
+    context=ContextPolicy(summarizer=roles.summarizer),
+    monitor=Monitor(sanity=roles.sanity),
+    guard=Guard(supervisor=roles.supervisor),
+)
 """
 
 from __future__ import annotations

@@ -299,8 +299,7 @@ class Verifier:
                 tools.append(each.as_tool(name))
         self.searches = bool(web or tools)
         self.offline = isinstance(model, str) and model.partition(":")[0] == "offline"
-        limits = {"total": float(timeout), **options.pop("timeouts", {})}
-        model = _timed(model, limits)
+        model = _timed(model, {"total": float(timeout)})
         searching: list[Any] = [WebSearch(**(web if isinstance(web, Mapping) else {}))] if web else []
         self.agent: Agent[Any, Any] = Agent(model, tools=[*tools, *searching], **options)
         # Where the provider's search fails again and again, claims are checked without it for a while.

@@ -5,7 +5,7 @@
     agent = Agent(ScriptedModel([call("lookup", key="a"), text("done")]), tools=[lookup])
 
     with WireServer([call("lookup", key="a"), fault.status(529), text("done")]) as server:
-        agent = Agent("anthropic:any", base_url=server.url, api_key="k", tools=[lookup])
+        agent = Agent(Model("anthropic:any", base_url=server.url, api_key="k"), tools=[lookup])
 
 Replies are given in order, one for each request.
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopwright import Agent, Journal, Memory
 from loopwright.after import AfterTurn
+from loopwright.memory import MemoryPolicy
 from loopwright.testing import ScriptedModel, WireServer, text
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def remembered(path: Path) -> int:
     memory = Memory(path)
-    agent = Agent(ScriptedModel(["It is 1, 2 and 3."]), memory=memory, after=AfterTurn(reflection=True))
+    agent = Agent(ScriptedModel(["It is 1, 2 and 3."]), memory=MemoryPolicy(memory, after=AfterTurn(reflection=True)))
     agent.run_sync("My dog is called Biscuit. Which numbers are there?")
     assert agent.drain_sync(30) == []
     number = next(hit.id for hit in memory.newest() if hit.category == "fact")

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopwright import Agent, _core, replay
+from loopwright import Agent, Model, _core, replay
 from loopwright.events import ProviderDelta, RoundFinished, SearchCompleted, SearchStarted, TextDelta
 from loopwright.presets import SearchStatus, verifier
 from loopwright.testing import WireServer, recorded
+from loopwright.tools import WebSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,8 +174,8 @@ def chat() -> list[list[dict[str, Any]]]:
     ]
 
 
-def at(model: str, url: str, **options: Any) -> Agent[Any, Any]:
-    return Agent(model, base_url=url, api_key=KEY, web_search=True, **options)
+def at(model: str, url: str, retry: Any = None) -> Agent[Any, Any]:
+    return Agent(Model(model, base_url=url, api_key=KEY, retry=retry), tools=[WebSearch()])
 
 
 MODELS = {
@@ -336,7 +337,7 @@ def test_a15_a_cancelled_run_ends_its_open_search() -> None:
 def test_a17_a_verification_logs_each_search_at_its_own_time_whoever_watches() -> None:
     for on_event in (None, [].append):
         with streaming(anthropic()) as url:
-            made = verifier("anthropic:m", base_url=url, api_key=KEY)
+            made = verifier(Model("anthropic:m", base_url=url, api_key=KEY))
             verification = made.run_sync("Oslo is the capital of Norway.", on_event=on_event)
         first, second = verification.searches
         assert (first.query, second.query, second.error) == ("oslo", "bergen", "unavailable")
@@ -347,7 +348,7 @@ def test_a17_a_verification_logs_each_search_at_its_own_time_whoever_watches() -
 def test_a17_the_status_of_a_search_comes_before_its_results() -> None:
     seen: list[tuple[Any, float]] = []
     with streaming(anthropic()) as url:
-        made = verifier("anthropic:m", base_url=url, api_key=KEY)
+        made = verifier(Model("anthropic:m", base_url=url, api_key=KEY))
         made.run_sync("Oslo is a capital.", on_event=lambda event: seen.append((event, time.monotonic())))
     status = [(event.state, event.query, event.results) for event, _ in seen if isinstance(event, SearchStatus)]
     assert status == [

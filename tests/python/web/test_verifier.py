@@ -10,7 +10,7 @@ from pathlib import Path
 
 import loopwright.presets._verifier as room
 import pytest
-from loopwright import Call, LoopwrightError, UsageError
+from loopwright import Call, LoopwrightError, Model, UsageError
 from loopwright.events import RoundFinished, TextDelta
 from loopwright.presets import Scores, SearchStatus, Verification, complexity_of, parse_scores, verifier
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, recorded, response, text
@@ -51,8 +51,8 @@ def searching(
     )
 
 
-def at(server: WireServer, **options):
-    return verifier("anthropic:m", base_url=server.url, api_key=KEY, **options)
+def at(server: WireServer, retry=None, **options):
+    return verifier(Model("anthropic:m", base_url=server.url, api_key=KEY, retry=retry), **options)
 
 
 @pytest.fixture(params=["run", "run_sync", "stream"])
@@ -464,13 +464,13 @@ def test_a_cancelled_check_leaves_the_verifier_as_it_was():
 )
 def test_nonsense_is_a_usage_error(options):
     with pytest.raises((UsageError, TypeError)):
-        verifier("anthropic:m", api_key=KEY, **options)
+        verifier(Model("anthropic:m", api_key=KEY), **options)
 
 
 @pytest.mark.parametrize("claim", ["", "  ", None])
 def test_no_claim_is_a_usage_error(claim):
     with pytest.raises(UsageError):
-        verifier("anthropic:m", api_key=KEY).run_sync(claim)
+        verifier(Model("anthropic:m", api_key=KEY)).run_sync(claim)
 
 
 def test_a11_searches_of_ours_know_their_round_and_their_claim():
@@ -522,6 +522,6 @@ def test_a20_prompts_that_can_not_be_filled_in_are_usage_errors(prompt):
 
 def test_a21_a_host_without_a_search_of_its_own_is_told():
     with WireServer(["It is."]) as server:
-        done = verifier("mistral:m", base_url=server.url, api_key=KEY).run_sync("Oslo is the capital of Norway.")
+        done = verifier(Model("mistral:m", base_url=server.url, api_key=KEY)).run_sync("Oslo is the capital of Norway.")
     assert not done.searched
     assert "no web search of its own" in done.why_not

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Result, builtin_tools, read_page
+from loopwright import Agent, Guard, Result, builtin_tools, read_page
 from loopwright.guard import Approvals
 from loopwright.testing import ScriptedModel, call
 from sites import Site
@@ -398,7 +398,9 @@ def test_a_site_that_never_answers_is_a_timeout(net: Any, site: Site) -> None:
 def asked(site: Site, folder: Path, path: str, way: str) -> tuple[Result[Any], str]:
     """A run whose model fetches a page: its result, and what the model read."""
     model = ScriptedModel([call("fetch", url=site.url + path), "Over."])
-    agent = Agent(model, tools=builtin_tools(folder, allow_private=True), approvals=Approvals(lambda _: True))
+    agent = Agent(
+        model, tools=builtin_tools(folder, allow_private=True), guard=Guard(approve=Approvals(lambda _: True))
+    )
     result, _ = run(agent, f"Fetch {site.url}{path}", way)
     (block,) = model.requests[-1].messages[-1].content
     return result, "".join(each.text for each in block.content)
