@@ -14,7 +14,7 @@ from loopwright import Agent, Call, MachineConfig, MachineEvent, Response, TurnM
 from loopwright.models import answer_json
 from loopwright.testing import ScriptedModel, call, calls
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "pure_asyncio_driver.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "machine" / "pure_asyncio_driver.py"
 
 
 @tool(read_only=True)
