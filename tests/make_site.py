@@ -49,11 +49,14 @@ def main() -> int:
     began = time.monotonic()
     prepare()
     ready = time.monotonic()
-    build = [str(PYTHON), "-W", "ignore", "-m", "mkdocs", "build", "--strict", "--quiet"]
+    # `--quiet` would not count warnings, and a link that leads nowhere is one.
+    build = [str(PYTHON), "-W", "ignore", "-m", "mkdocs", "build", "--strict"]
     # The theme's makers speak of their other products in each build unless told not to.
-    done = subprocess.run(build, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False)
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(build, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        print("the site was not built: see above", file=sys.stderr)
+        told = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
+        print(*told, "the site was not built", sep="\n", file=sys.stderr)
         return 1
     pages = len([*(ROOT / "site").rglob("*.html")])
     ended = time.monotonic()
@@ -67,7 +70,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     for page in [*files.documentation_pages()]:
         for name in BESIDE.findall(page.content_string):
-            if files.get_file_from_path(name) is None:
+            if (ROOT / name).is_file() and files.get_file_from_path(name) is None:
                 files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     return files
 
