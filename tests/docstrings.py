@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: sessions at a prompt become blocks of code, `:` stands for `::`. Called by mkdocstrings."""
+"""Docstrings as the site shows them: sessions at a prompt become blocks of code, and `::` goes. Called by mkdocstrings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fenced(text: str) -> str:
     'It adds.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```\\n\\nNo more.'
     """
     said = SESSION.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
-    return re.sub(r"(?<=\S)::$", ":", said, flags=re.MULTILINE).rstrip("\n")
+    return re.sub(r"^ *::\n|(?<=:):$", "", said, flags=re.MULTILINE).rstrip("\n")
 
 
 class Docstrings(griffe.Extension):
