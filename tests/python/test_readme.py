@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEARN = sorted((ROOT / "docs" / "learn").glob("*.md"))
 KEYLESS = (Path("README.md"), *(page.relative_to(ROOT) for page in LEARN))
+TYPED = (*KEYLESS, *(page.relative_to(ROOT) for page in PAGES if page.parent.name == "coming-from"))
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOOPWRIGHT_MODEL")
 
 
@@ -140,7 +141,7 @@ def test_n1_examples_run_in_a_notebook_whose_loop_is_running(page, line, code, t
 
 @pytest.mark.timeout(300)
 def test_n2_the_first_examples_are_clean_in_the_strict_modes_of_type_checkers(tmp_path):
-    for page, line, code in (example.values for example in examples() if example.values[0] in KEYLESS):
+    for page, line, code in (example.values for example in examples() if example.values[0] in TYPED):
         (tmp_path / f"{page.stem.replace('-', '_')}_{line}.py").write_text(code, encoding="utf-8")
     code, said = checker("mypy", "--strict", "--config-file", os.devnull, str(tmp_path), cwd=tmp_path)
     assert code == 0, said
