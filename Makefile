@@ -27,7 +27,7 @@ export PROPTEST_RNG_SEED ?= 20261122
 in_parts = share=$$(mktemp -d); SHARE=$$share $(BIN)/python -m pytest $(1) & first=$$!; SHARE=$$share $(BIN)/python -m pytest $(1); \
     second=$$?; wait $$first; first=$$?; rm -rf "$$share"; exit $$((first + second))
 
-.PHONY: help demo test quick check freethreaded bench judges wheel profile lint docs clean
+.PHONY: help demo test quick check freethreaded bench judges wheel profile lint docs site clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
@@ -41,6 +41,7 @@ help:
 	@echo "make profile let the compiler look at ordinary runs anew; what it sees goes into the next wheels"
 	@echo "make lint    format, clippy, ruff, types, stubs"
 	@echo "make docs    write what pages take from the tests, the source and Cargo's graph anew"
+	@echo "make site    build the site of the docs into site/, links checked, in an environment of its own"
 	@echo "make clean   remove .venv and target"
 
 demo: $(VENV)/.built
@@ -127,6 +128,10 @@ docs:
 	$(PYTHON) tests/providers.py
 	$(PYTHON) tests/rooms.py
 
+site:
+	@echo "== the site of the docs"
+	$(PYTHON) tests/make_site.py
+
 # cargo-nextest where it is installed; plain cargo test does the same, slower.
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test -q --all-targets)
 
@@ -155,4 +160,4 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-freethreaded target
+	rm -rf $(VENV) .venv-freethreaded .venv-site site target

@@ -1,8 +1,12 @@
-"""Events while a run goes on. The connection breaks in the middle of an answer, and the run goes on all the same."""
+"""Events while a run goes on. The connection breaks in the middle of an answer, and the run goes on all the same.
+
+python examples/streaming.py [MODEL]      without a model a server of ours plays one, faults and all
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 
 from loopwright import Agent, Model, tool
 from loopwright.testing import WireServer, call, fault, text
@@ -20,7 +24,8 @@ async def weather(city: str) -> str:
 async def main() -> None:
     script = [call("weather", city="Bergen"), text(STORY).but(fault.cut(after=4)), text(STORY)]
     with WireServer(script, strict="any") as server:
-        agent = Agent(Model("openai-chat:scripted", base_url=f"{server.url}/v1"), tools=[weather])
+        model = Model(sys.argv[1]) if len(sys.argv) > 1 else Model("openai-chat:scripted", base_url=f"{server.url}/v1")
+        agent = Agent(model, tools=[weather])
         async with agent.stream("What is it like in Bergen?") as stream:
             async for event in stream:
                 match event.type:

@@ -1,11 +1,12 @@
-"""Two sub-agents at once, watched while they work; then a run that is paused. No key, no network.
+"""Two sub-agents at once, watched while they work; then a run that is paused.
 
-python examples/sub_agents.py
+python examples/sub_agents.py [MODEL]      without a model scripts play all three: no key, no network
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 
 from loopwright import Agent, Budget, Call, SubAgent, tool
 from loopwright.events import AgentFinished, AgentStarted, Paused, ToolStarted
@@ -20,9 +21,10 @@ async def read_shelf(shelf: str) -> str:
 
 
 def librarian(name: str, shelf: str) -> SubAgent:
-    """A sub-agent that reads one shelf; a model with a name, `anthropic:…`, would do as well."""
+    """A sub-agent that reads one shelf."""
     script = [call("read_shelf", shelf=shelf), f"On the shelf of {shelf} I found what we need."]
-    return SubAgent(name, f"knows the shelf of {shelf}", tools=[read_shelf], model=ScriptedModel(script))
+    model = sys.argv[1] if len(sys.argv) > 1 else ScriptedModel(script)
+    return SubAgent(name, f"knows the shelf of {shelf}", tools=[read_shelf], model=model)
 
 
 async def main() -> None:
@@ -32,7 +34,7 @@ async def main() -> None:
         Call("spawn", {"agent": "clays", "task": "Which clays are there?"}),
     )
     agent = Agent(
-        ScriptedModel([both, "Two glazes and two clays."]),
+        sys.argv[1] if len(sys.argv) > 1 else ScriptedModel([both, "Two glazes and two clays."]),
         agents=[librarian("glazes", "glazes"), librarian("clays", "clays")],
         budget=Budget(rounds=8),
     )
@@ -58,4 +60,5 @@ async def main() -> None:
     print(result.final, f"[{result.stop_reason}; {result.rounds} requests of {agent.budget.rounds}]")
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -55,5 +55,6 @@ with tempfile.TemporaryDirectory() as folder:
     result = agent.run_sync("Make auth.py use signed tokens and remove old.py.", on_event=tell)
     for answer in ("go on", "The signing code is in keyring.py."):
         print(f"== {result.stop_reason}: {result.message}")
-        result = agent.resume_sync(result.journal, answer=answer, on_event=tell)
+        result = agent.resume_sync(result, answer=answer, on_event=tell)
+    assert result.summary is not None
     print(f"== {result.final}", *result.summary.timeline, sep="\n")

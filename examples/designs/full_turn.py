@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory() as folder:
     )  # fmt: skip
     asked = agent.run_sync("Send it.", user="sam", on_event=tell)
     print(f"== {asked.final} [{asked.stop_reason}: {asked.message}]")
-    result = agent.resume_sync(asked.journal, answer=f"{TASK} I prefer short letters.", user="sam", on_event=tell)
+    result = agent.resume_sync(asked, answer=f"{TASK} I prefer short letters.", user="sam", on_event=tell)
     print(f"== {result.final} [{result.stop_reason}: {result.message}]\n{result.plans[0].instruction}")
     print(*(f"round {one.round} of {one.model}: {one.saw}" for one in result.trace()), agent.drain_sync(10), sep="\n")
     print(*(f"{hit.kind}, {hit.trust}: {hit.text}" for hit in memory.newest()), sep="\n")

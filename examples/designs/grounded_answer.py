@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as folder:
     show(docs.run_sync("What is our service called?", history=HISTORY))
     silent = docs.run_sync("Which database does the service use?")
     show(silent)
-    show(docs.resume_sync(silent.journal, answer="On which port are its metrics, then?"))
+    show(docs.resume_sync(str(silent.journal), answer="On which port are its metrics, then?"))
     guess = ScriptedModel(["It is port 8081. [ports.md:3]", "Port 8081, surely. [ports.md:3]", "8081! [ports.md:3]"])
     show(Grounded(guess, sources=[pages]).run_sync("On which port does the service listen?", on_event=tell))
     print(docs.stats)

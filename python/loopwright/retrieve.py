@@ -12,7 +12,7 @@ No model is needed. BM25 finds, RM3 feedback asks again with the words of the be
 ranks by what words have in common in this corpus; their scores are added, and passages take over from their nearest
 neighbours. With an embedder (a model such as `"openai:text-embedding-3-small"`, `loopwright.memory.minilm()`, any
 function from texts to vectors) its cosine is the fourth. The same passages and query give the same hits, bit for bit.
-Figures are in `docs/retrieval.md`.
+Figures are in `docs/grounded.md`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def quote(question: str, sources: Iterable[Any], *, least_coverage: float | None
     ('The wait doubles from 200 ms. [source 1:1]', False)
 
     Sources are as for `check_citations`. Below `least_coverage` it says nothing: the default was measured, see
-    `docs/retrieval.md`.
+    `docs/grounded.md`.
     """
     from .citations import sources_json
 

@@ -6,7 +6,7 @@
 
 Fetching is done by the engine's own client: limits on size, time and redirections, `robots.txt` honoured, private
 addresses refused where they are connected to. HTML becomes Markdown without menus, banners and what is hidden. See
-`docs/web.md`.
+`docs/research.md`.
 """
 
 from __future__ import annotations

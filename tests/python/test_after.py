@@ -67,8 +67,8 @@ def test_the_examples_in_the_docstrings_hold() -> None:
 
 def test_the_example_of_the_page_runs_and_its_table_is_whole(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "after-the-turn.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    page = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page.split("\n## After the turn\n")[1], re.DOTALL)
     exec(example, {})  # noqa: S102  (what the page shows)
     said = capsys.readouterr().out
     assert "[]\nMy dog is called Biscuit.\nBiscuit.\n" in said

@@ -269,7 +269,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "policy.md", "exec"), {})  # noqa: S102 - our own page
     for key in (

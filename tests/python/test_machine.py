@@ -15,7 +15,7 @@ from loopwright._run_options import varied
 from loopwright.models import answer_json
 from loopwright.testing import ScriptedModel, call, calls
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "pure_asyncio_driver.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "machine" / "pure_asyncio_driver.py"
 
 
 @tool(read_only=True)

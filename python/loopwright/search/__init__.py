@@ -5,7 +5,7 @@
     agent = Agent(model, tools=[search.as_tool()])
 
 Each has a time limit, repeats what the service was too busy for, leaves it alone after failures in a row, and keeps a
-log. What comes back is bounded and without markup, whatever was sent. See `docs/web.md`.
+log. What comes back is bounded and without markup, whatever was sent. See `docs/research.md`.
 """
 
 from __future__ import annotations

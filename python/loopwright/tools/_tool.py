@@ -402,7 +402,7 @@ def tool(
         timeout: Seconds after which nobody waits for it.
         max_output: Characters of a result that the model gets to see.
         trust: Who can have written what it gives: "untrusted" where others can (pages, mail, tickets), else "trusted".
-            By its name unless said: `docs/flows.md`.
+            By its name unless said: `docs/policy.md`.
         effects: What its calls do: any of "reads", "writes", "deletes", "sends", "publishes", "shares", "pays"; `()`
             for what stays inside the program. By its name unless said. A call with an effect whose target or content
             comes from untrusted results is asked about.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loopwright import Command, MachineEvent, TurnMachine, wire
 from loopwright.testing import WireServer, call
@@ -16,44 +16,47 @@ from loopwright.testing import WireServer, call
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+Begun: TypeAlias = "asyncio.Task[None] | asyncio.TimerHandle"
+
 
 async def drive(
     machine: TurnMachine, prompt: str, ask: Callable[[Command], Awaitable[str]], tools: Mapping[str, Callable[..., Any]]
 ) -> dict[str, Any]:
     """Runs the machine to its end; gives the outcome."""
-    loop, events, begun = asyncio.get_running_loop(), asyncio.Queue(), {}
+    loop, events, begun = asyncio.get_running_loop(), asyncio.Queue[MachineEvent](), dict[int, list[Begun]]()
     began = loop.time()
     events.put_nowait(MachineEvent.start([{"role": "user", "content": [{"type": "text", "text": prompt}]}]))
 
-    async def generate(command: Command) -> None:
+    async def generate(number: int, command: Command) -> None:
         try:
-            events.put_nowait(MachineEvent.generated(command.id, await ask(command)))
+            events.put_nowait(MachineEvent.generated(number, await ask(command)))
         except OSError as error:
-            events.put_nowait(MachineEvent.failed(command.id, "server", str(error)))
+            events.put_nowait(MachineEvent.failed(number, "server", str(error)))
 
-    async def execute(command: Command, call: Any) -> None:
+    async def execute(number: int, call: Any) -> None:
         try:
             result = await tools[call.name](**call.arguments)
-            events.put_nowait(MachineEvent.executed(command.id, call.call_id, str(result)))
+            events.put_nowait(MachineEvent.executed(number, call.call_id, str(result)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model reads it
             why = f"{type(error).__name__}: {error}"
-            events.put_nowait(MachineEvent.tool_failed(command.id, call.call_id, "exception", why))
+            events.put_nowait(MachineEvent.tool_failed(number, call.call_id, "exception", why))
 
     while True:
         for command in machine.step(await events.get(), loop.time() - began):
-            if command.kind == "finish":
+            if command.outcome is not None:
                 return command.outcome
+            number = command.id or 0
             if command.kind == "generate":
-                begun[command.id] = [asyncio.create_task(generate(command))]
+                begun[number] = [asyncio.create_task(generate(number, command))]
             elif command.kind == "execute":
-                begun[command.id] = [asyncio.create_task(execute(command, call)) for call in command.calls]
+                begun[number] = [asyncio.create_task(execute(number, call)) for call in command.calls]
             elif command.kind == "timer":
-                fired = MachineEvent.fired(command.id)
-                begun[command.id] = [loop.call_at(began + command.at, events.put_nowait, fired)]
+                at, fired = began + (command.at or 0), MachineEvent.fired(number)
+                begun[number] = [loop.call_at(at, events.put_nowait, fired)]
             elif command.kind == "approve":
-                events.put_nowait(MachineEvent.decided(command.id, command.hash, "deny", "nobody is there to ask"))
+                events.put_nowait(MachineEvent.decided(number, command.hash or "", "deny", "nobody is there to ask"))
             elif command.kind == "abort":
-                for each in begun.pop(command.id, ()):
+                for each in begun.pop(number, ()):
                     each.cancel()
 
 
@@ -75,6 +78,7 @@ async def main() -> None:
                 return str(answer.read().decode())
 
         async def ask(command: Command) -> str:
+            assert command.request is not None
             body = command.request.to_wire("openai_chat")
             return wire.decode_response("openai_chat", await asyncio.to_thread(post, body)).to_json()
 
