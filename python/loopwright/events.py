@@ -797,6 +797,4 @@ redacted_repr(*[each for each in globals().values() if isinstance(each, type) an
 
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        return _renamed.under_new_name(globals(), name, _renamed.EVENTS)
+    __getattr__ = lambda name: _renamed.under_new_name(globals(), name, _renamed.EVENTS)  # noqa: E731
