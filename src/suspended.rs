@@ -13,6 +13,7 @@ use loopwright_machine::{
 /// The outcome of a run so far, with the stop `suspended`, and its questions: those that are `open`, and those that
 /// their rounds have not come to yet. The run itself stays as it is. `None` if it can't be left.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as Python gives them
 pub(super) fn suspended(run: &Run, open: Vec<PyRef<'_, machine::Command>>) -> Option<(Ended, Vec<machine::Command>)> {
     let at = Time::from_seconds(run.now());
     let open = open.iter().map(|command| command.0.clone()).collect::<Vec<_>>();
