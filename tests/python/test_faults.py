@@ -130,8 +130,8 @@ def test_retry_after_is_honoured(serve: Any, wire: str) -> None:
 def test_runs_that_fail_together_do_not_come_back_together(serve: Any) -> None:
     def delays(**options: Any) -> set[float]:
         server = serve(fault.status(500), text(ANSWER), fault.status(500), text(ANSWER))
-        agent = agent_at(server, **options)
-        found = [run(agent, "go", "stream")[1] for _ in range(2)]
+        agent = agent_at(server)
+        found = [run(agent, "go", "stream", **options)[1] for _ in range(2)]
         return {event.delay for events in found for event in events if isinstance(event, Retry)}
 
     assert len(delays()) == 2
