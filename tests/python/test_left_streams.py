@@ -436,14 +436,18 @@ def test_n12_memory_stays_small_while_nobody_reads(serve: Any) -> None:
             context.emit(f"step {n}")
             if n % 1000 == 0:
                 await asyncio.sleep(0)
+        ended.set()
         return "told"
+
+    ended = asyncio.Event()
 
     async def main() -> None:
         stream = Agent(ScriptedModel([call("chatty"), "done"]), tools=[chatty]).stream("go")
         seen: list[Any] = []
         async for event in stream:
             if isinstance(event, ToolProgress) and not isinstance(seen[-1], ToolProgress):
-                await asyncio.sleep(0.5)
+                # Nobody reads meanwhile.
+                await asyncio.wait_for(ended.wait(), 60)
             seen.append(event)
         told = [event.text for event in seen if isinstance(event, ToolProgress)]
         assert told[-1] == "step 49999"
