@@ -209,12 +209,12 @@ class Attempts(Generic[Drives, Output]):
         self.more = feedback is not None and self.tries < (_MOST if output is None else output.asked.attempts)
         if feedback is not None and self.more:
             self.conversation = result.messages._history.extended(f"[{Message.user(feedback).to_json()}]")
-            self.limits = _left(result, self.earlier, self.limits)
+            self.limits = _left(result, self.earlier, self.limits, driver)
         elif handoff is not None and result.stop_reason == "user_interrupt":
-            self._hand_over(handoff, result)
+            self._hand_over(handoff, result, driver)
         self.earlier = result
 
-    def _hand_over(self, handoff: Handoff[Any, Any], result: Result[Any]) -> None:
+    def _hand_over(self, handoff: Handoff[Any, Any], result: Result[Any], driver: Driver) -> None:
         """Another agent goes on with what is left."""
         from ._handoff import said_to, segment_of
 
@@ -223,8 +223,8 @@ class Attempts(Generic[Drives, Output]):
         self.handed_by, self.handed = by.name or "agent", [*self.handed, str(handoff.name)]
         more = {"handed_off_from": result.run_id, "handed_off_to": self.handed}
         self.agent._labels = {**self.agent._labels, **more}
-        self.conversation = said_to(handoff, result, self.prompt_at)
-        self.limits = _left(result, self.earlier, self.limits)
+        self.conversation, self.prompt_at = said_to(handoff, result, self.prompt_at)
+        self.limits = _left(result, self.earlier, self.limits, driver)
         self.offered, self.unlisted = None, self.agent._places
 
     def end(self) -> tuple[Result[Output], Following]:
@@ -246,7 +246,7 @@ class Attempts(Generic[Drives, Output]):
         return [*warned, event]
 
 
-def _left(result: Result[Any], earlier: Result[Any] | None, budget: Budget) -> Budget:
+def _left(result: Result[Any], earlier: Result[Any] | None, budget: Budget, driver: Driver) -> Budget:
     """What the last attempt left of the budget."""
     from dataclasses import replace
 
@@ -258,6 +258,7 @@ def _left(result: Result[Any], earlier: Result[Any] | None, budget: Budget) -> B
         rounds=max(0, budget.rounds - spent(lambda result: result.rounds)),
         tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
         wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
+        approvals=max(0, budget.approvals - driver.outcome["spent"].get("approvals", 0)) if driver.outcome else 0,
         tokens=None
         if budget.tokens is None
         else max(0, budget.tokens - spent(lambda result: result.usage.total_tokens)),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .hooks import Hook
 
-__all__ = ["NOBODY", "merged_settings", "over", "parts_of", "said_with"]
+__all__ = ["NOBODY", "guard_of", "merged_settings", "over", "parts_of", "said_with"]
 
 
 class _Nobody:
@@ -51,7 +51,7 @@ def parts_of(given: Mapping[str, Any]) -> dict[str, Any]:
     found["budget"] = budget = given["budget"]
     if budget is not None and getattr(budget, "rounds", None) == "auto":
         found["complexity"] = "auto"
-    found["guard"] = _guard(given["guard"])
+    found["guard"] = guard_of(given["guard"])
     found["context"], monitor = given["context"], _monitor(given["monitor"])
     found["monitor"] = monitor
     if monitor is not None:
@@ -176,7 +176,7 @@ def _of_providers(tools: Any) -> tuple[Any, list[Any], Any]:
     return ours, own, (searches[0].settings or True) if searches else False
 
 
-def _guard(given: Any) -> Any:
+def guard_of(given: Any) -> Any:
     """A `Guard`; whoever approves, given alone, is one with the usual rest."""
     if given is None:
         return None

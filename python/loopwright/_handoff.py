@@ -7,7 +7,7 @@ segment: with what is left of the budget, in a journal beside that of the first,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Handoff", "segment_of", "target_of", "transfers"]
 
 _HISTORIES = ("all", "none")
+_STRICTER = (None, "run", "intent", "ask")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
 
 
@@ -72,15 +73,23 @@ class Handoff(Generic[Deps, Output]):
     @property
     def tool_name(self) -> str:
         """The tool by which the model hands over."""
-        return f"transfer_to_{_NO_NAME.sub('_', self.name or '').strip('_').lower()}"[:64]
+        name = _NO_NAME.sub("_", self.name or "").strip("_").lower()
+        # Models take letters of ASCII alone.
+        return f"transfer_to_{name or (self.name or '').encode().hex()}"[:64]
 
 
 def handoffs_of(given: object) -> list[Handoff[Any, Any]]:
-    """The handoffs of an agent."""
+    """The handoffs of an agent, each with a tool of its own."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         message = f"handoffs can't be {given!r:.100}"
         raise UsageError(message, "invalid_handoff", "give a list of agents or of Handoff(agent, ...)")
-    return [each if isinstance(each, Handoff) else Handoff(each) for each in given]
+    found = [each if isinstance(each, Handoff) else Handoff(each) for each in given]
+    names: dict[str, str | None] = {}
+    for each in found:
+        if names.setdefault(each.tool_name, each.name) is not each.name or len(names) < found.index(each) + 1:
+            message = f"two handoffs have the tool {each.tool_name}: {names[each.tool_name]!r} and {each.name!r}"
+            raise UsageError(message, "invalid_handoff", "name one of them otherwise: Handoff(agent, name=...)")
+    return found
 
 
 def transfers(given: object) -> list[Any]:
@@ -110,7 +119,7 @@ def _transfer(handoff: Handoff[Any, Any]) -> Tool[..., Any, Any]:
 
     about = handoff.description or handoff.agent.description
     description = f"Hand the conversation over to {handoff.name}, who goes on with it. {about or ''}".strip()
-    tool: Tool[..., Any, Any] = Tool(transfer, name=handoff.tool_name, description=description, risk="safe")
+    tool: Tool[..., Any, Any] = Tool(transfer, name=handoff.tool_name, description=description, risk="safe", effects=[])
     tool.hands_over = handoff
     return tool
 
@@ -119,19 +128,53 @@ def segment_of(first: Any, handoff: Handoff[Any, Any]) -> Any:
     """The agent of a segment: the one that goes on, for whoever the first one ran for, under its guard and hooks."""
     from ._run_options import varied, with_model_of
 
-    given = first._given
-    changes: dict[str, Any] = {}
-    if given["guard"] is not None:
-        changes["guard"] = given["guard"]
-    if given["hooks"] is not None:
-        own = handoff.agent._given["hooks"]
-        changes["hooks"] = [given["hooks"]] if own is None else [given["hooks"], own]
     found = with_model_of(first, varied(handoff.agent, {}))
+    changes: dict[str, Any] = {}
+    if first._given["guard"] is not None:
+        changes["guard"] = _both(first._given["guard"], handoff.agent._given["guard"], str(handoff.name))
+    if first._given["hooks"] is not None:
+        from .hooks._hook import flattened
+
+        own = handoff.agent._given["hooks"]
+        both = [*flattened(first._given["hooks"]), *(() if own is None else flattened(own))]
+        changes["hooks"] = list(dict.fromkeys(both))
     found = copy(found._changed(changes) if changes else found)
-    found._approve, found._run_name, found._labels = first._approve, first._run_name, dict(first._labels)
+    found.name, found._run_name, found._labels = handoff.name, first._run_name, first._label()
+    found._approve = found._approve if first._approve is None else first._approve
+    if found._remember is None:
+        found._remember = first._remember
+    else:
+        found._remember = found._remember.whom(found._labels.get("user"), found._labels.get("session"))
     found._plans, found._like = {}, None
     found._keyed()
     return found
+
+
+def none_of(options: Mapping[str, Any], whose: str) -> None:
+    """Raises a `UsageError` where a machine of another kind is to hand its run over."""
+    if options.get("handoffs"):
+        message = f"a {whose} does not hand its run over"
+        raise UsageError(message, "invalid_handoff", f"give the handoffs to an Agent that has the {whose} as a tool")
+
+
+def _both(first: Any, own: Any, name: str) -> Any:
+    """The guard of the first agent, with what it leaves open to that of the one that goes on."""
+    from dataclasses import fields, replace
+
+    from ._front import guard_of
+
+    one, other = guard_of(first), guard_of(own)
+    if other is None:
+        return one
+    for part in ("policy", "commands", "sandbox"):
+        if None not in (getattr(one, part), getattr(other, part)) and getattr(one, part) != getattr(other, part):
+            message = f"the guard of {name!r} has a {part} of its own, and the run goes by that of its first agent"
+            raise UsageError(message, "invalid_handoff", "give it to the agent that the run begins with")
+    given = {each.name: getattr(one, each.name) for each in fields(one)}
+    found = {part: getattr(other, part) if value is None else value for part, value in given.items()}
+    found["on_cautious"] = max(one.on_cautious, other.on_cautious, key=_STRICTER.index)
+    found["workspace"] = one.workspace if other.workspace is None else other.workspace
+    return replace(one, **found)
 
 
 def target_of(agent: Any, path: Iterable[str]) -> Any:
@@ -146,13 +189,33 @@ def target_of(agent: Any, path: Iterable[str]) -> Any:
     return agent
 
 
-def said_to(handoff: Handoff[Any, Any], result: Result[Any], prompt_at: int | None) -> _core.History:
-    """The messages that a segment begins with."""
+def said_to(handoff: Handoff[Any, Any], result: Result[Any], prompt_at: int | None) -> tuple[_core.History, int]:
+    """The messages that a segment begins with, and where among them the request is."""
     from .result import Messages
 
+    at = _request_in(result.messages) if prompt_at is None else prompt_at
     if handoff.history == "all":
-        return result.messages._history
-    if callable(handoff.history):
-        return Messages(handoff.history(result.messages))._history
-    at = prompt_at or 0
-    return Messages(result.messages[at : at + 1])._history
+        return result.messages._history, at
+    if handoff.history == "none":
+        return Messages(result.messages[at : at + 1])._history, 0
+    assert callable(handoff.history)  # noqa: S101 - looked at when it was made
+    try:
+        chosen = Messages(handoff.history(result.messages))
+    except UsageError:
+        raise
+    except Exception as error:
+        message = f"the history of the handoff to {handoff.name!r} failed: {type(error).__name__}: {error}"
+        raise UsageError(message, "handoff_failed", "give a function of Messages that gives messages") from error
+    return chosen._history, _request_in(chosen)
+
+
+def _request_in(messages: Messages) -> int:
+    """The place of the last message that a person wrote."""
+    from .messages import ToolResult
+
+    written = [
+        at
+        for at, message in enumerate(messages)
+        if message.role == "user" and not any(isinstance(block, ToolResult) for block in message.content)
+    ]
+    return written[-1] if written else 0

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["JournalPath", "beside", "holds_store", "is_store", "label_of", "locate_journal", "project_store", "text_of"]
 
@@ -68,7 +71,7 @@ def label_of(about: str | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def text_of(label: dict[str, Any], name: str) -> str | None:
+def text_of(label: Mapping[str, Any], name: str) -> str | None:
     """A member of a label, if it is a name."""
     value = label.get(name)
     return value if isinstance(value, str) and value.strip() else None

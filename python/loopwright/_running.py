@@ -126,6 +126,12 @@ class Running(Prepared[Deps, Output]):
             taken(whose, options, *but)
         agent = varied(self, options)
         agent._keyed()
+        if agent._given.get("handoffs") and agent._replaced is None:
+            from ._handoff import handoffs_of
+
+            # Whoever may go on later.
+            for handoff in handoffs_of(agent._given["handoffs"]):
+                handoff.agent._keyed()
         return agent, {name: options.get(name) for name in ("on_event", "journal", "signal")}
 
     def _driven(
@@ -192,7 +198,7 @@ class Running(Prepared[Deps, Output]):
         from ._session import said_before
 
         place = self.journal if options.get("journal") is None else options["journal"]
-        return self._conversation(prompt, said_before(options, place, self._labels))
+        return self._conversation(prompt, said_before(options, place, self._label()))
 
     def _conversation(self, prompt: Any, messages: Any) -> _core.History:
         if type(prompt) is str and messages is None and prompt.strip():

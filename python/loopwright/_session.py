@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._journal_paths import is_store, locate_journal
+from ._journal_paths import is_store, locate_journal, text_of
 from ._replay import naming
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def said_before(options: Mapping[str, Any], place: Any, labels: Mapping[str, Any
     if messages is not None or session is None or place is None or isinstance(place, bool) or not is_store(place):
         return messages
     path = os.fspath(place)
-    last = _core.journal_last_of(path, session, labels.get("user")) if Path(path).exists() else None
+    last = _core.journal_last_of(path, session, text_of(labels, "user")) if Path(path).exists() else None
     if last is None:
         return None
     from .result import Messages

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._handoff import none_of
 from ._model import is_model, machine_settings, only_first
 from ._observe import GroundedStats, Observer
 from ._options import functions, settings, written
@@ -122,6 +123,7 @@ class Grounded:
         if judge is not None:
             rules["judge"] = _judge_config(judge)
         self._observer = Observer()
+        none_of(options, "Grounded")
         self._agent = _GroundedAgent(
             model, tuple(folders), rules, gatherers=tuple(asked), judge=judge, tools=functions(tools), **options
         )

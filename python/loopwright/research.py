@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from ._embedders import embedder_of
+from ._handoff import none_of
 from ._lookups import Lookups
 from ._model import is_model
 from ._options import functions, settings, written
@@ -204,6 +205,7 @@ class Research:
             rules["own"] = own
         if tools and not providers:
             rules["without_search"] = True
+        none_of(options, "Research")
         self._agent = _ResearchAgent(
             model,
             Lookups(providers, fetch, vectors, parts, 600.0 if corpus is not None else 0.0),

@@ -8,9 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Guard, Handoff, Journal, Messages, UsageError, replay, tool
+from loopwright import (
+    Agent,
+    Approval,
+    Budget,
+    Grounded,
+    Guard,
+    Handoff,
+    Hook,
+    Journal,
+    Memory,
+    Messages,
+    Research,
+    UsageError,
+    replay,
+    tool,
+)
 from loopwright.events import HandedOff, RunFinished
 from loopwright.testing import ScriptedModel, call, calls, no_real_requests
+from ways import eventually
 
 WAYS = ("run_sync", "run", "stream", "stream_sync", "start")
 done: list[int] = []
@@ -170,3 +186,105 @@ def test_n11_an_agent_with_handoffs_is_copied() -> None:
     agent = Agent("offline:extractive", handoffs=[Agent("offline:extractive", name="billing")])
     again = pickle.loads(pickle.dumps(agent))  # noqa: S301 - ours
     assert again.tools.names == agent.tools.names == ("transfer_to_billing",)
+
+
+def test_n11_a_handoff_is_no_payment_and_nobody_is_asked() -> None:
+    third = Agent(ScriptedModel(["I know screens."]), name="screens")
+    second = Agent(ScriptedModel([call("transfer_to_screens")]), name="desk", handoffs=[third])
+    first = Agent(ScriptedModel([call("transfer_to_desk")]), handoffs=[second])
+    result = first.run_sync("My screen flickers.")
+    assert (result.agent, result.output) == ("screens", "I know screens.")
+
+
+def test_n11_questions_to_a_person_are_of_one_budget() -> None:
+    asked: list[Approval] = []
+    agent = front(
+        call("refund", order=1),
+        call("transfer_to_billing"),
+        to=[billing(call("refund", order=2), "done")],
+        tools=[refund],
+        guard=Guard(approve=lambda question: asked.append(question) is None),
+        budget=Budget(approvals=1),
+    )
+    agent.run_sync("My money.")
+    assert [each.arguments["order"] for each in asked] == [1]
+
+
+def test_n11_what_a_person_wrote_last_is_the_request_of_a_segment(tmp_path: Path) -> None:
+    before = Messages([{"role": "user", "content": "old"}, {"role": "assistant", "content": "older"}])
+    third = ScriptedModel(["Hello."])
+    sales = Handoff(Agent(third, name="sales"), history="none")
+    second = billing(call("transfer_to_sales"), tools=[], handoffs=[sales])
+    agent = front(call("transfer_to_billing"), to=[Handoff(second, history="none")])
+    result = agent.run_sync("My money.", messages=before)
+    assert [message.text for message in third.requests[0].messages] == ["My money."]
+    assert [message.text for message in result.new_messages] == ["My money.", "Hello."]
+    # Of a run that goes on, too.
+    model = ScriptedModel(["Hello."])
+
+    def paid_back(*steps: Any) -> Agent[None, str]:
+        to = [Handoff(Agent(model, name="sales"), history="none")]
+        return front(*steps, to=to, tools=[refund], guard=Guard(approve="suspend"), journal=tmp_path / "runs.db")
+
+    left = paid_back(call("refund", order=1)).run_sync("My money.", messages=before)
+    more = paid_back(call("transfer_to_sales")).resume_sync(left, {left.pending[0].call_id: False})
+    assert more.output == "Hello."
+    assert [message.text for message in model.requests[0].messages] == ["My money."]
+
+
+def test_n11_a_guard_of_the_next_agent_is_not_loosened() -> None:
+    own = billing(call("refund", order=7), "I may not.", guard=Guard(approve=lambda _: False, on_cautious="ask"))
+    result = Agent(ScriptedModel([call("transfer_to_billing")]), handoffs=[own]).run_sync("My money.")
+    assert (result.output, done) == ("I may not.", [])
+
+
+def test_n11_memory_knows_whom_a_segment_is_for(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "m.db")
+    agent = front(call("transfer_to_billing"), to=[billing("You have it.", memory=memory)])
+    agent.run_sync("My money, please.", user="sam", session="trip")
+    assert eventually(lambda: len(memory.episodes("trip")) == 1, 30)
+    (episode,) = memory.episodes("trip")
+    assert (episode.user, episode.session) == ("sam", "trip")
+
+
+def test_n11_hooks_of_both_agents_are_asked_once() -> None:
+    heard: list[str] = []
+    hooks = [Hook("pre_llm", lambda _: heard.append("hook"), inline=True)]
+    agent = front(call("transfer_to_billing"), to=[billing("Hello.", hooks=hooks)], hooks=hooks)
+    assert agent.run_sync("Hi.").rounds == 2
+    assert heard == ["hook", "hook"]
+
+
+def test_n11_names_that_models_can_not_say_and_those_that_are_one_to_them() -> None:
+    named = [Handoff(Agent(ScriptedModel([])), name=name) for name in ("Продажи", "Возврат")]
+    assert len({each.tool_name for each in named}) == 2
+    assert all(each.tool_name.isascii() for each in named)
+    for pair in (("a b", "a-b"), ("Billing", "billing"), ("x" * 70 + "1", "x" * 70 + "2")):
+        with pytest.raises(UsageError, match="two handoffs have the tool") as caught:
+            Agent(ScriptedModel([]), handoffs=[Handoff(Agent(ScriptedModel([])), name=name) for name in pair])
+        assert caught.value.code == "invalid_handoff"
+
+
+def test_n11_whoever_answers_from_sources_hands_nothing_over(tmp_path: Path) -> None:
+    for make in (lambda: Grounded(ScriptedModel([]), sources=tmp_path, handoffs=[billing()]),):
+        with pytest.raises(UsageError) as caught:
+            make()
+        assert caught.value.code == "invalid_handoff"
+    with pytest.raises(UsageError):
+        Research(ScriptedModel([]), handoffs=[billing()])
+
+
+def test_n11_a_history_that_fails_says_so() -> None:
+    agent = front(call("transfer_to_billing"), to=[Handoff(billing("x"), history=lambda _: 1 / 0)])
+    with pytest.raises(UsageError, match="history of the handoff to 'billing' failed: ZeroDivisionError") as caught:
+        agent.run_sync("Hi.")
+    assert caught.value.code == "handoff_failed"
+
+
+def test_n11_a_handoff_without_a_key_is_found_before_anything_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    agent = front(call("refund", order=1), to=[Agent("openai:gpt-5", name="billing")], tools=[refund])
+    with pytest.raises(UsageError) as caught:
+        agent.run_sync("My money.")
+    assert caught.value.code == "missing_key"
+    assert done == []

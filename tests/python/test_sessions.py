@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Guard, Journal, LoopwrightError, Model, UsageError, replay, tool
+from loopwright import Agent, Guard, Journal, LoopwrightError, Memory, Model, UsageError, replay, tool
 from loopwright.testing import ScriptedModel, WireServer, call, fault
 
 WAYS = ("run_sync", "run", "stream", "stream_sync", "start")
@@ -65,6 +65,14 @@ def test_n13_two_users_do_not_share_a_session(tmp_path: Path) -> None:
         found = agent("Yes.").run_sync("And?", session="main", user=user, journal=store)
         assert words(found) == [f"I am {user}.", f"Hello {user}.", "And?", "Yes."]
     assert words(agent("Yes.").run_sync("And?", session="main", journal=store))[0] == "I am None."
+
+
+def test_n13_an_agent_for_somebody_goes_on_with_that_user_s_conversation(tmp_path: Path) -> None:
+    store, memory = tmp_path / "runs.db", Memory(tmp_path / "m.db")
+    agent("Hello nobody.").run_sync("I am nobody.", session="trip", journal=store)
+    sam = Agent(ScriptedModel(["Hello.", "Sam."]), memory=memory, journal=store).whom("sam")
+    assert words(sam.run_sync("I am Sam.", session="trip")) == ["I am Sam.", "Hello."]
+    assert words(sam.run_sync("Who am I?", session="trip")) == ["I am Sam.", "Hello.", "Who am I?", "Sam."]
 
 
 def test_n13_messages_go_before_the_session_and_other_places_keep_none(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ impl Store {
             let connection = self.connection();
             let mut select = connection.prepare_cached(
                 "SELECT name, stop FROM journal_sessions JOIN journal_runs ON journal_runs.run = journal_sessions.run
-                WHERE session = ?1 AND user IS ?2 AND stop IS NOT 'error' ORDER BY place DESC LIMIT 1",
+                WHERE session = ?1 AND user IS ?2 AND stop IS NOT 'error' ORDER BY begun DESC, place DESC LIMIT 1",
             )?;
             select.query_row((&session.session, &session.user), |row| Ok((row.get(0)?, row.get(1)?))).optional()
         };
