@@ -64,6 +64,9 @@ def resuming(
         raise UsageError(
             message, "invalid_value", "with 'fork' the run goes on in a new journal, from where the rules part"
         )
+    if isinstance(answers, str):
+        message = f"answers are a dict by call_id, not {answers!r:.100}"
+        raise UsageError(message, "invalid_answers", "name a run by run=")
     if answer is not None:
         if answers:
             message = "answer is for a run that has ended, answers are for the pending calls of one that was left"

@@ -246,9 +246,7 @@ def test_what_the_page_names_is_there(key):
 def exists(named: str) -> bool:
     """True of a path, a command, a name of the package or an option of one that is there."""
     if named.startswith("loopwright "):
-        return f'(commands, "{named.split()[1]}"' in (ROOT / "python/loopwright/cli/main.py").read_text(
-            encoding="utf-8"
-        )
+        return named.split()[1] in importlib.import_module("loopwright.cli.commands").COMMANDS
     if "/" in named:
         return (ROOT / named).exists()
     name, _, option = named.rstrip(")").partition("(")

@@ -155,7 +155,7 @@ def test_m7_a_run_that_goes_on_stays_its_users(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
     agent = agent_of(memory, tmp_path / "MEMORY.md", ["Which one?", "Zanzibar it is.", "Another."])
     first = agent.run_sync("My boat is called Biscuit. Where to?", user="sam", journal=store)
-    answered = agent.resume_sync(store, first.run_id, answer="My home is Zanzibar.")
+    answered = agent.resume_sync(store, run=first.run_id, answer="My home is Zanzibar.")
     forked = agent.fork_sync(store, 1, run=first.run_id, journal=store)
     assert agent.drain_sync(30) == []
     assert {hit.user for hit in memory.newest()} == {"sam"}, "nothing of it is everybody's"
