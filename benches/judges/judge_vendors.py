@@ -139,7 +139,7 @@ def bedrock_tools(server: WireServer) -> None:
     say(server, calls(*TWO), calls(*TWO))
     answer = bedrock(server.url).converse(**BEDROCK, toolConfig=BEDROCK_TOOLS)
     found = [block["toolUse"] for block in answer["output"]["message"]["content"] if "toolUse" in block]
-    expect([(use["toolUseId"], use["input"]) for use in found], [(c.id, c.arguments) for c in TWO], "calls")
+    expect([(use["toolUseId"], use["input"]) for use in found], [(c.call_id, c.arguments) for c in TWO], "calls")
     events = list(bedrock(server.url).converse_stream(**BEDROCK, toolConfig=BEDROCK_TOOLS)["stream"])
     starts = [event["contentBlockStart"]["start"] for event in events if "contentBlockStart" in event]
     expect([start["toolUse"]["toolUseId"] for start in starts if "toolUse" in start], ["c1", "c2"], "streamed calls")
