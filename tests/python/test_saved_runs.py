@@ -230,6 +230,7 @@ def test_d46_a_store_of_an_older_version_is_read_as_it_is_and_brought_up_to_date
     shutil.copy(died / "p.db", store)
     with sqlite3.connect(store) as connection:
         connection.execute("DROP TABLE journal_pieces")
+        connection.execute("DROP TABLE journal_sessions")
         connection.execute("DELETE FROM journal_saved")
         connection.execute("UPDATE loopwright_rooms SET version = 1 WHERE room = 'journal'")
     connection.close()

@@ -81,6 +81,8 @@ class Terminal:
         self._seen = 0
 
         def own_terminal() -> None:
+            # As a shell starts it, whatever of Ctrl-C whoever started the tests does not hear.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
