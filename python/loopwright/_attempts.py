@@ -109,7 +109,7 @@ class Attempts(Generic[Drives, Output]):
         self.begin = begin
         self.progress = progress
         self.watch = watch
-        # What toolsets offer, the same for all attempts of an agent; and of which that is not known yet.
+        # The tools that toolsets offer to all attempts of an agent, and the toolsets that have not been asked yet.
         self.offered: Offered | None = None
         self.unlisted = agent._places if begin is None else None
         self.made = self.tries = 0

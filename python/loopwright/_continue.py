@@ -12,7 +12,7 @@ from . import _core
 from ._journal_paths import beside, locate_journal
 from ._plan import about, place_of, run_id, sink_of, writing
 from ._replay import naming
-from ._suspend import answering
+from ._suspend import with_answers
 from .errors import UsageError
 from .messages import prompt_of
 
@@ -106,7 +106,7 @@ def _answered(
     """Begins with answers to calls that wait for a person."""
 
     def bound(plan: Plan) -> Begun:
-        given = answering(plan.approve, answers, shown)
+        given = with_answers(plan.approve, answers, shown)
         begun = begin(replace(plan, approve=given))
         try:
             given.bind(begun.run, begun.start)

@@ -1,7 +1,7 @@
 """Handoffs: another agent goes on with the run, under its own instructions, tools and model.
 
-The model hands over by a call of `transfer_to_NAME`. When the calls of that round are done the run goes on as a new
-segment: with what is left of the budget, in a journal beside that of the first, under the guard of the first agent.
+The model hands over by a call of `transfer_to_NAME`. Behind that call the run goes on as a new segment: with what is
+left of the budget, in a journal beside that of the first, under the guard of the first agent.
 """
 
 from __future__ import annotations
@@ -84,10 +84,11 @@ def handoffs_of(given: object) -> list[Handoff[Any, Any]]:
         message = f"handoffs can't be {given!r:.100}"
         raise UsageError(message, "invalid_handoff", "give a list of agents or of Handoff(agent, ...)")
     found = [each if isinstance(each, Handoff) else Handoff(each) for each in given]
-    names: dict[str, str | None] = {}
+    by_tool: dict[str, Handoff[Any, Any]] = {}
     for each in found:
-        if names.setdefault(each.tool_name, each.name) is not each.name or len(names) < found.index(each) + 1:
-            message = f"two handoffs have the tool {each.tool_name}: {names[each.tool_name]!r} and {each.name!r}"
+        other = by_tool.setdefault(each.tool_name, each)
+        if other is not each:
+            message = f"two handoffs have the tool {each.tool_name}: {other.name!r} and {each.name!r}"
             raise UsageError(message, "invalid_handoff", "name one of them otherwise: Handoff(agent, name=...)")
     return found
 

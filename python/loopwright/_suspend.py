@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Answer: TypeAlias = bool | str | Edit
     """Yes, no, the reason of a no, or other arguments."""
 
-__all__ = ["SUSPENDS", "Answers", "answering", "approver", "leave", "person_of"]
+__all__ = ["SUSPENDS", "Answers", "approver", "leave", "name_of", "person_of", "with_answers"]
 
 
 class Answers:
@@ -41,9 +41,9 @@ class Answers:
         self.rest = rest
         self._given = dict(answers)
         self._shown = shown or {}
-        # What each is bound to, of those that have not been put: the hash of the call.
+        # The hashes of the calls that wait, by the names of their questions: an answer is for that very call.
         self._bound: dict[str, str | None] = {}
-        # What a person wrote instead: it is judged anew, and nobody is asked twice about the same.
+        # Arguments that a person wrote, by call, with the risk agreed to: nobody is asked twice about the same.
         self._edited: dict[str, tuple[Any, str]] = {}
 
     def bind(self, run: _core.Run, commands: _core.Event | list[_core.Command]) -> None:
@@ -54,7 +54,7 @@ class Answers:
             return
         commands = commands if isinstance(commands, list) else []
         found = _core.suspended(run, [command for command in commands if command.kind == "approve"])
-        questions = {_name(run, command): command for command in (() if found is None else found[1])}
+        questions = {name_of(run, command): command for command in (() if found is None else found[1])}
         for name in self._given:
             shown, question = self._shown.get(name), questions.get(name)
             if question is None or (shown is not None and shown.hash != question.hash):
@@ -100,7 +100,7 @@ SUSPENDS = Answers({})
 """Nobody is asked while the run is under way."""
 
 
-def answering(
+def with_answers(
     now: Callable[[Any], Any] | Answers | None, answers: object, shown: Mapping[str, Approval] | None = None
 ) -> Answers:
     """Who is asked in a run that goes on with answers."""
@@ -126,11 +126,6 @@ def person_of(approve: Any) -> Callable[[Any], Any] | None:
     return found
 
 
-def name_of(driver: Driver, command: _core.Command) -> str:
-    """The name that a question is answered by."""
-    return _name(driver.run, command)
-
-
 def leave(driver: Driver) -> None:
     """Leaves a run that stands still: what it has reached is its outcome, and its questions are kept."""
     questions = driver.questions
@@ -144,9 +139,11 @@ def leave(driver: Driver) -> None:
     driver.run.close()
 
 
-def _name(run: _core.Run, command: _core.Command) -> str:
-    """The id of the call; of a sub-agent's, behind its path. With arguments that a person has changed it is another
-    question, and has another name: an answer to the first is none to it.
+def name_of(run: _core.Run, command: _core.Command) -> str:
+    """The name that a question is answered by: the id of the call; of a sub-agent's, behind its path.
+
+    With arguments that a person has changed it is another question, and has another name: an answer to the first is
+    none to it.
     """
     command_id, call_id = command.id or 0, command.calls[0].call_id
     found = run.agent_of(command_id) if command_id >> 32 else None
@@ -160,7 +157,7 @@ def _pending(driver: Driver, command: _core.Command) -> Approval:
     led = where_led(driver, command.id, command.calls[0])  # type: ignore[arg-type]
     who = driver.who(command.id)
     asked = Approval.of(command, driver.run.now(), driver.plan.around, who, led=led)
-    return replace(asked, call_id=name_of(driver, command), expires_in=float("inf"))
+    return replace(asked, call_id=name_of(driver.run, command), expires_in=float("inf"))
 
 
 def _rank(risk: str | None) -> int:

@@ -78,7 +78,7 @@ class Questions:
 
     def answered(self, driver: Driver, command_id: int, command: _core.Command, ask: Answers) -> bool:
         """Answers a question with what a person has said, if what that person saw is still so."""
-        name, call = name_of(driver, command), command.calls[0]
+        name, call = name_of(driver.run, command), command.calls[0]
         saw = ask.saw(name, where_led(driver, command_id, call))
         said = None if saw is False else ask.answer_to(name, command)
         if said is None:

@@ -102,8 +102,8 @@ impl Memory {
         self.erase_user(user, true)
     }
 
-    /// What [`forget_user`](Self::forget_user) would forget, but for the files in which words would be left. Nothing is
-    /// changed.
+    /// Returns what [`forget_user`](Self::forget_user) would forget, and changes nothing. Files in which words would be
+    /// left are not among it.
     pub fn preview_user(&self, user: &str) -> Result<ForgottenUser> {
         self.erase_user(user, false)
     }
