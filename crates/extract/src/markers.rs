@@ -1,7 +1,7 @@
 //! The markers of a parser, compiled from the table: a vectorised search for where one may begin, a trie that says
 //! which it is, and what each may mean. Built once for all dialects and shared.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aho_corasick::{AhoCorasick, MatchKind, Span, packed};
 
@@ -108,6 +108,16 @@ pub(super) struct Markers {
     pub(super) bare: Vec<&'static Dialect>,
 }
 
+/// Markers that were compiled for dialects by their names.
+struct Named {
+    names: Vec<String>,
+    bare: bool,
+    markers: Arc<Markers>,
+}
+
+/// So many sets are kept.
+const MOST_SETS: usize = 32;
+
 /// The shortest piece of a marker that is searched for; no marker is shorter.
 pub(super) const HEAD: usize = 3;
 /// What is shorter is searched byte by byte.
@@ -128,8 +138,25 @@ impl Markers {
             (Some(own), _) if std::ptr::eq(own, expected()) => {
                 EXPECTED.get_or_init(|| Arc::new(Self::build(names, true))).clone()
             }
-            _ => Arc::new(Self::build(names, bare)),
+            (Some(names), _) => Self::of_named(names, bare),
         }
+    }
+
+    /// The markers of these dialects. The last sets that were asked for are kept: whoever names dialects names the same
+    /// for each reply.
+    fn of_named(names: &[&str], bare: bool) -> Arc<Self> {
+        static RECENT: Mutex<Vec<Named>> = Mutex::new(Vec::new());
+        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = recent.iter().find(|known| known.bare == bare && known.names == names) {
+            return known.markers.clone();
+        }
+        let markers = Arc::new(Self::build(Some(names), bare));
+        if recent.len() >= MOST_SETS {
+            recent.remove(0);
+        }
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        recent.push(Named { names, bare, markers: markers.clone() });
+        markers
     }
 
     fn build(names: Option<&[&str]>, bare: bool) -> Self {
