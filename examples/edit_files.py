@@ -69,7 +69,7 @@ def main() -> None:
             instructions="Mend the program. Run its tests before and after.",
             tools=builtin_tools(folder),
             guard=Guard(approve=person if len(sys.argv) > 1 else rule, workspace=folder),
-            budget=Budget(rounds=20, tool_rounds=18, cost=1.00),
+            budget=Budget.by_progress(cost=1.00),
         )
         result = agent.run_sync(task, on_event=tell)
         print(f"\n[{result.stop_reason}: {result.rounds} rounds, {len(result.tool_calls)} calls]")

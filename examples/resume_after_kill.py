@@ -53,7 +53,7 @@ def payroll(folder: Path, *, dies: bool) -> Agent[None, str]:
         tools=[pay],
         guard=approve,
         journal=Journal(folder / "runs.db", durable=True),
-        budget=Budget(rounds=12),
+        budget=Budget.by_progress(),
     )
 
 

@@ -248,19 +248,16 @@ class Attempts(Generic[Drives, Output]):
 
 def _left(result: Result[Any], earlier: Result[Any] | None, budget: Budget, driver: Driver) -> Budget:
     """What the last attempt left of the budget."""
-    from dataclasses import replace
-
     def spent(of: Callable[[Result[Any]], Any]) -> Any:
         return of(result) - (0 if earlier is None else of(earlier))
 
-    return replace(
-        budget,
-        rounds=max(0, budget.rounds - spent(lambda result: result.rounds)),
-        tool_rounds=max(0, budget.tool_rounds - spent(lambda result: result.tool_rounds)),
-        wall_time=max(0.0, budget.wall_time - spent(lambda result: result.duration)),
-        approvals=max(0, budget.approvals - driver.outcome["spent"].get("approvals", 0)) if driver.outcome else 0,
-        tokens=None
-        if budget.tokens is None
-        else max(0, budget.tokens - spent(lambda result: result.usage.total_tokens)),
-        cost=None if budget.cost is None else max(0.0, budget.cost - spent(lambda result: result.known_cost or 0.0)),
+    # Without an outcome nobody knows how many questions there were.
+    asked = driver.outcome["spent"].get("approvals", 0) if driver.outcome else float("inf")
+    return budget.less(
+        rounds=spent(lambda result: result.rounds),
+        tool_rounds=spent(lambda result: result.tool_rounds),
+        wall_time=spent(lambda result: result.duration),
+        approvals=asked,
+        tokens=spent(lambda result: result.usage.total_tokens),
+        cost=spent(lambda result: result.known_cost or 0.0),
     )

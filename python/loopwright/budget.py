@@ -21,6 +21,7 @@ class _Usual(int):
 
 
 _USUAL_ROUNDS = _Usual(10)
+_NO_COUNT = 1_000_000_000
 
 
 @renamed(iterations="rounds")
@@ -28,21 +29,22 @@ _USUAL_ROUNDS = _Usual(10)
 class Budget:
     """What a run may use at most. The first limit that is reached ends the run with a reason of its own.
 
-    Attempts at a verified answer share the rounds: three attempts of ten can't become thirty.
+    Attempts at a verified answer share the rounds: three attempts of ten can't become thirty. Counts end ordinary work
+    too; where that is not wanted, `Budget.by_progress()`.
     """
 
-    tool_rounds: int = 8
-    """Rounds of tool calls."""
-    rounds: int | Literal["auto"] = _USUAL_ROUNDS
-    """Requests to the model, one a round. `"auto"`: by the words of each prompt (`for_task`)."""
+    tool_rounds: int | None = 8
+    """Rounds of tool calls; `None` for any number."""
+    rounds: int | Literal["auto"] | None = _USUAL_ROUNDS
+    """Requests to the model, one a round; `None` for any number. `"auto"`: by the words of each prompt (`for_task`)."""
     verify_attempts: int = 3
     """Attempts at a verified answer."""
     research_cycles: int = 5
     """Cycles of a research."""
-    approvals: int = 20
-    """Questions to a person."""
-    wall_time: float = 300.0
-    """Seconds."""
+    approvals: int | None = 20
+    """Questions to a person; `None` for any number."""
+    wall_time: float | None = 300.0
+    """Seconds; `None` for any time."""
     tokens: int | None = None
     """Tokens of all prompts and answers."""
     cost: float | None = None
@@ -73,6 +75,9 @@ class Budget:
         limits = {name: value for name, value in vars(self).items() if name not in ("children", "depth")}
         rounds = limits.pop("rounds")
         limits["iterations"] = _USUAL_ROUNDS if rounds == "auto" else rounds
+        for name in ("approvals", "iterations", "tool_rounds", "wall_time"):
+            if limits[name] is None:
+                limits[name] = _NO_COUNT
         return limits
 
     def _of_children(self) -> dict[str, int]:
@@ -91,6 +96,26 @@ class Budget:
         Budget(tokens=5000, cost=0.5)
         """
         return replace(self, **limits)
+
+    def less(self, **used: float) -> Budget:
+        """What is left of it: each limit less what was used, and no less than nothing. What has no limit has none left.
+
+        >>> Budget.by_progress(tokens=5_000).less(rounds=3, tokens=1_200)
+        Budget(tool_rounds=None, rounds=None, approvals=None, wall_time=3600.0, tokens=3800)
+        """
+        limits = {name: getattr(self, name) for name in used}
+        return replace(self, **{name: max(0, limit - used[name]) for name, limit in limits.items() if limit is not None})
+
+    @classmethod
+    def by_progress(cls, **limits: Any) -> Budget:
+        """A budget that counts no rounds: the run ends where it makes no progress any more, as its `Monitor` finds, or
+        at its time, its tokens or its money. An hour and a million tokens, unless said.
+
+        >>> Budget.by_progress(cost=2.0).cost
+        2.0
+        """
+        usual = cls(rounds=None, tool_rounds=None, approvals=None, wall_time=3_600.0, tokens=1_000_000)
+        return replace(usual, **limits)
 
     @classmethod
     def for_complexity(cls, complexity: Complexity, **limits: Any) -> Budget:

@@ -26,7 +26,6 @@ _SYSTEM = (
     "Look before you change something, and check what you did. "
     "When the task is done, say briefly what you did and what you found."
 )
-_ROUNDS = 30
 _SECONDS = 900.0
 
 
@@ -57,15 +56,15 @@ def task_agent(arguments: argparse.Namespace, screen: Screen, monitor: Monitor |
     rules = [str(Path(path).absolute()) for path in arguments.policy or ()]
     for path in rules:
         policy = policy.with_file(path)
-    rounds = _ROUNDS if arguments.max_rounds is None else arguments.max_rounds
+    rounds = arguments.max_rounds
     approval = TerminalApproval(screen, {tool.name: tool for tool in tools})
     agent: Agent[Any, Any] = Agent(
         located(model, arguments.base_url),
         tools=tools,
         instructions=arguments.system if arguments.system is not None else _SYSTEM.format(folder=folder),
-        budget=Budget(
+        budget=Budget.by_progress(
             tool_rounds=rounds,
-            rounds=rounds + 2,
+            rounds=None if rounds is None else rounds + 2,
             wall_time=_SECONDS if arguments.max_time is None else arguments.max_time,
         ),
         guard=Guard(

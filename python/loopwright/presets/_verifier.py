@@ -397,7 +397,8 @@ class _Check:
             self.budget = replace(base, rounds=1)
         elif self.complexity in _LIMITS:
             limit = Budget.for_complexity(self.complexity).rounds
-            self.budget = replace(base, rounds=limit, tool_rounds=max(base.tool_rounds, int(limit)))
+            most = None if base.tool_rounds is None or limit is None else max(base.tool_rounds, int(limit))
+            self.budget = replace(base, rounds=limit, tool_rounds=most)
         else:
             message = f"{complexity!r} is no complexity"
             raise UsageError(message, "invalid_option", f"use judged, single, {', '.join(_LIMITS)}")
