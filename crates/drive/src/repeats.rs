@@ -5,7 +5,7 @@
 //! event that holds it is all that a replay needs.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -20,7 +20,7 @@ use super::{
     pace::Held,
 };
 use loopwright_base::{
-    message::{Message, Role, StopReason, Usage},
+    message::{Block, Message, Role, StopReason, Thinking, Usage},
     request::{Delta, Request, Response},
 };
 use loopwright_monitor::stuck::{REPEATED_TEXT, TextLoop};
@@ -58,7 +58,8 @@ async fn ask_or_cut(
         return ask(client, endpoint, timeouts, request, attempt, watch).await;
     };
     let heard = Arc::new(PartialAnswer::default());
-    let listener = RepeatWatcher { watch, text: Box::new(TextLoop::new(repeats)), heard: heard.clone() };
+    let said = || Box::new(TextLoop::new(repeats));
+    let listener = RepeatWatcher { watch, text: said(), thought: said(), heard: heard.clone() };
     tokio::select! {
         biased;
         () = heard.cut.notified() => {}
@@ -76,6 +77,8 @@ async fn ask_or_cut(
 #[derive(Default)]
 struct PartialAnswer {
     shown: PartialReply,
+    /// The reasoning so far: where that repeats itself it is what the answer holds.
+    thought: Mutex<String>,
     loops: AtomicBool,
     cut: Notify,
 }
@@ -83,7 +86,7 @@ struct PartialAnswer {
 impl PartialAnswer {
     fn answer(&self) -> Response {
         let stop = StopReason::Other(REPEATED_TEXT.to_owned());
-        match self.shown.partial() {
+        let mut answer = match self.shown.partial() {
             Some(partial) => Response { stop, ..*partial },
             None => Response {
                 id: String::new(),
@@ -94,13 +97,23 @@ impl PartialAnswer {
                 extra: None,
                 adapted: Vec::new(),
             },
+        };
+        let text = std::mem::take(&mut *self.thought());
+        if !text.is_empty() {
+            answer.message.content.insert(0, Block::Thinking(Thinking { text, ..Thinking::default() }));
         }
+        answer
+    }
+
+    fn thought(&self) -> MutexGuard<'_, String> {
+        self.thought.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 struct RepeatWatcher<W> {
     watch: W,
     text: Box<TextLoop>,
+    thought: Box<TextLoop>,
     heard: Arc<PartialAnswer>,
 }
 
@@ -113,9 +126,14 @@ impl<W: Watch> Watch for RepeatWatcher<W> {
         self.heard.shown.add(&deltas);
         let loops = deltas.iter().any(|delta| match delta {
             Delta::Text { text, .. } => self.text.feed(text),
+            Delta::Reasoning { text, .. } => {
+                self.heard.thought().push_str(text);
+                self.thought.feed(text)
+            }
             // A call behind the words: the reply went on.
             Delta::ToolUse { .. } => {
                 self.text.end();
+                self.thought.end();
                 false
             }
             _ => false,

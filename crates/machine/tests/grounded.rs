@@ -57,6 +57,7 @@ fn config() -> GroundedConfig {
         read_only: false,
         timeout: None,
         max_output: None,
+        volatile: Vec::new(),
         flow: None,
     };
     let turn = TurnConfig { model: "m".into(), tools: vec![tide], ..TurnConfig::default() };

@@ -15,10 +15,10 @@ from ._intent import SUB_AGENTS, Evidence, Intent, IntentDecision, IntentSignals
 from ._momentum import Breakpoint, Momentum, MomentumPolicy, Standing, continuation
 from ._monitor import Monitor
 from ._signals import NextStep, Signal, SignalKind, Signals, Span, next_step, signals
-from ._stuck import Member, StuckDetector, StuckPolicy, ToolRules, Verdict
+from ._stuck import Action, Member, Pattern, StuckDetector, StuckPolicy, ToolRules, Verdict
 
 __all__ = [
-    "SUB_AGENTS",
+    "Action",
     "Breakpoint",
     "Drift",
     "DriftEvent",
@@ -34,6 +34,8 @@ __all__ = [
     "MomentumPolicy",
     "Monitor",
     "NextStep",
+    "Pattern",
+    "SUB_AGENTS",
     "Signal",
     "SignalKind",
     "Signals",

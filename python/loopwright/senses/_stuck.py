@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from loopwright import _core
 from loopwright._repr import redacted_repr
@@ -14,7 +14,14 @@ from loopwright.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Member", "StuckDetector", "StuckPolicy", "ToolRules", "Verdict"]
+__all__ = ["Action", "Member", "Pattern", "StuckDetector", "StuckPolicy", "ToolRules", "Verdict"]
+
+Pattern = Literal[
+    "repeated_call", "near_duplicate", "repeated_error", "cycle", "no_change", "monologue", "repeated_text"
+]
+"""What a run may do again and again."""
+Action = Literal["warn", "end", "tell"]
+"""What happens then."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,15 @@ class ToolRules:
     """So many repeats instead of the policy's; 0 for any number."""
     acts: bool = False
     """It does something: a new id of a request is news. An agent knows it of its tools that are not `read_only`."""
+    volatile: Sequence[str] = ()
+    """Names of values in its results that are new at every call and say nothing of what the call has come to, beside
+    those that are known: ids of messages and requests, clocks, numbers of processes."""
+
+    def __post_init__(self) -> None:
+        names = self.volatile
+        if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
+            raise _wrong("volatile", names, 'names, such as ["messageId"]', "ToolRules")
+        object.__setattr__(self, "volatile", tuple(names))
 
 
 @dataclass(frozen=True)
@@ -53,12 +69,22 @@ class StuckPolicy:
     """So often the same piece of text in one reply; short pieces need more."""
     warn: bool = True
     """Whether an agent's model is told once before the run ends."""
+    on: Mapping[Pattern, Action] = field(default_factory=dict)
+    """What happens where a pattern is found, by its name, if not what `warn` says: `"warn"` tells the model once, and
+    ends the run if it goes on; `"end"` ends it at once; `"tell"` tells the model, and never ends the run."""
     tools: Mapping[str, ToolRules] = field(default_factory=dict)
     """What differs for single tools, by name."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.tools, Mapping):
             raise _wrong("tools", self.tools, "a dict of names to ToolRules")
+        if not isinstance(self.on, Mapping):
+            raise _wrong("on", self.on, "a dict of patterns to actions")
+        for pattern, action in self.on.items():
+            if pattern not in get_args(Pattern):
+                raise _wrong("on", pattern, f"one of the patterns {', '.join(get_args(Pattern))}")
+            if action not in get_args(Action):
+                raise _wrong(f"on[{pattern!r}]", action, f"one of {', '.join(get_args(Action))}")
         for name, rules in self.tools.items():
             if not isinstance(name, str) or not isinstance(rules, ToolRules):
                 raise _wrong(f"tools[{name!r}]", rules, "ToolRules")
@@ -70,12 +96,13 @@ class StuckPolicy:
 
     def as_dict(self) -> dict[str, Any]:
         """The policy in the form of a machine's configuration."""
-        plain = {name: value for name, value in vars(self).items() if name != "tools"}
+        plain = {name: value for name, value in vars(self).items() if name not in ("on", "tools")}
+        plain["on"] = dict(self.on)
         return {**plain, "tools": {name: asdict(rules) for name, rules in self.tools.items()}}
 
 
-def _wrong(name: str, value: object, wanted: str) -> UsageError:
-    return UsageError(f"{name} of a StuckPolicy can't be {value!r:.100}", "invalid_option", f"give {wanted}")
+def _wrong(name: str, value: object, wanted: str, owner: str = "StuckPolicy") -> UsageError:
+    return UsageError(f"{name} of a {owner} can't be {value!r:.100}", "invalid_option", f"give {wanted}")
 
 
 @dataclass(frozen=True)

@@ -232,6 +232,7 @@ mod tests {
             read_only: true,
             timeout: None,
             max_output: None,
+            volatile: Vec::new(),
             flow: None,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };

@@ -48,6 +48,9 @@ pub struct ToolConfig {
     /// calls come from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<ToolFlow>,
+    /// Names of values in its results that are new at every call and say nothing of what the call has come to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volatile: Vec<String>,
 }
 
 /// What a turn is made of.
@@ -323,7 +326,9 @@ impl TurnConfig {
     /// When repetition counts, with what is known of the tools.
     pub(super) fn stuck_policy(&self) -> StuckPolicy {
         let acting = self.tools.iter().filter(|tool| !tool.read_only).map(|tool| tool.name.as_str());
-        self.stuck.clone().unwrap_or_default().with_acting(acting)
+        let volatile = self.tools.iter().filter(|tool| !tool.volatile.is_empty());
+        let volatile = volatile.map(|tool| (tool.name.as_str(), tool.volatile.as_slice()));
+        self.stuck.clone().unwrap_or_default().with_acting(acting).with_volatile(volatile)
     }
 
     /// Whether replies are looked through for calls.

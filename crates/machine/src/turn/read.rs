@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use loopwright_base::{
     error::Error,
-    message::{Message, Role, StopReason, ToolFailure, ToolUse},
+    message::{Block, Message, Role, StopReason, ToolFailure, ToolUse},
     request::Response,
     text::clip,
 };
@@ -28,6 +28,15 @@ use loopwright_monitor::{
     speech::{self, Said},
     stuck::REPEATED_TEXT,
 };
+
+/// The readable reasoning of an answer.
+fn thought_of(message: &Message) -> String {
+    let thoughts = message.content.iter().filter_map(|block| match block {
+        Block::Thinking(thinking) => Some(thinking.text.as_str()),
+        _ => None,
+    });
+    thoughts.collect()
+}
 
 /// The length of the longest name of a call that a warning shows, in characters.
 const SHOWN: usize = 80;
@@ -55,6 +64,7 @@ impl TurnMachine {
         let Reading { asked, quoted, unclear, unread, .. } = self.read_markup(&mut message, out);
         let prose = message.prose();
         self.outcome.transcript.push_str(&prose);
+        let thought = thought_of(&message);
         let Tidy { message, mut calls, mut broken } = self.tidy(message, &stop, out);
         tell_unclear(&unclear, &mut broken);
         self.resolve_names(&mut calls, out);
@@ -73,11 +83,11 @@ impl TurnMachine {
             }
             StopReason::ContentFilter if no_calls => return self.finish(Stop::ContentFilter, out),
             StopReason::ContextWindow if no_calls => return self.finish(Stop::ContextWindow, out),
-            StopReason::MaxTokens if no_calls && self.senses.says_the_same(&self.config, &prose) => {
+            StopReason::MaxTokens if no_calls && self.senses.says_the_same(&self.config, &prose, &thought) => {
                 return self.end_of_loop(out);
             }
             StopReason::Other(reason) if no_calls && reason == REPEATED_TEXT => {
-                self.senses.says_the_same(&self.config, &prose);
+                self.senses.says_the_same(&self.config, &prose, &thought);
                 return self.end_of_loop(out);
             }
             StopReason::MaxTokens if no_calls => {

@@ -14,7 +14,7 @@ use loopwright_base::{
 use loopwright_guard::RiskLevel;
 use loopwright_monitor::{
     momentum::{Momentum, Pace},
-    stuck::{Pattern, StuckDetector, StuckPolicy},
+    stuck::{Action, Pattern, StuckDetector, StuckPolicy},
 };
 
 /// Patterns that a model is told of in one run. More of them are no accident.
@@ -66,9 +66,13 @@ impl Senses {
 
     /// The pattern that these calls go on with, though the model was told of it.
     pub(super) fn goes_on_in_circles(&self, config: &TurnConfig, calls: &[ToolUse]) -> Option<Pattern> {
-        config.stuck.as_ref()?;
+        let policy = config.stuck.as_ref()?;
+        let pattern = self.stuck.pattern()?;
+        if policy.action(pattern) == Action::Tell {
+            return None;
+        }
         let told = self.stuck.mark().is_some_and(|mark| self.told.contains(&mark));
-        (told && self.stuck.goes_on_with(calls.iter())).then(|| self.stuck.pattern()).flatten()
+        (told && self.stuck.goes_on_with(calls.iter())).then_some(pattern)
     }
 
     /// A round has ended: the reason to stop, or a word to the model.
@@ -81,7 +85,14 @@ impl Senses {
         if let Some(policy) = &config.stuck
             && let (Some(mark), Some(verdict)) = (self.stuck.mark(), self.stuck.verdict())
         {
-            let tell = policy.warn && !self.told.contains(&mark) && self.told.len() < MOST_WORDS;
+            let known = self.told.contains(&mark);
+            let tell = match policy.action(verdict.pattern) {
+                Action::Warn => !known && self.told.len() < MOST_WORDS,
+                Action::End => false,
+                // Once is enough, also where the run is not ended for it.
+                Action::Tell if known => return (None, None),
+                Action::Tell => true,
+            };
             let decision = if tell { "tell" } else { "stuck" };
             assessed(out, round, decision, verdict.pattern.name(), verdict.sentence.clone());
             if !tell {
@@ -108,10 +119,13 @@ impl Senses {
         (None, None)
     }
 
-    /// Whether a reply that was cut says the same again and again.
-    pub(super) fn says_the_same(&mut self, config: &TurnConfig, prose: &str) -> bool {
-        self.stuck.end_reply();
-        config.stuck.is_some() && self.stuck.feed(prose)
+    /// Whether a reply that was cut says, or thinks, the same again and again.
+    pub(super) fn says_the_same(&mut self, config: &TurnConfig, prose: &str, thought: &str) -> bool {
+        config.stuck.is_some()
+            && [prose, thought].into_iter().any(|said| {
+                self.stuck.end_reply();
+                self.stuck.feed(said)
+            })
     }
 
     /// A reply went round in circles until it was cut: what the model is told, once, where it may go on; else the run
@@ -126,8 +140,12 @@ impl Senses {
         let verdict = self.stuck.verdict();
         self.stuck.end_reply();
         let verdict = verdict?;
-        let warn = config.stuck.as_ref().is_some_and(|policy| policy.warn);
-        let tell = warn && !self.told.contains(&TEXT) && goes_on;
+        let tell = goes_on
+            && config.stuck.as_ref().is_some_and(|policy| match policy.action(verdict.pattern) {
+                Action::Warn => !self.told.contains(&TEXT),
+                Action::End => false,
+                Action::Tell => true,
+            });
         let decision = if tell { "tell" } else { "stuck" };
         assessed(out, round, decision, verdict.pattern.name(), verdict.sentence.clone());
         tell.then(|| {

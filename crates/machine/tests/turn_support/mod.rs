@@ -27,6 +27,7 @@ pub(crate) fn tool(name: &str, risk: RiskLevel, read_only: bool) -> ToolConfig {
         read_only,
         timeout: None,
         max_output: None,
+        volatile: Vec::new(),
         flow: None,
     }
 }

@@ -5,31 +5,41 @@
 //! give the same verdicts on any machine.
 
 mod failure;
+mod lags;
+mod learned;
 mod noise;
 mod past;
 mod periods;
 mod policy;
 mod role;
+mod sentences;
 mod shown;
 mod step;
 mod text;
 mod verdict;
+mod volatile;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use learned::Learned;
 use past::{Entry, Past};
 use periods::Periods;
-pub use policy::{StuckPolicy, ToolRules};
+pub use policy::{Action, StuckPolicy, ToolRules};
 use role::Known;
 use shown::Shown;
 pub use step::Step;
-use step::{call_hashes, join};
+use step::{Says, call_hashes, join};
 pub use text::{REPEATED_TEXT, TextLoop};
 pub use verdict::{Member, Pattern, Verdict};
+use volatile::gives_next;
 
 use loopwright_base::message::{Block, ToolResult, ToolUse};
 
+/// What tells a round of waiting from others.
+const WAITING: u64 = 0x7761_6974;
+/// In so many of the rounds that brought nothing it must have been learned.
+const LEAST_LEARNED: u64 = 2;
 /// Classes of errors that are counted at once.
 const MOST_CLASSES: usize = 16;
 
@@ -55,6 +65,8 @@ struct Found {
 /// One round as the detector sees it.
 struct Round<'a> {
     print: u64,
+    /// Whether it brought nothing that was not learned to say nothing, or known.
+    worn: Worn,
     exact: u64,
     call: u64,
     slot: u16,
@@ -78,6 +90,22 @@ pub struct StuckDetector {
     found: Option<Found>,
     #[serde(default, skip_serializing_if = "Shown::is_empty")]
     shown: Shown,
+    #[serde(default)]
+    learned: Learned,
+    /// Rounds in a row that brought nothing, and those among them of which it was learned.
+    #[serde(default)]
+    worn: (u64, u64),
+}
+
+/// What a round brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worn {
+    /// What is known to the letter, but for noise.
+    Known,
+    /// What was learned to say nothing.
+    Learned,
+    /// News.
+    Not,
 }
 
 impl Default for StuckDetector {
@@ -103,6 +131,8 @@ impl StuckDetector {
             text,
             found: None,
             shown: Shown::default(),
+            learned: Learned::default(),
+            worn: (0, 0),
         }
     }
 
@@ -129,13 +159,17 @@ impl StuckDetector {
     }
 
     fn known(&self, tool: &str) -> Known<'_> {
-        let acts = self.policy.tools.get(tool).is_some_and(|rules| rules.acts);
-        Known { shown: Some(&self.shown), rounds: Some(self.periods.count()), acts }
+        let rules = self.policy.tools.get(tool).unwrap_or(ToolRules::usual());
+        let rounds = Some(self.periods.count());
+        Known { shown: Some(&self.shown), rounds, acts: rules.acts, volatile: &rules.volatile }
     }
 
     /// The step of a call and its result, which the model is shown.
     pub fn step(&mut self, call: &ToolUse, result: &ToolResult) -> Step {
-        let step = Step::known(call, result, self.known(&call.name));
+        let mut step = Step::known(call, result, self.known(&call.name));
+        if let [Block::Text(text)] = result.content.as_slice() {
+            self.learn(&mut step, (&call.name, call.arguments_text()), &text.text);
+        }
         self.show_blocks(&result.content);
         step
     }
@@ -143,9 +177,21 @@ impl StuckDetector {
     /// The step of a call, as its tool and arguments, and of a result that are plain text. `kind` is the kind of
     /// failure, where there is one.
     pub fn step_of_text(&mut self, call: (&str, &str), result: &str, failed: bool, kind: Option<&str>) -> Step {
-        let step = Step::of_text(call, result, failed, kind, self.known(call.0));
+        let mut step = Step::of_text(call, result, failed, kind, self.known(call.0));
+        self.learn(&mut step, call, result);
         self.show(result);
         step
+    }
+
+    /// Looks whether the same question was answered alike before.
+    fn learn(&mut self, step: &mut Step, (tool, arguments): (&str, &str), result: &str) {
+        if step.failed || gives_next(tool) {
+            return;
+        }
+        let acts = self.policy.tools.get(tool).is_some_and(|rules| rules.acts);
+        // What a command prints may count on, whatever it does.
+        let counted = !acts || arguments.contains("\"command\"") || arguments.contains("\"cmd\"");
+        step.worn = self.learned.take(step.call, result.as_bytes(), counted);
     }
 
     /// Takes a call and its result. `state` is anything that changes when the run gets on, as a hash.
@@ -157,19 +203,23 @@ impl StuckDetector {
     /// Takes a call of which the hashes are known.
     pub fn record_step(&mut self, tool: &str, arguments: &str, step: &Step, state: Option<u64>) {
         let slot = self.past.slot(step.tool, tool, &self.policy);
-        if step.void || self.past.rules(slot).ignore {
+        if step.says == Says::Nothing || self.past.rules(slot).ignore {
             return;
+        }
+        if self.is_down(step) {
+            return self.wait(slot, arguments);
         }
         let first = self.begin(state);
         let class = step.failed.then(|| self.class_of(step));
         if let Some(class) = class {
             self.count_error(class, step.tool, first);
-        } else if !self.errors.is_empty() && !self.past.knows(step.print()) {
+        } else if !self.errors.is_empty() && !step.worn && !self.past.knows(step.print()) {
             self.errors.clear();
         }
+        let worn = self.worn_by(step, slot);
         self.past.remember(step.print());
         let print = join(step.print(), state.unwrap_or(0));
-        let round = Round { print, exact: step.exact, call: step.call, slot, arguments, calls: 1 };
+        let round = Round { print, worn, exact: step.exact, call: step.call, slot, arguments, calls: 1 };
         self.end(&round, class, false);
     }
 
@@ -184,15 +234,22 @@ impl StuckDetector {
     /// Takes the calls of one round, as [`distinct_steps`] gives them: step, tool, arguments.
     pub fn record_steps(&mut self, round: &[(Step, &str, &str)], state: Option<u64>) {
         let mut steps: Vec<(Step, u16, &str)> = Vec::with_capacity(round.len());
+        let mut down = None;
         for (step, tool, arguments) in round {
             let slot = self.past.slot(step.tool, tool, &self.policy);
-            if !self.past.rules(slot).ignore {
+            if self.is_down(step) {
+                down = Some((slot, *arguments));
+            } else if !self.past.rules(slot).ignore {
                 steps.push((*step, slot, *arguments));
             }
+        }
+        if let Some((slot, arguments)) = down {
+            self.wait(slot, arguments);
         }
         let Some((_, slot, arguments)) = steps.first().copied() else { return };
         let first = self.begin(state);
         let mut news = false;
+        let mut worn = Worn::Known;
         let mut classes = Vec::new();
         for (step, slot, _) in &steps {
             let known = self.past.knows(step.print());
@@ -202,9 +259,10 @@ impl StuckDetector {
                 if !classes.contains(&class) && classes.len() < MOST_CLASSES {
                     classes.push(class);
                 }
-            } else if !known {
+            } else if !known && !step.worn {
                 self.errors.clear();
             }
+            worn = worn.max(self.worn_by(step, *slot));
             self.past.remember(step.print());
         }
         for (class, tool) in &classes {
@@ -215,6 +273,7 @@ impl StuckDetector {
         let polls = steps.iter().find(|(_, slot, _)| self.past.rules(*slot).polling).map_or(slot, |(_, slot, _)| *slot);
         let round = Round {
             print: join(sum(Step::print), state.unwrap_or(0)),
+            worn,
             exact: sum(|step| step.exact),
             call: sum(|step| step.call),
             slot: polls,
@@ -248,13 +307,44 @@ impl StuckDetector {
             round.arguments,
         );
         self.periods.push(round.print);
+        self.worn = match round.worn {
+            Worn::Not => (0, 0),
+            Worn::Known => (self.worn.0 + 1, self.worn.1),
+            Worn::Learned => (self.worn.0 + 1, self.worn.1 + 1),
+        };
         self.found = self.judge(round, class, derived);
+    }
+
+    /// What a step brings.
+    fn worn_by(&self, step: &Step, slot: u16) -> Worn {
+        let rules = self.past.rules(slot);
+        if self.past.knows(step.print()) {
+            if rules.polling { Worn::Not } else { Worn::Known }
+        } else if step.worn && !rules.polling && rules.repeats.is_none() {
+            Worn::Learned
+        } else {
+            Worn::Not
+        }
+    }
+
+    /// A service was down: what is done meanwhile, and done again, is waiting.
+    fn wait(&mut self, slot: u16, arguments: &str) {
+        let print = join(WAITING, self.periods.count());
+        self.past.push(self.periods.count(), Entry::new(print, print, print, slot, 1), arguments);
+        self.periods.push(print);
+        (self.found, self.worn, self.stale) = (None, (0, 0), 0);
+    }
+
+    /// Whether a service is down, slow or busy, or is left alone for it: nothing that the run could do better.
+    fn is_down(&self, step: &Step) -> bool {
+        step.says == Says::ServiceIsDown
+            || (step.says == Says::LeftAlone && !self.errors.iter().any(|errors| errors.tool == step.tool))
     }
 
     /// The class of an error; that of the tool's last error where the tool was left alone for it.
     fn class_of(&self, step: &Step) -> u64 {
         let last = || self.errors.iter().rev().find(|errors| errors.tool == step.tool);
-        let before = if step.left_alone { last() } else { None };
+        let before = if step.says == Says::LeftAlone { last() } else { None };
         before.map_or_else(|| step.class(), |errors| errors.class)
     }
 
@@ -279,12 +369,16 @@ impl StuckDetector {
             let needed = if self.policy.errors == 0 { 0 } else { rules.repeats.unwrap_or(self.policy.errors) };
             if needed > 0 && errors.count >= u64::from(needed) {
                 let Errors { class, count, first, .. } = *errors;
-                return Some(Found { pattern: Pattern::RepeatedError, period: 1, rounds: count, first, mark: class });
+                let pattern = Pattern::RepeatedError;
+                return Some(Found { pattern, period: 1, rounds: count, first, mark: class });
             }
         }
         if self.periods.any()
             && let Some(found) = self.cycle()
         {
+            return Some(found);
+        }
+        if let Some(found) = self.worn_out() {
             return Some(found);
         }
         let (count, needed) = (if derived { self.stale } else { self.unchanged }, u64::from(self.policy.no_change));
@@ -293,6 +387,21 @@ impl StuckDetector {
             let first = (self.periods.count() + 1).saturating_sub(count);
             Found { pattern: Pattern::NoChange, period: 1, rounds: count, first, mark: 0 }
         })
+    }
+
+    /// Rounds in a row that brought nothing but what was learned to say nothing.
+    fn worn_out(&self) -> Option<Found> {
+        let (rounds, learned) = self.worn;
+        let needed = u64::from(self.policy.no_change);
+        if needed == 0 || rounds < needed || learned < LEAST_LEARNED {
+            return None;
+        }
+        let count = self.periods.count();
+        // The first answer of an only question brought something.
+        let same = self.past.calls_alike(count, rounds as usize + 1);
+        let (pattern, rounds) = if same { (Pattern::NearDuplicate, rounds + 1) } else { (Pattern::NoChange, rounds) };
+        let mark = if same { self.past.call(count, 1).unwrap_or_default() } else { 0 };
+        Some(Found { pattern, period: 1, rounds, first: (count + 1).saturating_sub(rounds), mark })
     }
 
     /// The shortest period that has gone through enough rounds.
@@ -340,6 +449,7 @@ impl StuckDetector {
             return;
         }
         self.spoken += 1;
+        self.worn = (0, 0);
         past::excerpt(text.trim()).clone_into(&mut self.said);
         self.stale = 0;
         let needed = u64::from(self.policy.monologue);
@@ -416,7 +526,7 @@ impl StuckDetector {
 /// The calls of a round that ran, those with the same call and result once.
 pub fn distinct_steps<'a>(steps: impl IntoIterator<Item = (Step, &'a str, &'a str)>) -> Vec<(Step, &'a str, &'a str)> {
     let mut seen = std::collections::HashSet::new();
-    steps.into_iter().filter(|(step, ..)| !step.void && seen.insert(step.print())).collect()
+    steps.into_iter().filter(|(step, ..)| step.says != Says::Nothing && seen.insert(step.print())).collect()
 }
 
 /// Whether each kind of ending in a round was a success: calls that failed alike count once, because the model had no

@@ -10,12 +10,14 @@ use std::borrow::Cow;
 use memchr::memmem;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::step::join;
+use super::{step::join, volatile::mask};
 
 /// What is looked through whole; of longer texts, this much of each end is a quarter.
 const WHOLE: usize = 8 * 1024;
 const END: usize = WHOLE / 4;
-const GONE: u8 = 0x1a;
+/// Longer results are compared as they stand, whatever names they hold.
+const LONGEST_MASKED: usize = 64 * 1024;
+pub(super) const GONE: u8 = 0x1a;
 
 /// What counts as noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +39,18 @@ pub(super) fn hash(text: &[u8], grade: Grade) -> u64 {
     join(join(free(head), free(tail)), xxh3_64(middle))
 }
 
-/// As [`hash`], of a result that may say ids again which its call made up.
-pub(super) fn hash_without(text: &[u8], made_up: &[&[u8]], grade: Grade) -> u64 {
+/// As [`hash`], of a result without what is new at every call by its name. `made_up` are ids of its call, which it may say
+/// again; `own` are the names that its tool declares.
+pub(super) fn hash_without(text: &[u8], made_up: &[&[u8]], grade: Grade, own: &[String]) -> u64 {
+    let text = without(text, made_up);
+    if grade == Grade::Error || text.len() > LONGEST_MASKED || (own.is_empty() && is_plain(&text, grade)) {
+        return hash(&text, grade);
+    }
+    hash(&mask(&text, own), grade)
+}
+
+/// A result without ids that its call made up.
+fn without<'a>(text: &'a [u8], made_up: &[&[u8]]) -> Cow<'a, [u8]> {
     let mut text = Cow::Borrowed(text);
     for id in made_up {
         let places: Vec<usize> = memmem::find_iter(&text, id).collect();
@@ -54,7 +66,7 @@ pub(super) fn hash_without(text: &[u8], made_up: &[&[u8]], grade: Grade) -> u64 
         kept.extend_from_slice(&text[from..]);
         text = Cow::Owned(kept);
     }
-    hash(&text, grade)
+    text
 }
 
 /// Whether there is nothing to strip: most short texts.

@@ -61,13 +61,13 @@ impl Past {
             // A model that invents names without end shares one.
             return (MOST_TOOLS - 1) as u16;
         }
-        let rules = policy.tools.get(name).copied().unwrap_or_default();
+        let rules = policy.tools.get(name).cloned().unwrap_or_default();
         self.tools.push(Slot { hash, name: head(name, MOST_NAME).to_owned(), rules });
         (self.tools.len() - 1).min(usize::from(u16::MAX)) as u16
     }
 
-    pub(super) fn rules(&self, slot: u16) -> ToolRules {
-        self.tools.get(usize::from(slot)).map(|tool| tool.rules).unwrap_or_default()
+    pub(super) fn rules(&self, slot: u16) -> &ToolRules {
+        self.tools.get(usize::from(slot)).map_or(ToolRules::usual(), |tool| &tool.rules)
     }
 
     /// Whether a step was among the last.
@@ -134,6 +134,12 @@ impl Past {
             .filter_map(|back| self.entry(count, back))
             .fold(0_u64, |sum, entry| sum.wrapping_add(entry.print));
         (same, sum)
+    }
+
+    /// Whether the last `rounds` rounds made the same call.
+    pub(super) fn calls_alike(&self, count: u64, rounds: usize) -> bool {
+        let last = self.call(count, 1);
+        last.is_some() && (2..=rounds.min(LONGEST)).all(|back| self.call(count, back) == last)
     }
 
     /// Whether the last two rounds made the same call to the letter.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::role::reads;
+use super::{role::reads, verdict::Pattern};
 use loopwright_base::error::{Error, Result};
 
 /// Thresholds of the detector. 0 turns a pattern off.
@@ -25,12 +25,27 @@ pub struct StuckPolicy {
     pub text: u32,
     /// Whether the model is told once before the run ends.
     pub warn: bool,
+    /// What happens where a pattern is found, if not what `warn` says.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub on: BTreeMap<Pattern, Action>,
     /// What differs for single tools.
     pub tools: BTreeMap<String, ToolRules>,
 }
 
+/// What happens where a pattern is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// The model is told once; if it goes on, the run ends.
+    Warn,
+    /// The run ends at once.
+    End,
+    /// The model is told, and the run goes on.
+    Tell,
+}
+
 /// What differs for one tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolRules {
     /// Its calls are not looked at.
@@ -43,6 +58,18 @@ pub struct ToolRules {
     /// It does something: with a new id of a request it is asked for one more act, and not for the same answer again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub acts: bool,
+    /// Names of values in its results that are new at every call and say nothing, beside those that are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub volatile: Vec<String>,
+}
+
+impl ToolRules {
+    /// The rules of a tool of which nothing is said.
+    pub(super) const fn usual() -> &'static Self {
+        static USUAL: ToolRules =
+            ToolRules { ignore: false, polling: false, repeats: None, acts: false, volatile: Vec::new() };
+        &USUAL
+    }
 }
 
 impl Default for StuckPolicy {
@@ -55,6 +82,7 @@ impl Default for StuckPolicy {
             monologue: 3,
             text: 8,
             warn: true,
+            on: BTreeMap::new(),
             tools: BTreeMap::new(),
         }
     }
@@ -66,11 +94,26 @@ impl StuckPolicy {
         Self { repeats: 0, errors: 0, rounds: 0, no_change: 0, monologue: 0, text: 0, ..Self::default() }
     }
 
+    /// What happens where a pattern is found.
+    pub fn action(&self, pattern: Pattern) -> Action {
+        let usual = if self.warn { Action::Warn } else { Action::End };
+        self.on.get(&pattern).copied().unwrap_or(usual)
+    }
+
     /// The same policy, with tools that are not declared to only read: they act, unless their names say otherwise.
     #[must_use]
     pub fn with_acting<'a>(mut self, names: impl Iterator<Item = &'a str>) -> Self {
         for name in names.filter(|name| !reads(name)) {
             self.tools.entry(name.to_owned()).or_default().acts = true;
+        }
+        self
+    }
+
+    /// The same policy, with what tools declare to be new in their results at every call.
+    #[must_use]
+    pub fn with_volatile<'a>(mut self, tools: impl Iterator<Item = (&'a str, &'a [String])>) -> Self {
+        for (name, names) in tools {
+            self.tools.entry(name.to_owned()).or_default().volatile.extend_from_slice(names);
         }
         self
     }

@@ -12,7 +12,7 @@
 use super::{noise::is_made_up, shown::Shown};
 
 /// The most letters of a name that are looked at; longer names are data.
-const LONGEST_NAME: usize = 32;
+pub(super) const LONGEST_NAME: usize = 32;
 
 /// What an argument is to its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
     if matches!(counted.unwrap_or(name), b"attempt" | b"attempts" | b"try" | b"tries" | b"retry" | b"retries") {
         return Role::Try;
     }
-    let name = name.strip_prefix(b"x").unwrap_or(name);
+    let name = name.strip_prefix(b"x").or_else(|| name.strip_prefix(b"client")).unwrap_or(name);
     let made_up = [&b"id"[..], b"key", b"token", b"time", b"timestamp"].iter().find_map(|end| name.strip_suffix(*end));
     match made_up {
         // A tool that is about requests or traces has their ids for data: `approve_request(request_id)`.
@@ -89,6 +89,8 @@ pub(super) struct Known<'a> {
     pub rounds: Option<u64>,
     /// Whether the tool is known to do something.
     pub acts: bool,
+    /// What the tool declares to be new in its results at every call.
+    pub volatile: &'a [String],
 }
 
 impl Known<'_> {
@@ -110,7 +112,7 @@ impl Known<'_> {
 }
 
 /// Letters and digits of a name in lower case, without what joins its words; `None` for what is no such name.
-fn folded<'a>(name: &[u8], into: &'a mut [u8; LONGEST_NAME]) -> Option<&'a [u8]> {
+pub(super) fn folded<'a>(name: &[u8], into: &'a mut [u8; LONGEST_NAME]) -> Option<&'a [u8]> {
     let mut length = 0;
     for b in name.iter().filter(|b| !matches!(b, b'_' | b'-' | b'.' | b' ')) {
         *into.get_mut(length).filter(|_| b.is_ascii_alphanumeric())? = b.to_ascii_lowercase();
@@ -145,7 +147,7 @@ mod tests {
         {
             assert_eq!(role(name), Role::Try, "{name}");
         }
-        for name in ["request_id", "requestId", "X-Request-ID", "trace_id", "tool_call_id"] {
+        for name in ["request_id", "requestId", "X-Request-ID", "client_request_id", "trace_id", "tool_call_id"] {
             assert_eq!(role(name), Role::Id, "{name}");
         }
         for name in ["idempotency_key", "requestTimestamp", "nonce", "now"] {

@@ -36,12 +36,39 @@ pub struct Step {
     pub(super) failed: bool,
     /// Whether it is marked as a failure.
     pub(super) marked: bool,
-    /// Whether it says nothing about the model: the call never ran.
-    pub(super) void: bool,
-    /// Whether the tool was left alone because it failed before: the same failure goes on.
-    pub(super) left_alone: bool,
+    /// What it says about the model.
+    #[serde(default)]
+    pub(super) says: Says,
     /// Whether the error says only that there was one.
     pub(super) bare: bool,
+    /// Whether the same question was answered alike before, but for what says nothing.
+    #[serde(default)]
+    pub(super) worn: bool,
+}
+
+/// What a step says about the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Says {
+    /// What its result says.
+    #[default]
+    Much,
+    /// Nothing: the call never ran.
+    Nothing,
+    /// Nothing: a service that it needs is down, slow or busy.
+    ServiceIsDown,
+    /// The tool was left alone because it failed before: the same failure goes on.
+    LeftAlone,
+}
+
+impl Says {
+    fn of(kind: Option<&str>, failed: bool, message: &str) -> Self {
+        match kind {
+            Some("cancelled" | "not_run") => Self::Nothing,
+            Some("unavailable") => Self::LeftAlone,
+            _ if failed && failure::is_of_a_service(message, kind) => Self::ServiceIsDown,
+            _ => Self::Much,
+        }
+    }
 }
 
 impl Step {
@@ -61,7 +88,7 @@ impl Step {
         let grade = if failed { Grade::Error } else { Grade::Result };
         for block in &result.content {
             let next = match block {
-                Block::Text(text) => noise::hash_without(text.text.as_bytes(), &call.made_up, grade),
+                Block::Text(text) => noise::hash_without(text.text.as_bytes(), &call.made_up, grade, known.volatile),
                 Block::Image(media) | Block::Document(media) => match &media.source {
                     MediaSource::Base64 { data, .. } | MediaSource::Text { data, .. } => xxh3_64(data.as_bytes()),
                     MediaSource::Url(name) | MediaSource::File(name) => xxh3_64(name.as_bytes()),
@@ -75,8 +102,8 @@ impl Step {
             hash = join(xxh3_64(failure.kind.as_bytes()), noise::hash(failure.message.as_bytes(), Grade::Error));
         }
         let kind = result.failure.as_ref().map(|failure| failure.kind.as_str());
-        let message = result.failure.as_ref().map_or(text, |failure| Some(&failure.message));
-        let bare = failed && failure::is_bare(message.unwrap_or_default());
+        let message = result.failure.as_ref().map_or(text, |failure| Some(&failure.message)).unwrap_or_default();
+        let bare = failed && failure::is_bare(message);
         Self {
             tool: call.tool,
             exact: call.exact,
@@ -84,9 +111,9 @@ impl Step {
             result: hash,
             failed,
             marked: result.is_error,
-            void: is_void(kind),
-            left_alone: kind == Some("unavailable"),
+            says: Says::of(kind, failed, message),
             bare,
+            worn: false,
         }
     }
 
@@ -103,7 +130,7 @@ impl Step {
         let failed = failed || failure::is_told(result);
         let bare = failed && failure::is_bare(result);
         let grade = if failed { Grade::Error } else { Grade::Result };
-        let text = noise::hash_without(result.as_bytes(), &call.made_up, grade);
+        let text = noise::hash_without(result.as_bytes(), &call.made_up, grade, known.volatile);
         let hash = kind.map_or_else(|| join(0, text), |kind| join(xxh3_64(kind.as_bytes()), text));
         Self {
             tool: call.tool,
@@ -112,15 +139,15 @@ impl Step {
             result: hash,
             failed,
             marked,
-            void: is_void(kind),
-            left_alone: kind == Some("unavailable"),
+            says: Says::of(kind, failed, result),
             bare,
+            worn: false,
         }
     }
 
     /// The step of which the hashes are known: of calls that are no tools of ours, for instance.
     pub const fn of_hashes(tool: u64, call: u64, result: u64, failed: bool) -> Self {
-        Self { tool, exact: call, call, result, failed, marked: failed, void: false, left_alone: false, bare: false }
+        Self { tool, exact: call, call, result, failed, marked: failed, says: Says::Much, bare: false, worn: false }
     }
 
     /// Whether the call failed, by the mark of its result or in its words.
@@ -138,11 +165,6 @@ impl Step {
         // An error that says nothing is the same only for the same call: a search that found nothing, say.
         join(if self.bare { self.call } else { self.tool }, self.result)
     }
-}
-
-/// A call that never ran tells nothing about what it would have done.
-fn is_void(kind: Option<&str>) -> bool {
-    kind.is_some_and(|kind| matches!(kind, "cancelled" | "not_run"))
 }
 
 /// What is kept of a call.

@@ -484,3 +484,117 @@ fn repeated_lines_phrases_and_tokens() {
         assert_eq!(looping(&fine), None, "{}", &fine[..60]);
     }
 }
+
+fn looping(text: &str) -> bool {
+    StuckDetector::default().feed(text)
+}
+
+#[test]
+fn k2_a_moving_counter_hides_no_loop() {
+    let each = |times: std::ops::Range<u32>, say: &dyn Fn(u32) -> String| times.map(say).collect::<String>();
+    assert!(looping(&each(1..40, &|n| format!("Attempt {n}: let me read the configuration once more to be sure. "))));
+    assert!(looping(&each(9..60, &|n| format!("Versuch {n}, ich lese die Datei noch einmal von vorn.\n"))));
+    assert!(looping(&each(1..40, &|n| format!("我再检查一次配置文件，这是第{n}次尝试，结果应该一样。"))));
+    let ends = ["!", "?", " \u{2026}.", "..", "."];
+    assert!(looping(&each(0..40, &|n| format!("Now I really have to look at it again{} ", ends[n as usize % 5]))));
+    // Clauses that are joined in another way each time.
+    let joints = [", ", "; ", " - ", "... ", "\n", ": ", " \u{2014} "];
+    let clauses =
+        ["the parcel was last seen on Monday", "today is Thursday", "that makes three days", "so it is not lost"];
+    assert!(looping(&each(0..80, &|n| format!("{}{}", clauses[n as usize % 4], joints[(n * n) as usize % 7]))));
+    // What numbers tell of batch work is no repetition.
+    for fine in [
+        each(1001..1041, &|n| format!("Order {n} was refunded with {} EUR and the customer was told. ", n * 7 % 90)),
+        each(1..41, &|n| format!("{n}. File {n}: ok\n")),
+        each(1..30, &|n| format!("- Step {n} of the checklist is done, with {} findings in all.\n", n * 13 % 7)),
+    ] {
+        assert!(!looping(&fine), "{}", &fine[..60]);
+    }
+}
+
+#[test]
+fn k4_drawings_tables_and_code_are_no_loops() {
+    for fine in [
+        "| unit tests | passed | none |\n".repeat(40),
+        "│ worker    │ idle     │\n├───────────┼──────────┤\n".repeat(30),
+        "═".repeat(400),
+        "+----------+----------+\n| a        | b        |\n".repeat(20),
+        "    values.append(compute(row))\n".repeat(20),
+        "console.log(\"checking the next\");\n".repeat(20),
+        "2026-01-02,Oslo,12.5,ok,north\n".repeat(25),
+        "passed\tpassed\tpassed\tskipped\n".repeat(25),
+    ] {
+        assert!(!looping(&fine), "{}", fine.lines().next().unwrap());
+        // Without an end it is one all the same.
+        assert!(looping(&fine.repeat(40)), "{}", fine.lines().next().unwrap());
+    }
+}
+
+#[test]
+fn k3_services_that_fail_are_no_loop() {
+    let mut detector = StuckDetector::default();
+    for n in 0..12 {
+        assert_eq!(fail(&mut detector, "fetch", &format!("{{\"order\":{n}}}"), "HTTP 503 Service Unavailable"), None);
+        assert_eq!(fail(&mut detector, "fetch", "{}", "429 Too Many Requests, retry after 3 s"), None);
+    }
+    // What is done meanwhile is waiting; what was found before begins anew.
+    for _ in 0..3 {
+        take(&mut detector, "ls", "{}", "a b");
+    }
+    assert!(detector.is_stuck());
+    for _ in 0..9 {
+        assert_eq!(fail(&mut detector, "fetch", "{}", "connection refused"), None);
+        assert_eq!(take(&mut detector, "sleep", "{\"seconds\":10}", ""), None);
+    }
+    let last = (0..3).map(|_| take(&mut detector, "ls", "{}", "a b")).last().flatten();
+    assert_eq!(last, Some(Pattern::RepeatedCall));
+}
+
+#[test]
+fn k5_fresh_ids_hide_no_loop() {
+    let send = "{\"to\":\"sam@example.org\",\"text\":\"The order is late.\"}";
+    let found = |tool: &str, arguments: &str, result: &dyn Fn(u32) -> String| {
+        let mut detector = StuckDetector::new(StuckPolicy::default().with_acting(["send", "next_job"].into_iter()));
+        (1..=12).find_map(|n| take(&mut detector, tool, arguments, &result(n)).map(|pattern| (n, pattern)))
+    };
+    let id = |n: u32| format!("{:x}", u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let named: [&dyn Fn(u32) -> String; 3] = [
+        &|n| format!("{{\"ok\":true,\"messageId\":\"{}\"}}", id(n)),
+        &|n| format!("restarted, pid {}", 4000 + n * 7),
+        &|n| format!("{{\"hits\":0,\"took\":{n},\"ts\":{}}}", 1_700_000_000 + n),
+    ];
+    for result in named {
+        assert_eq!(found("send", send, result), Some((3, Pattern::RepeatedCall)), "{}", result(1));
+    }
+    // What is learned from the answers before.
+    let unnamed: [&dyn Fn(u32) -> String; 3] =
+        [&|n| format!("{{\"id\":\"{}\"}}", id(n)), &|n| format!("Created TICKET-{}.", 1034 + n), &|n| {
+            format!("queued as {}", id(n))
+        }];
+    for result in unnamed {
+        assert_eq!(found("send", send, result), Some((6, Pattern::NearDuplicate)), "{}", result(1));
+        // What comes next is what such a tool is called for.
+        assert_eq!(found("next_job", "{\"queue\":\"mail\"}", result), None, "{}", result(1));
+    }
+    for progress in ["page {n} of 30", "{\"progress\": {n}}", "{n} pods ready", "{\"state\":\"up\",\"jobs_left\":{n}}"]
+    {
+        let result = |n: u32| progress.replace("{n}", &n.to_string());
+        assert_eq!(found("watch", send, &result), None, "{progress}");
+    }
+    // What a tool declares.
+    let rules = ToolRules { volatile: vec!["visitors".into()], ..ToolRules::default() };
+    let policy = StuckPolicy { tools: [("page".to_owned(), rules)].into(), ..StuckPolicy::default() };
+    let mut detector = StuckDetector::new(policy);
+    let last = (0..3).map(|n| take(&mut detector, "page", "{}", &format!("{{\"visitors\": {n}, \"a\": 1}}"))).last();
+    assert_eq!(last.flatten(), Some(Pattern::RepeatedCall));
+}
+
+#[test]
+fn k5_a_row_of_errors_is_not_ended_by_a_fresh_id() {
+    let mut detector = StuckDetector::default();
+    let rounds = (1..=3).map(|n| {
+        take(&mut detector, "login", "{\"user\":\"sam\"}", &format!("{{\"token\":\"a{n}b{n}c{n}d{n}\"}}"));
+        fail(&mut detector, "orders", &format!("{{\"token\":\"a{n}b{n}c{n}d{n}\"}}"), "403 Forbidden")
+    });
+    assert_eq!(rounds.last().flatten(), Some(Pattern::RepeatedError));
+}

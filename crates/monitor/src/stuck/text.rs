@@ -1,54 +1,51 @@
 //! A reply that says the same again and again, found while it streams.
 //!
-//! Byte by byte, so that it makes no difference where the pieces are cut. A hash of the last 16 bytes tells at which
-//! distance they stood before; a distance that keeps matching is a period. Lines that come back among others are
-//! counted by themselves. Rules, tables and rows of numbers repeat by their nature: without letters much more is
-//! needed, and so it is in fenced code.
+//! Byte by byte, so that it makes no difference where the pieces are cut. Periods are looked for in what stands there,
+//! and in its words alone, which need twice as many rounds. Lines and sentences that come back among
+//! others are counted by themselves. Rules, drawings, tables and rows of numbers repeat by their nature: there much more
+//! is needed, and so it is in fenced code.
 
+use super::{
+    lags::{LEAST, Lags},
+    sentences::{Sentences, is_drawing},
+    verdict::{Member, Pattern, Verdict},
+};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
-use super::verdict::{Member, Pattern, Verdict};
-
-/// Bytes that are kept; no period is longer than half of it.
-const KEPT: usize = 8192;
-const LONGEST: u64 = KEPT as u64 / 2;
-/// Bytes that must come back before a distance is followed.
-const SEED: usize = 16;
-/// Places that are remembered, one for each 8 bytes.
-const PLACES: usize = 1024;
-const STRIDE: u64 = 8;
-/// Distances that are followed at once.
-const MOST_LAGS: usize = 4;
-const LINES: usize = 128;
-/// Fewer bytes that come back are no repetition.
-const LEAST: u64 = 200;
-/// Shorter lines say nothing when they come back.
-const SHORTEST_LINE: usize = 20;
-const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
-/// What a byte weighs when it leaves the hash.
-const OUT: u64 = BASE.wrapping_pow(SEED as u32);
 const SHOWN: usize = 120;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Lag {
-    back: u64,
-    run: u64,
-    /// Bytes that must match.
-    needed: u64,
-    /// Whether `needed` was made for what the period holds.
-    weighed: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Line {
-    hash: u64,
-    count: u64,
-    first: u64,
-}
 
 /// Why an answer ended that was cut because it repeated itself.
 pub const REPEATED_TEXT: &str = "repeated_text";
+
+/// What makes words of bytes: lower case, and one blank for all that stands between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Fold {
+    /// Bytes of a sign beyond ASCII that are still to come.
+    skips: u8,
+    /// Whether a blank was the last.
+    blank: bool,
+}
+
+impl Fold {
+    /// The byte of the words, if any.
+    const fn take(&mut self, b: u8) -> Option<u8> {
+        if self.skips > 0 && b & 0xc0 == 0x80 {
+            self.skips -= 1;
+            return None;
+        }
+        // Dashes, dots and quotation marks of other scripts begin so.
+        self.skips = if matches!(b, 0xe2 | 0xef) { 2 } else { 0 };
+        if b.is_ascii_alphanumeric() || (b >= 0x80 && self.skips == 0) {
+            self.blank = false;
+            return Some(b.to_ascii_lowercase());
+        }
+        if self.blank {
+            return None;
+        }
+        self.blank = true;
+        Some(b' ')
+    }
+}
 
 /// What repeats in a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,14 +59,16 @@ struct Loop {
 pub struct TextLoop {
     /// So many rounds are too many; 0 turns it off.
     rounds: u64,
-    count: u64,
-    kept: Vec<u8>,
-    hash: u64,
-    places: Vec<(u64, u64)>,
-    lags: Vec<Lag>,
-    lines: Vec<Line>,
-    line: Vec<u8>,
-    line_length: u64,
+    /// The reply to the letter.
+    #[serde(default)]
+    raw: Lags,
+    /// Its words, whatever stands between them.
+    #[serde(default)]
+    words: Lags,
+    #[serde(default)]
+    fold: Fold,
+    #[serde(default)]
+    sentences: Sentences,
     fenced: bool,
     found: Option<Loop>,
     /// How a reply begins. Most end before anything could come back often enough, and need no tables.
@@ -82,14 +81,10 @@ impl TextLoop {
     pub fn new(rounds: u32) -> Self {
         Self {
             rounds: u64::from(rounds),
-            count: 0,
-            kept: Vec::new(),
-            hash: 0,
-            places: Vec::new(),
-            lags: Vec::new(),
-            lines: Vec::new(),
-            line: Vec::new(),
-            line_length: 0,
+            raw: Lags::default(),
+            words: Lags::default(),
+            fold: Fold::default(),
+            sentences: Sentences::default(),
             fenced: false,
             found: None,
             early: Vec::new(),
@@ -101,7 +96,7 @@ impl TextLoop {
         if self.rounds == 0 || piece.is_empty() {
             return self.found.is_some();
         }
-        if self.kept.len() != KEPT || self.places.len() != PLACES || self.lines.len() != LINES {
+        if !(self.raw.is_prepared() && self.words.is_prepared() && self.sentences.is_prepared()) {
             let early = std::mem::take(&mut self.early);
             self.end();
             self.early = early;
@@ -109,16 +104,14 @@ impl TextLoop {
                 self.early.extend_from_slice(piece.as_bytes());
                 return false;
             }
-            self.kept = vec![0; KEPT];
-            self.places = vec![(0, 0); PLACES];
-            self.lines = vec![Line::default(); LINES];
+            self.prepare();
         }
         for b in std::mem::take(&mut self.early).into_iter().chain(piece.bytes()) {
             if self.found.is_some() {
                 break;
             }
             // A reply that is data from its first byte on has rows that are alike.
-            if self.count == 0 {
+            if self.raw.count() == 0 {
                 self.fenced = matches!(b, b'{' | b'[');
             }
             self.take(b);
@@ -126,17 +119,20 @@ impl TextLoop {
         self.found.is_some()
     }
 
+    fn prepare(&mut self) {
+        self.raw.prepare();
+        self.words.prepare();
+        self.sentences.prepare();
+    }
+
     /// The reply has ended; the next piece begins another.
     pub fn end(&mut self) {
-        if self.count > 0 {
-            self.places.fill((0, 0));
-            self.lines.fill(Line::default());
+        if self.raw.count() > 0 {
+            self.raw.end();
+            self.words.end();
+            self.sentences.end();
         }
-        self.count = 0;
-        self.hash = 0;
-        self.lags.clear();
-        self.line.clear();
-        self.line_length = 0;
+        self.fold = Fold::default();
         self.fenced = false;
         self.found = None;
         self.early = Vec::new();
@@ -144,7 +140,7 @@ impl TextLoop {
 
     /// Nothing is found in a reply of fewer bytes.
     const fn shortest(&self) -> u64 {
-        let lines = self.rounds.saturating_add(2).saturating_mul(SHORTEST_LINE as u64 + 1);
+        let lines = Sentences::shortest(self.rounds);
         if lines < LEAST { lines } else { LEAST }
     }
 
@@ -159,118 +155,23 @@ impl TextLoop {
         Some(Verdict::new(Pattern::RepeatedText, vec![member], found.rounds, at, at))
     }
 
-    fn at(&self, place: u64) -> u8 {
-        self.kept.get((place % KEPT as u64) as usize).copied().unwrap_or_default()
-    }
-
     fn take(&mut self, b: u8) {
-        let here = self.count;
-        let gone = if here >= SEED as u64 { u64::from(self.at(here - SEED as u64)) + 1 } else { 0 };
-        if !self.lags.is_empty() {
-            let mut lags = std::mem::take(&mut self.lags);
-            lags.retain_mut(|lag| {
-                lag.run += 1;
-                self.at(here - lag.back) == b
-            });
-            self.lags = lags;
-        }
-        if let Some(kept) = self.kept.get_mut((here % KEPT as u64) as usize) {
-            *kept = b;
-        }
-        self.count += 1;
-        // A byte counts one more than it is, so that zeros count too.
-        self.hash = self.hash.wrapping_mul(BASE).wrapping_add(u64::from(b) + 1).wrapping_sub(gone.wrapping_mul(OUT));
-        if self.count >= SEED as u64 {
-            self.seek();
-        }
-        self.weigh();
-        self.follow_line(b);
-    }
-
-    /// Whether the last bytes stood somewhere before.
-    fn seek(&mut self) {
-        let index = (self.hash.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 54) as usize % PLACES;
-        let (hash, place) = self.places.get(index).copied().unwrap_or_default();
-        let lag = self.count - place;
-        if place > 0
-            && hash == self.hash
-            && lag <= LONGEST
-            && self.lags.len() < MOST_LAGS
-            && self.lags.iter().all(|known| !lag.is_multiple_of(known.back))
-            && (1..=SEED as u64).all(|back| self.at(self.count - back) == self.at(self.count - back - lag))
+        // Fenced code has rows that are alike.
+        let more = if self.fenced { 3 } else { 1 };
+        let raw = self.raw.take(b, self.rounds, more);
+        let mut words = self.fold.take(b).and_then(|b| self.words.take(b, 2 * self.rounds, more));
+        // Rows that are alike by their nature are for the letter alone: their words have no shape.
+        if let Some((period, _)) = &words
+            && is_drawing(&self.raw.last(2 * period.len()))
         {
-            let needed = self.needed(lag, 1);
-            self.lags.push(Lag { back: lag, run: SEED as u64, needed, weighed: false });
+            self.words.end();
+            words = None;
         }
-        if self.count.is_multiple_of(STRIDE)
-            && let Some(slot) = self.places.get_mut(index)
-        {
-            *slot = (self.hash, self.count);
+        let at = self.raw.count();
+        let sentence = self.sentences.take(b, at, self.rounds, &mut self.fenced);
+        if let Some((text, rounds)) = raw.or(words).or(sentence) {
+            self.found = Some(Loop { text: shown(&text), rounds });
         }
-    }
-
-    /// Bytes that must match at a distance.
-    fn needed(&self, lag: u64, weight: u64) -> u64 {
-        let weight = if self.fenced { weight * 3 } else { weight };
-        let rounds = if lag >= 120 { (self.rounds / 2).max(3) } else { self.rounds } * weight;
-        let least = if lag <= 2 { 2 * LEAST } else { LEAST } * weight;
-        (rounds * lag).max(least) - lag
-    }
-
-    fn weigh(&mut self) {
-        for index in 0..self.lags.len() {
-            let Some(Lag { back: lag, run, needed, weighed }) = self.lags.get(index).copied() else { return };
-            if run < needed {
-                continue;
-            }
-            let period: Vec<u8> = (1..=lag).rev().map(|back| self.at(self.count - back)).collect();
-            if !weighed && !period.iter().any(|b| b.is_ascii_alphabetic() || *b >= 0x80) {
-                let needed = self.needed(lag, 8);
-                if let Some(lag) = self.lags.get_mut(index) {
-                    (lag.needed, lag.weighed) = (needed, true);
-                }
-                continue;
-            }
-            self.found = Some(Loop { text: shown(&period), rounds: run / lag + 1 });
-            return;
-        }
-    }
-
-    fn follow_line(&mut self, b: u8) {
-        if b != b'\n' {
-            self.line_length += 1;
-            if self.line.len() < 256 {
-                self.line.push(b);
-            }
-            return;
-        }
-        let length = std::mem::take(&mut self.line_length);
-        let line = std::mem::take(&mut self.line);
-        let text = line.trim_ascii();
-        if text.starts_with(b"```") || text.starts_with(b"~~~") {
-            self.fenced = !self.fenced;
-        } else if !self.fenced
-            && text.len() >= SHORTEST_LINE
-            && length <= 256
-            && text.iter().any(u8::is_ascii_alphabetic)
-        {
-            let hash = xxh3_64(text);
-            let count = self.count;
-            if let Some(known) = self.lines.get_mut(hash as usize % LINES) {
-                if known.hash == hash {
-                    known.count += 1;
-                } else {
-                    *known = Line { hash, count: 1, first: count };
-                }
-                // A fifth of all that was said since.
-                let dense = (count - known.first) / (known.count.max(2) - 1) <= 5 * text.len() as u64;
-                if known.count >= self.rounds + 2 && dense {
-                    self.found = Some(Loop { text: shown(text), rounds: known.count });
-                }
-            }
-        }
-        self.line = line;
-        self.line.clear();
     }
 }
 
@@ -288,19 +189,16 @@ mod tests {
 
     /// One that has its tables from the first byte on.
     fn eager(rounds: u32) -> TextLoop {
-        TextLoop {
-            kept: vec![0; KEPT],
-            places: vec![(0, 0); PLACES],
-            lines: vec![Line::default(); LINES],
-            ..TextLoop::new(rounds)
-        }
+        let mut text = TextLoop::new(rounds);
+        text.prepare();
+        text
     }
 
     #[test]
     fn a_short_reply_needs_no_tables() {
         let mut text = TextLoop::new(8);
         assert!(!text.feed(&"a few words, ".repeat(10)));
-        assert!(text.kept.is_empty() && text.places.is_empty() && text.lines.is_empty());
+        assert!(!text.raw.is_prepared() && !text.words.is_prepared() && !text.sentences.is_prepared());
         assert!(text.feed(&"a few words, ".repeat(10)));
         text.end();
         assert!(!text.feed("a few words, "));

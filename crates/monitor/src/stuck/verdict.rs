@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The kinds of going round in circles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// The same call gave the same result.
@@ -93,8 +93,8 @@ fn sentence(pattern: Pattern, members: &[Member], rounds: u64) -> String {
             )
         }
         Pattern::NearDuplicate => format!(
-            "The tool `{tool}` was called {rounds} times in a row with arguments that differ only in numbers of tries, ids of \
-             requests or words about it, and gave the same result."
+            "The tool `{tool}` was called {rounds} times in a row with arguments and results that differ only in ids, numbers of \
+             tries, times or words about it."
         ),
         Pattern::RepeatedError => {
             format!("The tool `{tool}` failed {rounds} times with the same error, and nothing new came between.")
