@@ -194,7 +194,7 @@ def policies(*, stuck: object, momentum: object) -> dict[str, Any]:
         if value is None or value is False:
             found[option] = None
             continue
-        from .senses import MomentumPolicy, StuckPolicy
+        from .monitor import MomentumPolicy, StuckPolicy
 
         kind = StuckPolicy if option == "stuck" else MomentumPolicy
         if not isinstance(value, kind):

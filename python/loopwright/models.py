@@ -24,15 +24,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import _core
+from ._core import Request
 from ._renamed import renamed
 from .errors import ModelError, ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
 
-    from ._core import Event, Request
+    from ._core import Event
 
-__all__ = ["Call", "InvalidAnswer", "ModelFailure", "Responds", "Response", "Streams"]
+__all__ = ["Call", "InvalidAnswer", "ModelFailure", "Request", "Responds", "Response", "Streams"]
 
 
 @renamed(id="call_id")
