@@ -113,7 +113,7 @@ def _plain(option: str, value: object) -> object:
 def of_run(*, signal: object = None, on_event: object = None) -> None:
     """The same for what a run is given."""
     if signal is not None and not hasattr(signal, "attach"):
-        raise _wrong("signal", signal, "a loopwright.Signal")
+        raise _wrong("signal", signal, "a loopwright.run.Signal")
     if on_event is not None and not callable(on_event):
         raise _wrong("on_event", on_event, "a function that takes an event")
 

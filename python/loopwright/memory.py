@@ -249,7 +249,7 @@ class Memory:
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
         failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
-        so do the journals of runs (`loopwright.forget` deletes both). With `dry_run` nothing is changed: what would go,
+        so do the journals of runs (`loopwright.journal.forget` deletes both). With `dry_run` nothing is changed: what would go,
         but for `left_in`. Errors as of `forget` with `erase`.
         """
         if not isinstance(user, str):

@@ -7,7 +7,8 @@ plain or async.
 
 ::
 
-    from loopwright import Agent, Call, Request, Response
+    from loopwright import Agent
+    from loopwright.models import Call, Request, Response
 
     class Mine:
         def stream(self, request: Request):
@@ -236,7 +237,9 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "Model":
-            message = "loopwright.models.Model is loopwright.Responds now; loopwright.Model is a model by its name"
+            message = (
+                "loopwright.models.Model is loopwright.models.Responds now; loopwright.Model is a model by its name"
+            )
             raise ImportError(message, name=__name__)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -24,9 +24,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
-from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
-from loopwright.context import Archive, estimate
+from loopwright import Message, UsageError
+from loopwright.context import Archive, ContextWindow, compress, estimate
 from loopwright.messages import Text, Thinking, ToolResult, ToolUse
+from loopwright.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

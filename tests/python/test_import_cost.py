@@ -27,7 +27,7 @@ def test_an_agent_needs_no_heavy_modules() -> None:
 
 
 def test_the_bare_machine_needs_the_compiled_part_alone() -> None:
-    loaded = loaded_after("from loopwright import TurnMachine, MachineEvent\nTurnMachine({'model': 'x'})")
+    loaded = loaded_after("from loopwright.machine import MachineEvent, TurnMachine\nTurnMachine({'model': 'x'})")
     assert "loopwright._core" in loaded
     for other in ("asyncio", "pydantic", "loopwright.agent", "loopwright._driver", "loopwright.tools"):
         assert other not in loaded, other

@@ -12,24 +12,11 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import (
-    Agent,
-    Grounded,
-    LoopwrightError,
-    Model,
-    ModelChoice,
-    Monitor,
-    Research,
-    Responds,
-    Role,
-    SubAgent,
-    UsageError,
-    replay,
-    tool,
-)
+from loopwright import Agent, Grounded, LoopwrightError, Model, Monitor, Research, SubAgent, UsageError, replay, tool
 from loopwright.context import ContextPolicy
-from loopwright.hooks import Router
-from loopwright.roles import Sanity, ask_sync
+from loopwright.hooks import ModelChoice, Router
+from loopwright.models import Responds
+from loopwright.roles import Role, Sanity, ask_sync
 from loopwright.testing import ScriptedModel, call, fault, recorded, text
 from loopwright.testing._strict import anthropic, mistral, openai_chat, refuse
 from loopwright.tools import ProviderTool, WebSearch

@@ -15,17 +15,9 @@ import loopwright
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loopwright import (
-    Message,
-    TokenCounter,
-    UsageError,
-    compress,
-    count_tokens,
-    decode_tokens,
-    encode_tokens,
-    estimate_tokens,
-)
-from loopwright.context import window_of
+from loopwright import Message, UsageError
+from loopwright.context import compress, window_of
+from loopwright.tokens import TokenCounter, count_tokens, decode_tokens, encode_tokens, estimate_tokens
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken, the reference, is not installed")
 

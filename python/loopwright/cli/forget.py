@@ -17,7 +17,7 @@ from .text import clean, one_line
 if TYPE_CHECKING:
     import argparse
 
-    from loopwright import ForgetReport
+    from loopwright.journal import ForgetReport
 
 __all__ = ["forget"]
 
@@ -30,14 +30,16 @@ def forget(arguments: argparse.Namespace) -> int:
     journals, memory = _places(arguments)
     for place in [*journals, *([] if memory is None else [memory])]:
         screen.note(f"looking in {one_line(place)}")
-    plan = loopwright.forget(arguments.user, journal=journals, memory=memory, dry_run=True)
+    plan = loopwright.journal.forget(arguments.user, journal=journals, memory=memory, dry_run=True)
     if arguments.dry_run:
         _show(plan, screen, json_wanted=arguments.json)
         return OK
     if not arguments.yes and not _agreed(plan, screen):
         screen.say("nothing was deleted")
         return INTERRUPTED
-    _show(loopwright.forget(arguments.user, journal=journals, memory=memory), screen, json_wanted=arguments.json)
+    _show(
+        loopwright.journal.forget(arguments.user, journal=journals, memory=memory), screen, json_wanted=arguments.json
+    )
     return OK
 
 

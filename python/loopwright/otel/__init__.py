@@ -1,6 +1,6 @@
 """OpenTelemetry: spans and metrics of runs, by the conventions for generative AI.
 
-    from loopwright import instrument_all
+    from loopwright.otel import instrument_all
 
     instrument_all()
 
