@@ -193,7 +193,7 @@ def whole() -> None:
 
     say("python-new", 1, "loopwright", shortest(makes), 200, "parser")
 
-    repair = getattr(loopwright, "repair_json", None)
+    repair = loopwright.extraction.repair_json
     try:
         import json_repair
     except ImportError:
@@ -202,9 +202,8 @@ def whole() -> None:
     slow = False
     for size in (2_000, 20_000, 200_000):
         text = broken(size)
-        if repair is not None:
-            right = bool(json.loads(repair(text).json))
-            say("python-repair", size, "loopwright", shortest(lambda text=text: repair(text)), len(text), "byte", right)
+        right = bool(json.loads(repair(text).json))
+        say("python-repair", size, "loopwright", shortest(lambda text=text: repair(text)), len(text), "byte", right)
         if json_repair is None or slow:
             continue
         start = clock()

@@ -249,8 +249,8 @@ class Memory:
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
         failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
-        so do the journals of runs (`loopwright.journal.forget` deletes both). With `dry_run` nothing is changed: what would go,
-        but for `left_in`. Errors as of `forget` with `erase`.
+        so do the journals of runs (`loopwright.journal.forget` deletes both). With `dry_run` nothing is changed: what
+        would go, but for `left_in`. Errors as of `forget` with `erase`.
         """
         if not isinstance(user, str):
             raise UsageError(f"a user can't be {user!r:.100}", "invalid_value", "name the user to forget")

@@ -237,9 +237,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "Model":
-            message = (
-                "loopwright.models.Model is loopwright.models.Responds now; loopwright.Model is a model by its name"
-            )
+            message = "loopwright.models.Model is Responds now; loopwright.Model is a model by its name"
             raise ImportError(message, name=__name__)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -15,10 +15,11 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
@@ -28,9 +29,6 @@ from loopwright import Message, UsageError
 from loopwright.context import Archive, ContextWindow, compress, estimate
 from loopwright.messages import Text, Thinking, ToolResult, ToolUse
 from loopwright.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
 MODELS = ("gpt-4o", "gpt-4", "claude-sonnet-4-5", "claude-opus-4-8", "a-model-nobody-knows", None)

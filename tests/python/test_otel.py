@@ -708,7 +708,11 @@ def apart(code: str) -> str:
 
 def test_without_opentelemetry_it_is_said_what_to_install() -> None:
     hidden = "import sys; sys.modules['opentelemetry'] = None\nfrom loopwright import Agent\nfrom loopwright.otel import instrument_all\n"
-    for code in ("instrument_all()", "Agent('offline:extractive', instrument=True)", "import loopwright.otel"):
+    for code in (
+        "instrument_all()",
+        "Agent('offline:extractive', instrument=True)",
+        "from loopwright.otel import to_headers",
+    ):
         said = apart(f"{hidden}{code}")
         assert "pip install 'loopwright[otel]'" in said and "UsageError" in said, code
     assert apart(f"{hidden}print(Agent('offline:extractive').run_sync('hi').stop_reason)").strip()

@@ -9,11 +9,10 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import Agent, Budget, Guard, Model, Monitor, Result, UsageError, events, replay, tool
-from loopwright.context import ContextPolicy
+from loopwright import Agent, Budget, ContextPolicy, Guard, Model, Monitor, Result, UsageError, events, replay, tool
 from loopwright.journal import events_of
 from loopwright.messages import Message
-from loopwright.models import ModelFailure
+from loopwright.models import Call, ModelFailure, Response
 from loopwright.roles import (
     Releases,
     Role,
@@ -435,12 +434,7 @@ def test_c01_a_role_whose_budget_is_spent_is_the_rules(serve: Any):
 
 
 def test_x01_what_roles_use_counts_in_the_budget_of_the_run(serve: Any):
-    main = ScriptedModel(
-        [
-            loopwright.models.Response(calls=[loopwright.models.Call("slow", {"n": n})], input_tokens=10)
-            for n in range(9)
-        ]
-    )
+    main = ScriptedModel([Response(calls=[Call("slow", {"n": n})], input_tokens=10) for n in range(9)])
     summer = serve(json.dumps(SUMMED), repeat_last=True)
     role = at(summer, price={"input": 1e6, "output": 1e6})
     agent = Agent(

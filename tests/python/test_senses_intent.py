@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Message, UsageError, senses
+from loopwright import Agent, Message, UsageError, monitor
 from loopwright.events import Event, IntentAssessed
 from loopwright.monitor import GoalDrift, _drift, _intent, _signals, assess_intent, next_step, signals
 from loopwright.testing import ScriptedModel
@@ -55,7 +55,7 @@ def test_the_examples_in_the_docstrings_run() -> None:
 
 
 def test_every_name_is_there() -> None:
-    for name in senses.__all__:
+    for name in monitor.__all__:
         assert getattr(senses, name) is not None
 
 
