@@ -56,7 +56,7 @@ def test_the_examples_in_the_docstrings_run() -> None:
 
 def test_every_name_is_there() -> None:
     for name in monitor.__all__:
-        assert getattr(senses, name) is not None
+        assert getattr(monitor, name) is not None
 
 
 @given(PIECES)
