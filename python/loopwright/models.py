@@ -237,7 +237,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "Model":
-            message = "loopwright.models.Model is Responds now; loopwright.Model is a model by its name"
+            message = f"{__name__}.Model is now {__name__}.Responds; loopwright.Model is a model by its name"
             raise ImportError(message, name=__name__)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

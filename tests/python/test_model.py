@@ -149,7 +149,7 @@ def test_the_protocol_that_had_its_name_is_told_todays() -> None:
     assert isinstance(Model("ollama:m"), Model)
     for other in (own, "ollama:m", ScriptedModel):
         assert not isinstance(other, Model)
-    with pytest.raises(ImportError, match=r"loopwright\.Responds"):
+    with pytest.raises(ImportError, match=r"loopwright\.models\.Model is now loopwright\.models\.Responds"):
         loopwright.models.Model  # type: ignore[attr-defined] # noqa: B018
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import types
@@ -64,6 +65,13 @@ def test_a_name_that_moved_is_still_found_and_says_where_it_is(name: str, tmp_pa
     says = f"loopwright.{name} is now {room}.{last}"
     assert told(caught) == [(says, str(program), 2), (says, str(program), 4)]
     assert {each.category for each in caught} == {DeprecationWarning}
+
+
+def test_the_page_for_those_who_come_from_0_1_has_each_name_that_moved():
+    page = (TOP.parents[2] / "docs" / "coming-from-0.1.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `loopwright\.(\w+)` \| (`\w+`(?:, `\w+`)*) \|$", page, re.MULTILINE)
+    told = {name: f"{room}.{name}" for room, names in rows for name in re.findall(r"\w+", names)}
+    assert {**told, "Context": "RunContext"} == MOVED
 
 
 def test_the_room_that_has_another_name_now_is_found_and_says_so(tmp_path: Path):
