@@ -33,6 +33,16 @@ def test_the_bare_machine_needs_the_compiled_part_alone() -> None:
         assert other not in loaded, other
 
 
+def test_a_room_brings_no_more_than_what_is_asked_of_it() -> None:
+    counting = loaded_after("import loopwright\nloopwright.tokens.count_tokens('Hello')")
+    assert {each for each in counting if each.startswith("loopwright.")} <= {
+        "loopwright._core", "loopwright._moved", "loopwright.tokens"
+    }  # fmt: skip
+    for code in ("from loopwright.run import Signal", "from loopwright.memory import Recall"):
+        loaded = loaded_after(code)
+        assert not {"asyncio", "loopwright.handle", "loopwright.after"} & loaded, code
+
+
 def test_all_names_are_there_and_no_others() -> None:
     import loopwright
 
