@@ -103,6 +103,9 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         home = _HOMES.get(name)
+        if home is None and name.startswith("_"):
+            message = f"module 'loopwright' has no attribute {name!r}"
+            raise AttributeError(message)
         if home is None:
             from ._moved import elsewhere
 

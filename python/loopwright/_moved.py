@@ -45,12 +45,11 @@ def elsewhere(name: str) -> Any:
         if not importing:
             warn_moved(f"loopwright.{name}", f"{room}.{last}", stacklevel=4)
         return getattr(import_module(room), last)
-    if not name.startswith("_"):
-        try:
-            return import_module(f"loopwright.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"loopwright.{name}":
-                raise
+    try:
+        return import_module(f"loopwright.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"loopwright.{name}":
+            raise
     raise _missing(name, importing=importing)
 
 
@@ -60,8 +59,6 @@ def warn_moved(before: str, now: str, stacklevel: int) -> None:
 
 
 def _missing(name: str, *, importing: bool) -> Exception:
-    if name.startswith("_"):
-        return AttributeError(f"module 'loopwright' has no attribute {name!r}")
     from difflib import get_close_matches
 
     import loopwright
