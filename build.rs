@@ -1,4 +1,5 @@
-//! Hands the Cargo profile, the compiler and whether counts of ordinary runs were used to `loopwright.build_info`.
+//! Hands the Cargo profile, the compiler and whether counts of ordinary runs were used to
+//! `loopwright.machine.build_info`.
 
 use std::{env, path::Path, process::Command};
 

@@ -10,10 +10,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from loopwright import Agent, Approval, Budget, builtin_tools
+from loopwright import Agent, Approval, Budget
 from loopwright.events import ApprovalDecided, Event, TextDelta, ToolFinished, ToolStarted
 from loopwright.guard import Guard
 from loopwright.testing import ScriptedModel, call, text
+from loopwright.tools import builtin_tools
 
 PROGRAM = "def mean(numbers):\n    return sum(numbers) / len(numbers) + 1\n"
 TESTS = "from stats import mean\n\nassert mean([1, 2, 3]) == 2, mean([1, 2, 3])\nprint('all is well')\n"

@@ -16,7 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
-from loopwright import Agent, Budget, LoopwrightError, Output, Request
+from loopwright import Agent, Budget, LoopwrightError, Output
+from loopwright.models import Request
 from pydantic import BaseModel, model_validator
 from pydantic.dataclasses import dataclass
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from loopwright import Agent, Budget, Call, SubAgent, tool
+from loopwright import Agent, Budget, SubAgent, tool
 from loopwright.events import AgentFinished, AgentStarted, Paused, ToolStarted
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls
 
 

@@ -1,4 +1,4 @@
-//! How the module was built, for `loopwright.build_info`.
+//! How the module was built, for `loopwright.machine.build_info`.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Vectors of texts, for `loopwright.embed`.
+//! Vectors of texts, for `loopwright.embeddings.embed`.
 
 use pyo3::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Passages to search in, for `loopwright.retrieve`, and the check of citations, for `loopwright.check_citations`. No
-//! call holds the interpreter while it works.
+//! Passages to search in, for `loopwright.retrieve`, and the check of citations, for
+//! `loopwright.grounded.check_citations`. No call holds the interpreter while it works.
 
 use std::sync::{PoisonError, RwLock};
 

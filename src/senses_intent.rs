@@ -1,4 +1,4 @@
-//! Words: the next step, signals of a reply, intent and drift, for `loopwright.senses`. Places count characters.
+//! Words: the next step, signals of a reply, intent and drift, for `loopwright.monitor`. Places count characters.
 
 use std::{
     ops::Range,

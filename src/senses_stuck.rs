@@ -1,4 +1,4 @@
-//! Repetition and momentum, for `loopwright.senses`.
+//! Repetition and momentum, for `loopwright.monitor`.
 
 use std::sync::{Mutex, PoisonError};
 

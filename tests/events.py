@@ -248,8 +248,9 @@ not edit it by hand.
 
 ```python
 import json
-from loopwright import Agent, events_of
+from loopwright import Agent
 from loopwright.events import from_dict, to_dict
+from loopwright.journal import events_of
 from loopwright.testing import ScriptedModel
 
 agent = Agent(ScriptedModel(["Hello."]), journal="project.db")

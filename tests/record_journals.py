@@ -23,27 +23,25 @@ from typing import TYPE_CHECKING, Any
 from loopwright import (
     Agent,
     Budget,
-    Call,
     ContextPolicy,
     Grounded,
     Guard,
     Journal,
     Memory,
     Model,
-    ModelFailure,
     Monitor,
     Research,
-    Role,
-    Signal,
     SubAgent,
-    builtin_tools,
     tool,
 )
 from loopwright.guard import Policy
 from loopwright.hooks import AddContext, Hook, ModelChoice, Replace, Router, Veto
 from loopwright.memory import MemoryPolicy
-from loopwright.roles import Sanity
+from loopwright.models import Call, ModelFailure
+from loopwright.roles import Role, Sanity
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
+from loopwright.tools import builtin_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from loopwright import TokenCounter, compress
+from loopwright.context import compress
+from loopwright.tokens import TokenCounter
 
 TIMES = 15
 

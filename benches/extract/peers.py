@@ -96,7 +96,7 @@ def streams() -> None:
         chunks = pieces(json_call(size))
 
         def ours(chunks: list[str] = chunks) -> str:
-            parser = loopwright.ToolCallParser(TOOLS)
+            parser = loopwright.extraction.ToolCallParser(TOOLS)
             feed, call = parser.feed, None
             for chunk in chunks:
                 for event in feed(chunk):
@@ -139,7 +139,7 @@ def single() -> None:
         times = 20_000
         best = float("inf")
         for _ in range(15):
-            parser = loopwright.ToolCallParser(TOOLS)
+            parser = loopwright.extraction.ToolCallParser(TOOLS)
             parser.feed(before)
             feed = parser.feed
             every = range(times)
@@ -167,26 +167,33 @@ def whole() -> None:
 
     def many() -> None:
         for _ in range(200):
-            loopwright.extract(reply)
+            loopwright.extraction.extract(reply)
 
     say("python-extract-small", len(reply), "loopwright", shortest(many), 200, "reply")
     declared = {"tools": TOOLS}
 
     def with_tools() -> None:
         for _ in range(200):
-            loopwright.extract(reply, **declared)
+            loopwright.extraction.extract(reply, **declared)
 
     say("python-extract-small", len(reply), "loopwright, a tool declared", shortest(with_tools), 200, "reply")
     large = json_call(200_000)
-    say("python-extract", 200_000, "loopwright", shortest(lambda: loopwright.extract(large)), len(large), "byte")
+    say(
+        "python-extract",
+        200_000,
+        "loopwright",
+        shortest(lambda: loopwright.extraction.extract(large)),
+        len(large),
+        "byte",
+    )
 
     def makes() -> None:
         for _ in range(200):
-            loopwright.ToolCallParser()
+            loopwright.extraction.ToolCallParser()
 
     say("python-new", 1, "loopwright", shortest(makes), 200, "parser")
 
-    repair = getattr(loopwright, "repair_json", None)
+    repair = loopwright.extraction.repair_json
     try:
         import json_repair
     except ImportError:
@@ -195,9 +202,8 @@ def whole() -> None:
     slow = False
     for size in (2_000, 20_000, 200_000):
         text = broken(size)
-        if repair is not None:
-            right = bool(json.loads(repair(text).json))
-            say("python-repair", size, "loopwright", shortest(lambda text=text: repair(text)), len(text), "byte", right)
+        right = bool(json.loads(repair(text).json))
+        say("python-repair", size, "loopwright", shortest(lambda text=text: repair(text)), len(text), "byte", right)
         if json_repair is None or slow:
             continue
         start = clock()

@@ -63,7 +63,7 @@ def compare(objects: list[dict[str, Any]], count: int, seed: int) -> collections
         if valid(text):
             continue
         found["damaged"] += 1
-        found["loopwright"] += loopwright.repair_json(text).value == meant
+        found["loopwright"] += loopwright.extraction.repair_json(text).value == meant
         found["json_repair"] += json_repair.loads(text) == meant
     return found
 

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from loopwright import PreparedTools, extract, tool
+from loopwright import tool
+from loopwright.extraction import PreparedTools, extract
 
 TOOLS = 40
 #: How many times as long as without tools reading a reply may take.

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import tomllib
-from loopwright import Agent, Budget, Call, Monitor, tool
+from loopwright import Agent, Budget, Monitor, tool
 from loopwright.guard import Guard
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, calls, text
 
 HERE = Path(__file__).resolve().parent

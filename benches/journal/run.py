@@ -140,8 +140,8 @@ def many() -> None:
 
 LONG = """
 import os, sys
-from loopwright import Agent, Budget, Monitor, Response, tool
-from loopwright.models import Call
+from loopwright import Agent, Budget, Monitor, tool
+from loopwright.models import Call, Response
 rounds, journal, size = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
 class Long:

@@ -23,8 +23,9 @@ from botocore.validate import ParamValidator
 from google import genai
 from google.genai import errors as genai_errors
 from google.genai import types as genai_types
-from loopwright import Agent, Call, Model, tool
+from loopwright import Agent, Model, tool
 from loopwright.messages import Image
+from loopwright.models import Call
 from loopwright.testing import WireServer, calls, fault, text
 from outcome import Cell
 from pydantic import BaseModel, TypeAdapter, ValidationError

@@ -12,8 +12,9 @@ import sys
 from urllib.parse import parse_qs, urlparse
 
 import httpx2
-from loopwright import Agent, Budget, Call, Response, mcp
+from loopwright import Agent, Budget, mcp
 from loopwright._approval import Edit
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata

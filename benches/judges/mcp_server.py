@@ -13,9 +13,10 @@ import sys
 
 import mcp.server
 import mcp.server.mcpserver
-from loopwright import Agent, Context, Image, Text, tool
+from loopwright import Agent, Image, RunContext, tool
 from loopwright.mcp import AgentServer
 from loopwright.testing import ScriptedModel
+from loopwright.tools import Text
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
@@ -42,7 +43,7 @@ def test_error_handling() -> str:
 
 
 @tool(read_only=True)
-async def test_tool_with_progress(context: Context) -> list[object]:
+async def test_tool_with_progress(context: RunContext) -> list[object]:
     """Says how far it is."""
     for done in (0, 50, 100):
         context.emit(f"{done} of 100: {done} done")

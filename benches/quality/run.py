@@ -43,7 +43,7 @@ class Count:
     """Exact tokens of o200k_base, as requests to gpt-4o are counted: the same for all."""
 
     def __init__(self) -> None:
-        from loopwright import TokenCounter, count_tokens, decode_tokens, encode_tokens
+        from loopwright.tokens import TokenCounter, count_tokens, decode_tokens, encode_tokens
 
         self.count = lru_cache(maxsize=200_000)(count_tokens)
         self.encode, self.decode = encode_tokens, decode_tokens
@@ -54,7 +54,8 @@ class Count:
 
 
 def ours(messages, budget, count, tokens):
-    from loopwright import UsageError, compress
+    from loopwright import UsageError
+    from loopwright.context import compress
 
     ours.archive = None
     try:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cranfield import records
-from loopwright import check_citations
+from loopwright.grounded import check_citations
 
 AUXILIARY = r"(?:is|are|was|were|will|would|can|could|must|should|has|have|had|does|do|did)"
 NOT = re.compile(

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from loopwright.senses import StuckDetector
+from loopwright.monitor import StuckDetector
 
 
 @dataclass

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from loopwright.senses import StuckDetector, StuckPolicy
+from loopwright.monitor import StuckDetector, StuckPolicy
 
 
 def rounds(messages: list[dict[str, Any]]) -> list[tuple[str, Any]]:

@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from loopwright import GoalDrift, assess_intent
+from loopwright.monitor import GoalDrift, assess_intent
 
 LABELLED = Path(__file__).resolve().parents[2] / "tests" / "data" / "intent" / "requests.jsonl"
 RELATIONS = ("same", "same-domain", "different")

@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from loopwright import TokenCounter  # noqa: E402
+from loopwright.tokens import TokenCounter  # noqa: E402
 
 APART = (
     "web_search",

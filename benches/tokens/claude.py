@@ -22,7 +22,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from loopwright import TokenCounter, count_tokens  # noqa: E402
+from loopwright.tokens import TokenCounter, count_tokens  # noqa: E402
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNKNOWABLE = ("web_search", "web_fetch", '"type": "file"', '"compact_', "very very long system prompt")

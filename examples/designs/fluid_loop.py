@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 
-from loopwright import Agent, Call, ContextPolicy, Guard, Monitor, ToolError, tool
+from loopwright import Agent, ContextPolicy, Guard, Monitor, ToolError, tool
 from loopwright.events import ApprovalDecided, Assessed, Compacted, Event, SanityChecked
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls
 
 FILES = {"auth.py": "session = cookie()\n" * 300, "user.py": "class User: ...\n" * 300, "old.py": "import cookie\n"}

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import tempfile
 
-from loopwright import AfterTurn, Agent, Call, Guard, Memory, Monitor, SubAgent, events, tool
+from loopwright import Agent, Guard, Memory, Monitor, SubAgent, events, tool
 from loopwright.hooks import HookContext, Hooks, Veto, content_safety
-from loopwright.memory import MemoryPolicy
+from loopwright.memory import AfterTurn, MemoryPolicy
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls
 
 TOLD = (events.ApprovalDecided, events.AgentStarted, events.IntentAssessed, events.MemoryRecalled, events.Supervised)

@@ -10,7 +10,8 @@ import json
 import urllib.request
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from loopwright import Command, MachineEvent, TurnMachine, wire
+from loopwright import wire
+from loopwright.machine import Command, MachineEvent, TurnMachine
 from loopwright.testing import WireServer, call
 
 if TYPE_CHECKING:

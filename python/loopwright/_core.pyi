@@ -232,7 +232,7 @@ class BuildInfo:
 def build_info() -> BuildInfo:
     """How this module was built: worth a line in each report of a fault or of a speed.
 
-    >>> from loopwright import build_info
+    >>> from loopwright.machine import build_info
     >>> build_info().compiler.split()[0]
     'rustc'
     """

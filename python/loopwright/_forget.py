@@ -2,7 +2,7 @@
 
 ::
 
-    report = loopwright.forget("sam", journal="runs.db", memory="m.db")
+    report = loopwright.journal.forget("sam", journal="runs.db", memory="m.db")
     print(report)
 
 Whose run it is stands in the first line of its journal (`user=` of the run, of `whom` or of the agent). A run without a

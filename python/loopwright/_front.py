@@ -190,7 +190,7 @@ def guard_of(given: Any) -> Any:
 def _monitor(given: Any) -> Any:
     if given is None:
         return None
-    from .senses import Monitor
+    from .monitor import Monitor
 
     if isinstance(given, Monitor):
         return given

@@ -117,7 +117,8 @@ def instrument_all(instrument: Instrumentation | bool = True) -> None:  # noqa: 
 
     ::
 
-        from loopwright import Instrumentation, instrument_all
+        from loopwright import Instrumentation
+        from loopwright.otel import instrument_all
 
         instrument_all()                                   # spans and metrics by the program's own providers
         instrument_all(Instrumentation(content=True))      # with prompts, answers, arguments and results, redacted

@@ -11,7 +11,7 @@ from ._model import Model
 from ._options import written
 from .agent import Agent
 from .budget import Budget
-from .senses import Monitor
+from .monitor import Monitor
 
 if TYPE_CHECKING:
     from .roles import Role

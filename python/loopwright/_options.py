@@ -113,7 +113,7 @@ def _plain(option: str, value: object) -> object:
 def of_run(*, signal: object = None, on_event: object = None) -> None:
     """The same for what a run is given."""
     if signal is not None and not hasattr(signal, "attach"):
-        raise _wrong("signal", signal, "a loopwright.Signal")
+        raise _wrong("signal", signal, "a loopwright.run.Signal")
     if on_event is not None and not callable(on_event):
         raise _wrong("on_event", on_event, "a function that takes an event")
 
@@ -194,7 +194,7 @@ def policies(*, stuck: object, momentum: object) -> dict[str, Any]:
         if value is None or value is False:
             found[option] = None
             continue
-        from .senses import MomentumPolicy, StuckPolicy
+        from .monitor import MomentumPolicy, StuckPolicy
 
         kind = StuckPolicy if option == "stuck" else MomentumPolicy
         if not isinstance(value, kind):

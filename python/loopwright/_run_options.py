@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         """The conversation that it belongs to: where journals are kept in a store, the run goes on where the last one
         of the session and the user ended, unless `messages` says otherwise. Its memories belong to it, too."""
         user: str
-        """Whose run it is: whose memories are recalled, beside everybody's, and kept; see `loopwright.forget`."""
+        """Whose run it is: whose memories are recalled, beside everybody's, and kept (`loopwright.journal.forget`)."""
         metadata: Mapping[str, Any]
         """What the first line of its journal says about it; anything that JSON can hold."""
         on_event: Callable[[Event], object] | None

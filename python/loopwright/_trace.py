@@ -96,7 +96,7 @@ def trace(journal: str | os.PathLike[str], run: str | None = None) -> Trace:
 
     ::
 
-        for round in loopwright.trace("runs/8f2c.jsonl"):
+        for round in loopwright.journal.trace("runs/8f2c.jsonl"):
             print(round.round, round.decision, [call.name for call in round.calls])
     """
     place = locate_journal(journal, run)

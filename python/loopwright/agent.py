@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from .hooks import Hook, Hooks
     from .memory import Memory
     from .messages import Content, Message
+    from .monitor import Monitor
     from .result import Result
-    from .senses import Monitor
 
 __all__ = ["Agent", "RunStream"]
 

@@ -2,7 +2,7 @@
 
 ::
 
-    from loopwright import extract
+    from loopwright.extraction import extract
 
     found = extract('Let me look. <tool_call>{"name": "look", "arguments": {"x": 1}}</tool_call>')
     found.prose  # 'Let me look. '

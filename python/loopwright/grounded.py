@@ -15,8 +15,9 @@ from ._observe import GroundedStats, Observer
 from ._options import functions, settings, written
 from ._run_options import varied
 from .agent import Agent, RunStream
+from .citations import CitationCheck, check_citations
 from .errors import UsageError
-from .result import Messages
+from .result import Messages, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from .tools import Tool, ToolSet
     from .tools._offered import Offered
 
-__all__ = ["Grounded", "GroundedStats"]
+__all__ = ["CitationCheck", "Grounded", "GroundedStats", "Source", "check_citations"]
 
 
 _SOURCES = 1_000

@@ -22,8 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._cache import CacheEntry
 from ._fields import made
+from ._forget import ForgetReport, aforget, forget
 from ._journal_paths import JournalPath, locate_journal
+from ._replay import Diff, Replay, diff, replay
+from ._trace import RoundTrace, trace
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +38,21 @@ if TYPE_CHECKING:
     from ._stop_reason import StopReason
     from .events import Event, UnknownEvent
 
-__all__ = ["Journal", "RunInfo", "events_of"]
+__all__ = [
+    "CacheEntry",
+    "Diff",
+    "ForgetReport",
+    "Journal",
+    "Replay",
+    "RoundTrace",
+    "RunInfo",
+    "aforget",
+    "diff",
+    "events_of",
+    "forget",
+    "replay",
+    "trace",
+]
 
 
 @dataclass(frozen=True)

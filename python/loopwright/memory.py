@@ -45,9 +45,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._model import Model
-    from .after import Audited, Episode, Reflection, State, Work, Worker
+    from .after import AfterTurn, Audited, Episode, Reflection, State, Work, Worker
 
 __all__ = [
+    "AfterTurn",
     "Consolidated",
     "Embedder",
     "EndpointEmbedder",
@@ -67,6 +68,18 @@ __all__ = [
     "minilm_installed",
     "relations",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        # What follows a turn needs the drivers; recalling does not.
+        if name == "AfterTurn":
+            from .after import AfterTurn
+
+            return AfterTurn
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
 
 LONGEST_TEXT = _core.MemoryStore.longest_text()
 """No text is longer, in bytes."""
@@ -236,8 +249,8 @@ class Memory:
 
         These are the memories of that user with what was derived from them, relations, work after turns that waits or
         failed, lines in files of preferences, and names and details in the audit. What belongs to everybody stays, and
-        so do the journals of runs (`loopwright.forget` deletes both). With `dry_run` nothing is changed: what would go,
-        but for `left_in`. Errors as of `forget` with `erase`.
+        so do the journals of runs (`loopwright.journal.forget` deletes both). With `dry_run` nothing is changed: what
+        would go, but for `left_in`. Errors as of `forget` with `erase`.
         """
         if not isinstance(user, str):
             raise UsageError(f"a user can't be {user!r:.100}", "invalid_value", "name the user to forget")

@@ -7,7 +7,8 @@ plain or async.
 
 ::
 
-    from loopwright import Agent, Call, Request, Response
+    from loopwright import Agent
+    from loopwright.models import Call, Request, Response
 
     class Mine:
         def stream(self, request: Request):
@@ -24,15 +25,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import _core
+from ._core import Request
 from ._renamed import renamed
 from .errors import ModelError, ProviderError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
 
-    from ._core import Event, Request
+    from ._core import Event
 
-__all__ = ["Call", "InvalidAnswer", "ModelFailure", "Responds", "Response", "Streams"]
+__all__ = ["Call", "InvalidAnswer", "ModelFailure", "Request", "Responds", "Response", "Streams"]
 
 
 @renamed(id="call_id")
@@ -235,7 +237,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "Model":
-            message = "loopwright.models.Model is loopwright.Responds now; loopwright.Model is a model by its name"
+            message = f"{__name__}.Model is now {__name__}.Responds; loopwright.Model is a model by its name"
             raise ImportError(message, name=__name__)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from .budget import Budget
     from .messages import Message
     from .models import Responds
+    from .monitor import MomentumPolicy, StuckPolicy
     from .result import Messages
-    from .senses import MomentumPolicy, StuckPolicy
 
 __all__ = [
     "Concern",
@@ -224,9 +224,9 @@ def _history(messages: object) -> _core.History:
 
 
 def _policy(policy: object, name: str) -> Any:
-    from . import senses
+    from . import monitor
 
-    kind = getattr(senses, name)
+    kind = getattr(monitor, name)
     if not isinstance(policy, kind):
         message = f"a {name} is wanted, not {type(policy).__name__}"
         raise UsageError(message, "invalid_option", f"give {name}(...)")

@@ -18,6 +18,9 @@ from ways import WIRES
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
 
+# Programs that tests start use no name of ours by its place before, as the tests themselves: `filterwarnings` says so.
+os.environ["PYTHONWARNINGS"] = "error:loopwright.:DeprecationWarning"
+
 
 # The tests of the package that speak of a room, for `make quick ROOM=...`: by the beginnings of their files' names.
 ROOMS = {

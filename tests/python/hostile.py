@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from loopwright import Agent, Grounded, Research, Result, Source, tool
+from loopwright import Agent, Grounded, Research, Result, tool
+from loopwright.grounded import Source
 from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel
 

@@ -158,7 +158,7 @@ def test_c02_summaries_and_memory_stay_inside_the_window() -> None:
     shown = json.dumps(body)
     assert "P11" in shown
     assert "Meeting 37 " not in shown
-    from loopwright import count_tokens
+    from loopwright.tokens import count_tokens
 
     plain = [{"role": one["role"], "content": one["content"][0].get("text", "")} for one in body["messages"]]
     assert count_tokens({"messages": plain}, model="gpt-4o") <= 3_000
@@ -202,7 +202,7 @@ def test_d05_words_of_a_memory_are_no_words_of_the_user() -> None:
         "Sends the report."
         return "sent"
 
-    from loopwright import Approvals
+    from loopwright.guard import Approvals
 
     asked: list[str] = []
     memory = Memory(":memory:")
@@ -676,8 +676,8 @@ def test_d12_secrets_never_enter_memory_and_personal_data_is_labelled(tmp_path: 
 
 ASKS = """
     import sys
-    from loopwright import AfterTurn, Agent, Model
-    from loopwright.memory import MemoryPolicy
+    from loopwright import Agent, Model
+    from loopwright.memory import AfterTurn, MemoryPolicy
     model = Model("openai-chat:any", base_url=sys.argv[1], api_key="k")
 
     def reflector(prompt):

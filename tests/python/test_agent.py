@@ -9,9 +9,10 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, Context, Model, Response, Result, ToolError, tool
+from loopwright import Agent, Budget, Model, Result, RunContext, ToolError, tool
 from loopwright.events import RoundFinished, SearchCompleted, ToolFinished, ToolStarted
 from loopwright.messages import Message
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call, calls, response, text
 from loopwright.tools import WebSearch
 from ways import agent_at, model_of, run, streams, tools_of
@@ -354,13 +355,13 @@ def test_tools_see_deps_their_call_and_context_variables(way: str) -> None:
     seen: list[tuple[Any, ...]] = []
 
     @tool
-    def plain(context: Context[dict[str, int]]) -> str:
+    def plain(context: RunContext[dict[str, int]]) -> str:
         """Plain."""
         seen.append(("plain", who.get(), context.deps["n"], context.call_id, context.run_id))
         return "ok"
 
     @tool
-    async def other(context: Context[dict[str, int]]) -> str:
+    async def other(context: RunContext[dict[str, int]]) -> str:
         """Async."""
         seen.append(("other", context.deps["n"], context.call_id, context.run_id))
         return "ok"

@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopwright import Agent, Budget, Message, Messages, Monitor, ProviderError, Role, ToolError, tool, wire
+from loopwright import Agent, Budget, Message, Messages, Monitor, ProviderError, ToolError, tool, wire
 from loopwright.messages import Document, Image
+from loopwright.roles import Role
 from loopwright.testing import Reply, WireServer, fault, recorded
 from loopwright.tools import ProviderTool
 from places import PLACES, PROJECT, Turn, Writer, reply

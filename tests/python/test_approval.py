@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Guard, Response, SubAgent, replay, tool
+from loopwright import Agent, Approval, Budget, Guard, SubAgent, replay, tool
 from loopwright.events import ApprovalDecided, ApprovalRequested
-from loopwright.models import Call
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call
 from ways import run
 

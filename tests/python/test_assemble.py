@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loopwright import ContextWindow, Message, UsageError, context, count_tokens
-from loopwright.context import Archive, assemble, compress, estimate, window_of
+from loopwright import Message, UsageError, context
+from loopwright.context import Archive, ContextWindow, assemble, compress, estimate, window_of
+from loopwright.tokens import count_tokens
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
 

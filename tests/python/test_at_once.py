@@ -10,7 +10,7 @@ import pickle
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Context, Monitor, Result, _core, tool
+from loopwright import Agent, Budget, Monitor, Result, RunContext, _core, tool
 from loopwright.models import Call, Response, answer_event, answer_json
 from loopwright.testing import ScriptedModel, call
 
@@ -50,7 +50,7 @@ async def own_tasks() -> None:
     seen: list[Any] = []
 
     @tool
-    async def look(context: Context[None]) -> str:
+    async def look(context: RunContext[None]) -> str:
         """Looks."""
         seen.append((asyncio.current_task(), COLOUR.get(), context.call_id))
         COLOUR.set("red")

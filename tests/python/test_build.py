@@ -24,7 +24,7 @@ def test_what_the_compiler_is_shown_runs_to_its_end() -> None:
 
 
 def test_a_module_says_how_it_was_built() -> None:
-    info = loopwright.build_info()
+    info = loopwright.machine.build_info()
     assert info.version == loopwright.__version__ and info.features == ["pdf"]
     assert info.profile in {"fast", "release", "dist", "dev", "debug"} and info.compiler.startswith("rustc 1.")
     assert info.commit is None or re.fullmatch("[0-9a-f]{40}", info.commit)

@@ -11,8 +11,10 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, Context, Signal, UsageError, replay, tool
+from loopwright import Agent, Budget, RunContext, UsageError, replay, tool
 from loopwright.events import TextDelta, ToolStarted
+from loopwright.models import Call
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, call, calls, fault, text
 from ways import LEFT_BARE, agent_at, eventually, open_files, run, threads, words
 
@@ -105,7 +107,7 @@ def test_a_plain_tool_hears_that_nobody_waits() -> None:
     heard = threading.Event()
 
     @tool
-    def long(context: Context[None]) -> str:
+    def long(context: RunContext[None]) -> str:
         """Long."""
         while not context.cancelled:
             time.sleep(0.005)

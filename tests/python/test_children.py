@@ -10,21 +10,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Approval,
-    Budget,
-    Call,
-    Guard,
-    Model,
-    Result,
-    Signal,
-    SubAgent,
-    UsageError,
-    events_of,
-    replay,
-    tool,
-)
+from loopwright import Agent, Approval, Budget, Guard, Model, Result, SubAgent, UsageError, replay, tool
 from loopwright.events import (
     AgentFinished,
     AgentStarted,
@@ -35,8 +21,10 @@ from loopwright.events import (
     to_dict,
 )
 from loopwright.guard import Policy
+from loopwright.journal import events_of
 from loopwright.messages import Message
-from loopwright.models import Response
+from loopwright.models import Call, Response
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, call, calls, fault, text
 from ways import KEY, WIRES, agent_at, run
 
@@ -423,7 +411,7 @@ def test_d37_d38_every_assessment_is_a_plan_that_can_be_listed(way: str) -> None
 
 
 def test_d38_a_plan_that_names_commands_is_held_against_the_policy(tmp_path: Any) -> None:
-    from loopwright import builtin_tools
+    from loopwright.tools import builtin_tools
 
     agent = Agent(ScriptedModel(["no"]), tools=builtin_tools(tmp_path), guard=Guard(workspace=tmp_path))
     [plan] = agent.run_sync("Please run `rm -rf /` and then `ls -l`, as in `fn main() {}`").plans

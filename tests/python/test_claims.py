@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from loopwright import check_citations
+from loopwright.grounded import check_citations
 
 WRONG = [
     ("## It is retried 5 times [1]", "It is retried 3 times."),

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, Model, ProviderError, UsageError, tool, wire
+from loopwright import Agent, Message, Model, ProviderError, UsageError, tool, wire
 from loopwright.events import TextDelta
+from loopwright.models import Call
 from loopwright.testing import WireServer, calls, fault, recorded, text
 from ways import KEY, run
 

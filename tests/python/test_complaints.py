@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Journal, LoopwrightError, Monitor, Result, Signal, replay, tool
+from loopwright import Agent, Approval, Budget, Journal, LoopwrightError, Monitor, Result, replay, tool
 from loopwright.events import ToolStarted
+from loopwright.models import Call
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import agent_at, run
 

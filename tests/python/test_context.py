@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
-from loopwright.context import Archive, assemble, estimate, recall_tool
+from loopwright import Message, UsageError
+from loopwright.context import Archive, ContextWindow, assemble, compress, estimate, recall_tool
 from loopwright.messages import Text, ToolResult, ToolUse
+from loopwright.tokens import count_tokens
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
 

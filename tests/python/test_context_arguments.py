@@ -8,9 +8,10 @@ import threading
 from typing import Any
 
 import pytest
-from loopwright import ContextWindow, TokenCounter, UsageError, compress
-from loopwright.context import Archive
+from loopwright import UsageError
+from loopwright.context import Archive, ContextWindow, compress
 from loopwright.errors import LoopwrightError
+from loopwright.tokens import TokenCounter
 
 
 def say(role: str, content: Any) -> dict[str, Any]:

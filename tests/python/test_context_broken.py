@@ -7,8 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
+from loopwright import Message, UsageError
+from loopwright.context import ContextWindow, compress
 from loopwright.messages import Text, ToolResult, ToolUse
+from loopwright.tokens import count_tokens
 
 GO = {"role": "user", "content": "go"}
 END = {"role": "user", "content": "end"}

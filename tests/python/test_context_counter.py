@@ -7,9 +7,10 @@ import threading
 from typing import Any
 
 import pytest
-from loopwright import ContextWindow, Message, TokenCounter, UsageError, compress
-from loopwright.context import assemble, estimate
+from loopwright import Message, UsageError
+from loopwright.context import ContextWindow, assemble, compress, estimate
 from loopwright.messages import Text, ToolResult, ToolUse
+from loopwright.tokens import TokenCounter
 
 MODELS = (None, "gpt-4o", "gpt-4", "claude-sonnet-4-5", "a-model-nobody-knows")
 SHAPES = ("canonical", "anthropic", "openai_chat")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from loopwright import ContextWindow, Message, TokenCounter, UsageError, compress, count_tokens
-from loopwright.context import assemble, estimate
+from loopwright import Message, UsageError
+from loopwright.context import ContextWindow, assemble, compress, estimate
 from loopwright.messages import Text, ToolResult, ToolUse
+from loopwright.tokens import TokenCounter, count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 import pytest
-from loopwright import UsageError, compress
-from loopwright.context import estimate
+from loopwright import UsageError
+from loopwright.context import compress, estimate
 
 GO = {"role": "user", "content": "Fix src/main.rs and never touch tests/."}
 

@@ -15,21 +15,20 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
-from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
-from loopwright.context import Archive, estimate
+from loopwright import Message, UsageError
+from loopwright.context import Archive, ContextWindow, compress, estimate
 from loopwright.messages import Text, Thinking, ToolResult, ToolUse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from loopwright.tokens import count_tokens
 
 SHAPES = ("canonical", "anthropic", "openai_chat")
 MODELS = ("gpt-4o", "gpt-4", "claude-sonnet-4-5", "claude-opus-4-8", "a-model-nobody-knows", None)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 
 import pytest
-from loopwright import ContextWindow, Message, UsageError, compress, count_tokens
+from loopwright import Message, UsageError
+from loopwright.context import ContextWindow, compress
 from loopwright.messages import Thinking
+from loopwright.tokens import count_tokens
 
 GO = {"role": "user", "content": "go"}
 

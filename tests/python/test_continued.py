@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Call, Message, Model, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Budget, Message, Model, SubAgent, UsageError, replay, tool
 from loopwright.hooks import Hook, Replace
+from loopwright.models import Call
 from loopwright.roles import Role
 from loopwright.testing import Reply, WireServer, calls, fault, recorded, response, text
 

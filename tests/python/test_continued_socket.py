@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Model, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Model, SubAgent, UsageError, replay, tool
 from loopwright.errors import ProviderError
 from loopwright.events import Retry, TextDelta
+from loopwright.models import Call
 from loopwright.roles import Role
 from loopwright.testing import Reply, WireServer, calls, fault, recorded, text
 from loopwright.tools.builtin import builtin_tools

@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from loopwright import Budget, ContextPolicy, MomentumPolicy, StuckPolicy, _core
+from loopwright import Budget, ContextPolicy, _core
+from loopwright.monitor import MomentumPolicy, StuckPolicy
 
 
 def engine(group: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from loopwright import Agent, Budget, MachineConfig, Model, UsageError, events
+from loopwright import Agent, Budget, Model, UsageError, events
+from loopwright.machine import MachineConfig
 from loopwright.result import StopReason
 from loopwright.testing import ScriptedModel
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Journal, Model, Monitor, Response, UsageError, count_tokens, tool
+from loopwright import Agent, Journal, Model, Monitor, UsageError, tool
 from loopwright.events import ReasoningDelta, TextDelta
-from loopwright.models import ModelFailure
+from loopwright.models import Call, ModelFailure, Response
 from loopwright.roles import Sanity
 from loopwright.testing import ScriptedModel, WireServer, call, calls, response, text
 from loopwright.testing._pieces import cut
+from loopwright.tokens import count_tokens
 
 JOURNALS = Path(__file__).parents[1] / "data" / "journals"
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pytest
-from loopwright import Agent, Partial, SubAgent, SyncStream, UsageError, tool
+from loopwright import Agent, SubAgent, UsageError, tool
 from loopwright._growing_json import GrowingJson
 from loopwright.events import ChildText, Reset, RoundStarted, RunFinished, TextDelta, ToolFinished, ToolStarted
 from loopwright.models import Call, Response
+from loopwright.run import Partial, SyncStream
 from loopwright.testing import ScriptedModel, call, calls, fault, recorded, text
 from pydantic import AfterValidator, BaseModel, Field
 from ways import agent_at
@@ -179,8 +180,7 @@ def test_the_blocks_of_a_text_follow_each_other_as_in_the_result(drawn: Any) -> 
 
 
 def test_text_ends_with_what_a_hook_made_of_it(drawn: Any) -> None:
-    from loopwright import Hook
-    from loopwright.hooks import Replace
+    from loopwright.hooks import Hook, Replace
 
     hook = Hook("pre_output", lambda context: Replace("mended"))
     texts, result = drawn(Agent(Whole("broken"), hooks=[hook]), "text")

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Embeddings, Grounded, Memory, Model, ProviderError, Research, UsageError, embed, embed_sync
+from loopwright import Grounded, Memory, Model, ProviderError, Research, UsageError
+from loopwright.embeddings import Embeddings, embed, embed_sync
+from loopwright.monitor import GoalDrift
 from loopwright.retrieve import Index
-from loopwright.senses import GoalDrift
 from loopwright.testing import ScriptedModel, WireServer
 from typing_extensions import Self
 
@@ -124,7 +125,7 @@ def test_what_was_embedded_is_not_asked_for_again(tmp_path: Path) -> None:
         assert len(asked(server)) == 6
         program = (
             "import sys, json, loopwright\n"
-            f"made = loopwright.embed_sync({SMALL!r}, ['a dog', 'ein Hund \\u00e4'], base_url=sys.argv[1], api_key='k', "
+            f"made = loopwright.embeddings.embed_sync({SMALL!r}, ['a dog', 'ein Hund \\u00e4'], base_url=sys.argv[1], api_key='k', "
             "cache=sys.argv[2])\nprint(json.dumps(made))"
         )
         told = subprocess.run(

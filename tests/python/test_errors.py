@@ -19,7 +19,6 @@ from loopwright import (
     Agent,
     Budget,
     Guard,
-    InternalError,
     LoopwrightError,
     Model,
     ModelError,
@@ -28,6 +27,7 @@ from loopwright import (
     UsageError,
     tool,
 )
+from loopwright.errors import InternalError
 from loopwright.models import Call, ModelFailure
 from loopwright.testing import ScriptedModel, call, calls, fault, recorded
 from loopwright.tools import InvalidOutput

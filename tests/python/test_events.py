@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from loopwright import Agent, Budget, Grounded, Messages, Result, SubAgent, diff, events, events_of, tool
+from loopwright import Agent, Budget, Grounded, Messages, Result, SubAgent, events, tool
 from loopwright.events import from_dict, to_dict
+from loopwright.journal import diff, events_of
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at
 

@@ -12,21 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import (
-    LoopwrightError,
-    ModelError,
-    ToolCallParser,
-    UsageError,
-    dialect_for,
-    extract,
-    extract_json,
-    extraction,
-    render_call,
-    render_results,
-    repair_json,
-    strip_tool_markup,
-    tool,
-)
+from loopwright import LoopwrightError, ModelError, UsageError, extraction, tool
 from loopwright.extraction import (
     ArgumentsDelta,
     CallFinished,
@@ -35,9 +21,17 @@ from loopwright.extraction import (
     Problem,
     ReasoningDelta,
     TextDelta,
+    ToolCallParser,
+    dialect_for,
     dialects,
+    extract,
+    extract_json,
     find_json,
+    render_call,
     render_calls,
+    render_results,
+    repair_json,
+    strip_tool_markup,
 )
 
 EXAMPLES = dialects()

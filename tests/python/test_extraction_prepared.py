@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from loopwright import Agent, PreparedTools, ToolCallParser, UsageError, extract, tool
+from loopwright import Agent, UsageError, tool
+from loopwright.extraction import PreparedTools, ToolCallParser, extract
 from loopwright.testing import ScriptedModel
 
 WRITTEN = "<function=f>\n<parameter=x>\n1\n</parameter>\n</function>"

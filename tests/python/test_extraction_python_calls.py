@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from loopwright import ToolCallParser, extract
+from loopwright.extraction import ToolCallParser, extract
 
 QUOTES = ("'", '"', "'''", '"""')
 MARKUP = st.sampled_from(

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Annotated, Any, get_args
 
 import pytest
-from loopwright import ToolCallParser, UsageError, _core, extract, extract_json, repair_json, tool
-from loopwright.extraction import ProblemKind
+from loopwright import UsageError, _core, tool
+from loopwright.extraction import ProblemKind, ToolCallParser, extract, extract_json, repair_json
 from loopwright.tools import SchemaError
 from pydantic import BaseModel, WithJsonSchema
 

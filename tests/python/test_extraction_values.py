@@ -8,8 +8,8 @@ import threading
 from typing import Any
 
 import pytest
-from loopwright import ToolCallParser, UsageError, extract, repair_json
-from loopwright.extraction import dialects, find_json
+from loopwright import UsageError
+from loopwright.extraction import ToolCallParser, dialects, extract, find_json, repair_json
 
 TEXT = (
     "<think>Oslo.</think>Let me look.\n<tool_response>no</tool_response>"

@@ -7,8 +7,9 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, LoopwrightError, ProviderError, Result, replay, tool
+from loopwright import Agent, LoopwrightError, ProviderError, Result, replay, tool
 from loopwright.events import Reset, Retry, TextDelta
+from loopwright.models import Call
 from loopwright.testing import Reply, call, calls, fault, text
 from ways import agent_at, run, tools_of
 

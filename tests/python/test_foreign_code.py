@@ -308,7 +308,7 @@ class Caller:
     def respond(self, request: Any) -> Any:
         import json
 
-        from loopwright import Response
+        from loopwright.models import Response
 
         found = json.loads(request.to_json())
         system = found["system"]["content"][0]["text"]
@@ -342,7 +342,7 @@ def gauge(place: str) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_b01_tools_find_what_the_report_cites(way: str) -> None:
-    from loopwright import Call
+    from loopwright.models import Call
 
     model = Caller(Call("gauge", {"place": "Husum"}))
     research = Research(model, tools=[gauge], corpus=[TIDES], select={"least": None, "relevance": 0.0})
@@ -355,7 +355,7 @@ def test_b01_tools_find_what_the_report_cites(way: str) -> None:
 
 
 def test_b01_tools_alone_are_enough_and_a_failing_one_is_told() -> None:
-    from loopwright import Call
+    from loopwright.models import Call
 
     @tool
     def fails(place: str) -> str:
@@ -374,7 +374,8 @@ def test_b01_tools_alone_are_enough_and_a_failing_one_is_told() -> None:
 
 
 def test_b01_tools_of_a_research_ask_for_approval_and_count_in_its_budget(tmp_path: Path) -> None:
-    from loopwright import Call, replay
+    from loopwright import replay
+    from loopwright.models import Call
 
     wiped: list[str] = []
 
@@ -406,7 +407,7 @@ class Steady(Caller):
     """The same, deciding by what stands in the request alone."""
 
     def respond(self, request: Any) -> Any:
-        from loopwright import Call
+        from loopwright.models import Call
 
         self.calls = [] if '"tool_result"' in request.to_json() else [Call("gauge", {"place": "Husum"})]
         return super().respond(request)

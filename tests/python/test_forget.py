@@ -65,12 +65,12 @@ def test_m7_a_users_runs_and_memories_go_by_one_call(tmp_path: Path, place: str)
     own = [word for word in WORDS if copies(tmp_path, word)]
     assert own == list(WORDS)
 
-    would = loopwright.forget("Thaddeus", journal=journal, memory=memory, dry_run=True)
+    would = loopwright.journal.forget("Thaddeus", journal=journal, memory=memory, dry_run=True)
     assert (would.runs, would.dry_run, would.known) == ((mine.run_id,), True, True)
     assert [word for word in WORDS if copies(tmp_path, word)] == own, "nothing went"
     assert {"thaddeus"} == set(would.similar)
 
-    gone = loopwright.forget("Thaddeus", journal=journal, memory=memory)
+    gone = loopwright.journal.forget("Thaddeus", journal=journal, memory=memory)
     assert dataclasses.replace(gone, dry_run=True) == would, "what was said before is what went"
     assert len(gone.memories) > 1
     assert (gone.relations, gone.stays) == (1, ())
@@ -79,13 +79,13 @@ def test_m7_a_users_runs_and_memories_go_by_one_call(tmp_path: Path, place: str)
     left = {key: count for key, count in copies(tmp_path, *WORDS).items() if not key.endswith("Thaddeus")}
     assert left == {}
     for user in ("Thaddeusz", "thaddeus"):
-        loopwright.forget(user, journal=journal, memory=memory)
+        loopwright.journal.forget(user, journal=journal, memory=memory)
     assert copies(tmp_path, *WORDS) == {}
     memory.close()
     Journal(journal).close()
     assert copies(tmp_path, *WORDS) == {}
 
-    again = loopwright.forget("Thaddeus", journal=journal, memory=tmp_path / "m.db")
+    again = loopwright.journal.forget("Thaddeus", journal=journal, memory=tmp_path / "m.db")
     assert (again.known, again.runs, again.memories) == (False, (), ())
     for other in (others[0], others[-1]):
         name = other.run_id if journal.suffix else None
@@ -104,7 +104,7 @@ def test_m7_attempts_and_what_was_recovered_beside_a_file_go_with_it(tmp_path: P
     (tmp_path / "one-recovered-1.jsonl").write_bytes(lines)
     (tmp_path / "one.jsonl.saved").write_bytes(b"loopwright saved 1\nZanzibar")
     other = Agent(ScriptedModel(["Hello."])).run_sync("Say hello.", user="ann", journal=tmp_path / "one-3.jsonl")
-    report = loopwright.forget("sam", journal=path)
+    report = loopwright.journal.forget("sam", journal=path)
     assert len(report.files) == 3
     assert [found.name for found in tmp_path.iterdir()] == ["one-3.jsonl"]
     assert replay(other.journal or "").identical
@@ -115,7 +115,7 @@ def test_m7_what_was_recovered_beside_a_store_goes_with_it(tmp_path: Path) -> No
     Agent(ScriptedModel(["Zanzibar."])).run_sync("Where is Zanzibar?", user="sam", journal=store)
     Journal(store).close()
     (tmp_path / "runs-recovered-1.db").write_bytes(store.read_bytes())
-    loopwright.forget("sam", journal=store)
+    loopwright.journal.forget("sam", journal=store)
     assert copies(tmp_path, "Zanzibar") == {}
 
 
@@ -145,7 +145,7 @@ def test_m7_big_results_and_what_is_saved_of_a_run_that_broke_off_go_too(tmp_pat
         assert file.execute("SELECT count(*) FROM journal_pieces").fetchone()[0] > 0
     kept = Agent(ScriptedModel(["Hello."])).run_sync("Say hello.", user="ann", journal=store)
     (broken,) = [run for run in Journal(store).runs() if run.state == "broken off"]
-    assert loopwright.forget("sam", journal=Journal(store)).runs == (broken.id,)
+    assert loopwright.journal.forget("sam", journal=Journal(store)).runs == (broken.id,)
     assert copies(tmp_path, "Zanzibar") == {}
     assert replay(store, kept.run_id).identical
 
@@ -159,7 +159,7 @@ def test_m7_a_run_that_goes_on_stays_its_users(tmp_path: Path) -> None:
     forked = agent.fork_sync(store, 1, run=first.run_id, journal=store)
     assert agent.drain_sync(30) == []
     assert {hit.user for hit in memory.newest()} == {"sam"}, "nothing of it is everybody's"
-    report = loopwright.forget("sam", journal=store, memory=memory)
+    report = loopwright.journal.forget("sam", journal=store, memory=memory)
     assert set(report.runs) == {first.run_id, answered.run_id, forked.run_id}
     assert copies(tmp_path, "Zanzibar", "Biscuit") == {}
 
@@ -176,7 +176,7 @@ def test_m7_forks_of_older_journals_and_of_other_users(tmp_path: Path) -> None:
     fork.parent.mkdir()
     fork.write_text("\n".join([json.dumps(bare), *lines.split("\n")[1:]]), encoding="utf-8")
     anns = Agent(model).fork_sync(store, 1, run=first.run_id, journal=store, user="ann")
-    report = loopwright.forget("sam", journal=[store, fork.parent])
+    report = loopwright.journal.forget("sam", journal=[store, fork.parent])
     assert set(report.runs) == {first.run_id, "bare"}
     (stays,) = report.stays
     assert anns.run_id in stays.what
@@ -200,7 +200,7 @@ def test_m7_memory_knows_of_runs_whose_journals_name_nobody(tmp_path: Path) -> N
         bare = {name: value for name, value in json.loads(head).items() if name != "about"}
         (older / f"{each.run_id}.jsonl").write_text(json.dumps(bare) + "\n" + rest, encoding="utf-8")
     Journal(store).delete(run.run_id)
-    report = loopwright.forget("sam", journal=older, memory=memory)
+    report = loopwright.journal.forget("sam", journal=older, memory=memory)
     assert report.runs == (run.run_id,)
     assert copies(tmp_path, "Biscuit") == {}
     assert [path.stem for path in older.iterdir()] == [other.run_id]
@@ -212,7 +212,7 @@ def test_m7_an_agents_own_user_stands_in_its_journals(tmp_path: Path) -> None:
     run = agent.whom("sam").run_sync("Where is Zanzibar?", journal=store)
     asked = agent.whom("ann").run_sync("Where is Zanzibar?", user="sam", journal=store)
     anns = agent.whom("ann").run_sync("Hello.", journal=store)
-    assert set(loopwright.forget("sam", journal=store).runs) == {run.run_id, asked.run_id}
+    assert set(loopwright.journal.forget("sam", journal=store).runs) == {run.run_id, asked.run_id}
     assert [found.id for found in Journal(store).runs()] == [anns.run_id]
 
 
@@ -243,15 +243,17 @@ def test_m7_nothing_goes_while_a_run_of_the_user_is_under_way(tmp_path: Path, pl
     assert other.stdout is not None
     assert other.stdout.readline() == "waiting\n"
     with pytest.raises(UsageError) as caught:
-        loopwright.forget("sam", journal=path, memory=memory)
+        loopwright.journal.forget("sam", journal=path, memory=memory)
     assert caught.value.code == "journal_in_use"
     assert caught.value.hint
     assert memory.recall("boat", user="sam"), "nothing was deleted"
-    (told,) = loopwright.forget("sam", journal=path, memory=memory, dry_run=True).stays
+    (told,) = loopwright.journal.forget("sam", journal=path, memory=memory, dry_run=True).stays
     assert "under way" in told.why
-    assert loopwright.forget("ann", journal=path, memory=memory).known is False, "another user is in nobody's way"
+    assert loopwright.journal.forget("ann", journal=path, memory=memory).known is False, (
+        "another user is in nobody's way"
+    )
     other.communicate("\n")
-    assert len(loopwright.forget("sam", journal=path, memory=memory).runs) == 1
+    assert len(loopwright.journal.forget("sam", journal=path, memory=memory).runs) == 1
     assert copies(tmp_path, "Zanzibar", "Biscuit") == {}
 
 
@@ -262,10 +264,10 @@ def test_m7_a_reader_in_the_way_is_told_and_the_same_call_forgets_the_rest(tmp_p
     assert agent.drain_sync(30) == []
     other = reader(store)
     with pytest.raises(UsageError) as caught:
-        loopwright.forget("sam", journal=store, memory=memory)
+        loopwright.journal.forget("sam", journal=store, memory=memory)
     assert caught.value.code == "erase_unfinished"
     other.communicate("\n")
-    report = loopwright.forget("sam", journal=store, memory=memory)
+    report = loopwright.journal.forget("sam", journal=store, memory=memory)
     assert report.runs == (run.run_id,)
     assert report.memories
     assert Journal(store).runs() == []
@@ -278,7 +280,7 @@ def test_m7_one_file_may_hold_runs_and_memories(tmp_path: Path) -> None:
     agent.run_sync("My boat is called Biscuit.", user="sam", journal=path)
     kept = agent.run_sync("My boat is called Pixel.", user="ann", journal=path)
     assert agent.drain_sync(30) == []
-    assert asyncio.run(loopwright.aforget("sam", journal=path, memory=path)).known
+    assert asyncio.run(loopwright.journal.aforget("sam", journal=path, memory=path)).known
     assert copies(tmp_path, "Biscuit") == {}
     assert replay(path, kept.run_id).identical
     with Memory(path) as memory:
@@ -292,7 +294,7 @@ def test_m7_whose_runs_can_not_be_told_is_said(tmp_path: Path) -> None:
     (folder / "torn.jsonl").write_bytes(whole[:40])
     # What the sum of the first line says is nothing to whose it is.
     (folder / "flipped.jsonl").write_bytes(whole.replace(b'"pace":2', b'"pace":3'))
-    report = loopwright.forget("sam", journal=folder)
+    report = loopwright.journal.forget("sam", journal=folder)
     assert len(report.files) == 2
     assert [(Path(each.what).name, "can't be told" in each.why) for each in report.stays] == [("torn.jsonl", True)]
 
@@ -304,7 +306,7 @@ def test_m7_a_damaged_store_is_told_before_anything_goes(tmp_path: Path) -> None
     Journal(store).close()
     store.write_bytes(store.read_bytes()[:-8192])
     with pytest.raises(UsageError) as caught:
-        loopwright.forget("sam", journal=store, memory=memory)
+        loopwright.journal.forget("sam", journal=store, memory=memory)
     assert caught.value.code == "damaged_store"
     assert memory.recall("boat", user="sam")
 
@@ -326,7 +328,7 @@ def test_m7_what_can_not_be_forgotten_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
-        loopwright.forget(user, **options)
+        loopwright.journal.forget(user, **options)
     assert caught.value.code == code
     assert caught.value.hint
     assert list(tmp_path.iterdir()) == [], "and nothing is made"

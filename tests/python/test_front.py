@@ -15,7 +15,6 @@ import pytest
 from loopwright import (
     Agent,
     Budget,
-    Call,
     Grounded,
     Guard,
     Model,
@@ -35,6 +34,7 @@ from loopwright.errors import HookError, NoOutput
 from loopwright.hooks import ModelChoice, Router
 from loopwright.journal import Journal, events_of
 from loopwright.memory import Memory
+from loopwright.models import Call
 from loopwright.roles import Sanity
 from loopwright.testing import ScriptedModel, WireServer, call, calls, text
 from loopwright.tools import ProviderTool, WebSearch

@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, Model, ProviderError, tool, wire
+from loopwright import Agent, Message, Model, ProviderError, tool, wire
 from loopwright.events import TextDelta
 from loopwright.messages import Image
+from loopwright.models import Call
 from loopwright.testing import WireServer, call, calls, fault, recorded, text
 from pydantic import BaseModel
 from ways import KEY, run

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from handbook import GOOD, QUESTION, Scripted
-from loopwright import Budget, Call, Grounded, Model, ProviderError, Response, Signal, UsageError, replay, tool
+from loopwright import Budget, Grounded, Model, ProviderError, UsageError, replay, tool
 from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, TextDelta
+from loopwright.models import Call, Response
+from loopwright.run import Signal
 from loopwright.testing import WireServer, fault
 
 HANDBOOK = Path(__file__).parent.parent / "data" / "handbook"

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from handbook import GOOD, QUESTION, Scripted
-from loopwright import Budget, Call, Grounded, Instrumentation, Memory, Response, UsageError, check_citations, tool
+from loopwright import Budget, Grounded, Instrumentation, Memory, UsageError, tool
 from loopwright.events import Draft, PhaseFinished, Warned
+from loopwright.grounded import check_citations
+from loopwright.models import Call, Response
 from loopwright.retrieve import Index
 from loopwright.testing import ScriptedModel
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 
 import pytest
-from loopwright import Agent, RiskContext, UsageError, assess_risk, replay, tool
-from loopwright.guard import Commands, Guard, Policy
+from loopwright import Agent, UsageError, replay, tool
+from loopwright.guard import Commands, Guard, Policy, RiskContext, assess_risk
 from loopwright.testing import ScriptedModel, call
 
 RECORDS = """

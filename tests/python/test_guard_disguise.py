@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Approval, Guard, assess_risk, builtin_tools
+from loopwright import Agent, Approval, Guard
 from loopwright._approval import visible
-from loopwright.guard import Approvals, Policy
+from loopwright.guard import Approvals, Policy, assess_risk
 from loopwright.testing import ScriptedModel, call
+from loopwright.tools import builtin_tools
 
 HIDDEN = [
     ("cat notes\u202etxt.sh", "U+202E at character 10"),

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Guard, Result, UsageError, builtin_tools, replay, tool
+from loopwright import Agent, Approval, Guard, Result, UsageError, replay, tool
 from loopwright.events import ApprovalDecided, ApprovalRequested, CallJudged
 from loopwright.guard import Approvals, Edit, Policy, PolicyError
 from loopwright.testing import ScriptedModel, WireServer, call, text
+from loopwright.tools import builtin_tools
 from ways import agent_at, eventually, run
 
 FORBID = """

@@ -8,9 +8,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopwright import Agent, Approval, builtin_tools
+from loopwright import Agent, Approval
 from loopwright.guard import Approvals, Guard, Policy
 from loopwright.testing import ScriptedModel, call
+from loopwright.tools import builtin_tools
 
 if TYPE_CHECKING:
     from pathlib import Path

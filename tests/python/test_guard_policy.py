@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loopwright import Call, UsageError
+from loopwright import UsageError
 from loopwright.guard import Approvals, Policy, PolicyError, _policy
+from loopwright.models import Call
 
 PUSH = """
 [[rule]]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Policy, Risk, RiskContext, UsageError, assess_risk, tool
+from loopwright import UsageError, tool
+from loopwright.guard import Policy, Risk, RiskContext, assess_risk
 
 ROOT = Path(__file__).parents[2]
 LEVELS = ["safe", "cautious", "confirm", "dangerous"]

@@ -15,7 +15,6 @@ from loopwright import (
     Grounded,
     Guard,
     Handoff,
-    Hook,
     Journal,
     Memory,
     Messages,
@@ -25,6 +24,7 @@ from loopwright import (
     tool,
 )
 from loopwright.events import HandedOff, RunFinished
+from loopwright.hooks import Hook
 from loopwright.testing import ScriptedModel, call, calls, no_real_requests
 from ways import eventually
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Grounded, Guard, LoopwrightError, MachineEvent, Model, TurnMachine, replay, tool
+from loopwright import Agent, Grounded, Guard, LoopwrightError, Model, replay, tool
 from loopwright.events import HookAnswered, HookFailed
 from loopwright.guard import Approvals
 from loopwright.hooks import (
@@ -32,6 +32,7 @@ from loopwright.hooks import (
     run_stage,
 )
 from loopwright.hooks._reflect import drain
+from loopwright.machine import MachineEvent, TurnMachine
 from loopwright.messages import Message, Text
 from loopwright.models import Call
 from loopwright.testing import WireServer, call, calls, text

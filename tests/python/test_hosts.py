@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Model, ProviderError, Role, UsageError, tool
+from loopwright import Agent, Model, ProviderError, UsageError, tool
 from loopwright.context import ContextPolicy
+from loopwright.models import Call
+from loopwright.roles import Role
 from loopwright.testing import WireServer, calls, fault, recorded, response, text
 from loopwright.testing._strict import Refused, mistral, refuse
 from pydantic import BaseModel

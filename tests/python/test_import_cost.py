@@ -27,10 +27,20 @@ def test_an_agent_needs_no_heavy_modules() -> None:
 
 
 def test_the_bare_machine_needs_the_compiled_part_alone() -> None:
-    loaded = loaded_after("from loopwright import TurnMachine, MachineEvent\nTurnMachine({'model': 'x'})")
+    loaded = loaded_after("from loopwright.machine import MachineEvent, TurnMachine\nTurnMachine({'model': 'x'})")
     assert "loopwright._core" in loaded
     for other in ("asyncio", "pydantic", "loopwright.agent", "loopwright._driver", "loopwright.tools"):
         assert other not in loaded, other
+
+
+def test_a_room_brings_no_more_than_what_is_asked_of_it() -> None:
+    counting = loaded_after("import loopwright\nloopwright.tokens.count_tokens('Hello')")
+    assert {each for each in counting if each.startswith("loopwright.")} <= {
+        "loopwright._core", "loopwright._moved", "loopwright.tokens"
+    }  # fmt: skip
+    for code in ("from loopwright.run import Signal", "from loopwright.memory import Recall"):
+        loaded = loaded_after(code)
+        assert not {"asyncio", "loopwright.handle", "loopwright.after"} & loaded, code
 
 
 def test_all_names_are_there_and_no_others() -> None:
@@ -38,7 +48,6 @@ def test_all_names_are_there_and_no_others() -> None:
 
     for name in loopwright.__all__:
         assert getattr(loopwright, name) is not None
-    assert set(loopwright.__all__) <= set(dir(loopwright))
     assert not hasattr(loopwright, "no_such_name")
 
 

@@ -14,22 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Budget,
-    Journal,
-    LoopwrightError,
-    Messages,
-    Monitor,
-    Response,
-    Result,
-    UsageError,
-    diff,
-    events_of,
-    replay,
-    tool,
-)
-from loopwright.models import Call
+from loopwright import Agent, Budget, Journal, LoopwrightError, Messages, Monitor, Result, UsageError, replay, tool
+from loopwright.journal import diff, events_of
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call
 from test_resume import SCRIPT, Counting, put, write
 

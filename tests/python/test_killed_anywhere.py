@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 from killing import killed_at_moments, killed_until_it_ends
-from loopwright import Agent, Budget, Memory, Monitor, Response, Signal, SubAgent, tool
+from loopwright import Agent, Budget, Memory, Monitor, SubAgent, tool
 from loopwright.context import ContextPolicy
-from loopwright.models import Call
+from loopwright.models import Call, Response
 from loopwright.result import Messages
+from loopwright.run import Signal
 
 
 def results_in(request: Any) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Context, Grounded, Research, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Budget, Grounded, Research, RunContext, SubAgent, UsageError, replay, tool
 from loopwright.events import (
     ApprovalRequested,
     Paused,
@@ -430,7 +430,7 @@ def test_n12_memory_stays_small_while_nobody_reads(serve: Any) -> None:
     server = serve(text(long))
 
     @tool
-    async def chatty(context: Context[None]) -> str:
+    async def chatty(context: RunContext[None]) -> str:
         """Tells a lot."""
         for n in range(50_000):
             context.emit(f"step {n}")
@@ -609,7 +609,7 @@ def test_w24_break_stops_the_request_and_the_tools_that_are_under_way(serve: Any
     ended: list[str] = []
 
     @tool(name="work")
-    async def work(context: Context[Any]) -> str:
+    async def work(context: RunContext[Any]) -> str:
         """Works."""
         context.emit("begun")
         try:
@@ -620,7 +620,7 @@ def test_w24_break_stops_the_request_and_the_tools_that_are_under_way(serve: Any
         return "ok"
 
     @tool(name="work")
-    def work_plain(context: Context[Any]) -> str:
+    def work_plain(context: RunContext[Any]) -> str:
         """Works."""
         context.emit("begun")
         while not context.cancelled:

@@ -10,21 +10,11 @@ import urllib.request
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Budget,
-    Call,
-    Model,
-    ProviderError,
-    Role,
-    Signal,
-    SubAgent,
-    UsageError,
-    prices,
-    replay,
-    tool,
-)
+from loopwright import Agent, Budget, Model, ProviderError, SubAgent, UsageError, prices, replay, tool
 from loopwright.events import RequestHeld, Retry, RoundStarted, TextDelta, from_dict, to_dict
+from loopwright.models import Call
+from loopwright.roles import Role
+from loopwright.run import Signal
 from loopwright.testing import WireServer, call, calls, fault, text
 from ways import KEY, WIRES, run
 

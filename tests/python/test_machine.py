@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, MachineConfig, MachineEvent, Response, TurnMachine, UsageError, replay, tool
+from loopwright import Agent, UsageError, replay, tool
 from loopwright._run_options import varied
-from loopwright.models import answer_json
+from loopwright.machine import MachineConfig, MachineEvent, TurnMachine
+from loopwright.models import Call, Response, answer_json
 from loopwright.testing import ScriptedModel, call, calls
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "machine" / "pure_asyncio_driver.py"

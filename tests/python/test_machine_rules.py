@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from loopwright import Call, MachineConfig, MachineEvent, Response, TurnMachine, replay
-from loopwright.models import answer_json
+from loopwright import replay
+from loopwright.machine import MachineConfig, MachineEvent, TurnMachine
+from loopwright.models import Call, Response, answer_json
 
 CONFIG = {
     "model": "m",

@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from test_mcp import free_port
 
 SHOP = '''
-from loopwright import Agent, Context, Image, tool
+from loopwright import Agent, Image, RunContext, tool
 from loopwright.testing import ScriptedModel, call, text
 
 print("this goes to nobody who reads messages")
@@ -30,7 +30,7 @@ def stock(part: str) -> dict:
     return {"part": part, "count": 3}
 
 @tool
-async def cut(context: Context) -> str:
+async def cut(context: RunContext) -> str:
     """Cuts."""
     context.emit("1 of 2: half")
     context.emit("2 of 2: done")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from answers import Provider
-from loopwright import Agent, Call, Model, Result, extract, replay, tool
-from loopwright.models import Response
+from loopwright import Agent, Model, Result, replay, tool
+from loopwright.extraction import extract
+from loopwright.models import Call, Response
 from loopwright.testing import response, text
 from ways import KEY, WIRES, agent_at, run
 

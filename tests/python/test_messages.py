@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopwright import Agent, Message, Messages, Model, ModelError, UsageError, tool, wire
 from loopwright import Image as ToolImage
-from loopwright import Text as ToolText
 from loopwright.messages import (
     Base64,
     Document,
@@ -32,6 +31,7 @@ from loopwright.messages import (
     block_to_json,
 )
 from loopwright.testing import ScriptedModel, WireServer, recorded
+from loopwright.tools import Text as ToolText
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 

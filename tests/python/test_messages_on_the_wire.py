@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, Messages, UsageError, tool
+from loopwright import Agent, Message, Messages, UsageError, tool
 from loopwright import Image as ToolImage
 from loopwright.messages import Document, Image, Text
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls
 from ways import agent_at, run
 

@@ -12,24 +12,11 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import (
-    Agent,
-    Grounded,
-    LoopwrightError,
-    Model,
-    ModelChoice,
-    Monitor,
-    Research,
-    Responds,
-    Role,
-    SubAgent,
-    UsageError,
-    replay,
-    tool,
-)
+from loopwright import Agent, Grounded, LoopwrightError, Model, Monitor, Research, SubAgent, UsageError, replay, tool
 from loopwright.context import ContextPolicy
-from loopwright.hooks import Router
-from loopwright.roles import Sanity, ask_sync
+from loopwright.hooks import ModelChoice, Router
+from loopwright.models import Responds
+from loopwright.roles import Role, Sanity, ask_sync
 from loopwright.testing import ScriptedModel, call, fault, recorded, text
 from loopwright.testing._strict import anthropic, mistral, openai_chat, refuse
 from loopwright.tools import ProviderTool, WebSearch
@@ -162,7 +149,7 @@ def test_the_protocol_that_had_its_name_is_told_todays() -> None:
     assert isinstance(Model("ollama:m"), Model)
     for other in (own, "ollama:m", ScriptedModel):
         assert not isinstance(other, Model)
-    with pytest.raises(ImportError, match=r"loopwright\.Responds"):
+    with pytest.raises(ImportError, match=r"loopwright\.models\.Model is now loopwright\.models\.Responds"):
         loopwright.models.Model  # type: ignore[attr-defined] # noqa: B018
 
 

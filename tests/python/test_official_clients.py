@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loopwright import Call
+from loopwright.models import Call
 from loopwright.testing import Reply, WireServer, call, calls, fault, text
 
 anthropic = pytest.importorskip("anthropic")

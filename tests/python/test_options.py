@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from loopwright import Agent, Budget, Guard, Model, ModelSettings, Monitor, UsageError, tool
-from loopwright.senses import StuckPolicy, ToolRules
+from loopwright.monitor import StuckPolicy, ToolRules
 from loopwright.testing import ScriptedModel, WireServer
 from loopwright.tools import ProviderTool, ToolDefinitionError
 from ways import run

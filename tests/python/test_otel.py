@@ -15,19 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Grounded,
-    Instrumentation,
-    LoopwrightError,
-    Message,
-    Model,
-    Response,
-    UsageError,
-    _conventions,
-    instrument_all,
-    tool,
-)
+from loopwright import Agent, Grounded, Instrumentation, LoopwrightError, Message, Model, UsageError, _conventions, tool
+from loopwright.models import Response
+from loopwright.otel import instrument_all
 from loopwright.testing import ScriptedModel, call, fault, text
 from opentelemetry import trace
 from opentelemetry.sdk._logs import LoggerProvider
@@ -717,8 +707,12 @@ def apart(code: str) -> str:
 
 
 def test_without_opentelemetry_it_is_said_what_to_install() -> None:
-    hidden = "import sys; sys.modules['opentelemetry'] = None\nfrom loopwright import Agent, instrument_all\n"
-    for code in ("instrument_all()", "Agent('offline:extractive', instrument=True)", "import loopwright.otel"):
+    hidden = "import sys; sys.modules['opentelemetry'] = None\nfrom loopwright import Agent\nfrom loopwright.otel import instrument_all\n"
+    for code in (
+        "instrument_all()",
+        "Agent('offline:extractive', instrument=True)",
+        "from loopwright.otel import to_headers",
+    ):
         said = apart(f"{hidden}{code}")
         assert "pip install 'loopwright[otel]'" in said and "UsageError" in said, code
     assert apart(f"{hidden}print(Agent('offline:extractive').run_sync('hi').stop_reason)").strip()
@@ -727,7 +721,7 @@ def test_without_opentelemetry_it_is_said_what_to_install() -> None:
 def test_events_need_a_version_that_has_them() -> None:
     code = (
         "import opentelemetry._logs as logs\nlogs.Logger.emit = lambda self, record: None\n"
-        "from loopwright import Instrumentation, UsageError, instrument_all\ninstrument_all()\n"
+        "from loopwright import Instrumentation, UsageError\nfrom loopwright.otel import instrument_all\ninstrument_all()\n"
         "try:\n    instrument_all(Instrumentation(content='events'))\n"
         "except UsageError as error:\n    print(error.code, error.hint)"
     )
@@ -766,7 +760,7 @@ def test_runs_in_threads_keep_their_spans_apart(seen: Seen) -> None:
 def test_another_version_of_opentelemetry_is_refused() -> None:
     code = (
         "import importlib.metadata as m\nm.version = lambda name: '1.4.1'\n"
-        "from loopwright import UsageError, instrument_all\n"
+        "from loopwright import UsageError\nfrom loopwright.otel import instrument_all\n"
         "try:\n    instrument_all()\nexcept UsageError as error:\n    print(error.code, error)"
     )
     assert apart(code).startswith("wrong_version tracing needs opentelemetry-api 1.20 or newer, and 1.4 is installed")
@@ -774,7 +768,7 @@ def test_another_version_of_opentelemetry_is_refused() -> None:
 
 def test_whoever_does_not_trace_loads_nothing_of_opentelemetry() -> None:
     code = (
-        "import sys, loopwright\nfrom loopwright import Agent, Instrumentation, instrument_all\n"
+        "import sys, loopwright\nfrom loopwright import Agent, Instrumentation\nfrom loopwright.otel import instrument_all\n"
         "from loopwright.testing import ScriptedModel\nAgent(ScriptedModel(['a'])).run_sync('Go.')\nInstrumentation()\n"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     )

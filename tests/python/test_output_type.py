@@ -8,8 +8,9 @@ import json
 from typing import Any, Literal
 
 import pytest
-from loopwright import Agent, Budget, Call, Model, ModelError, Response, tool
+from loopwright import Agent, Budget, Model, ModelError, tool
 from loopwright.errors import NoOutput
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call, text
 from loopwright.tools import InvalidOutput, SchemaError
 from pydantic import BaseModel, ConfigDict, Field, field_validator

@@ -9,21 +9,11 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Budget,
-    Call,
-    LoopwrightError,
-    ModelError,
-    ModelFailure,
-    Responds,
-    Response,
-    Signal,
-    Streams,
-    tool,
-)
+from loopwright import Agent, Budget, LoopwrightError, ModelError, tool
 from loopwright.events import Reset, TextDelta, ToolFinished
+from loopwright.models import Call, ModelFailure, Responds, Response, Streams
 from loopwright.roles import Role
+from loopwright.run import Signal
 
 KINDS = ["plain", "async"]
 

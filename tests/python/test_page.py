@@ -16,9 +16,10 @@ from typing import Any
 import loopwright
 import pytest
 from hostile import ALL, JOURNALS, PAYLOADS, SECRET, grounded, look, poisoned, research, turn, unsealed
-from loopwright import Agent, Budget, Grounded, Model, Source, SubAgent, UsageError, tool, wire
+from loopwright import Agent, Budget, Grounded, Model, SubAgent, UsageError, tool, wire
 from loopwright.cli.main import main
 from loopwright.context import compress
+from loopwright.grounded import Source
 from loopwright.models import Call, Response
 from loopwright.page.site import data_of, page_of
 from loopwright.testing import ScriptedModel, call
@@ -69,8 +70,8 @@ def parts(data: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 def test_every_recorded_journal_has_a_page_with_all_its_rounds(journal: Path) -> None:
     data = data_in(page_of(journal))
     rounds = [row for row in data["rows"] if row["kind"] == "round"]
-    assert len(rounds) == len(loopwright.trace(journal))
-    assert len(parts(data, "call")) == sum(len(each.calls) for each in loopwright.trace(journal))
+    assert len(rounds) == len(loopwright.journal.trace(journal))
+    assert len(parts(data, "call")) == sum(len(each.calls) for each in loopwright.journal.trace(journal))
     ended = loopwright.replay(journal).outcome
     assert (dict(data["figures"])["ended"] == "not ended") is (ended is None)
 

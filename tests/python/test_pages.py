@@ -8,8 +8,10 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import loopwright
+from loopwright._moved import MOVED
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -56,7 +58,9 @@ def test_n1_at_most_25_pages_are_read_and_six_are_for_learners():
 def test_every_public_name_stands_on_one_page_of_the_api():
     names = explained()
     assert len(names) == len(set(names))
-    assert set(loopwright.__all__) - {"__version__"} <= set(names)
+    modules = {each.name for each in iter_modules(loopwright.__path__)}
+    assert {name for name in names if "." not in name} - modules == set(loopwright.__all__) - {"__version__"}
+    assert set(MOVED.values()) <= set(names)
 
 
 def test_what_the_api_explains_is_there():

@@ -11,8 +11,10 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Guard, Response, Signal, SubAgent, UsageError, replay, tool
+from loopwright import Agent, Approval, Budget, Guard, SubAgent, UsageError, replay, tool
 from loopwright.events import Paused, Resumed, RoundStarted, TextDelta, ToolFinished, ToolStarted
+from loopwright.models import Call, Response
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at, eventually, words
 

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Message, Model, tool
+from loopwright import Agent, Message, Model, tool
+from loopwright.models import Call
 from loopwright.testing import calls, recorded, text
 from loopwright.testing._strict import mistral, openai_chat, refuse
 from strict import Strict

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Model, Monitor, builtin_tools, extract, render_call, replay, tool
+from loopwright import Agent, Model, Monitor, replay, tool
 from loopwright.events import ArgumentsDelta, TextDelta, ToolUseDelta
-from loopwright.extraction import dialects
+from loopwright.extraction import dialects, extract, render_call
 from loopwright.memory import Memory
 from loopwright.messages import Base64, Document, Message, PlainText, Text
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls, text
+from loopwright.tools import builtin_tools
 from ways import agent_at, run
 
 ran: list[tuple[str, Any]] = []

@@ -10,10 +10,12 @@ import threading
 from typing import Any
 
 import pytest
-from loopwright import Agent, Model, UsageError, embed, embed_sync, fetch_page, fetch_page_sync, read_page
+from loopwright import Agent, Model, UsageError
 from loopwright._real_requests import _is_here, check_host, check_url, forbidden
+from loopwright.embeddings import embed, embed_sync
 from loopwright.search import Brave
 from loopwright.testing import ScriptedModel, WireServer, no_real_requests
+from loopwright.web import fetch_page, fetch_page_sync, read_page
 
 HOST = "api.anthropic.com:443"
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Journal, Replay, Response, UsageError, replay, tool
+from loopwright import Agent, Journal, UsageError, replay, tool
+from loopwright.journal import Replay
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call
 
 FOLDER = Path(__file__).parent.parent / "data" / "journals"

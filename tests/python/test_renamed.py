@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Result, SubAgent, ToolCall, Usage, events, events_of, tool
+from loopwright import Agent, Approval, Budget, Result, SubAgent, Usage, events, tool
 from loopwright._words import UnknownOption
 from loopwright.events import (
     AgentFinished,
@@ -22,7 +22,10 @@ from loopwright.events import (
 )
 from loopwright.extraction import ExtractedCall
 from loopwright.hooks import CallSubject
+from loopwright.journal import events_of
 from loopwright.messages import ToolResult, ToolUse
+from loopwright.models import Call
+from loopwright.run import ToolCall
 from loopwright.testing import ScriptedModel, call
 
 

@@ -9,7 +9,10 @@ import re
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Journal, Model, ModelFailure, Signal, UsageError, diff, replay, tool
+from loopwright import Agent, Budget, Journal, Model, UsageError, replay, tool
+from loopwright.journal import diff
+from loopwright.models import ModelFailure
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, call, fault, text
 from ways import agent_at, run
 

@@ -13,20 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import (
-    Budget,
-    LoopwrightError,
-    Model,
-    ProviderError,
-    Research,
-    Signal,
-    UsageError,
-    replay,
-    research_tool,
-    run_deep_research,
-)
+from loopwright import Budget, LoopwrightError, Model, ProviderError, Research, UsageError, replay
 from loopwright.events import Draft, PhaseFinished, PhaseStarted, RunFinished, SearchCompleted, Status, TextDelta
 from loopwright.memory import hashing
+from loopwright.research import research_tool, run_deep_research
+from loopwright.run import Signal
 from loopwright.testing import WireServer, fault, text
 
 HANDBOOK = Path(__file__).parent.parent / "data" / "handbook"
@@ -302,7 +293,7 @@ def test_b17_x22_hypothetical_documents_are_frozen_and_never_alone() -> None:
     assert all(each["model"] == "researcher" for each in result.state["hypotheses"].values())
 
     def failing(_: str) -> str:
-        from loopwright import ModelFailure
+        from loopwright.models import ModelFailure
 
         code = "auth"
         raise ModelFailure("no", code)

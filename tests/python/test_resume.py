@@ -18,15 +18,14 @@ from loopwright import (
     Messages,
     Model,
     Monitor,
-    Response,
     SubAgent,
     UsageError,
-    diff,
     replay,
     tool,
 )
 from loopwright.hooks import Router
-from loopwright.models import Call
+from loopwright.journal import diff
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call, text
 from ways import agent_at
 

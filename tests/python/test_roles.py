@@ -9,10 +9,10 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import Agent, Budget, Guard, Model, Monitor, Result, UsageError, events, events_of, replay, tool
-from loopwright.context import ContextPolicy
+from loopwright import Agent, Budget, ContextPolicy, Guard, Model, Monitor, Result, UsageError, events, replay, tool
+from loopwright.journal import events_of
 from loopwright.messages import Message
-from loopwright.models import ModelFailure
+from loopwright.models import Call, ModelFailure, Response
 from loopwright.roles import (
     Releases,
     Role,
@@ -434,9 +434,7 @@ def test_c01_a_role_whose_budget_is_spent_is_the_rules(serve: Any):
 
 
 def test_x01_what_roles_use_counts_in_the_budget_of_the_run(serve: Any):
-    main = ScriptedModel(
-        [loopwright.Response(calls=[loopwright.Call("slow", {"n": n})], input_tokens=10) for n in range(9)]
-    )
+    main = ScriptedModel([Response(calls=[Call("slow", {"n": n})], input_tokens=10) for n in range(9)])
     summer = serve(json.dumps(SUMMED), repeat_last=True)
     role = at(summer, price={"input": 1e6, "output": 1e6})
     agent = Agent(
@@ -494,7 +492,7 @@ def test_c08_x11_each_trigger_fires():
     assert triggers([call("big"), call("big"), text("ok")], context=4_500) >= {"context_threshold"}
     drop = Sanity("rules", interval=0, triggers=[Trigger.MOMENTUM_DROP])
     fails = [*(call("look", n=f"{n}") for n in "abcdef"), text("ok")]
-    slows = Monitor(sanity=drop, stuck=None, momentum=loopwright.MomentumPolicy(pause=0.0))
+    slows = Monitor(sanity=drop, stuck=None, momentum=loopwright.monitor.MomentumPolicy(pause=0.0))
     assert triggers(fails, monitor=slows) == {"momentum_drop"}
     assert triggers(looks(3), monitor=Monitor(sanity=Sanity("rules"))) == {"iteration_count"}
 

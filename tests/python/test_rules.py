@@ -9,8 +9,10 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, Context, Response, Signal, tool
+from loopwright import Agent, Approval, Budget, RunContext, tool
 from loopwright.events import ApprovalRequested, Assessed, Compacted, Retry, RunFinished, TextDelta
+from loopwright.models import Call, Response
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, call, calls, fault, response, text
 from ways import agent_at, forbids_tools, model_of, run, streams, tools_of
 
@@ -206,7 +208,7 @@ def test_d02_each_option_arrives(serve: Any, wire: str) -> None:
     seen: list[Any] = []
 
     @tool
-    def who(context: Context[dict[str, str]]) -> str:
+    def who(context: RunContext[dict[str, str]]) -> str:
         """Who asks."""
         seen.append((context.deps["user"], context.run_id))
         return "known"

@@ -14,7 +14,9 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Model, ModelFailure, ProviderError, Response, Signal, UsageError, tool
+from loopwright import Agent, Model, ProviderError, UsageError, tool
+from loopwright.models import Call, ModelFailure, Response
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from ways import agent_at, eventually, run, threads
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 LONG = """
 import os, sys
-from loopwright import Agent, Budget, Messages, Monitor, Response, tool
+from loopwright import Agent, Budget, Messages, Monitor, tool
 from loopwright.hooks import AddContext, Hook
-from loopwright.models import Call
+from loopwright.models import Call, Response
 
 journal, dies, context = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "context"
 rounds = 360 if context else 700

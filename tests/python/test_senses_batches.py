@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, Budget, Call, Monitor, StuckDetector, StuckPolicy, Tool, replay, tool
-from loopwright.senses import ToolRules
+from loopwright import Agent, Budget, Monitor, Tool, replay, tool
+from loopwright.models import Call
+from loopwright.monitor import StuckDetector, StuckPolicy, ToolRules
 from loopwright.testing import ScriptedModel, call, calls
 from ways import run
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import Agent, GoalDrift, Message, UsageError, assess_intent, next_step, senses, signals
+from loopwright import Agent, Message, UsageError, monitor
 from loopwright.events import Event, IntentAssessed
-from loopwright.senses import _drift, _intent, _signals
+from loopwright.monitor import GoalDrift, _drift, _intent, _signals, assess_intent, next_step, signals
 from loopwright.testing import ScriptedModel
 
 LABELLED = Path(__file__).parents[1] / "data" / "intent" / "requests.jsonl"
@@ -55,8 +55,8 @@ def test_the_examples_in_the_docstrings_run() -> None:
 
 
 def test_every_name_is_there() -> None:
-    for name in senses.__all__:
-        assert getattr(senses, name) is not None
+    for name in monitor.__all__:
+        assert getattr(monitor, name) is not None
 
 
 @given(PIECES)

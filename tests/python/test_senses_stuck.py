@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopwright import (
-    Agent,
-    Budget,
+from loopwright import Agent, Budget, Monitor, UsageError, replay, tool
+from loopwright.events import Assessed, TextDelta
+from loopwright.monitor import (
+    Breakpoint,
     Momentum,
-    Monitor,
+    MomentumPolicy,
+    Standing,
     StuckDetector,
     StuckPolicy,
-    UsageError,
+    ToolRules,
+    Verdict,
+    _momentum,
+    _stuck,
     continuation,
-    replay,
-    tool,
 )
-from loopwright.events import Assessed, TextDelta
-from loopwright.senses import Breakpoint, MomentumPolicy, Standing, ToolRules, Verdict, _momentum, _stuck
 from loopwright.testing import Reply, ScriptedModel, call, text
 from ways import agent_at, run
 

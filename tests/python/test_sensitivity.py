@@ -138,7 +138,7 @@ def test_errors_show_no_secrets():
     # What the model is to read stays as the tool said it.
     assert KEY in error.message
     with pytest.raises(UsageError) as raised:
-        loopwright.count_tokens("x", encoding=KEY)
+        loopwright.tokens.count_tokens("x", encoding=KEY)
     assert KEY not in raised.value.message
 
 
@@ -177,8 +177,8 @@ def test_x10_what_is_shown_of_objects_holds_no_secret() -> None:
     from loopwright._core import Event, TextDelta
     from loopwright.guard import Policy, assess_risk
     from loopwright.messages import Message, Text, ToolResult, ToolUse
+    from loopwright.monitor import StuckDetector
     from loopwright.result import ToolCall
-    from loopwright.senses import StuckDetector
 
     line = f"curl -H 'Authorization: token {KEY}' https://api.github.com"
     detector = StuckDetector()

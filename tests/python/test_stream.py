@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Context, Signal, UsageError, tool
+from loopwright import Agent, RunContext, UsageError, tool
 from loopwright.events import (
     ArgumentsDelta,
     Reset,
@@ -22,6 +22,8 @@ from loopwright.events import (
     ToolProgress,
     ToolUseDelta,
 )
+from loopwright.models import Call
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, call, calls, fault, text
 from ways import LEFT_BARE, agent_at, eventually, run
 
@@ -104,7 +106,7 @@ def test_x04_drafts_stream_and_only_the_end_is_final() -> None:
 
 def test_tools_report_progress_from_any_thread(way: str) -> None:
     @tool
-    async def work(context: Context[None]) -> str:
+    async def work(context: RunContext[None]) -> str:
         """Work."""
         context.emit("here")
         await asyncio.to_thread(context.emit, "from a thread")
@@ -112,7 +114,7 @@ def test_tools_report_progress_from_any_thread(way: str) -> None:
         return "ok"
 
     @tool
-    def plain(context: Context[None]) -> str:
+    def plain(context: RunContext[None]) -> str:
         """Work."""
         context.emit("plain")
         return "ok"
@@ -129,7 +131,7 @@ def test_tools_report_progress_from_any_thread(way: str) -> None:
 
 def test_progress_from_a_thread_wakes_the_consumer_at_once() -> None:
     @tool
-    async def work(context: Context[None]) -> str:
+    async def work(context: RunContext[None]) -> str:
         """Work."""
         threading.Timer(0.05, context.emit, ["soon"]).start()
         await asyncio.sleep(1.0)

@@ -13,7 +13,8 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
-from loopwright import Agent, Budget, Call, ContextPolicy, Grounded, Image, Messages, Model, Monitor, tool
+from loopwright import Agent, Budget, ContextPolicy, Grounded, Image, Messages, Model, Monitor, tool
+from loopwright.models import Call
 from loopwright.testing import call, calls, text
 from loopwright.testing._strict import Refused, mistral
 from pydantic import BaseModel, ConfigDict, Field, conint
@@ -180,8 +181,7 @@ def test_w1_roles_ask_a_strict_provider(serve: Any) -> None:
     main = serve(*looks(4, "slow"), by_turn=True)
     summer = serve(text(json.dumps(SUMMED)), repeat_last=True)
     checker = serve(text(json.dumps(SANE)), repeat_last=True)
-    from loopwright import Role
-    from loopwright.roles import Sanity
+    from loopwright.roles import Role, Sanity
 
     agent = Agent(
         Model("anthropic:main", base_url=main.url, api_key=KEY),

@@ -12,21 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Approval,
-    Call,
-    Edit,
-    Guard,
-    Journal,
-    Response,
-    Result,
-    UsageError,
-    replay,
-    tool,
-)
+from loopwright import Agent, Approval, Edit, Guard, Journal, Result, UsageError, replay, tool
 from loopwright.errors import NoOutput
 from loopwright.events import Paused, RunFinished
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call, calls
 
 LATER = Guard(approve="suspend")

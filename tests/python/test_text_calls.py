@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 import pytest
-from loopwright import Agent, Model, ModelError, extract, tool
-from loopwright.extraction import dialects, render_call
+from loopwright import Agent, Model, ModelError, tool
+from loopwright.extraction import dialects, extract, render_call
 from loopwright.testing import ScriptedModel, WireServer, text
 
 

@@ -21,19 +21,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Call,
-    LoopwrightError,
-    MachineEvent,
-    Message,
-    Messages,
-    Response,
-    Signal,
-    TurnMachine,
-    replay,
-    tool,
-)
+from loopwright import Agent, LoopwrightError, Message, Messages, replay, tool
+from loopwright.machine import MachineEvent, TurnMachine
+from loopwright.models import Call, Response
+from loopwright.run import Signal
 from loopwright.testing import ScriptedModel, UnexpectedRequest, WireServer, call, calls, text
 from loopwright.wire import StreamDecoder
 from ways import WIRES, agent_at, eventually, threads
@@ -379,12 +370,12 @@ def test_the_environment_may_change_while_it_is_read() -> None:
 
 
 def test_tools_report_from_many_threads_and_nothing_is_lost(serve: Any) -> None:
-    from loopwright import Context
+    from loopwright import RunContext
 
     reports = 50
 
     @tool
-    def busy(context: Context[Any]) -> str:
+    def busy(context: RunContext[Any]) -> str:
         """Report."""
         together(lambda number: [context.emit(f"{number} {turn}") for turn in range(reports)])
         return "reported"

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Context, Hook, Response, ToolError, UsageError, replay, tool
+from loopwright import Agent, RunContext, ToolError, UsageError, replay, tool
 from loopwright.events import RunFinished, ToolFinished
+from loopwright.hooks import Hook
+from loopwright.models import Call, Response
 from loopwright.result import Result
 from loopwright.testing import ScriptedModel, call, calls
 from ways import run
@@ -38,7 +40,7 @@ async def later(order: str) -> str:
 
 
 @tool(timeout=30)
-def timed(order: str, context: Context[Any]) -> str:
+def timed(order: str, context: RunContext[Any]) -> str:
     """Look an order up, in a thread that somebody watches."""
     raise ValueError(order)
 

@@ -53,7 +53,7 @@ def test_d44_every_round_is_traced(serve: Serve, wire: str, way: str) -> None:
     assert (second.text, second.decision, second.rule, second.calls) == (11, "complete", "completion", [])
     assert second.at > first.at
     assert sum(each.usage["input"] for each in (first, second)) == result.usage.input_tokens
-    assert loopwright.trace(result.journal) == [first, second]
+    assert loopwright.journal.trace(result.journal) == [first, second]
 
 
 def test_d44_calls_written_as_text_and_hooks_are_told_apart(serve: Serve, way: str) -> None:
@@ -92,7 +92,7 @@ def test_d44_a_run_of_a_store_is_traced_like_any_other(serve: Serve, tmp_path: P
     server = serve(call("look", path="a"), text("done"))
     result = agent_at(server, tools=[look]).run_sync("go", journal=tmp_path / "all runs.db")
     assert [each.round for each in result.trace()] == [1, 2]
-    assert loopwright.trace(tmp_path / "all runs.db", result.run_id) == result.trace()
+    assert loopwright.journal.trace(tmp_path / "all runs.db", result.run_id) == result.trace()
 
 
 def test_d44_rounds_of_sub_agents_that_run_at_once_are_told_apart() -> None:
@@ -121,12 +121,12 @@ def test_d44_damage_and_absence(serve: Serve, tmp_path: Path) -> None:
     assert len(result.trace()) == 2
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:3], lines[3].replace("content", "c0ntent"), *lines[4:]]))
-    assert len(loopwright.trace(path)) == 1
+    assert len(loopwright.journal.trace(path)) == 1
     for end in range(1, len(lines)):
         path.write_text("".join(lines[:end]) + lines[end][: len(lines[end]) // 2])
-        assert len(loopwright.trace(path)) <= 2
+        assert len(loopwright.journal.trace(path)) <= 2
     with pytest.raises(UsageError) as caught:
         agent_at(serve("done")).run_sync("go").trace()
     assert caught.value.code == "no_journal"
     with pytest.raises(UsageError):
-        loopwright.trace(tmp_path / "none.jsonl")
+        loopwright.journal.trace(tmp_path / "none.jsonl")

@@ -12,7 +12,6 @@ import pytest
 from loopwright import (
     Agent,
     Budget,
-    Call,
     ContextPolicy,
     Guard,
     LoopwrightError,
@@ -24,6 +23,7 @@ from loopwright import (
     tool,
 )
 from loopwright.hooks import STAGES, AddContext, Hook, HookContext, Replace, Veto
+from loopwright.models import Call
 from loopwright.roles import Role, Sanity
 from loopwright.testing import WireServer, call, calls, fault, recorded, text
 from ways import KEY, agent_at, run

@@ -10,28 +10,15 @@ import time
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Approval,
-    Budget,
-    Call,
-    ContextPolicy,
-    Guard,
-    Model,
-    Monitor,
-    SubAgent,
-    events,
-    replay,
-    tool,
-)
+from loopwright import Agent, Approval, Budget, ContextPolicy, Guard, Model, Monitor, SubAgent, events, replay, tool
 from loopwright.cli.screen import Screen
 from loopwright.cli.show import Watcher
 from loopwright.events import ChildText, Paused, Reset, TextDelta
 from loopwright.guard import Approvals
 from loopwright.hooks import Hook, HookContext, Hooks, cost, loop_detection
-from loopwright.models import Response
+from loopwright.models import Call, Response
+from loopwright.monitor import StuckPolicy
 from loopwright.roles import Role, Sanity
-from loopwright.senses import StuckPolicy
 from loopwright.testing import ScriptedModel, call, calls, fault, text
 from ways import KEY, WIRES, agent_at, eventually, run
 

@@ -8,8 +8,10 @@ import threading
 from typing import Any
 
 import pytest
-from loopwright import Agent, Approval, Budget, Call, MachineEvent, Response, TurnMachine, replay, tool
+from loopwright import Agent, Approval, Budget, replay, tool
 from loopwright.events import ApprovalDecided, ApprovalRequested, RoundFinished, RunFinished, ToolFinished, ToolStarted
+from loopwright.machine import MachineEvent, TurnMachine
+from loopwright.models import Call, Response
 from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at, forbids_tools, history_of, run
 

@@ -14,7 +14,6 @@ from urllib.parse import quote
 import pytest
 from loopwright import (
     Agent,
-    Context,
     ContextPolicy,
     Grounded,
     Instrumentation,
@@ -22,12 +21,13 @@ from loopwright import (
     Model,
     Monitor,
     ProviderError,
+    RunContext,
     tool,
-    trace,
 )
 from loopwright.events import TextDelta, ToolFinished, ToolProgress
 from loopwright.guard import redact, redact_json
 from loopwright.hooks import audit
+from loopwright.journal import trace
 from loopwright.roles import Role, Sanity
 from loopwright.testing import ScriptedModel, call, recorded
 from ways import run
@@ -60,7 +60,7 @@ def leaks(text: str) -> list[str]:
 
 
 @tool
-def fails(context: Context[None]) -> str:
+def fails(context: RunContext[None]) -> str:
     """Fails."""
     context.emit(f"under way: {SAID}")
     try:

@@ -10,23 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Budget,
-    Call,
-    ContextPolicy,
-    Message,
-    Model,
-    Response,
-    UsageError,
-    count_tokens,
-    replay,
-    tool,
-)
+from loopwright import Agent, Budget, ContextPolicy, Message, Model, UsageError, replay, tool
 from loopwright._core import Request
 from loopwright.context import estimate, window_of
 from loopwright.events import Compacted, ToolFinished, ToolStarted
+from loopwright.models import Call, Response
 from loopwright.testing import Reply, ScriptedModel, WireServer, calls, fault, response, text
+from loopwright.tokens import count_tokens
 from loopwright.tools.builtin import builtin_tools
 from ways import KEY, WIRES, agent_at, history_of, run, tools_of, unmarked
 

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from loopwright import Agent, Call, Model, Result, UsageError, extract, replay, tool
+from loopwright import Agent, Model, Result, UsageError, replay, tool
 from loopwright.events import ArgumentsDelta, ReasoningDelta, RunFinished, TextDelta, ToolUseDelta
-from loopwright.extraction import dialects
+from loopwright.extraction import dialects, extract
 from loopwright.messages import Text, ToolUse
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, WireServer, call, calls, text
 from ways import agent_at, run
 
@@ -60,7 +61,7 @@ def test_d08_a_native_call_goes_first_and_its_copy_in_the_text_does_not_run(serv
 def test_d08_a_model_without_native_calls_is_told_how_and_gets_results_as_text(
     serve: Any, wire: str, dialect: str
 ) -> None:
-    from loopwright import render_call
+    from loopwright.extraction import render_call
 
     written = render_call({"name": "population", "arguments": {"city": "Oslo"}}, dialect)
     server = serve(text(f"One moment.\n{written}"), text("717,710"))
@@ -108,7 +109,7 @@ def test_d08_the_dialect_is_known_by_the_model() -> None:
 
 @pytest.mark.parametrize("dialect", sorted(dialects()))
 def test_d21_d09_no_markup_reaches_a_stream_and_what_streams_is_what_ran(serve: Any, dialect: str) -> None:
-    from loopwright import render_call
+    from loopwright.extraction import render_call
 
     written = render_call({"name": "population", "arguments": {"city": "Oslo \U0001f30d"}}, dialect)
     server = serve(text(f"Before.\n\n{written}"), text("after"))
@@ -161,7 +162,7 @@ def test_d17_a_call_cut_short_does_not_run_and_the_model_hears_of_it(serve: Any,
 
 
 def test_d17_results_are_named_and_labelled_where_nothing_else_is_known() -> None:
-    from loopwright import render_results
+    from loopwright.extraction import render_results
     from loopwright.messages import ToolFailure, ToolResult
 
     shown = render_results(

@@ -8,8 +8,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypedDict
 
-from loopwright import Agent, Context, Result, RunStream, ToolCall, tool
+from loopwright import Agent, Result, RunContext, tool
 from loopwright.events import RunFinished, ToolFinished
+from loopwright.run import RunStream, ToolCall
 from loopwright.testing import ScriptedModel, call
 from typing_extensions import assert_type
 
@@ -46,7 +47,7 @@ def price(part: str) -> float:
 
 
 @tool
-async def remember(fact: str, context: Context[list[str]]) -> None:
+async def remember(fact: str, context: RunContext[list[str]]) -> None:
     """Keep a fact."""
     context.deps.append(fact)
 

@@ -6,22 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypedDict
 
-from loopwright import (
-    Agent,
-    Approval,
-    Budget,
-    Call,
-    Edit,
-    Guard,
-    Handoff,
-    Model,
-    Output,
-    Request,
-    Result,
-    RunContext,
-    Toolset,
-    tool,
-)
+from loopwright import Agent, Approval, Budget, Edit, Guard, Handoff, Model, Output, Result, RunContext, Toolset, tool
+from loopwright.models import Call, Request
 from typing_extensions import assert_type
 
 

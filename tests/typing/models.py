@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loopwright import (
-    Agent,
-    ContextPolicy,
-    Grounded,
-    Model,
-    ModelChoice,
-    ModelSettings,
-    Monitor,
-    Responds,
-    Response,
-    Role,
-    SubAgent,
-)
+from loopwright import Agent, ContextPolicy, Grounded, Model, ModelSettings, Monitor, SubAgent
 from loopwright._core import Request
-from loopwright.hooks import Router
+from loopwright.hooks import ModelChoice, Router
+from loopwright.models import Responds, Response
+from loopwright.roles import Role
 from typing_extensions import assert_type
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 
-from loopwright import Agent, Call, Request, Responds, Response, Streams
+from loopwright import Agent
+from loopwright.models import Call, Request, Responds, Response, Streams
 from loopwright.testing import ScriptedModel, WireServer, call, calls, no_real_requests
 
 

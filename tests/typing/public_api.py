@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loopwright import Agent, Budget, Context, Messages, Replay, Result, Signal, replay, tool
+from loopwright import Agent, Budget, Messages, Result, RunContext, replay, tool
 from loopwright.events import (
     AgentFinished,
     AgentStarted,
@@ -52,6 +52,8 @@ from loopwright.events import (
     ToolUseDelta,
     Warned,
 )
+from loopwright.journal import Replay
+from loopwright.run import Signal
 from typing_extensions import assert_never, assert_type
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def population(city: str) -> int:
 
 
 @tool
-async def remember(fact: str, context: Context[list[str]]) -> None:
+async def remember(fact: str, context: RunContext[list[str]]) -> None:
     """Keep a fact."""
     context.deps.append(fact)
 

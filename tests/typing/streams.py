@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loopwright import Agent, Partial, Result, RunStream, SyncStream
+from loopwright import Agent, Result
 from loopwright.events import Event, ReasoningDelta, RunFinished, TextDelta, ToolStarted
+from loopwright.run import Partial, RunStream, SyncStream
 from typing_extensions import assert_type
 
 

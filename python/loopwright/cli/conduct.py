@@ -11,7 +11,8 @@ from .interrupts import interruptible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from loopwright import Result, Signal
+    from loopwright import Result
+    from loopwright.run import Signal
 
     from .screen import Screen
 

@@ -14,8 +14,9 @@ from .journals import found
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from loopwright import Messages, Replay, Result, Usage
+    from loopwright import Messages, Result, Usage
     from loopwright._journal_paths import JournalPath
+    from loopwright.journal import Replay
 
 __all__ = ["AFTER", "Conversation", "Past", "Turn", "last_chat"]
 

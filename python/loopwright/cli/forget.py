@@ -17,27 +17,27 @@ from .text import clean, one_line
 if TYPE_CHECKING:
     import argparse
 
-    from loopwright import ForgetReport
+    from loopwright.journal import ForgetReport
 
 __all__ = ["forget"]
 
 
 def forget(arguments: argparse.Namespace) -> int:
     """Shows what would go, asks, and deletes it; gives the exit code."""
-    import loopwright
+    from loopwright.journal import forget
 
     screen = Screen(bare=arguments.json)
     journals, memory = _places(arguments)
     for place in [*journals, *([] if memory is None else [memory])]:
         screen.note(f"looking in {one_line(place)}")
-    plan = loopwright.forget(arguments.user, journal=journals, memory=memory, dry_run=True)
+    plan = forget(arguments.user, journal=journals, memory=memory, dry_run=True)
     if arguments.dry_run:
         _show(plan, screen, json_wanted=arguments.json)
         return OK
     if not arguments.yes and not _agreed(plan, screen):
         screen.say("nothing was deleted")
         return INTERRUPTED
-    _show(loopwright.forget(arguments.user, journal=journals, memory=memory), screen, json_wanted=arguments.json)
+    _show(forget(arguments.user, journal=journals, memory=memory), screen, json_wanted=arguments.json)
     return OK
 
 

@@ -134,11 +134,11 @@ def _again(arguments: argparse.Namespace, place: JournalPath, go_on: Callable[[A
 
 def diff(arguments: argparse.Namespace) -> int:
     """Shows where two runs part; gives the exit code."""
-    import loopwright
+    from loopwright import journal
 
     screen = Screen(bare=arguments.json)
     left, right = (found(name, arguments.journal) for name in (arguments.left, arguments.right))
-    parting = loopwright.diff(left.path or "", right.path or "", left_run=left.run, right_run=right.run)
+    parting = journal.diff(left.path or "", right.path or "", left_run=left.run, right_run=right.run)
     if arguments.json:
         told = None if parting is None else {name: getattr(parting, name) for name in ("seq", "what", "left", "right")}
         screen.answer(redact_json(json.dumps({"identical": parting is None, "parting": told})))

@@ -18,7 +18,7 @@ from .text import clean, fit, one_line, plural, seconds
 if TYPE_CHECKING:
     import argparse
 
-    from loopwright import Replay, RoundTrace
+    from loopwright.journal import Replay, RoundTrace
 
 __all__ = ["replay"]
 
@@ -27,15 +27,15 @@ _LONGEST = 2_000
 
 def replay(arguments: argparse.Namespace) -> int:
     """Replays a journal; gives the exit code."""
-    import loopwright
+    from loopwright import journal
 
     screen = Screen(bare=arguments.json)
     rounds: list[RoundTrace] = []
     try:
         place = journals.found(arguments.file, arguments.journal)
-        found = loopwright.replay(place.path or "", place.run)
+        found = journal.replay(place.path or "", place.run)
         if arguments.trace:
-            rounds = loopwright.trace(place.path or "", place.run)
+            rounds = journal.trace(place.path or "", place.run)
     except LoopwrightError as error:
         if arguments.json:
             screen.answer(failure_json(error, UNREADABLE))

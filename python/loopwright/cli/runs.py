@@ -17,7 +17,7 @@ from .text import clean, fit, one_line
 if TYPE_CHECKING:
     import argparse
 
-    from loopwright import RunInfo
+    from loopwright.journal import RunInfo
 
 __all__ = ["runs"]
 

@@ -9,7 +9,8 @@ from .screen import Style
 from .text import fit, one_line, plural, width
 
 if TYPE_CHECKING:
-    from loopwright import Result, Source
+    from loopwright import Result
+    from loopwright.grounded import Source
 
     from .screen import Screen
 

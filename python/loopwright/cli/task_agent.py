@@ -41,8 +41,9 @@ class Task(NamedTuple):
 
 def task_agent(arguments: argparse.Namespace, screen: Screen, monitor: Monitor | None = None) -> Task:
     """The agent of a task or a conversation."""
-    from loopwright import Agent, Budget, builtin_tools
+    from loopwright import Agent, Budget
     from loopwright.guard import Approvals, Guard, Policy
+    from loopwright.tools import builtin_tools
 
     model = chosen_model(arguments)
     if not os.environ.get("LOOPWRIGHT_DEBUG"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from loopwright.guard import SensitivityLevel
-    from loopwright.senses import StuckDetector, StuckPolicy, Verdict
+    from loopwright.monitor import StuckDetector, StuckPolicy, Verdict
 
     from ._context import HookContext
 
@@ -238,7 +238,7 @@ def loop_detection(policy: StuckPolicy | None = None, *, action: str = "tell") -
     lock = threading.Lock()
 
     def of(context: HookContext) -> tuple[StuckDetector, list[Verdict]]:
-        from loopwright.senses import StuckDetector
+        from loopwright.monitor import StuckDetector
 
         run = (context.run_id, context.path)
         found = runs.get(run)

@@ -274,7 +274,7 @@ def _rooms() -> list[Tool[..., Any, Any]]:
             text: The text.
             model: The model that reads it.
         """
-        from loopwright import count_tokens
+        from loopwright.tokens import count_tokens
 
         return int(count_tokens(text, model))
 

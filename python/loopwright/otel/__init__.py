@@ -1,6 +1,6 @@
 """OpenTelemetry: spans and metrics of runs, by the conventions for generative AI.
 
-    from loopwright import instrument_all
+    from loopwright.otel import instrument_all
 
     instrument_all()
 
@@ -11,12 +11,13 @@ nowhere. `pip install 'loopwright[otel]'` installs what it takes. The names of a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from loopwright._conventions import known_versions, need_opentelemetry
 from loopwright._instrument import Instrumentation, instrument_all
 
-need_opentelemetry()
-
-from ._propagation import from_headers, from_meta, to_headers, to_meta  # noqa: E402 - says first what is missing
+if TYPE_CHECKING:
+    from ._propagation import from_headers, from_meta, to_headers, to_meta
 
 __all__ = [
     "VERSION",
@@ -30,3 +31,15 @@ __all__ = [
 
 VERSION: str = known_versions()[0]
 """The version of OpenTelemetry's semantic conventions whose names spans bear."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in ("from_headers", "from_meta", "to_headers", "to_meta"):
+            need_opentelemetry()
+            from . import _propagation
+
+            return getattr(_propagation, name)
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)

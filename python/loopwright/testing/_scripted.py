@@ -49,7 +49,7 @@ class ScriptedModel:
     take a `WireServer`.
 
     Where somebody watches the run, texts come in pieces of `piece` characters. Tokens of requests and answers are
-    counted as `loopwright.count_tokens` does; those of a `Response` are what it says.
+    counted as `loopwright.tokens.count_tokens` does; those of a `Response` are what it says.
 
     With `by_turn` the step is chosen by the number of answers in the history, so that many runs can share the model.
     """

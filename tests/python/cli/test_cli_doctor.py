@@ -6,8 +6,9 @@ import json
 import platform
 from typing import TYPE_CHECKING
 
-from loopwright import _core, build_info
+from loopwright import _core
 from loopwright.cli import doctor
+from loopwright.machine import build_info
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import pytest
-from loopwright import Agent, Call, ToolError
+from loopwright import Agent, ToolError
+from loopwright.models import Call
 from loopwright.testing import ScriptedModel, calls
 from loopwright.tools import Image, NotSerialisable, Text, limit_text, to_content, tool
 from pydantic import BaseModel

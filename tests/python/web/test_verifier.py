@@ -10,8 +10,9 @@ from pathlib import Path
 
 import loopwright.presets._verifier as room
 import pytest
-from loopwright import Call, LoopwrightError, Model, UsageError
+from loopwright import LoopwrightError, Model, UsageError
 from loopwright.events import RoundFinished, TextDelta
+from loopwright.models import Call
 from loopwright.presets import Scores, SearchStatus, Verification, complexity_of, parse_scores, verifier
 from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, recorded, response, text
 
@@ -474,7 +475,7 @@ def test_no_claim_is_a_usage_error(claim):
 
 
 def test_a11_searches_of_ours_know_their_round_and_their_claim():
-    from loopwright import Call, Response
+    from loopwright.models import Call, Response
     from loopwright.search import as_search
 
     ours = as_search(lambda query: [{"url": f"https://example.org/{query}", "title": query}])

@@ -10,7 +10,8 @@ import zlib
 
 import loopwright.web as room
 import pytest
-from loopwright import LoopwrightError, Page, fetch_page, fetch_page_sync, read_page
+from loopwright import LoopwrightError
+from loopwright.web import Page, fetch_page, fetch_page_sync, read_page
 
 PAGE = """<!doctype html><html lang="en"><head><title>Wings</title></head><body>
 <nav><ul><li><a href="/">Home</a><li><a href="/shop">Shop</a></ul></nav>

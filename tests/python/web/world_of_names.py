@@ -19,8 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from loopwright import LoopwrightError, Research, fetch_page_sync
+from loopwright import LoopwrightError, Research
 from loopwright.tools import ToolSet, builtin_tools
+from loopwright.web import fetch_page_sync
 
 PUBLIC, DEAF, PRIVATE, PORT = "93.184.216.34", "93.184.216.35", "127.0.0.1", 8080
 TEXT = "The tide of the public site comes every 12 hours. The moon makes it. It is high at noon. It is low at six."

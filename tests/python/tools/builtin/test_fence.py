@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, _core, builtin_tools
+from loopwright import Agent, _core
 from loopwright.guard import Guard, Policy, PolicyError, Sandbox, assess_risk
 from loopwright.testing import ScriptedModel, call
+from loopwright.tools import builtin_tools
 from loopwright.tools.builtin import _fenced
 
 LANDLOCK, SECCOMP, MISSING, _ = _core.fence_support()

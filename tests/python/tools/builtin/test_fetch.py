@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopwright import Agent, Guard, Result, builtin_tools, read_page
+from loopwright import Agent, Guard, Result
 from loopwright.guard import Approvals
 from loopwright.testing import ScriptedModel, call
+from loopwright.tools import builtin_tools
+from loopwright.web import read_page
 from sites import Site
 from ways import run
 

@@ -5,7 +5,7 @@
         if verdict := detector.record(call, result):
             print(verdict.sentence)
 
-Each sense works alone; the turn machine uses them all (see `docs/senses.md`).
+Each sense works alone; the turn machine uses them all (see `docs/monitor.md`).
 """
 
 from __future__ import annotations
