@@ -21,6 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import mcp as mcp
+    from . import presets as presets
+    from . import roles as roles
     from ._approval import Approval
     from ._cache import CacheEntry
     from ._core import (
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
         InternalError,
         LoopwrightError,
         ModelError,
+        NoOutput,
         ProviderError,
         ToolError,
         UsageError,
@@ -113,7 +117,7 @@ if TYPE_CHECKING:
         signals,
     )
     from .signal import Signal
-    from .tools import Context, Image, RunContext, Text, Tool, Toolset, builtin_tools, tool
+    from .tools import Context, Image, InvalidOutput, RunContext, Text, Tool, Toolset, builtin_tools, tool
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
 _HOMES = {
@@ -143,6 +147,8 @@ _HOMES = {
     "Image": "tools",
     "Instrumentation": "_instrument",
     "InternalError": "errors",
+    "InvalidOutput": "tools",
+    "NoOutput": "errors",
     "LoopwrightError": "errors",
     "MachineConfig": "_core",
     "MachineEvent": "_core:Event",
@@ -277,6 +283,7 @@ __all__ = [
     "Instrumentation",
     "Intent",
     "InternalError",
+    "InvalidOutput",
     "Journal",
     "LoopwrightError",
     "MachineConfig",
@@ -292,6 +299,7 @@ __all__ = [
     "Momentum",
     "MomentumPolicy",
     "Monitor",
+    "NoOutput",
     "Output",
     "Page",
     "Partial",
@@ -375,21 +383,24 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if name in ("mcp", "presets", "roles"):
+if not TYPE_CHECKING:
+    # Seen by a type checker, it would make each misspelt name an `Any`.
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if name in ("mcp", "presets", "roles"):
+            from importlib import import_module
+
+            return import_module(f".{name}", __name__)
+        if home is None:
+            message = f"module 'loopwright' has no attribute {name!r}"
+            raise AttributeError(message)
         from importlib import import_module
 
-        return import_module(f".{name}", __name__)
-    if home is None:
-        message = f"module 'loopwright' has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
-
-    module, _, other = home.partition(":")
-    value = getattr(import_module(f".{module}", __name__), other or name)
-    globals()[name] = value
-    return value
+        module, _, other = home.partition(":")
+        value = getattr(import_module(f".{module}", __name__), other or name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

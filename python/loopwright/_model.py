@@ -16,7 +16,7 @@ from .errors import UsageError
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-    from .models import Responds
+    from .models import Responds, Streams
 
 __all__ = [
     "Model",
@@ -95,7 +95,7 @@ class Model:
     `read_markup` and `settings["tool_choice"]` are errors: they hold for a whole run, and the first model says them.
     """
 
-    name: str
+    name: str | Responds | Streams
     """`provider:model`; or a model of one's own (`Responds`), which then is asked with these settings, tried again and
     paid for as is said here."""
     _: KW_ONLY
@@ -202,8 +202,10 @@ class Model:
         """Of a model of one's own nobody says where it lives."""
         for name in ("base_url", "api_key", "headers", "profile", *RATES):
             if getattr(self, name) is not None:
-                message = f"{name} says where a model lives, and {type(self.name).__name__} is an object here"
-                raise UsageError(message, "invalid_option", "give it to the name of a model")
+                about = "counts requests to a provider" if name in RATES else "says where a model lives"
+                message = f"{name} {about}, and {type(self.name).__name__} is an object here"
+                hint = "hold a semaphore in its respond" if name in RATES else "give it to the name of a model"
+                raise UsageError(message, "invalid_option", hint)
         for name in ("batch", "continued"):
             if getattr(self, name):
                 message = f"{name} is about a provider, and {type(self.name).__name__} is an object here"
@@ -216,7 +218,7 @@ class Model:
         pairs = sent_headers(self, self.headers)
         seconds: dict[str, Any] = {**(limits or {}), **(self.timeouts or {})}
         return _core.Endpoint(
-            self.name,
+            cast("str", self.name),
             base_url=self.base_url,
             api_key=key,
             headers=pairs,
