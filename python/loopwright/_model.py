@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from . import _core
+from ._words import only_options
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,6 +80,16 @@ def _frozen(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return None if given is None else MappingProxyType(dict(given))
 
 
+@only_options(
+    **dict.fromkeys(("timeout", "request_timeout"), 'timeouts={"total": ...}'),
+    **dict.fromkeys(("max_retries", "retries"), 'retry={"attempts": ...}'),
+    **dict.fromkeys(("model_settings", "model_kwargs"), "settings={...}"),
+    **dict.fromkeys(("fallbacks", "fallback_models"), "fallback=[...]"),
+    **dict.fromkeys(("api_base", "endpoint", "url"), "base_url"),
+    **dict.fromkeys(("max_concurrency", "max_concurrent_requests"), "concurrency"),
+    rpm="requests_per_minute",
+    tpm="tokens_per_minute",
+)
 @dataclass(frozen=True, repr=False)
 class Model:
     """A model by its name, where it lives and how it is asked. It stands wherever a model's name may stand.

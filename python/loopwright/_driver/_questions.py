@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
 
+_LOG = logging.getLogger("loopwright.approval")
+_NOTHING_SAID = "the approver gave None for a call of %s, which is a no: return True, or why not"
 _NOBODY = "nobody is there to ask"
 _DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
 _DOUBT_SECONDS = 60.0
@@ -174,6 +177,9 @@ class Questions:
 
         try:
             answer = yield from self.answer_to(command.id, question, ask, None)  # type: ignore[arg-type]
+            if answer is None:
+                # Whoever forgot a `return` would look for long.
+                _LOG.warning(_NOTHING_SAID, call.name)
             if is_yes(answer):
                 driver.agreed.add((command.id >> 32, call.call_id))  # type: ignore[operator]
             return _decided(command, answer)

@@ -25,6 +25,7 @@ from typing import (
 )
 
 from loopwright._repr import shown
+from loopwright._words import takes_no_others
 
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 
@@ -377,6 +378,16 @@ def tool(
 ) -> _Decorates: ...
 
 
+@takes_no_others(
+    "@tool",
+    words={
+        **dict.fromkeys(("confirm", "needs_approval", "requires_approval", "require_confirmation"), 'risk="confirm"'),
+        **dict.fromkeys(("readonly", "pure", "safe"), "read_only"),
+        **dict.fromkeys(("name_override", "tool_name"), "name"),
+        **dict.fromkeys(("description_override", "doc"), "description"),
+        **dict.fromkeys(("args_schema", "params_json_schema"), "said by the type hints of the function"),
+    },
+)
 def tool(
     function: Callable[P, R] | None = None,
     /,
