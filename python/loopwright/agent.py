@@ -134,7 +134,7 @@ class Agent(Running[Deps, Output]):
         memory: Memory | MemoryPolicy | str | os.PathLike[str] | None = None,
         journal: Place | None = None,
         agents: Sequence[SubAgent | Agent[Any, Any]] = (),
-        handoffs: Sequence[Agent[Deps, Output] | Handoff[Deps, Output]] = (),
+        handoffs: Sequence[Agent[Deps, Output] | Agent[None, Output] | Handoff[Deps, Output]] = (),
         hooks: Hook | Hooks | Sequence[Hook | Hooks] | None = None,
         monitor: Monitor | None = None,
         instrument: Instrumentation | bool | None = None,
@@ -194,8 +194,8 @@ class Agent(Running[Deps, Output]):
             with agent.override(model=ScriptedModel(["Hello."])):
                 application.answer("Hi")
 
-        It holds in this task and those it starts; `everywhere=True` holds in all threads. Sub-agents get the model,
-        too. What is not given stays as it is.
+        It holds in this task and those it starts; `everywhere=True` holds in all threads. Sub-agents, and agents that a
+        run is handed over to, get the model, too: one script for all of them. What is not given stays as it is.
         """
         given = {"model": model, "tools": tools, "instructions": instructions, "settings": settings, "deps": deps}
         changes = {name: value for name, value in given.items() if value is not None}

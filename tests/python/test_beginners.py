@@ -10,7 +10,7 @@ from typing import Any
 
 import loopwright
 import pytest
-from loopwright import Agent, Approval, Budget, Grounded, Guard, Model, Research, UsageError, tool
+from loopwright import Agent, Approval, Budget, Grounded, Guard, Journal, Model, Research, UsageError, tool
 from loopwright.errors import LoopwrightError
 from loopwright.testing import ScriptedModel, call
 from test_stubs import run as checker
@@ -91,6 +91,13 @@ def test_a_draft_that_is_sent_back_is_no_warning(caplog: pytest.LogCaptureFixtur
 def test_limits_of_a_host_are_none_of_a_model_of_ones_own() -> None:
     with pytest.raises(UsageError, match=r"concurrency counts requests .* \(hold a semaphore in its respond\)"):
         Model(ScriptedModel([]), concurrency=8)
+
+
+def test_a_journal_says_what_its_run_was_told_about_itself(tmp_path: Any) -> None:
+    journal = Journal(tmp_path / "runs.db")
+    agent = Agent(ScriptedModel(["Done."]), journal=journal)
+    run = agent.run_sync("Go.", metadata={"letter": 3}, user="sam", session="monday").run_id
+    assert journal.about(run) == {"letter": 3, "user": "sam", "session": "monday"}
 
 
 def test_errors_that_pages_name_are_at_the_top() -> None:

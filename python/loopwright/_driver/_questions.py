@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._approval import Approval, decision_of, is_yes
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
-from loopwright._suspend import Answers, name_of
+from loopwright._suspend import Answers, asker_of, name_of
 from loopwright._threads import tried
 from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
@@ -168,7 +168,7 @@ class Questions:
 
     def ask_person(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any], ends: float) -> Work:
         """The event for what a person says to a call, or for what went wrong while asking: that is a no."""
-        who = driver.who(command.id)
+        who = asker_of(driver, command)
         call = command.calls[0]
 
         def question() -> Approval:
@@ -226,7 +226,7 @@ def _doubt(driver: Driver, command: _core.Command) -> Approval:
     """The question whether a call that may have taken effect shall run again."""
     call = command.calls[0]
     risk = driver.at(command.id).tools[call.name].risk
-    agent, path = driver.who(command.id)
+    agent, path = asker_of(driver, command)
     return Approval(
         call.name,
         call.arguments,
