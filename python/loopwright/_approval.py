@@ -54,7 +54,7 @@ class Approval:
     around: tuple[str | None, str | None] = field(default=(None, None), repr=False)
     """The home folder and the workspace."""
     agent: str | None = None
-    """The sub-agent that wants it; `None` where the run's own model does."""
+    """The sub-agent that wants it, or the agent that the run was handed over to; `None` where the run's own does."""
     path: str | None = None
     """Which of the run's children."""
     links: Mapping[str, str] = field(default_factory=dict, repr=False)

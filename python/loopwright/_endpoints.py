@@ -109,7 +109,8 @@ def flat(role: Role, *, acting: bool) -> Role:
         own = getattr(role, name)
         found[name] = said.settings.get(name) if own is None else own
     chain: Any = role.fallback or said.fallback
-    return replace(role, model=said.name, fallback=chain, _said=said, **found)
+    model: Any = said.name
+    return replace(role, model=model, fallback=chain, _said=said, **found)
 
 
 Serving = tuple[_core.Endpoint | None, Any]

@@ -11,12 +11,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from . import _core
+from ._words import only_options
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-    from .models import Responds
+    from .models import Responds, Streams
 
 __all__ = [
     "Model",
@@ -79,6 +80,16 @@ def _frozen(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return None if given is None else MappingProxyType(dict(given))
 
 
+@only_options(
+    **dict.fromkeys(("timeout", "request_timeout"), 'timeouts={"total": ...}'),
+    **dict.fromkeys(("max_retries", "retries"), 'retry={"attempts": ...}'),
+    **dict.fromkeys(("model_settings", "model_kwargs"), "settings={...}"),
+    **dict.fromkeys(("fallbacks", "fallback_models"), "fallback=[...]"),
+    **dict.fromkeys(("api_base", "endpoint", "url"), "base_url"),
+    **dict.fromkeys(("max_concurrency", "max_concurrent_requests"), "concurrency"),
+    rpm="requests_per_minute",
+    tpm="tokens_per_minute",
+)
 @dataclass(frozen=True, repr=False)
 class Model:
     """A model by its name, where it lives and how it is asked. It stands wherever a model's name may stand.
@@ -95,7 +106,7 @@ class Model:
     `read_markup` and `settings["tool_choice"]` are errors: they hold for a whole run, and the first model says them.
     """
 
-    name: str
+    name: str | Responds | Streams
     """`provider:model`; or a model of one's own (`Responds`), which then is asked with these settings, tried again and
     paid for as is said here."""
     _: KW_ONLY
@@ -202,8 +213,10 @@ class Model:
         """Of a model of one's own nobody says where it lives."""
         for name in ("base_url", "api_key", "headers", "profile", *RATES):
             if getattr(self, name) is not None:
-                message = f"{name} says where a model lives, and {type(self.name).__name__} is an object here"
-                raise UsageError(message, "invalid_option", "give it to the name of a model")
+                about = "counts requests to a provider" if name in RATES else "says where a model lives"
+                message = f"{name} {about}, and {type(self.name).__name__} is an object here"
+                hint = "hold a semaphore in its respond" if name in RATES else "give it to the name of a model"
+                raise UsageError(message, "invalid_option", hint)
         for name in ("batch", "continued"):
             if getattr(self, name):
                 message = f"{name} is about a provider, and {type(self.name).__name__} is an object here"
@@ -216,7 +229,7 @@ class Model:
         pairs = sent_headers(self, self.headers)
         seconds: dict[str, Any] = {**(limits or {}), **(self.timeouts or {})}
         return _core.Endpoint(
-            self.name,
+            cast("str", self.name),
             base_url=self.base_url,
             api_key=key,
             headers=pairs,

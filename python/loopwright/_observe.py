@@ -112,7 +112,9 @@ def _log(result: Result[Any]) -> None:
         elif not output.get("passed"):
             issues = output.get("issues") or output.get("problems") or []
             told = json.loads(redact_json(json.dumps(issues)))
-            say(logging.WARNING, "verification_failed", f"attempt {attempt} failed", attempt=attempt, issues=told)
+            # What comes of it is told where it matters: as a verified answer, or as an error below.
+            said = f"attempt {attempt} did not pass the check of its sources"
+            say(logging.INFO, "verification_failed", said, attempt=attempt, issues=told)
     if result.verified:
         say(logging.INFO, "agent_loop_success", "the answer is verified", attempts=result.attempts)
     elif result.stop_reason == "unverified":

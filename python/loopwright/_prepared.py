@@ -263,10 +263,11 @@ class Prepared(Generic[Deps, Output]):
     def _named(self, model: Model) -> str:
         """The name under which a `Model` goes on in requests; it is known by that from now on."""
         only_first(model, "which is chosen")
-        if self._chosen.setdefault(model.name, model) != model:
-            message = f"two models of the name {model.name} are chosen, and live or are asked otherwise"
+        name: Any = model.name
+        if self._chosen.setdefault(name, model) != model:
+            message = f"two models of the name {name} are chosen, and live or are asked otherwise"
             raise UsageError(message, "invalid_option", "choose one of them, or give one to another provider's name")
-        return model.name
+        return name  # type: ignore[no-any-return]
 
     def _take_roles(
         self,

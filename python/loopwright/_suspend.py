@@ -155,10 +155,17 @@ def _pending(driver: Driver, command: _core.Command) -> Approval:
     from ._driver._works import where_led
 
     led = where_led(driver, command.id, command.calls[0])  # type: ignore[arg-type]
-    who = driver.who(command.id)
+    who = asker_of(driver, command)
     asked = Approval.of(command, driver.run.now(), driver.plan.around, who, led=led)
     return replace(asked, call_id=name_of(driver.run, command), expires_in=float("inf"))
 
 
 def _rank(risk: str | None) -> int:
     return LEVELS.index(risk) if risk in LEVELS else len(LEVELS)
+
+
+def asker_of(driver: Driver, command: _core.Command) -> tuple[str | None, str | None]:
+    """The name and the path of who wants a call: a sub-agent, or the agent that the run was handed over to."""
+    agent, path = driver.who(command.id)
+    handed = driver.plan.labels.get("handed_off_to")
+    return (handed[-1], None) if agent is None and handed else (agent, path)

@@ -1,4 +1,4 @@
-"""What other frameworks call the options of an agent and of its runs, and what they are called here.
+"""What other frameworks call options and members, and what they are called here.
 
 A keyword that there is not is an `UnknownOption` that says the right word: that of the table, or the nearest one.
 """
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["UnknownOption", "takes_no_others", "unknown"]
+__all__ = ["UnknownOption", "also_called", "only_options", "options_of", "takes_no_others", "unknown"]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
+T = TypeVar("T")
 
 _INSTRUCTIONS = "instructions"
 _MESSAGES = "messages"
@@ -105,13 +106,13 @@ class UnknownOption(UsageError, TypeError):
     default_code = "unknown_option"
 
 
-def unknown(whose: str, name: str, known: Iterable[str]) -> UnknownOption:
+def unknown(whose: str, name: str, known: Iterable[str], words: Mapping[str, str] = _WORDS) -> UnknownOption:
     """The error for an option that there is not."""
     from difflib import get_close_matches
 
     there = [*known]
-    if name in _WORDS and _WORDS[name] != name:
-        hint = f"here it is {_WORDS[name]}"
+    if name in words and words[name] != name:
+        hint = f"here it is {words[name]}"
     elif near := get_close_matches(name, there, 1):
         hint = f"did you mean {near[0]}?"
     else:
@@ -119,16 +120,71 @@ def unknown(whose: str, name: str, known: Iterable[str]) -> UnknownOption:
     return UnknownOption(f"{whose} has no option {name}", hint=hint)
 
 
-def takes_no_others(function: Function) -> Function:
-    """The `__init__` of an agent: a keyword that it has not is an `UnknownOption`."""
-    code = function.__code__
-    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+def takes_no_others(
+    whose: str, beside: Iterable[str] = (), words: Mapping[str, str] = _WORDS
+) -> Callable[[Function], Function]:
+    """Decorates a function: a keyword that is neither its own nor one of `beside` is an `UnknownOption`."""
 
-    @functools.wraps(function)
-    def begin(self: Any, *values: Any, **given: Any) -> None:
-        for name in given:
-            if name not in known:
-                raise unknown("Agent", name, known)
-        function(self, *values, **given)
+    def decorate(function: Function) -> Function:
+        known = tuple(dict.fromkeys((*options_of(function), *beside)))
 
-    return begin  # type: ignore[return-value]
+        @functools.wraps(function)
+        def begin(*values: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in known:
+                    raise unknown(whose, name, known, words)
+            return function(*values, **given)
+
+        return begin  # type: ignore[return-value]
+
+    return decorate
+
+
+def options_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters behind its first one."""
+    code: Any = getattr(function, "__wrapped__", function).__code__
+    names: tuple[str, ...] = code.co_varnames
+    return names[1 : code.co_argcount + code.co_kwonlyargcount]
+
+
+def only_options(**words: str) -> Callable[[type[T]], type[T]]:
+    """Decorates a dataclass: a keyword that is no field is an `UnknownOption`; `words` are what others call its own."""
+
+    def decorate(kind: type[T]) -> type[T]:
+        fields: Any = kind.__dict__["__dataclass_fields__"]
+        changed: Any = kind
+        start, known = changed.__init__, tuple(name for name, field in fields.items() if field.init)
+        shown = [name for name in known if not name.startswith("_")]
+
+        @functools.wraps(start)
+        def init(self: T, *values: Any, **given: Any) -> None:
+            for name in given:
+                if name not in known:
+                    raise unknown(kind.__name__, name, shown, {**_WORDS, **words})
+            start(self, *values, **given)
+
+        changed.__init__ = init
+        return kind
+
+    return decorate
+
+
+def also_called(**words: str) -> Callable[[type[T]], type[T]]:
+    """Decorates a class: whoever asks for a member by the word of another framework is told the one here."""
+
+    def decorate(kind: type[T]) -> type[T]:
+        def missing(self: T, name: str) -> Any:
+            found = getattr(kind, name, None)
+            if isinstance(found, property):
+                # One that raises an `AttributeError` gets here, too: its own words hold.
+                return found.__get__(self)
+            message = f"{kind.__name__!r} object has no attribute {name!r}"
+            if name in words:
+                message = f"{message}: here it is {words[name]}"
+            raise AttributeError(message, name=name, obj=self)
+
+        changed: Any = kind
+        changed.__getattr__ = missing
+        return kind
+
+    return decorate

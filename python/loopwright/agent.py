@@ -12,7 +12,7 @@ from ._run_options import override
 from ._running import Running
 from ._stream import RunStream, _heard_out
 from ._typed import Deps, NewOutput, Output
-from ._words import takes_no_others
+from ._words import also_called, options_of, takes_no_others
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +49,17 @@ _TEXT = str
 _NONE: ModelSettings = {}
 
 
+@also_called(
+    **dict.fromkeys(("invoke", "kickoff", "run_stream_sync"), "run_sync(...)"),
+    **dict.fromkeys(("ainvoke", "arun"), "await run(...)"),
+    **dict.fromkeys(("run_stream", "run_stream_events", "astream", "stream_events", "iter"), "stream(...)"),
+    **dict.fromkeys(("tool_plain", "tool"), "@tool of loopwright, and Agent(tools=[...])"),
+    **dict.fromkeys(("as_tool", "to_tool"), "Agent(agents=[...]) of the one that calls it"),
+    bind_tools="Agent(tools=[...])",
+    with_structured_output="Agent(output_type=...)",
+    system_prompt="Agent(instructions=[function])",
+    output_validator="a check in the output_type",
+)
 class Agent(Running[Deps, Output]):
     """A model with tools, instructions and a budget. It never changes: threads and tasks may share it.
 
@@ -105,7 +116,7 @@ class Agent(Running[Deps, Output]):
             # The type of its output may be left out, as for type checkers.
             return super().__class_getitem__(given if isinstance(given, tuple) else (given, str))
 
-    @takes_no_others
+    @takes_no_others("Agent")
     def __init__(
         self,
         model: ModelLike | None = None,
@@ -123,7 +134,7 @@ class Agent(Running[Deps, Output]):
         memory: Memory | MemoryPolicy | str | os.PathLike[str] | None = None,
         journal: Place | None = None,
         agents: Sequence[SubAgent | Agent[Any, Any]] = (),
-        handoffs: Sequence[Agent[Deps, Output] | Handoff[Deps, Output]] = (),
+        handoffs: Sequence[Agent[Deps, Output] | Agent[None, Output] | Handoff[Deps, Output]] = (),
         hooks: Hook | Hooks | Sequence[Hook | Hooks] | None = None,
         monitor: Monitor | None = None,
         instrument: Instrumentation | bool | None = None,
@@ -165,6 +176,7 @@ class Agent(Running[Deps, Output]):
                 raise unknown("Agent", option, self._given)
         return self._changed(options)
 
+    @takes_no_others("override")
     def override(
         self,
         *,
@@ -182,8 +194,8 @@ class Agent(Running[Deps, Output]):
             with agent.override(model=ScriptedModel(["Hello."])):
                 application.answer("Hi")
 
-        It holds in this task and those it starts; `everywhere=True` holds in all threads. Sub-agents get the model,
-        too. What is not given stays as it is.
+        It holds in this task and those it starts; `everywhere=True` holds in all threads. Sub-agents, and agents that a
+        run is handed over to, get the model, too: one script for all of them. What is not given stays as it is.
         """
         given = {"model": model, "tools": tools, "instructions": instructions, "settings": settings, "deps": deps}
         changes = {name: value for name, value in given.items() if value is not None}
@@ -551,3 +563,7 @@ class Agent(Running[Deps, Output]):
 def _again(given: dict[str, Any], whom: tuple[Any, Any] | None) -> Agent[Any, Any]:
     made: Agent[Any, Any] = Agent(**given)
     return made if whom is None else made.whom(*whom)
+
+
+OPTIONS = options_of(Agent.__init__)
+"""The names of an agent's options."""

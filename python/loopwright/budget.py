@@ -9,6 +9,7 @@ from typing import Any, Literal
 from . import _core
 from ._renamed import renamed
 from ._repr import given_repr
+from ._words import only_options
 from .errors import UsageError
 
 __all__ = ["Budget", "Complexity"]
@@ -25,6 +26,13 @@ _NO_COUNT = 1_000_000_000
 
 
 @renamed(iterations="rounds")
+@only_options(
+    **dict.fromkeys(("max_turns", "max_rounds", "max_iterations", "max_steps", "request_limit", "requests"), "rounds"),
+    **dict.fromkeys(("max_tokens", "total_tokens", "total_tokens_limit", "token_limit"), "tokens"),
+    **dict.fromkeys(("timeout", "time", "seconds", "max_time"), "wall_time"),
+    **dict.fromkeys(("max_cost", "money", "usd"), "cost"),
+    tool_calls_limit="tool_rounds, or calls_per_round",
+)
 @dataclass(frozen=True, repr=False)
 class Budget:
     """What a run may use at most. The first limit that is reached ends the run with a reason of its own.

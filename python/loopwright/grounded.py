@@ -14,7 +14,8 @@ from ._model import is_model, machine_settings, only_first
 from ._observe import GroundedStats, Observer
 from ._options import functions, settings, written
 from ._run_options import varied
-from .agent import Agent, RunStream
+from ._words import takes_no_others
+from .agent import OPTIONS, Agent, RunStream
 from .citations import CitationCheck, check_citations
 from .errors import UsageError
 from .result import Messages, Source
@@ -83,6 +84,7 @@ class Grounded:
         options: All other options of `Agent`, but no `output_type`.
     """
 
+    @takes_no_others("Grounded", (*OPTIONS, "session", "after"))
     def __init__(
         self,
         model: str | Model | Responds | Role,

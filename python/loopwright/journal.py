@@ -121,6 +121,10 @@ class Journal(os.PathLike[str]):
         """The name of the run that `run` is the beginning of; without it, of the only run there is."""
         return locate_journal(self, run).run or ""
 
+    def about(self, run: str | None = None) -> dict[str, Any]:
+        """What a run was told about itself: its `metadata`, `user` and `session`."""
+        return locate_journal(self, run).label()
+
     def text(self, run: str | None = None) -> str:
         """The lines of a run, as a file of its own would have them."""
         return locate_journal(self, run).read()

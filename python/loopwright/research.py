@@ -34,7 +34,8 @@ from ._lookups import Lookups
 from ._model import is_model
 from ._options import functions, settings, written
 from ._run_options import varied
-from .agent import Agent, RunStream
+from ._words import takes_no_others
+from .agent import OPTIONS, Agent, RunStream
 from .analysis import Z
 from .budget import Budget
 from .errors import UsageError
@@ -42,6 +43,8 @@ from .result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from typing_extensions import Self
 
     from ._continue import OnDivergence
     from ._driver import Driver
@@ -53,6 +56,17 @@ if TYPE_CHECKING:
     from .signal import Signal
     from .tools import Tool
     from .tools._offered import Offered
+
+    class ResearchStream(RunStream[str]):
+        """The stream of a research, as type checkers see it."""
+
+        async def __aenter__(self) -> Self:
+            """Itself."""
+
+        @property
+        def result(self) -> ResearchResult:
+            """What the run gave."""
+
 
 __all__ = ["Research", "ResearchResult", "research_tool", "run_deep_research"]
 
@@ -147,6 +161,7 @@ class Research:
         options: Options of `Agent`: `budget`, `settings`, `guard`, `journal`, ….
     """
 
+    @takes_no_others("Research", (*OPTIONS, "user", "session", "after"))
     def __init__(
         self,
         model: str | Model | Responds | Role = _OFFLINE,
@@ -286,9 +301,11 @@ class Research:
         budget: Budget | None = None,
         journal: str | os.PathLike[str] | bool | None = None,
         signal: Signal | None = None,
-    ) -> RunStream[str]:
+    ) -> ResearchStream:
         """The events of a run as they happen: phases, status, searches, drafts, and `RunFinished` at the end."""
-        return self._agent.styled(style).stream(self._asked(query), budget=budget, journal=journal, signal=signal)
+        agent = self._agent.styled(style)
+        stream = agent.stream(self._asked(query), budget=budget, journal=journal, signal=signal)
+        return cast("ResearchStream", stream)
 
     async def resume(
         self,

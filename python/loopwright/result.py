@@ -13,6 +13,7 @@ from ._renamed import renamed, under_new_names
 from ._repr import redacted_repr, shown
 from ._stop_reason import StopReason
 from ._typed import Output
+from ._words import also_called
 from .messages import Message, ToolResult, checked, decoded, messages_json
 
 if TYPE_CHECKING:
@@ -104,6 +105,12 @@ class Messages(Sequence[Message]):
     reasoning="reasoning_tokens",
     total="total_tokens",
 )
+@also_called(
+    **dict.fromkeys(("prompt_tokens", "request_tokens"), "input_tokens"),
+    **dict.fromkeys(("completion_tokens", "response_tokens"), "output_tokens"),
+    cached_tokens="cache_read_tokens",
+    requests="rounds of the Result",
+)
 @dataclass(frozen=True)
 class Usage:
     """Tokens. Those of the input hold the cached ones too, those of the output the reasoning."""
@@ -124,6 +131,7 @@ class Usage:
 
 
 @renamed(id="call_id", input="arguments", iteration="round")
+@also_called(args="arguments", tool_name="name", tool_call_id="call_id", output="result", content="result")
 @dataclass(frozen=True)
 class ToolCall:
     """A call that the model asked for. `failure` names what went wrong, if something did; times in seconds."""
@@ -267,9 +275,15 @@ class Result(Generic[Output]):
             later = self.__dict__.get("_later")
             if later is None or name not in _LATER:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}"
+                if name in _WORDS:
+                    message = f"{message}: here it is {_WORDS[name]}"
                 raise AttributeError(message, name=name, obj=self)
             value = self.__dict__[name] = later.member(name)
             return value
+
+    def __dir__(self) -> list[str]:
+        """What is made later is a member, too: notebooks complete it."""
+        return sorted({*super().__dir__(), *self.__dataclass_fields__})
 
     def __getstate__(self) -> dict[str, Any]:
         """All of it, for copies and for other processes."""
@@ -631,6 +645,17 @@ _MADE_LATER: dict[str, Callable[[_Later], Any]] = {
     "phases": lambda later: later.outcome.get("phases", []),
     "roles": lambda later: later.outcome.get("roles", {}),
 }
+_WORDS = {
+    **dict.fromkeys(("data", "final_output", "content", "structured_response", "value"), "output (or text)"),
+    **dict.fromkeys(("all_messages", "history", "to_input_list"), "messages"),
+    **dict.fromkeys(("interruptions", "approvals", "deferred"), "pending"),
+    **dict.fromkeys(("finish_reason", "status"), "stop_reason"),
+    **dict.fromkeys(("total_cost", "cost_usd"), "cost"),
+    "last_agent": "agent",
+    "new_items": "new_messages",
+    "tokens": "usage.total_tokens",
+}
+"""Members of other frameworks' results, and what they are called here."""
 _LATER = frozenset({*_MADE_LATER, "transcript", "best_draft", "duration", "warnings", "iterations"})
 """What is not made before somebody asks for it."""
 

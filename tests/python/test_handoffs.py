@@ -25,7 +25,7 @@ from loopwright import (
 )
 from loopwright.events import HandedOff, RunFinished
 from loopwright.hooks import Hook
-from loopwright.testing import ScriptedModel, call, calls, no_real_requests
+from loopwright.testing import ScriptedModel, UnexpectedRequest, call, calls, no_real_requests
 from ways import eventually
 
 WAYS = ("run_sync", "run", "stream", "stream_sync", "start")
@@ -208,6 +208,36 @@ def test_n11_questions_to_a_person_are_of_one_budget() -> None:
     )
     agent.run_sync("My money.")
     assert [each.arguments["order"] for each in asked] == [1]
+
+
+def test_n11_a_question_names_the_agent_that_the_run_was_handed_over_to(tmp_path: Path) -> None:
+    asked: list[Approval] = []
+    agent = front(
+        call("refund", order=1),
+        call("transfer_to_billing"),
+        to=[billing(call("refund", order=2), "done")],
+        tools=[refund],
+        guard=Guard(approve=lambda question: asked.append(question) is None),
+    )
+    agent.run_sync("My money.")
+    assert [(each.arguments["order"], each.agent, each.path) for each in asked] == [
+        (1, None, None),
+        (2, "billing", None),
+    ]
+    later = front(
+        call("transfer_to_billing"),
+        to=[billing(call("refund", order=2), "done")],
+        guard=Guard(approve="suspend"),
+        journal=tmp_path / "runs.db",
+    )
+    assert [each.agent for each in later.run_sync("My money.").pending] == ["billing"]
+
+
+def test_n11_a_script_that_is_used_up_behind_a_handoff_says_where() -> None:
+    agent = front("never", to=[billing("I never speak: the override holds for all.")])
+    script = ScriptedModel([call("transfer_to_billing")])
+    with agent.override(model=script), pytest.raises(UnexpectedRequest, match="asked once more, behind .*billing"):
+        agent.run_sync("My money.")
 
 
 def test_n11_what_a_person_wrote_last_is_the_request_of_a_segment(tmp_path: Path) -> None:

@@ -382,6 +382,29 @@ def test_an_exchange_is_recorded_once_and_played_from_then_on(project, model, wa
     assert all("headers" not in part for exchange in kept["exchanges"] for part in exchange.values())
 
 
+def test_a_cassette_takes_a_model_with_its_place_and_its_options(project):
+    with WireServer([call("stock", part="bolts"), text("There are 120.")], key=KEY) as real:
+        made = f'Model("anthropic:any", base_url="{real.url}", api_key="{KEY}", settings={{"temperature": 0.5}})'
+        code = TAPE.format(model="", url="", key="", prompt="Bolts?", watched="").replace(
+            'cassette.model("", base_url="", api_key="")', f"cassette.model({made})"
+        )
+        assert last(project.run(code)) == "1 passed"
+        assert last(project.run(code)) == "1 passed"
+        assert [request["body"]["temperature"] for request in real.requests] == [0.5, 0.5]
+    said = project.run(code.replace(f"cassette.model({made})", "cassette.model(ScriptedModel([]))"))
+    assert "a cassette holds answers of providers, not those of ScriptedModel" in said
+
+
+def test_a_recording_that_reaches_nobody_is_said_once_with_its_file(project):
+    with WireServer() as gone:
+        url = gone.url
+    code = TAPE.format(model="anthropic:any", url=url, key=KEY, prompt="x", watched="")
+    said = project.run(code.replace(', api_key="', ', retry={"base": 0.01}, api_key="'))
+    assert "test_it.test_bolts.json is to be recorded, and" in said
+    assert said.split("ERROR at teardown")[1].count("could not be asked") == 2  # there and in the summary
+    assert not (project.folder / "tests" / "cassettes").exists()
+
+
 def test_a_request_that_changed_fails_and_says_how(project):
     with WireServer([call("stock", part="bolts"), text("There are 120.")] * 2) as real:
         given = {"model": "anthropic:any", "url": real.url, "key": KEY, "watched": ""}

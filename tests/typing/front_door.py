@@ -154,6 +154,8 @@ for own in (
 # 6 handoffs, sub-agents, clone, override, toolsets
 billing = Agent("m", name="billing", deps_type=Db)
 front = Agent("m", deps_type=Db, handoffs=[billing, Handoff(a6, description="SQL")], agents=[a5])
+needy = Agent("m", deps_type=Db, handoffs=[Agent("m", name="needs no deps"), billing])
+assert_type(needy, Agent[Db, str])
 assert_type(front, Agent[Db, str])
 assert_type(a5.clone(output_type=int), Agent[Db, int])
 assert_type(a5.clone(model="x"), Agent[Db, City])

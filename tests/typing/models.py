@@ -7,7 +7,7 @@ from dataclasses import replace
 from loopwright import Agent, ContextPolicy, Grounded, Model, ModelSettings, Monitor, SubAgent
 from loopwright._core import Request
 from loopwright.hooks import ModelChoice, Router
-from loopwright.models import Responds, Response
+from loopwright.models import Responds, Response, Streams
 from loopwright.roles import Role
 from typing_extensions import assert_type
 
@@ -49,7 +49,8 @@ agent = Agent(
     agents=[SubAgent("a", "b", model=small)],
 )
 assert_type(agent, "Agent[None, str]")
-assert_type(large.name, str)
+assert_type(large.name, str | Responds | Streams)
+paid = Agent(Model(own, price={"input": 1.0, "output": 2.0}))
 assert_type(small.settings, ModelSettings)
 choice = ModelChoice(small, 0.9)
 typed = Agent(Router(choice, default=replace(small, escalate_to=small)), output_type=int)
@@ -62,5 +63,5 @@ def models(given: str | Model | Responds) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, Model):
-        return assert_type(given, Model).name
+        return str(assert_type(given, Model).name)
     return "one's own"

@@ -1,6 +1,11 @@
 # Every line that is marked must be refused by both checkers.
 from dataclasses import dataclass
 
+import loopwright.guard
+import loopwright.hooks
+import loopwright.mcp
+import loopwright.testing
+import loopwright.tools
 from loopwright import Agent, Budget, RunContext, Toolset, tool
 
 
@@ -47,3 +52,9 @@ agent.run_sync("x", deps=Db("d"), tools=[counts])  # E a tool of other deps, for
 Agent("m", deps_type=Db, tools=[Toolset[int]([counts])])  # E a toolset of other deps
 Agent("m", budget=Budget(cost="5"))  # E money is a number
 agent.stream("x", deps=Db("d")).items()  # E the output is no list
+print(loopwright.Agnet)  # E a misspelt name
+print(loopwright.guard.Guart)  # E likewise
+print(loopwright.hooks.Hoks)  # E likewise
+print(loopwright.mcp.serv)  # E likewise
+print(loopwright.testing.Casette)  # E likewise
+print(loopwright.tools.Tol)  # E likewise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._approval import Approval, decision_of, is_yes
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
-from loopwright._suspend import Answers, name_of
+from loopwright._suspend import Answers, asker_of, name_of
 from loopwright._threads import tried
 from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from loopwright._driver._generator import Driver
     from loopwright._effects import Work
 
+_LOG = logging.getLogger("loopwright.approval")
+_NOTHING_SAID = "the approver gave None for a call of %s, which is a no: return True, or why not"
 _NOBODY = "nobody is there to ask"
 _DOUBT = "the call had started when the run broke off, and may have taken effect; shall it run again?"
 _DOUBT_SECONDS = 60.0
@@ -165,7 +168,7 @@ class Questions:
 
     def ask_person(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any], ends: float) -> Work:
         """The event for what a person says to a call, or for what went wrong while asking: that is a no."""
-        who = driver.who(command.id)
+        who = asker_of(driver, command)
         call = command.calls[0]
 
         def question() -> Approval:
@@ -174,6 +177,9 @@ class Questions:
 
         try:
             answer = yield from self.answer_to(command.id, question, ask, None)  # type: ignore[arg-type]
+            if answer is None:
+                # Whoever forgot a `return` would look for long.
+                _LOG.warning(_NOTHING_SAID, call.name)
             if is_yes(answer):
                 driver.agreed.add((command.id >> 32, call.call_id))  # type: ignore[operator]
             return _decided(command, answer)
@@ -220,7 +226,7 @@ def _doubt(driver: Driver, command: _core.Command) -> Approval:
     """The question whether a call that may have taken effect shall run again."""
     call = command.calls[0]
     risk = driver.at(command.id).tools[call.name].risk
-    agent, path = driver.who(command.id)
+    agent, path = asker_of(driver, command)
     return Approval(
         call.name,
         call.arguments,

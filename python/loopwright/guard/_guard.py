@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from loopwright._words import only_options
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Sandbox:
                 raise UsageError(message, "invalid_option", "give True or False")
 
 
+@only_options(**dict.fromkeys(("approvals", "approver", "can_use_tool"), "approve"), approval_timeout="timeout")
 @dataclass(frozen=True)
 class Guard:
     """What may run, who is asked, and the fence around what runs.

@@ -112,16 +112,19 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        message = f"module 'loopwright.hooks' has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
+if not TYPE_CHECKING:
+    # Seen by a type checker, it would make each misspelt name an `Any`.
 
-    value = getattr(import_module(f".{home}", __name__), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            message = f"module 'loopwright.hooks' has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
+
+        value = getattr(import_module(f".{home}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

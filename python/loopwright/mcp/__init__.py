@@ -240,11 +240,14 @@ def _wrong(option: str, value: object, wanted: str) -> UsageError:
     return UsageError(f"{option} can't be {value!r:.100}", "invalid_option", f"give {wanted}")
 
 
-def __getattr__(name: str) -> Any:
-    if name == "AgentServer":
-        check_installed()
-        from ._serve import AgentServer
+if not TYPE_CHECKING:
+    # Seen by a type checker, it would make each misspelt name an `Any`.
 
-        return AgentServer
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    def __getattr__(name: str) -> Any:
+        if name == "AgentServer":
+            check_installed()
+            from ._serve import AgentServer
+
+            return AgentServer
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)

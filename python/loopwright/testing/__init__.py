@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from ._batches import Batch, Batches
     from ._cache import CacheRules, CacheUse, PromptCache
+    from ._cassette import Cassette
+    from ._crash import CrashEverywhere
     from ._real import no_real_requests
     from ._scripted import ScriptedModel, UnconsumedReplies, UnexpectedRequest
     from ._wire import Reply, WireServer, call, calls, fault, recorded, response, text
@@ -29,6 +31,8 @@ _HOMES = {
     "Batches": "_batches",
     "CacheRules": "_cache",
     "CacheUse": "_cache",
+    "Cassette": "_cassette",
+    "CrashEverywhere": "_crash",
     "PromptCache": "_cache",
     "Reply": "_wire",
     "ScriptedModel": "_scripted",
@@ -49,6 +53,8 @@ __all__ = [
     "Batches",
     "CacheRules",
     "CacheUse",
+    "Cassette",
+    "CrashEverywhere",
     "PromptCache",
     "Reply",
     "ScriptedModel",
@@ -65,16 +71,19 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
+if not TYPE_CHECKING:
+    # Seen by a type checker, it would make each misspelt name an `Any`.
 
-    value = getattr(import_module(f".{home}", __name__), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
+
+        value = getattr(import_module(f".{home}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

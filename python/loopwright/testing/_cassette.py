@@ -10,6 +10,8 @@ import base64
 import json
 import os
 import threading
+from dataclasses import replace
+from functools import partial
 from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import zip_longest
@@ -20,7 +22,7 @@ from urllib.parse import urlsplit
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pytest
     from typing_extensions import Self
@@ -68,12 +70,20 @@ class Cassette:
         if not recording:
             self._exchanges = _read(path)
 
-    def model(self, name: str, *, base_url: str | None = None, api_key: Any = None, **options: Any) -> Model:
-        """A `Model` whose answers are recorded or played. `base_url` is where it really lives, if that is not its
-        provider's own address; the key comes from the environment, and only while it records.
+    def model(self, name: str | Model, *, base_url: str | None = None, api_key: Any = None, **options: Any) -> Model:
+        """A `Model` whose answers are recorded or played, by its name or as it is asked elsewhere. `base_url` is where
+        it really lives, if that is not its provider's own address; the key comes from the environment, and only while
+        it records.
         """
         from loopwright import Model
 
+        real: Callable[..., Model] = partial(Model, name)  # type: ignore[arg-type]
+        if isinstance(name, Model):
+            real, base_url, api_key = partial(replace, name), base_url or name.base_url, api_key or name.api_key
+            name = name.name  # type: ignore[assignment]
+        if not isinstance(name, str):
+            message = f"a cassette holds answers of providers, not those of {type(name).__name__}"
+            raise UsageError(message, "unknown_model", "give provider:model")
         provider = name.partition(":")[0]
         home = base_url or _HOMES.get(provider)
         if home is None:
@@ -87,7 +97,7 @@ class Cassette:
         key = api_key if self.recording else "a-cassette-needs-no-key"
         # The usual path of the wire is filled in for an address without one, which that of this server is not.
         path = there.path.rstrip("/") or _usual_path(provider)
-        return Model(name, base_url=f"{self.url}{at}{path}", api_key=key, **options)
+        return real(base_url=f"{self.url}{at}{path}", api_key=key, **options)
 
     @property
     def url(self) -> str:
@@ -142,9 +152,12 @@ class Cassette:
         try:
             status, kind, given = _real(home, f"/{rest}", method, headers, body)
         except OSError as error:
+            problem = f"{self.path} is to be recorded, and {home} could not be asked: {error}"
             with self._lock:
-                self._problems.append(f"{home} could not be asked: {error}")
-            return _refused(f"{home} could not be asked: {error}", 502)
+                # Each attempt of a run fails alike.
+                if problem not in self._problems:
+                    self._problems.append(problem)
+            return _refused(problem, 502)
         secrets = [part for name, value in headers.items() if _may_be_secret(name) for part in value.split()]
         with self._lock:
             answer = {"status": status, "content_type": kind, **_kept(given)}

@@ -108,16 +108,17 @@ class ScriptedModel:
         if self._by_turn:
             turn = request.turns
             if turn >= len(self._steps):
-                raise UnexpectedRequest(self._used_up())
+                raise UnexpectedRequest(self._used_up(request))
             return self._steps[turn]
         try:
             # One step for each request, also where threads share the model.
             return self._left.popleft()
         except IndexError:
-            raise UnexpectedRequest(self._used_up()) from None
+            raise UnexpectedRequest(self._used_up(request)) from None
 
-    def _used_up(self) -> str:
-        return f"the script of {len(self._steps)} replies is used up; the model was asked once more"
+    def _used_up(self, request: Request) -> str:
+        said = f"the script of {len(self._steps)} replies is used up; the model was asked once more"
+        return f"{said}, behind {request.last_text!r:.80}"
 
     def _answer(self, step: Any, request: Request) -> Any:
         if inspect.isawaitable(step):

@@ -75,22 +75,25 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Outcome":
-        from ._run import Outcome
+if not TYPE_CHECKING:
+    # Seen by a type checker, it would make each misspelt name an `Any`.
 
-        return Outcome
-    if name == "Toolset":
-        from ._sets import Toolset
+    def __getattr__(name: str) -> Any:
+        if name == "Outcome":
+            from ._run import Outcome
 
-        return Toolset
-    if name in ("ProviderTool", "WebSearch"):
-        from . import _provided
+            return Outcome
+        if name == "Toolset":
+            from ._sets import Toolset
 
-        return getattr(_provided, name)
-    if name == "builtin_tools":
-        from .builtin import builtin_tools
+            return Toolset
+        if name in ("ProviderTool", "WebSearch"):
+            from . import _provided
 
-        return builtin_tools
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+            return getattr(_provided, name)
+        if name == "builtin_tools":
+            from .builtin import builtin_tools
+
+            return builtin_tools
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)

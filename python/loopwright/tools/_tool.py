@@ -25,6 +25,7 @@ from typing import (
 )
 
 from loopwright._repr import shown
+from loopwright._words import unknown
 
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 
@@ -328,6 +329,27 @@ class _Decorates(Protocol):
     def __call__(self, function: Callable[P, R], /) -> Tool[P, R, object]: ...
 
 
+_OPTIONS = (
+    "name",
+    "description",
+    "risk",
+    "read_only",
+    "idempotent",
+    "timeout",
+    "max_output",
+    "trust",
+    "effects",
+)
+_WORDS = {
+    **dict.fromkeys(("confirm", "needs_approval", "requires_approval", "require_confirmation"), 'risk="confirm"'),
+    **dict.fromkeys(("readonly", "pure", "safe"), "read_only"),
+    **dict.fromkeys(("name_override", "tool_name"), "name"),
+    **dict.fromkeys(("description_override", "doc"), "description"),
+    **dict.fromkeys(("args_schema", "params_json_schema"), "said by the type hints of the function"),
+}
+"""What other frameworks call options of a tool, and what they are called here."""
+
+
 @overload
 def tool(
     function: Callable[Concatenate[RunContext[D], P], R],
@@ -390,6 +412,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    **others: Any,
 ) -> Any:
     """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
 
@@ -407,6 +430,9 @@ def tool(
             for what stays inside the program. By its name unless said. A call with an effect whose target or content
             comes from untrusted results is asked about.
     """
+    for option in others:
+        # No wrapper checks it: the frame behind this one has to be the caller's.
+        raise unknown("@tool", option, _OPTIONS, _WORDS)
     frame = sys._getframe(1)  # noqa: SLF001 - hints may name what only the caller's scope knows
 
     def decorate(decorated: Callable[P, R]) -> Tool[P, R, Any]:
