@@ -2,8 +2,8 @@
 
     python benches/senses/exam.py tests/data/senses/list_1.jsonl.gz
 
-Each line is one stream: its name, its tools, its rounds (calls with their results, or what the model said and thought), whether it
-is honest, and by the end of which round a sensible operator would want a loop found. Honest streams must never be found
+Each line is one stream: its name, its tools, its rounds (calls with their results, or what the model said and thought),
+whether it is honest, and by the end of which round a sensible operator would want a loop found. Honest streams must never be found
 stuck; a loop counts as found in whichever round, and as found in time by that one.
 """
 
@@ -14,8 +14,7 @@ import json
 import sys
 from typing import Any
 
-from loopwright import StuckDetector, StuckPolicy
-from loopwright.senses import ToolRules
+from loopwright.monitor import StuckDetector, StuckPolicy, ToolRules
 
 
 def found_in(stream: dict[str, Any]) -> tuple[int, str] | None:

@@ -248,6 +248,7 @@ class Attempts(Generic[Drives, Output]):
 
 def _left(result: Result[Any], earlier: Result[Any] | None, budget: Budget, driver: Driver) -> Budget:
     """What the last attempt left of the budget."""
+
     def spent(of: Callable[[Result[Any]], Any]) -> Any:
         return of(result) - (0 if earlier is None else of(earlier))
 

@@ -48,6 +48,10 @@ class Begun:
     """What they did."""
 
 
+_GO_ON = "Go on."
+"""What a run is told that goes on with a larger budget."""
+
+
 def resuming(
     journal: str | os.PathLike[str],
     run: str | None = None,
@@ -55,9 +59,11 @@ def resuming(
     answer: Any = None,
     answers: Any = None,
     shown: Mapping[str, Approval] | None = None,
+    more: bool = False,
 ) -> Callable[[Plan], Begun]:
     """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
-    otherwise than the one that wrote it; with an `answer` in a new journal beside that of a run that has ended.
+    otherwise than the one that wrote it; with an `answer` in a new journal beside that of a run that has ended;
+    with `more` of a budget so does one that ended at a limit.
     """
     if on_divergence not in {"error", "fork"}:
         message = f"on_divergence is 'error' or 'fork', not {on_divergence!r}"
@@ -67,6 +73,8 @@ def resuming(
     if isinstance(answers, str):
         message = f"answers are a dict by call_id, not {answers!r:.100}"
         raise UsageError(message, "invalid_answers", "name a run by run=")
+    if more and answer is None and answers is None:
+        return _with_more(resuming(journal, run, on_divergence=on_divergence), journal, run)
     if answer is not None:
         if answers:
             message = "answer is for a run that has ended, answers are for the pending calls of one that was left"
@@ -98,6 +106,19 @@ def resuming(
         return Begun(going, place, name, commands, plan, offered)
 
     return begin if answers is None else _answered(begin, answers, shown)
+
+
+def _with_more(begin: Callable[[Plan], Begun], journal: Any, run: str | None) -> Callable[[Plan], Begun]:
+    """Begins with another budget: a run that has ended is told to go on."""
+
+    def begun(plan: Plan) -> Begun:
+        found = locate_journal(journal, run)
+        with naming(found):
+            outcome = _core.replay(found.read())[0]["outcome"]
+        met_limit = outcome is not None and _core.is_limit(outcome["stop"])
+        return _answering(journal, run, _GO_ON)(plan) if met_limit else begin(plan)
+
+    return begun
 
 
 def _answered(

@@ -395,7 +395,8 @@ class Agent(Running[Deps, Output]):
 
         With an `answer` a run goes on that has ended: it asked something, paused for a check-in or a check of its
         sanity, went round in circles or met a limit (`result.message` says which). It goes on with all messages and
-        the answer, as a new run with a budget of its own, in a journal beside the old one.
+        the answer, as a new run with a budget of its own, in a journal beside the old one. With another `budget` and
+        no answer it is told to go on.
 
         A version whose rules decide otherwise than the one that wrote the journal raises `journal_diverged`, with the
         event and the reason. With `on_divergence="fork"` the run goes on from that event under the rules of this
@@ -408,7 +409,8 @@ class Agent(Running[Deps, Output]):
         file stays as it is, and the run goes on in a new one beside it (`result.journal`).
         """
         shown = {each.call_id: each for each in getattr(source, "pending", ())}
-        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown)
+        more = options.get("budget") is not None
+        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown, more=more)
         return await self._gone_on("resume", begin, source, run, deps, options)
 
     @overload
@@ -448,7 +450,8 @@ class Agent(Running[Deps, Output]):
     ) -> Result[Output]:
         """`resume` without asyncio."""
         shown = {each.call_id: each for each in getattr(source, "pending", ())}
-        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown)
+        more = options.get("budget") is not None
+        begin = partial(resuming, on_divergence=on_divergence, answer=answer, answers=answers, shown=shown, more=more)
         return self._gone_on_sync("resume_sync", begin, source, run, deps, options)
 
     @overload

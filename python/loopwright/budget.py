@@ -112,7 +112,9 @@ class Budget:
         Budget(tool_rounds=None, rounds=None, approvals=None, wall_time=3600.0, tokens=3800)
         """
         limits = {name: getattr(self, name) for name in used}
-        return replace(self, **{name: max(0, limit - used[name]) for name, limit in limits.items() if limit is not None})
+        return replace(
+            self, **{name: max(0, limit - used[name]) for name, limit in limits.items() if limit is not None}
+        )
 
     @classmethod
     def by_progress(cls, **limits: Any) -> Budget:

@@ -101,7 +101,7 @@ def test_a_journal_says_what_its_run_was_told_about_itself(tmp_path: Any) -> Non
 
 
 def test_errors_that_pages_name_are_at_the_top() -> None:
-    for error in (loopwright.InvalidOutput, loopwright.NoOutput):
+    for error in (loopwright.tools.InvalidOutput, loopwright.errors.NoOutput):
         assert issubclass(error, LoopwrightError)
 
 
@@ -109,7 +109,7 @@ def test_errors_that_pages_name_are_at_the_top() -> None:
 def test_the_result_of_a_streamed_research_is_typed(tmp_path: Any) -> None:
     program = tmp_path / "streamed.py"
     program.write_text(
-        "from loopwright import Research, ResearchResult\n"
+        "from loopwright import Research\nfrom loopwright.research import ResearchResult\n"
         "async def main() -> ResearchResult:\n"
         "    async with Research().stream('x') as stream:\n"
         "        pass\n"

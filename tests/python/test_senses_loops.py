@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from loopwright import Agent, Budget, Monitor, Response, StuckPolicy, UsageError, tool
-from loopwright.senses import ToolRules
+from loopwright import Agent, Budget, Monitor, UsageError, tool
+from loopwright.models import Response
+from loopwright.monitor import StuckPolicy, ToolRules
 from loopwright.testing import ScriptedModel, call, response, text
 from ways import agent_at
 

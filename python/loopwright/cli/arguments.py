@@ -129,7 +129,9 @@ def _work_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", default=".", metavar="DIR", help="the folder that the tools work in (default: this one)"
     )
-    parser.add_argument("--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: as many as make progress)")
+    parser.add_argument(
+        "--max-rounds", type=_count, metavar="N", help="rounds of tools at most (default: while there is progress)"
+    )
     parser.add_argument("--no-shell", action="store_true", help="leave the shell out")
     parser.add_argument(
         "--policy",

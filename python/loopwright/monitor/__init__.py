@@ -18,6 +18,7 @@ from ._signals import NextStep, Signal, SignalKind, Signals, Span, next_step, si
 from ._stuck import Action, Member, Pattern, StuckDetector, StuckPolicy, ToolRules, Verdict
 
 __all__ = [
+    "SUB_AGENTS",
     "Action",
     "Breakpoint",
     "Drift",
@@ -35,7 +36,6 @@ __all__ = [
     "Monitor",
     "NextStep",
     "Pattern",
-    "SUB_AGENTS",
     "Signal",
     "SignalKind",
     "Signals",
