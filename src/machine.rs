@@ -513,22 +513,37 @@ impl Command {
     }
 
     /// The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and what
-    /// can't take the subject's place, is an error.
+    /// can't take the subject's place, is an error. A `generate` takes what `pre_llm` takes, for its request.
     fn after(&self, answer: &str, text: String) -> PyResult<Self> {
-        let machine::Command::Hook { id, stage, round, subject, spent } = &*self.0 else {
-            return Err(errors::usage(
-                "invalid_value",
-                "only a `hook` command has answers",
-                "give a command whose `kind` is \"hook\"",
-            ));
+        let mut command = (*self.0).clone();
+        let stage = match &command {
+            machine::Command::Hook { stage, .. } => *stage,
+            machine::Command::Generate { .. } => machine::HookStage::PreLlm,
+            _ => {
+                return Err(errors::usage(
+                    "invalid_value",
+                    "only a `hook` and a `generate` command have answers",
+                    "give a command whose `kind` is \"hook\" or \"generate\"",
+                ));
+            }
         };
         let answer = hook_answer(answer, text, false)?;
-        machine::check_answer(*stage, &answer).map_err(|error| errors::exception(&error))?;
+        machine::check_answer(stage, &answer).map_err(|error| errors::exception(&error))?;
         let machine::HookAnswer::Replace { value } = &answer else { return Ok(Self(self.0.clone())) };
-        let mut subject = subject.clone();
-        subject.replace(value).map_err(|error| errors::exception(&error))?;
-        let spent = spent.clone();
-        Ok(Self(Arc::new(machine::Command::Hook { id: *id, stage: *stage, round: *round, subject, spent })))
+        match &mut command {
+            machine::Command::Hook { subject, .. } => subject.replace(value),
+            machine::Command::Generate { request, .. } => {
+                let mut subject = machine::HookSubject::Request { request: request.clone() };
+                let replaced = subject.replace(value);
+                if let machine::HookSubject::Request { request: new } = subject {
+                    *request = new;
+                }
+                replaced
+            }
+            _ => Ok(()),
+        }
+        .map_err(|error| errors::exception(&error))?;
+        Ok(Self(Arc::new(command)))
     }
 
     /// The form in which journals hold it: requests as counts and hashes.

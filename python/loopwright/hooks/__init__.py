@@ -7,7 +7,7 @@
 
     hooks = Hooks()
 
-    @hooks.on("pre_tool")
+    @hooks.pre_tool
     def stay_home(context):
         if "/etc" in context.subject.arguments.get("path", ""):
             return Veto("only files of the project are read")
@@ -41,15 +41,21 @@ if TYPE_CHECKING:
         RoundSubject,
         Spent,
     )
-    from ._hook import STAGES, Hook, HookError, Hooks
+    from ._hook import AROUND, STAGES, Hook, HookError, Hooks
     from ._models import ModelChoice, ModelContext, Router
     from ._run import HookReply, run_stage, run_stage_async
+    from ._stages import CallModel, CallModelAsync, CallTool, CallToolAsync, ModelAnswer, RequestChanges
 
 _HOMES = {
+    "AROUND": "_hook",
     "AddContext": "_answers",
     "AnswerSubject": "_context",
     "AssessmentSubject": "_context",
+    "CallModel": "_stages",
+    "CallModelAsync": "_stages",
     "CallSubject": "_context",
+    "CallTool": "_stages",
+    "CallToolAsync": "_stages",
     "Continue": "_answers",
     "DecisionSubject": "_context",
     "Hook": "_hook",
@@ -57,10 +63,12 @@ _HOMES = {
     "HookError": "_hook",
     "HookReply": "_run",
     "Hooks": "_hook",
+    "ModelAnswer": "_stages",
     "ModelChoice": "_models",
     "ModelContext": "_models",
     "PromptSubject": "_context",
     "Replace": "_answers",
+    "RequestChanges": "_stages",
     "RequestSubject": "_context",
     "ResponseSubject": "_context",
     "ResultSubject": "_context",
@@ -79,11 +87,16 @@ _HOMES = {
 }
 
 __all__ = [
+    "AROUND",
     "STAGES",
     "AddContext",
     "AnswerSubject",
     "AssessmentSubject",
+    "CallModel",
+    "CallModelAsync",
     "CallSubject",
+    "CallTool",
+    "CallToolAsync",
     "Continue",
     "DecisionSubject",
     "Hook",
@@ -91,10 +104,12 @@ __all__ = [
     "HookError",
     "HookReply",
     "Hooks",
+    "ModelAnswer",
     "ModelChoice",
     "ModelContext",
     "PromptSubject",
     "Replace",
+    "RequestChanges",
     "RequestSubject",
     "ResponseSubject",
     "ResultSubject",
