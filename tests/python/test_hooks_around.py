@@ -1,16 +1,86 @@
-"""Functions around a request of the model and around a call of a tool, in all ways to run."""
+"""Functions around a request to the model and around a call of a tool, in three ways to run."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from loopwright.hooks import CallModel, CallModelAsync, HookContext, Hooks, RequestSubject
-from loopwright.models import ModelFailure
-from loopwright.testing import WireServer, fault
+import pytest
+from loopwright import (
+    Agent,
+    Budget,
+    Grounded,
+    Guard,
+    LoopwrightError,
+    Model,
+    Request,
+    SubAgent,
+    ToolError,
+    replay,
+    tool,
+)
+from loopwright.events import HookFailed, Reset, TextDelta
+from loopwright.hooks import (
+    CallModel,
+    CallModelAsync,
+    CallSubject,
+    CallTool,
+    CallToolAsync,
+    Hook,
+    HookContext,
+    HookError,
+    Hooks,
+    RequestSubject,
+)
+from loopwright.messages import Message
+from loopwright.models import Call, ModelFailure
+from loopwright.models import Response as Written
+from loopwright.testing import ScriptedModel, WireServer, call, calls, fault, text
 from loopwright.wire import Response
-from ways import agent_at, run
+from ways import agent_at, eventually, run
 
 Serve = Callable[..., WireServer]
+KINDS = ["sync", "async"]
+
+
+def around(
+    stage: str, kind: str, function: Callable[[HookContext[Any], Callable[..., Any]], Any], **options: Any
+) -> Hook:
+    """A function around something, plain or async, that says what it does by a plain one.
+
+    That one calls `call_next` and is given what came of it; an async one has a thread for it.
+    """
+    if kind == "sync":
+        return Hook(stage, function, **options)
+
+    async def later(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        return await asyncio.to_thread(function, context, call_next)
+
+    return Hook(stage, later, **{"name": function.__name__, **options})
+
+
+def texts(events: list[Any]) -> list[str]:
+    """What was shown, each time anew after a `Reset`."""
+    shown = [""]
+    for event in events:
+        if isinstance(event, Reset):
+            shown.append("")
+        elif isinstance(event, TextDelta):
+            shown[-1] += event.text
+    return shown
+
+
+def identical(result: Any) -> bool:
+    assert result.journal is not None
+    return replay(result.journal).identical
+
+
+# ---- requests ----
 
 
 def test_d03_a_request_is_made_again_and_answered_from_a_cache(serve: Serve, wire: str, way: str) -> None:
@@ -35,10 +105,828 @@ def test_d03_a_request_is_made_again_and_answered_from_a_cache(serve: Serve, wir
 
     server = serve(fault.status(503), "It is sunny.")
     agent = agent_at(server, wire, hooks=hooks)
-    first, _ = run(agent, "How is the weather?", way)
-    second, _ = run(agent, "How is the weather?", way)
+    first, _ = run(agent, "How is the weather?", way, journal=True)
+    second, _ = run(agent, "How is the weather?", way, journal=True)
     assert [first.output, second.output] == ["It is sunny."] * 2
     assert failed == ["overloaded"]
-    assert len(server.requests) == 2
-    assert first.usage.total_tokens > 0
-    assert second.usage.total_tokens == 0
+    bodies = [json.dumps(each["body"]) for each in server.requests]
+    assert ["0.5" in body for body in bodies] == [False, True]
+    assert first.rounds == second.rounds == 1
+    assert (first.usage.total_tokens > 0, second.usage.total_tokens) == (True, 0)
+    assert identical(first)
+    assert identical(second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "answer", ["Forty-two.", Written("Forty-two."), Message.assistant("Forty-two."), Response("Forty-two.")]
+)
+def test_d03_what_a_function_returns_is_the_answer(serve: Serve, way: str, kind: str, answer: Any) -> None:
+    def other(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        said = call_next()
+        assert said.message.text == "Six by nine."
+        return answer
+
+    server = serve("Six by nine.")
+    result, events = run(agent_at(server, hooks=around("around_model", kind, other)), "?", way, journal=True)
+    assert (result.output, result.messages[-1].text, len(server.requests)) == ("Forty-two.", "Forty-two.", 1)
+    assert result.usage.total_tokens > 0, "the model was asked all the same"
+    assert identical(result)
+    if way == "stream":
+        assert texts(events) == ["Six by nine.", "Forty-two."]
+
+
+def test_d03_functions_stand_in_order_the_first_outermost(serve: Serve, way: str) -> None:
+    seen: list[str] = []
+    hooks = Hooks()
+
+    @hooks.around_model
+    def first(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        seen.append(f"first {context.subject.system} {context.round} {context.spent.iterations} {context.deps}")
+        answer = call_next(system="From the first.")
+        seen.append("first again")
+        return answer
+
+    @hooks.around_model
+    async def second(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        seen.append(f"second {context.subject.system}")
+        answer = await call_next()
+        seen.append("second again")
+        return answer
+
+    server = serve(call("look", path="a"), "Done.")
+    agent = agent_at(server, hooks=hooks, instructions="Plain.", deps_type=str, tools=[look])
+    result, _ = run(agent, "go", way, deps="mine", journal=True)
+    assert seen[:4] == ["first Plain. 1 1 mine", "second From the first.", "second again", "first again"]
+    assert seen[4] == "first Plain. 2 2 mine"
+    assert all("From the first." in json.dumps(each["body"]) for each in server.requests)
+    assert result.output == "Done."
+    assert identical(result)
+
+
+def test_d03_an_answer_that_is_passed_on_streams_as_it_comes(serve: Serve) -> None:
+    server = serve("one two three four five six seven eight nine ten")
+    plain = run(agent_at(serve("one two three four five six seven eight nine ten")), "go", "stream")[1]
+    hooks = [Hook("around_model", lambda context, call_next: call_next())]
+    _, events = run(agent_at(server, hooks=hooks), "go", "stream")
+    pieces = [event.text for event in events if isinstance(event, TextDelta)]
+    assert pieces == [event.text for event in plain if isinstance(event, TextDelta)]
+    assert len(pieces) > 1
+    assert not any(isinstance(event, Reset) for event in events)
+
+
+def test_d03_what_was_shown_of_an_answer_that_does_not_count_is_void(serve: Serve, wire: str) -> None:
+    async def twice(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        await call_next()
+        return await call_next()
+
+    server = serve("A draft.", "The answer.")
+    result, events = run(agent_at(server, wire, hooks=Hook("around_model", twice)), "go", "stream", journal=True)
+    assert texts(events) == ["A draft.", "The answer."]
+    assert result.output == "The answer."
+    one = run(agent_at(serve("The answer."), wire), "go", "run")[0]
+    two = run(agent_at(serve("A draft."), wire), "go", "run")[0]
+    assert result.usage.total_tokens == one.usage.total_tokens + two.usage.total_tokens
+    assert identical(result)
+
+
+def test_d03_a_failure_in_the_middle_of_a_stream_is_made_good(serve: Serve) -> None:
+    def steady(context: HookContext[RequestSubject], call_next: CallModel) -> Response | str:
+        try:
+            return call_next()
+        except ModelFailure as failure:
+            return f"Sorry: {failure.code}."
+
+    server = serve(fault.cut(after=6))
+    agent = agent_at(server, hooks=Hook("around_model", steady))
+    result, events = run(agent, "go", "stream", journal=True)
+    assert (result.output, len(server.requests)) == ("Sorry: cut.", 1)
+    assert texts(events)[0]
+    assert texts(events)[1:] == ["Sorry: cut."]
+    assert identical(result)
+
+
+def test_d03_a_failure_that_is_let_through_is_retried_by_the_engine(serve: Serve, way: str) -> None:
+    seen: list[str] = []
+
+    def watch(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        seen.append("asked")
+        return call_next()
+
+    server = serve(fault.status(503), "Here.")
+    agent = agent_at(server, hooks=Hook("around_model", watch), retry={"base": 0.01})
+    result, events = run(agent, "go", way, journal=True)
+    assert (result.output, seen) == ("Here.", ["asked", "asked"])
+    assert not any(isinstance(event, HookFailed) for event in events)
+    assert identical(result)
+
+
+def test_d03_a_function_may_say_that_the_model_failed(way: str) -> None:
+    def closed(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        raise ModelFailure("closed on Sundays", "quota")
+
+    model = ScriptedModel(["never"])
+    with pytest.raises(LoopwrightError) as caught:
+        run(Agent(model, hooks=Hook("around_model", closed)), "go", way)
+    assert caught.value.code == "quota"
+    assert "closed on Sundays" in caught.value.message
+    assert model.requests == []
+
+
+class Own:
+    """A model of one's own that raises the first time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def respond(self, request: Request) -> str:
+        self.asked += 1
+        if self.asked == 1:
+            message = "not plugged in"
+            raise ConnectionError(message)
+        return "Plugged in."
+
+
+def test_d03_what_a_model_of_ones_own_raises_can_be_caught_or_let_through(way: str) -> None:
+    def again(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        try:
+            return call_next()
+        except ConnectionError:
+            return call_next()
+
+    result, _ = run(Agent(Own(), hooks=Hook("around_model", again)), "go", way)
+    assert result.output == "Plugged in."
+    with pytest.raises(ConnectionError, match="not plugged in"):
+        run(Agent(Own(), hooks=Hook("around_model", lambda context, call_next: call_next())), "go", way)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("asks", [False, True])
+def test_d03_a_failing_function_is_an_event_and_is_left_out(serve: Serve, way: str, kind: str, asks: bool) -> None:
+    def broken(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        if asks:
+            call_next()
+        raise KeyError("oops")
+
+    server = serve("Well.")
+    agent = agent_at(server, hooks=around("around_model", kind, broken))
+    result, events = run(agent, "go", way, journal=True)
+    assert (result.output, len(server.requests)) == ("Well.", 1)
+    assert any("broken" in warning and "oops" in warning for warning in result.warnings)
+    assert identical(result)
+    if way == "stream":
+        assert [(each.stage, each.name, each.stop) for each in events if isinstance(each, HookFailed)] == [
+            ("post_llm", "broken", False)
+        ]
+        assert texts(events) == ["Well."]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_d03_a_failing_function_ends_the_run_where_it_says_so(serve: Serve, way: str, asks: bool) -> None:
+    def broken(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        if asks:
+            call_next()
+        raise KeyError("oops")
+
+    def outer(context: HookContext[RequestSubject], call_next: CallModel) -> Response | str:
+        try:
+            return call_next()
+        except HookError:
+            return "never mind"
+
+    hooks = [Hook("around_model", outer), Hook("around_model", broken, on_error="stop")]
+    server = serve("Well.")
+    with pytest.raises(HookError) as caught:
+        run(agent_at(server, hooks=hooks), "go", way, journal=True)
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.result is not None
+    assert caught.value.result.stop_reason == "hook_failed"
+    assert identical(caught.value.result)
+    assert len(server.requests) == asks
+
+
+class Odd:
+    """Nothing that has a form."""
+
+
+@pytest.mark.parametrize("answer", [None, 3, Odd(), Message.user("You."), {"role": "assistant"}, b"x", ["a"]])
+def test_d03_what_is_no_answer_is_a_failure_of_its_function(serve: Serve, way: str, answer: Any) -> None:
+    server = serve("Well.")
+    result, _ = run(agent_at(server, hooks=Hook("around_model", lambda context, call_next: answer)), "go", way)
+    assert (result.output, len(server.requests)) == ("Well.", 1)
+    assert len(result.warnings) == 1
+
+
+def test_d03_a_call_of_the_next_that_nobody_awaits_is_none(serve: Serve, way: str) -> None:
+    async def forgets(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Any:
+        return call_next()
+
+    server = serve("Well.")
+    result, _ = run(agent_at(server, hooks=Hook("around_model", forgets)), "go", way)
+    assert (result.output, len(server.requests)) == ("Well.", 1)
+    assert len(result.warnings) == 1
+
+
+def test_d03_a_request_takes_what_pre_llm_takes(serve: Serve, way: str) -> None:
+    raised: list[str] = []
+
+    def curious(context: HookContext[RequestSubject], call_next: Any) -> Any:
+        for given, named in ((("x",), {}), ((), {"bogus": 1}), ((), {"messages": []}), ((), {"system": object()})):
+            try:
+                call_next(*given, **named)
+            except LoopwrightError as error:
+                raised.append(error.code)
+        return call_next(max_tokens=5)
+
+    server = serve("Well.")
+    result, _ = run(agent_at(server, hooks=Hook("around_model", curious), settings={"max_tokens": 3}), "go", way)
+    assert result.output == "Well."
+    assert raised == ["invalid_replacement"] * 3 + ["invalid_answer"]
+    assert server.requests[0]["body"]["max_tokens"] == 3, "a limit is not lifted"
+
+
+def test_d03_of_two_requests_at_once_one_is_shown(serve: Serve, way: str) -> None:
+    async def race(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        answers = await asyncio.gather(call_next(), call_next())
+        return answers[1]
+
+    server = serve("The same.", "The same.")
+    result, events = run(agent_at(server, hooks=Hook("around_model", race)), "go", way, journal=True)
+    assert (result.output, len(server.requests)) == ("The same.", 2)
+    assert identical(result)
+    if way == "stream":
+        assert texts(events)[-1] == "The same."
+        assert len(texts(events)) <= 2
+
+
+def test_d03_a_request_that_takes_too_long_is_stopped_and_made_again(serve: Serve, way: str) -> None:
+    async def impatient(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        try:
+            return await asyncio.wait_for(call_next(), 0.3)
+        except (TimeoutError, asyncio.TimeoutError):
+            return await call_next()
+
+    server = serve(fault.stalls(), "In time.")
+    result, events = run(agent_at(server, hooks=Hook("around_model", impatient)), "go", way, journal=True)
+    assert (result.output, len(server.requests)) == ("In time.", 2)
+    assert eventually(lambda: server.open_connections <= 1), "the first is closed"
+    assert identical(result)
+    if way == "stream":
+        assert texts(events)[-1] == "In time."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_d03_a_function_may_have_a_time_limit(serve: Serve, way: str, kind: str) -> None:
+    left = threading.Event()
+
+    def slow(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        left.wait(5)
+        return call_next()
+
+    server = serve("Well.")
+    result, _ = run(agent_at(server, hooks=around("around_model", kind, slow, timeout=0.1)), "go", way)
+    left.set()
+    assert (result.output, len(server.requests)) == ("Well.", 1)
+    assert any("no answer within 0.1 s" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_d03_a_cancelled_run_ends_inside_of_a_function(serve: Serve, kind: str) -> None:
+    began, ended = threading.Event(), threading.Event()
+    raised: list[BaseException] = []
+
+    def waits(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        while True:
+            began.set()
+            try:
+                return call_next()
+            except Exception:  # noqa: S112 - as who tries again for ever
+                continue
+            except BaseException as error:
+                raised.append(error)
+                ended.set()
+                raise
+
+    async def main() -> Any:
+        stream = agent_at(serve(fault.stalls()), hooks=around("around_model", kind, waits)).stream("go")
+
+        async def cancel() -> None:
+            await asyncio.to_thread(began.wait, 10)
+            stream.cancel()
+
+        task = asyncio.ensure_future(cancel())
+        async for _ in stream:
+            pass
+        await task
+        return stream.result
+
+    result = asyncio.run(main())
+    assert result.stop_reason == "cancelled"
+    assert eventually(ended.is_set)
+    assert isinstance(raised[0], asyncio.CancelledError)
+
+
+def test_d03_the_time_of_a_run_holds_inside_of_a_function(serve: Serve, way: str) -> None:
+    async def waits(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        await asyncio.sleep(60)
+        return await call_next()
+
+    server = serve("never")
+    agent = agent_at(server, hooks=Hook("around_model", waits), budget=Budget(wall_time=0.3))
+    result, _ = run(agent, "go", way)
+    assert (result.stop_reason, server.requests) == ("wall_time", [])
+
+
+def test_d03_what_calls_the_next_ends_with_its_function(serve: Serve, way: str) -> None:
+    kept: list[Any] = []
+
+    def keeps(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        kept.append(call_next)
+        return call_next()
+
+    server = serve("Well.")
+    assert run(agent_at(server, hooks=Hook("around_model", keeps)), "go", way)[0].output == "Well."
+    with pytest.raises(LoopwrightError) as caught:
+        kept[0]()
+    assert (caught.value.code, len(server.requests)) == ("call_refused", 1)
+
+
+def test_d03_a_plain_function_may_hand_out_something_to_await(serve: Serve, way: str) -> None:
+    async def really(call_next: Any) -> Any:
+        return await call_next()
+
+    server = serve("Well.")
+    hooks = Hook("around_model", lambda context, call_next: really(call_next))
+    assert run(agent_at(server, hooks=hooks), "go", way)[0].output == "Well."
+
+
+def test_d03_functions_stand_around_what_sub_agents_do_too(serve: Serve, way: str) -> None:
+    seen: list[Any] = []
+    hooks = Hooks()
+
+    @hooks.around_model
+    def model(context: HookContext[RequestSubject], call_next: CallModel) -> Response | str:
+        seen.append((context.stage, context.path, context.round))
+        answer = call_next()
+        return "I looked." if context.agent == "explore" and not answer.message.tool_uses else answer
+
+    @hooks.around_tool
+    async def tools(context: HookContext[CallSubject], call_next: CallToolAsync) -> Any:
+        seen.append((context.stage, context.path, context.round))
+        return await call_next()
+
+    server = serve(call("spawn", agent="explore", task="Look around."), "Done.")
+    child = ScriptedModel([call("look", path="a"), "never said"])
+    agents = [SubAgent("explore", "Looks around.", model=child, tools=[look])]
+    result, _ = run(agent_at(server, hooks=hooks, agents=agents), "go", way, journal=True)
+    assert result.output == "Done."
+    assert seen == [
+        ("around_model", None, 1),
+        ("around_model", "explore", 1),
+        ("around_tool", "explore", 1),
+        ("around_model", "explore", 2),
+        ("around_model", None, 2),
+    ]
+    assert "I looked." in str(result.tool_calls[0].result)
+    assert identical(result)
+
+
+def test_d03_functions_stand_around_the_requests_of_a_grounded_answer(serve: Serve, way: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("The breaker opens after 3 failures.\n")
+    seen: list[str] = []
+
+    def watch(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        seen.append(context.stage)
+        return call_next()
+
+    server = serve("The breaker opens after 3 failures [1].")
+    model = Model("anthropic:test", base_url=server.url, api_key="k")
+    result, _ = run(Grounded(model, sources=[tmp_path], hooks=[Hook("around_model", watch)]), "When does it open?", way)
+    assert "3 failures" in result.output
+    assert seen == ["around_model"] * len(server.requests)
+
+
+# ---- calls ----
+
+
+@tool(read_only=True)
+def look(path: str) -> str:
+    """Looks."""
+    return f"content of {path}"
+
+
+def test_d03_a_result_comes_from_a_cache_or_is_another(way: str) -> None:
+    ran: list[str] = []
+
+    @tool(read_only=True)
+    def weather(city: str) -> dict[str, Any]:
+        """The weather."""
+        ran.append(city)
+        return {"city": city, "degrees": 21}
+
+    hooks = Hooks()
+    kept: dict[str, Any] = {}
+
+    @hooks.around_tool
+    async def cache(context: HookContext[CallSubject], call_next: CallToolAsync) -> Any:
+        key = f"{context.subject.name} {context.subject.arguments}"
+        if key not in kept:
+            kept[key] = await call_next()
+        return kept[key]
+
+    @hooks.around_tool
+    def warmer(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        found = call_next()
+        found["degrees"] += 1
+        return found
+
+    model = ScriptedModel([call("weather", city="Rome"), call("weather", city="Rome"), "22 degrees."])
+    result, _ = run(Agent(model, tools=[weather], hooks=hooks), "?", way, journal=True)
+    assert ran == ["Rome"]
+    assert [json.loads(each.result)["degrees"] for each in result.tool_calls] == [22, 22]
+    assert result.output == "22 degrees."
+    assert identical(result)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_d03_a_call_that_may_run_again_is_tried_again(way: str, kind: str) -> None:
+    attempts: list[int] = []
+
+    @tool(idempotent=True)
+    def flaky(n: int) -> str:
+        """Fails at first."""
+        attempts.append(n)
+        if len(attempts) < 3:
+            message = "not yet"
+            raise ConnectionError(message)
+        return "there"
+
+    def again(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        for _ in range(2):
+            try:
+                return call_next()
+            except ConnectionError:
+                continue
+        return call_next()
+
+    model = ScriptedModel([call("flaky", n=1), "Done."])
+    result, _ = run(Agent(model, tools=[flaky], hooks=around("around_tool", kind, again)), "go", way, journal=True)
+    assert attempts == [1, 1, 1]
+    assert [(each.result, each.failure) for each in result.tool_calls] == [("there", None)]
+    assert identical(result)
+
+
+def test_d03_a_call_that_may_take_effect_twice_runs_once(way: str) -> None:
+    paid: list[int] = []
+
+    @tool
+    def pay(euros: int) -> str:
+        """Pays."""
+        paid.append(euros)
+        message = "the line is dead"
+        raise ConnectionError(message)
+
+    def again(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        try:
+            return call_next()
+        except ConnectionError:
+            return call_next()
+
+    model = ScriptedModel([call("pay", euros=5), "Done."])
+    agent = Agent(model, tools=[pay], hooks=[Hook("around_tool", again)], guard=lambda _: True)
+    result, _ = run(agent, "Pay 5 euros.", way, journal=True)
+    assert paid == [5]
+    assert "the line is dead" in str(result.tool_calls[0].result)
+    assert isinstance(result.tool_calls[0].error, ConnectionError)
+    assert any("again" in warning and "twice" in warning for warning in result.warnings)
+    assert identical(result)
+
+
+def test_d03_the_arguments_of_a_call_are_those_that_were_judged(way: str) -> None:
+    ran: list[str] = []
+    refused: list[str] = []
+
+    @tool
+    def remove(path: str) -> str:
+        """Removes a file."""
+        ran.append(path)
+        return "gone"
+
+    def sly(context: HookContext[CallSubject], call_next: Any) -> Any:
+        context.subject.arguments["path"] = "/etc/passwd"
+        for given, named in ((({"path": "/etc/passwd"},), {}), ((), {"path": "/etc/passwd"})):
+            try:
+                return call_next(*given, **named)
+            except LoopwrightError as error:
+                refused.append(error.code)
+        return call_next()
+
+    asked: list[Any] = []
+
+    def person(approval: Any) -> bool:
+        asked.append(approval.arguments)
+        return True
+
+    model = ScriptedModel([call("remove", path="old.txt"), "Done."])
+    agent = Agent(model, tools=[remove], hooks=Hook("around_tool", sly), guard=Guard(approve=person, on_cautious="ask"))
+    result, _ = run(agent, "Tidy up.", way, journal=True)
+    assert (ran, asked) == (["old.txt"], [{"path": "old.txt"}])
+    assert refused == ["arguments_are_judged"] * 2
+    assert result.tool_calls[0].arguments == {"path": "old.txt"}
+    assert identical(result)
+
+
+def test_d03_a_call_that_was_denied_has_nothing_around_it(way: str) -> None:
+    seen: list[str] = []
+
+    def watch(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        seen.append(context.subject.name)
+        return call_next()
+
+    model = ScriptedModel([call("drop", table="users"), "Done."])
+
+    @tool(risk="confirm")
+    def drop(table: str) -> str:
+        """Drops a table."""
+        return "dropped"
+
+    agent = Agent(model, tools=[drop], hooks=Hook("around_tool", watch), guard=lambda _: False)
+    result, _ = run(agent, "go", way)
+    assert (seen, result.tool_calls[0].failure) == ([], "denied")
+
+
+def test_d03_what_a_tool_raises_is_raised_by_the_next_and_read_as_ever(way: str) -> None:
+    @tool
+    def broken(n: int) -> str:
+        """Fails."""
+        message = f"no {n}"
+        raise ValueError(message)
+
+    seen: list[str] = []
+
+    def watch(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        try:
+            return call_next()
+        except Exception as error:
+            seen.append(type(error).__name__)
+            raise
+
+    script = [calls(call("broken", n=1), call("broken", m=1), call("look", path="a")), "Done."]
+    hooked = Agent(ScriptedModel(script), tools=[broken, look], hooks=Hook("around_tool", watch))
+    with_hooks, _ = run(hooked, "go", way)
+    without, _ = run(Agent(ScriptedModel(script), tools=[broken, look]), "go", way)
+    assert [each.result for each in with_hooks.tool_calls] == [each.result for each in without.tool_calls]
+    assert isinstance(with_hooks.tool_calls[0].error, ValueError)
+    assert sorted(seen) in (["InvalidArguments", "ValueError"], ["ValueError"])
+    assert not with_hooks.warnings
+
+
+def test_d03_a_function_may_say_why_a_call_failed(way: str) -> None:
+    def closed(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        raise ToolError("closed on Sundays", "closed", "come back on Monday")
+
+    model = ScriptedModel([call("look", path="a"), "Done."])
+    result, events = run(Agent(model, tools=[look], hooks=Hook("around_tool", closed)), "go", way, journal=True)
+    assert result.tool_calls[0].failure == "closed"
+    assert "come back on Monday" in str(result.tool_calls[0].result)
+    assert not any(isinstance(event, HookFailed) for event in events)
+    assert identical(result)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("asks", [False, True])
+def test_d03_a_failing_function_around_a_call_is_left_out(way: str, kind: str, asks: bool) -> None:
+    ran: list[str] = []
+
+    @tool
+    def note(line: str) -> str:
+        """Notes."""
+        ran.append(line)
+        return "noted"
+
+    def broken(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        if asks:
+            call_next()
+        raise KeyError("oops")
+
+    model = ScriptedModel([call("note", line="a"), "Done."])
+    agent = Agent(model, tools=[note], hooks=around("around_tool", kind, broken))
+    result, events = run(agent, "Note a.", way, journal=True)
+    assert (ran, [each.result for each in result.tool_calls]) == (["a"], ["noted"])
+    assert any("broken" in warning and "oops" in warning for warning in result.warnings)
+    assert identical(result)
+    if way == "stream":
+        assert [(each.stage, each.name) for each in events if isinstance(each, HookFailed)] == [("post_tool", "broken")]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_d03_a_failing_function_around_a_call_ends_the_run_where_it_says_so(way: str, asks: bool) -> None:
+    def broken(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        if asks:
+            call_next()
+        raise KeyError("oops")
+
+    model = ScriptedModel([call("look", path="secret"), "never"])
+    with pytest.raises(HookError) as caught:
+        run(Agent(model, tools=[look], hooks=Hook("around_tool", broken, on_error="stop")), "go", way, journal=True)
+    result = caught.value.result
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert result is not None
+    assert (result.stop_reason, result.tool_calls[0].failure) == ("hook_failed", "withheld")
+    assert "content of secret" not in str(result.messages.to_dicts())
+    assert identical(result)
+
+
+def test_d03_what_is_no_result_is_a_failure_of_its_function(way: str) -> None:
+    model = ScriptedModel([call("look", path="a"), "Done."])
+    hooks = Hook("around_tool", lambda context, call_next: Odd())
+    result, _ = run(Agent(model, tools=[look], hooks=hooks), "go", way)
+    assert [each.result for each in result.tool_calls] == ["content of a"]
+    assert len(result.warnings) == 1
+
+
+def test_d03_calls_at_once_have_each_their_own(way: str) -> None:
+    together = threading.Barrier(3, timeout=10)
+
+    def meets(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        together.wait()
+        return f"{context.subject.arguments['path']}: {call_next()}"
+
+    model = ScriptedModel([calls(*(call("look", path=each) for each in "abc")), "Done."])
+    result, _ = run(Agent(model, tools=[look], hooks=Hook("around_tool", meets)), "go", way)
+    assert [each.result for each in result.tool_calls] == [f"{each}: content of {each}" for each in "abc"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_d03_a_cancelled_run_stops_the_tool_inside_of_a_function(kind: str) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    @tool
+    async def waits() -> str:
+        """Waits."""
+        began.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+        return "never"
+
+    def passes(context: HookContext[Any], call_next: Callable[..., Any]) -> Any:
+        return call_next()
+
+    async def main() -> Any:
+        agent = Agent(ScriptedModel([call("waits"), "never"]), tools=[waits], hooks=around("around_tool", kind, passes))
+        handle = agent.start("go")
+        await asyncio.to_thread(began.wait, 10)
+        handle.cancel()
+        return await handle
+
+    assert asyncio.run(main()).stop_reason == "cancelled"
+    assert eventually(ended.is_set)
+
+
+def test_d03_a_function_that_swallows_its_cancellation_runs_nothing_more() -> None:
+    began, ended = threading.Event(), threading.Event()
+    ran: list[str] = []
+
+    @tool(idempotent=True)
+    async def waits() -> str:
+        """Waits."""
+        ran.append("waits")
+        began.set()
+        await asyncio.sleep(30)
+        return "never"
+
+    async def stubborn(context: HookContext[CallSubject], call_next: CallToolAsync) -> Any:
+        try:
+            return await call_next()
+        except asyncio.CancelledError:
+            try:
+                return await call_next()
+            finally:
+                ended.set()
+
+    async def main() -> Any:
+        hooks = Hook("around_tool", stubborn)
+        handle = Agent(ScriptedModel([call("waits"), "never"]), tools=[waits], hooks=hooks).start("go")
+        await asyncio.to_thread(began.wait, 10)
+        handle.cancel()
+        result = await handle
+        await asyncio.to_thread(ended.wait, 10)
+        return result
+
+    assert asyncio.run(main()).stop_reason == "cancelled"
+    assert (ran, ended.is_set()) == (["waits"], True)
+
+
+def test_d03_the_time_of_a_tool_holds_inside_of_a_function(way: str) -> None:
+    @tool(timeout=0.1, idempotent=True)
+    def slow() -> str:
+        """Is slow."""
+        time.sleep(1)
+        return "late"
+
+    def once_more(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        try:
+            return call_next()
+        except ToolError as error:
+            return f"given up: {error.code}"
+
+    model = ScriptedModel([call("slow"), "Done."])
+    result, _ = run(Agent(model, tools=[slow], hooks=Hook("around_tool", once_more)), "go", way)
+    assert result.tool_calls[0].result == "given up: timeout"
+
+
+def test_d03_a_hand_over_passes_through(way: str) -> None:
+    other = Agent(ScriptedModel(["I am the other."]), name="other", description="Knows more.")
+    seen: list[str] = []
+
+    def watch(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        seen.append(context.subject.name)
+        return call_next()
+
+    first = Agent(ScriptedModel([call("transfer_to_other")]), handoffs=[other], hooks=Hook("around_tool", watch))
+    result, _ = run(first, "go", way)
+    assert (result.output, result.agent, seen) == ("I am the other.", "other", ["transfer_to_other"])
+
+
+# ---- where a run breaks off, and what is wrong at once ----
+
+
+def test_d03_a_run_that_broke_off_inside_asks_again(serve: Serve, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    @tool(idempotent=True)
+    def note(line: str) -> str:
+        """Notes."""
+        ran.append(line)
+        return "noted"
+
+    hooks = Hooks()
+
+    @hooks.around_model
+    def model_twice(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        return call_next()
+
+    @hooks.around_tool
+    def tool_twice(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        return f"{call_next()} {call_next()}"
+
+    path = tmp_path / "run.jsonl"
+    whole = agent_at(serve(call("note", line="a"), "Done."), tools=[note], hooks=hooks).run_sync("Note.", journal=path)
+    assert (whole.output, [each.result for each in whole.tool_calls]) == ("Done.", ["noted noted"])
+    lines = path.read_text().splitlines(keepends=True)
+    for end in range(2, len(lines)):
+        cut = tmp_path / f"cut {end}.jsonl"
+        cut.write_text("".join(lines[:end]))
+        server = serve(*([call("note", line="a")] if '"generated"' not in cut.read_text() else []), "Done.")
+        agent = agent_at(server, tools=[note], hooks=hooks)
+        result = agent.resume_sync(cut)
+        assert (result.output, [each.result for each in result.tool_calls]) == ("Done.", ["noted noted"])
+        assert replay(cut).identical
+
+
+def test_d03_a_run_does_not_go_on_without_the_functions_around_it(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    hooks = [Hook("around_tool", lambda context, call_next: call_next())]
+    agent_at(serve(call("look", path="a"), text("done")), tools=[look], hooks=hooks).run_sync("go", journal=path)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(LoopwrightError) as caught:
+        agent_at(serve("done"), tools=[look]).resume_sync(path)
+    assert caught.value.code == "missing_hook"
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: Hook("around_model", lambda context: None), "invalid_hook"),
+        (lambda: Hook("pre_llm", lambda: None), "invalid_hook"),
+        (lambda: Hook("pre_llm", lambda context, call_next: None), "invalid_hook"),
+        (lambda: Hook("around_tool", lambda context, call_next: None, inline=True), "invalid_hook"),
+        (lambda: Hook("around_everything", lambda context, call_next: None), "unknown_stage"),
+        (lambda: Hooks().around_model("x"), "invalid_hook"),  # type: ignore[call-overload]
+        (lambda: Hooks().pre_llm(lambda context: None, 3), "invalid_hook"),  # type: ignore[call-overload]
+        (lambda: Hooks().pre_llm(timeout=-1)(lambda context: None), "invalid_option"),
+    ],
+)
+def test_d03_wrong_functions_are_errors_that_say_what_to_do(make: Callable[[], Any], code: str) -> None:
+    with pytest.raises(LoopwrightError) as caught:
+        make()
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_d03_each_stage_has_a_decorator_of_its_name() -> None:
+    from loopwright.hooks import AROUND, STAGES
+
+    hooks = Hooks()
+    for stage in STAGES:
+        getattr(hooks, stage)(lambda context: None)
+        getattr(hooks, stage)(name="named", timeout=1.0)(lambda context: None)
+    for stage in AROUND:
+        getattr(hooks, stage)(lambda context, call_next: call_next())
+    assert [len(hooks.at(stage)) for stage in STAGES] == [2] * len(STAGES)
+    assert hooks.stages == [*STAGES, *AROUND]
+    with pytest.raises(AttributeError):
+        hooks.pre_lllm  # type: ignore[attr-defined]  # noqa: B018
+    assert Call("x").name == "x"

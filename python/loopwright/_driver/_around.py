@@ -135,15 +135,16 @@ class Around:
             sent = yield from asking(hook, self.context(subject), call_next)
             # From here on it calls nothing any more; one that is late may still try.
             call_next.end(returned=not isinstance(sent, Late))
-            if not isinstance(sent, BaseException):
+            if isinstance(sent, BaseException):
+                if self.means(sent) or call_next.raised(sent):
+                    return Raised(sent)
+            else:
                 taken = attempt(self.checked, sent)
                 if type(taken) is not Raised:
                     self.replies.append((clean(hook.name), "continue", "", False))
                     return taken
                 drop(sent)
                 sent = taken.error
-            if self.means(sent) or call_next.raised(sent):
-                return Raised(sent)
             return (yield from self.without(hook, call_next, sent))
         finally:
             call_next.close()
