@@ -29,7 +29,7 @@ from loopwright.models import ModelFailure
 from loopwright.models import Response as Written
 from loopwright.testing import ScriptedModel, WireServer, call, fault
 from loopwright.wire import Response
-from ways import agent_at, eventually, run
+from ways import agent_at, eventually, run, words
 
 Serve = Callable[..., WireServer]
 
@@ -451,3 +451,29 @@ def test_d03_functions_stand_around_the_requests_of_a_grounded_answer(serve: Ser
     result, _ = run(Grounded(model, sources=[tmp_path], hooks=[Hook("around_model", watch)]), "When does it open?", way)
     assert "3 failures" in result.output
     assert seen == ["around_model"] * len(server.requests)
+
+
+@pytest.mark.parametrize(
+    ("budget", "price"),
+    [(Budget(tokens=400), None), (Budget(cost=0.0004), {"input": 1.0, "output": 1.0})],
+)
+def test_d03_the_budget_of_a_run_holds_inside_of_a_function(serve: Serve, way: str, budget: Budget, price: Any) -> None:
+    refused: list[str] = []
+
+    async def again(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        answer = await call_next()
+        for _ in range(9):
+            try:
+                answer = await call_next()
+            except LoopwrightError as error:
+                refused.append(error.code)
+        return answer
+
+    server = serve(*[words(60)] * 10)
+    agent = agent_at(server, hooks=Hook("around_model", again), budget=budget, price=price)
+    result, _ = run(agent, words(60), way, journal=True)
+    assert 1 < len(server.requests) < 10
+    assert refused == ["over_budget"] * (10 - len(server.requests))
+    assert result.usage.total_tokens <= 400
+    assert result.output == words(60)
+    assert identical(result)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Around", "Refused", "Step"]
 
+_MOST = 100
+"""Times that a function may call the next: one that tries again for ever does so in vain."""
+
 
 class Refused(UsageError):
     """The next was called where it can't be."""
@@ -97,6 +100,10 @@ class Around:
 
     def innermost(self, step: Step) -> None:
         """Begins what all of it is around."""
+        raise NotImplementedError
+
+    def refusal(self) -> Refused | None:
+        """Why what all of it is around can't begin again."""
         raise NotImplementedError
 
     def unwanted(self, step: Step) -> None:
@@ -180,6 +187,8 @@ class Around:
             if step.place < len(self.hooks):
                 what = f"hook {self.hooks[step.place].name}"
                 step.job = self.driver.start(self.command_id, what, self.carried, step, now=True)
+            elif (refused := self.refusal()) is not None:
+                step.settle(Raised(refused))
             else:
                 self.innermost(step)
         except (*RAISED, SystemExit) as error:
@@ -232,6 +241,12 @@ class Next:
             if self.ended or self.around.over:
                 # Not an `Exception`: code that tries again would do so for ever.
                 raise asyncio.CancelledError
+            refused = self.around.refusal() if self.place == len(self.around.hooks) else None
+            if len(self.steps) >= _MOST:
+                message = f"call_next was called {_MOST} times by one function at {self.around.stage}"
+                refused = Refused(message, hint="give up earlier, and raise what was raised")
+            if refused is not None:
+                raise refused
             return self.begin(subject)
 
     def begin(self, subject: Any) -> Step:

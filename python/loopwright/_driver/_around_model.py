@@ -20,7 +20,7 @@ from loopwright.hooks._context import HookContext, RequestSubject
 from loopwright.models import ModelFailure, Response, answer_json
 from loopwright.wire import Response as Answer
 
-from ._around import Around, Step
+from ._around import Around, Refused, Step
 from ._models import Asker, failed, tell_whole
 
 if TYPE_CHECKING:
@@ -34,6 +34,15 @@ _NOTHING = {
     "stop": "end_turn",
     "usage": {"input": 0, "output": 0},
 }
+
+
+def _money(price: dict[str, Any], used: dict[str, int]) -> float:
+    """What tokens cost."""
+    from loopwright.prices import Price
+
+    counted = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
+    asked = Price(price["input"], price["output"], price.get("cache_read"), price.get("cache_write"))
+    return asked.cost(**{name: used.get(name, 0) for name in counted})
 
 
 class Inner(Asker):
@@ -120,7 +129,9 @@ class AroundModel(Around):
         self.visible = False
         self.shown: Answer | None = None
         self.usage: dict[str, int] = {"input": 0, "output": 0}
+        # The last answer, and its tokens.
         self.last: Answer | None = None
+        self.used: dict[str, int] = {}
         # What the model's answers and failures were told by, and whether they were shown.
         self.events: list[tuple[object, _core.Event, bool]] = []
         # What a model of one's own raised that ends the run.
@@ -183,11 +194,11 @@ class AroundModel(Around):
         return subject.after(*spoken(Replace(named))) if named else subject
 
     def checked(self, value: Any) -> Answer:
-        if isinstance(value, Answer):
-            return value
+        if any(value is answer for answer, _, _ in self.events):
+            return value  # type: ignore[no-any-return]
+        answer = Answer.from_json(answer_json(value, self.request.turns))
         if isinstance(value, Response):
             self.add({"input": value.input_tokens, "output": value.output_tokens})
-        answer = Answer.from_json(answer_json(value, self.request.turns))
         if answer.message.role != "assistant":
             message = f"an answer of the model is a message of the assistant, not of the {answer.message.role}"
             raise UsageError(message, "invalid_answer", "give what call_next gave, a Response, or text")
@@ -197,6 +208,24 @@ class AroundModel(Around):
         return isinstance(error, ModelFailure)
 
     # ---- the model ----
+
+    def refusal(self) -> Refused | None:
+        if self.last is None:
+            return None
+        config = next(iter(json.loads(self.driver.plan.config.to_json()).values()))
+        budget, price = config.get("budget") or {}, config.get("price")
+        before = self.driver.before.get(self.key)
+        spent = (before.spent if before is not None else None) or {}
+        # Another request is not likely to use less than the last one.
+        used = [spent.get("usage", {}), self.usage, self.used]
+        tokens, most = sum(each.get("input", 0) + each.get("output", 0) for each in used), budget.get("tokens")
+        cost = (
+            0.0 if price is None else (spent.get("cost") or 0.0) + _money(price, self.usage) + _money(price, self.used)
+        )
+        if (most is None or tokens <= most) and (budget.get("cost") is None or cost <= budget["cost"]):
+            return None
+        message = "another request would go beyond the budget of the run"
+        return Refused(message, "over_budget", "return the answer that there is, or give the run a larger budget")
 
     def innermost(self, step: Step) -> None:
         # Of several at once one is shown; what was shown before is void when the next begins.
@@ -246,7 +275,8 @@ class AroundModel(Around):
         members = dict(_core.json_members(told))
         if kind == "generated":
             answer = self.last = Answer.from_json(members["response"])
-            self.add(json.loads(dict(_core.json_members(members["response"]))["usage"]))
+            self.used = json.loads(dict(_core.json_members(members["response"]))["usage"])
+            self.add(self.used)
             self.events.append((answer, sent, shown))
             if shown:
                 self.shown = answer

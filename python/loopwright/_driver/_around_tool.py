@@ -71,14 +71,13 @@ class AroundTool(Around):
     def means(self, error: BaseException) -> bool:
         return isinstance(error, ToolError)
 
+    def refusal(self) -> Refused | None:
+        if not self.runs or self.tool.idempotent:
+            return None
+        message = f"call_next has run {self.call.name!r} for this call, and a second time may take effect twice"
+        return Refused(message, "runs_once", "say @tool(idempotent=True), or leave it to the model to call again")
+
     def innermost(self, step: Step) -> None:
-        if self.runs and not self.tool.idempotent:
-            message = f"call_next has run {self.call.name!r} for this call, and a second time may take effect twice"
-            refused = Refused(
-                message, "runs_once", "say @tool(idempotent=True), or leave it to the model to call again"
-            )
-            step.settle(Raised(refused))
-            return
         self.runs += 1
         flag = CancelFlag()
         what = f"tool {self.call.name}"
