@@ -477,3 +477,35 @@ def test_d03_the_budget_of_a_run_holds_inside_of_a_function(serve: Serve, way: s
     assert result.usage.total_tokens <= 400
     assert result.output == words(60)
     assert identical(result)
+
+
+def test_d03_the_faster_of_two_requests_counts_and_the_other_is_stopped(serve: Serve, way: str) -> None:
+    async def race(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        both = [asyncio.ensure_future(call_next()) for _ in range(2)]
+        done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+
+    server = serve(fault.stalls(), "I was faster.")
+    result, events = run(agent_at(server, hooks=Hook("around_model", race)), "go", way, journal=True)
+    assert (result.output, len(server.requests)) == ("I was faster.", 2)
+    assert eventually(lambda: server.open_connections <= 1)
+    assert identical(result)
+    if way == "stream":
+        assert texts(events)[-1] == "I was faster."
+
+
+def test_d03_a_run_that_ends_behind_an_answer_keeps_what_was_shown(serve: Serve) -> None:
+    async def ponders(context: HookContext[RequestSubject], call_next: CallModelAsync) -> Response:
+        answer = await call_next()
+        await asyncio.sleep(60)
+        return answer
+
+    async def main() -> Any:
+        stream = agent_at(serve("A thought."), hooks=Hook("around_model", ponders)).stream("go")
+        async for event in stream:
+            if isinstance(event, TextDelta) and event.text.endswith("."):
+                asyncio.get_running_loop().call_later(0.1, stream.cancel)
+        return stream.result
+
+    result = asyncio.run(main())
+    assert (result.stop_reason, result.best_draft) == ("cancelled", "A thought.")

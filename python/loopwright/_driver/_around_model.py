@@ -152,7 +152,12 @@ class AroundModel(Around):
     def peek(self) -> _core.Event:
         """What it has shown so far, as the event of a call that is cancelled now."""
         call = self.showing.call if self.showing is not None else None
-        return (call if call is not None else self._nothing()).peek()
+        if call is None:
+            call = _core.OwnAnswer(self.command_id, self.request)
+            if self.shown is not None:
+                # The whole answer was shown, and the function has not returned yet.
+                call.text(self.shown.message.text)
+        return call.peek()
 
     def abort(self) -> _core.Event:
         """The same; nobody waits for it any more."""
@@ -162,9 +167,6 @@ class AroundModel(Around):
             self._stop(inner)
         self.under_way.clear()
         return shown
-
-    def _nothing(self) -> _core.OwnAnswer:
-        return _core.OwnAnswer(self.command_id, self.request)
 
     def _stop(self, inner: Inner) -> None:
         inner.close()
@@ -219,10 +221,10 @@ class AroundModel(Around):
         # Another request is not likely to use less than the last one.
         used = [spent.get("usage", {}), self.usage, self.used]
         tokens, most = sum(each.get("input", 0) + each.get("output", 0) for each in used), budget.get("tokens")
-        cost = (
-            0.0 if price is None else (spent.get("cost") or 0.0) + _money(price, self.usage) + _money(price, self.used)
-        )
-        if (most is None or tokens <= most) and (budget.get("cost") is None or cost <= budget["cost"]):
+        cost, dearest = spent.get("cost") or 0.0, budget.get("cost")
+        if price is not None:
+            cost += _money(price, self.usage) + _money(price, self.used)
+        if (most is None or tokens <= most) and (dearest is None or cost <= dearest):
             return None
         message = "another request would go beyond the budget of the run"
         return Refused(message, "over_budget", "return the answer that there is, or give the run a larger budget")
@@ -298,6 +300,9 @@ class AroundModel(Around):
         if self.error is not None:
             # The hooks behind the answer are told, and end the run.
             sent = self.last or Answer.from_json(json.dumps(_NOTHING))
+        # Of those that nobody waits for any more nothing is shown behind the answer.
+        for step in list(self.under_way):
+            self.unwanted(step)
         if type(sent) is Raised:
             return self.failed(sent.error)
         answer: Answer = sent
