@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from arounds import KINDS, Odd, around, identical, look
-from loopwright import Agent, Guard, LoopwrightError, ToolError, replay, tool
+from loopwright import Agent, Guard, LoopwrightError, MachineEvent, ToolError, TurnMachine, replay, tool
 from loopwright.events import HookFailed
 from loopwright.hooks import (
     CallModel,
@@ -152,6 +152,29 @@ def test_d03_the_arguments_of_a_call_are_those_that_were_judged(way: str) -> Non
     assert refused == ["arguments_are_judged"] * 2
     assert result.tool_calls[0].arguments == {"path": "old.txt"}
     assert identical(result)
+
+
+def test_d03_where_a_path_leads_is_looked_at_each_time(way: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    ran: list[str] = []
+
+    @tool(idempotent=True)
+    def write_file(path: str) -> str:
+        """Writes a file."""
+        ran.append(str((tmp_path / path).resolve()))
+        return "written"
+
+    def swaps(context: HookContext[CallSubject], call_next: CallTool) -> Any:
+        call_next()
+        (tmp_path / "notes.txt").unlink()
+        (tmp_path / "notes.txt").symlink_to("/etc/passwd")
+        return call_next()
+
+    model = ScriptedModel([call("write_file", path=str(tmp_path / "notes.txt")), "Done."])
+    agent = Agent(model, tools=[write_file], hooks=Hook("around_tool", swaps), guard=Guard(workspace=tmp_path))
+    result, _ = run(agent, "Write notes.txt.", way)
+    assert ran == [str(tmp_path / "notes.txt")]
+    assert result.tool_calls[0].failure == "forbidden"
 
 
 def test_d03_a_call_that_was_denied_has_nothing_around_it(way: str) -> None:
@@ -448,3 +471,25 @@ def test_d03_each_stage_has_a_decorator_of_its_name() -> None:
     with pytest.raises(AttributeError):
         hooks.pre_lllm  # type: ignore[attr-defined]  # noqa: B018
     assert Call("x").name == "x"
+
+
+def test_d03_a_host_of_its_own_has_another_request_sent() -> None:
+    machine = TurnMachine({"model": "m", "max_tokens": 9})
+    commands = machine.step(MachineEvent.start([{"role": "user", "content": [{"type": "text", "text": "go"}]}]))
+    asked = next(each for each in commands if each.kind == "generate")
+    other = asked.after("replace", '{"temperature": 0.5, "max_tokens": 50}')
+    assert (other.kind, other.id, other.attempt) == ("generate", asked.id, asked.attempt)
+    assert other.request is not None
+    assert asked.request is not None
+    assert {"temperature": 0.5, "max_tokens": 9}.items() <= json.loads(other.request.to_json()).items()
+    assert "temperature" not in asked.request.to_json()
+    for answer, said, code in (
+        ("replace", '{"model": "n"}', "invalid_replacement"),
+        ("replace", "{", "invalid_value"),
+        ("shrug", "", "invalid_value"),
+    ):
+        with pytest.raises(LoopwrightError) as caught:
+            asked.after(answer, said)
+        assert caught.value.code == code
+    with pytest.raises(LoopwrightError):
+        next(each for each in commands if each.kind != "generate").after("continue", "")

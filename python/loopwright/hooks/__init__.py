@@ -1,4 +1,5 @@
-"""Hooks: functions of your own at twelve stages of a run, which may look, change, add and say no.
+"""Hooks: functions of your own at twelve stages of a run, which may look, change, add and say no, or stand around its
+requests and calls.
 
 ::
 
@@ -11,6 +12,13 @@
     def stay_home(context):
         if "/etc" in context.subject.arguments.get("path", ""):
             return Veto("only files of the project are read")
+
+    @hooks.around_tool
+    def cached(context, call_next):
+        path = context.subject.arguments["path"]
+        if path not in known:
+            known[path] = call_next()
+        return known[path]
 
     agent = Agent("anthropic:claude-sonnet-4-5", tools=[read], hooks=[hooks, audit("audit.jsonl")])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from loopwright.errors import HookError, UsageError
 
@@ -64,7 +64,7 @@ _USUAL = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Hook:
-    """A function that is asked at a stage.
+    """A function that is asked at a stage, or stands around a request or a call.
 
     Args:
         stage: One of `STAGES` or `AROUND`.
@@ -203,7 +203,7 @@ class Hooks(Iterable[Hook]):
         stage: str,
         *,
         timeout: float | None = None,
-        on_error: Literal["skip", "stop"] = "skip",
+        on_error: str = "skip",
         name: str = "",
         inline: bool = False,
     ) -> Callable[[Function], Function]:
