@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from arounds import KINDS, Odd, around, identical, look, texts
-from loopwright import Agent, Budget, Grounded, LoopwrightError, Model, Request, SubAgent
+from loopwright import Agent, Budget, Grounded, LoopwrightError, Model, Request, Research, SubAgent
 from loopwright.events import HookFailed, Reset, TextDelta
 from loopwright.hooks import (
     CallModel,
@@ -29,6 +29,7 @@ from loopwright.models import ModelFailure
 from loopwright.models import Response as Written
 from loopwright.testing import ScriptedModel, WireServer, call, fault
 from loopwright.wire import Response
+from test_research import PAGES, TIDES, Researcher
 from ways import agent_at, eventually, run, words
 
 Serve = Callable[..., WireServer]
@@ -435,6 +436,23 @@ def test_d03_functions_stand_around_what_sub_agents_do_too(serve: Serve, way: st
         ("around_model", None, 2),
     ]
     assert "I looked." in str(result.tool_calls[0].result)
+    assert identical(result)
+
+
+def test_d03_functions_stand_around_the_requests_of_a_research(way: str) -> None:
+    seen: list[str] = []
+
+    def watch(context: HookContext[RequestSubject], call_next: CallModel) -> Response:
+        seen.append(context.stage)
+        return call_next()
+
+    model = Researcher()
+    research = Research(
+        model, corpus=PAGES, budget=Budget(rounds=99, research_cycles=2), hooks=Hook("around_model", watch)
+    )
+    result, _ = run(research, TIDES, way, journal=True)
+    assert result.stop_reason == "verified"
+    assert seen == ["around_model"] * len(model.requests)
     assert identical(result)
 
 
