@@ -24,6 +24,7 @@ mod guard_policy;
 mod guard_risk;
 mod guard_sensitivity;
 mod history;
+mod hooks;
 mod links;
 mod machine;
 mod memory;

@@ -8,10 +8,9 @@ use pyo3::{
 };
 
 use super::guard_sensitivity::redacted;
-use super::{convert, errors, history, messages::json_of, options};
+use super::{convert, errors, history, hooks, messages::json_of, options};
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
-    json::Raw,
     message::{Block, ToolFailure, ToolResult},
     request,
 };
@@ -25,32 +24,6 @@ pub(super) struct Event(pub(super) EventKind);
 fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
     let Some(EventKind::Failed { partial, .. }) = event.map(|event| &event.0) else { return None };
     partial.clone()
-}
-
-fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAnswer> {
-    use machine::HookAnswer as A;
-    Ok(match kind {
-        "continue" => A::Continue,
-        "replace" => A::Replace {
-            value: Raw::parse(text).map_err(|error| {
-                errors::usage(
-                    "invalid_value",
-                    format!("the replacement is no JSON: {error}"),
-                    "give JSON of the kind that the stage gives",
-                )
-            })?,
-        },
-        "veto" => A::Veto { reason: text },
-        "add_context" => A::AddContext { text },
-        "failed" => A::Failed { error: text, stop },
-        other => {
-            return Err(errors::usage(
-                "invalid_value",
-                format!("{other:?} is no answer of a hook"),
-                "use \"continue\", \"replace\", \"veto\" or \"add_context\"",
-            ));
-        }
-    })
 }
 
 #[pymethods]
@@ -206,7 +179,7 @@ impl Event {
     #[staticmethod]
     fn hooked(id: u64, replies: Vec<(String, String, String, bool)>) -> PyResult<Self> {
         let replies = replies.into_iter().map(|(name, kind, text, stop)| {
-            let answer = hook_answer(&kind, text, stop)?;
+            let answer = hooks::answer_of(&kind, text, stop)?;
             Ok(machine::HookReply { name, answer })
         });
         Ok(Self(EventKind::Hooked { id, replies: replies.collect::<PyResult<_>>()? }))
@@ -513,22 +486,9 @@ impl Command {
     }
 
     /// The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and what
-    /// can't take the subject's place, is an error.
+    /// can't take the subject's place, is an error. A `generate` takes what `pre_llm` takes, for its request.
     fn after(&self, answer: &str, text: String) -> PyResult<Self> {
-        let machine::Command::Hook { id, stage, round, subject, spent } = &*self.0 else {
-            return Err(errors::usage(
-                "invalid_value",
-                "only a `hook` command has answers",
-                "give a command whose `kind` is \"hook\"",
-            ));
-        };
-        let answer = hook_answer(answer, text, false)?;
-        machine::check_answer(*stage, &answer).map_err(|error| errors::exception(&error))?;
-        let machine::HookAnswer::Replace { value } = &answer else { return Ok(Self(self.0.clone())) };
-        let mut subject = subject.clone();
-        subject.replace(value).map_err(|error| errors::exception(&error))?;
-        let spent = spent.clone();
-        Ok(Self(Arc::new(machine::Command::Hook { id: *id, stage: *stage, round: *round, subject, spent })))
+        hooks::after(&self.0, &hooks::answer_of(answer, text, false)?).map(Self)
     }
 
     /// The form in which journals hold it: requests as counts and hashes.

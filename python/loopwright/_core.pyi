@@ -776,7 +776,7 @@ class Command:
 
     def after(self, answer: str, text: str) -> Command:
         """The same `hook` after an answer: with another subject after a `replace`. What its stage does not allow, and
-        what can't take the subject's place, is an error.
+        what can't take the subject's place, is an error. A `generate` takes what `pre_llm` takes, for its request.
         """
 
     def to_json(self) -> str:

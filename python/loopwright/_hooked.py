@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from .hooks._hook import AROUND
 from .hooks._models import ModelContext, choice_of
 from .hooks._run import Asked, asking, asking_all, timed, words
 from .messages import Message
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from ._effects import Work
 
 __all__ = ["begin_choice", "begin_hooks"]
+
+_BESIDE = {stage: around for around, stages in AROUND.items() for stage in stages}
+"""Around what functions stand whose stages these are."""
 
 
 def begin_hooks(driver: Driver, command: _core.Command) -> None:
@@ -29,10 +33,29 @@ def begin_hooks(driver: Driver, command: _core.Command) -> None:
 def _asked(driver: Driver, command: _core.Command) -> Asked:
     hooks = driver.plan.hooks.get(command.stage or "", [])
     asked = Asked(command, hooks, driver.run_id, driver.deps, driver.run.now, driver.who(command.id))
+    around = _BESIDE.get(command.stage or "")
+    if around is not None and around in driver.plan.hooks:
+        _of_around(driver, command, asked)
     # Those that may be called right here are.
     while (hook := asked.next) is not None and hook.inline:
         asked.take(hook, timed(hook, asked.context()))
     return asked
+
+
+def _of_around(driver: Driver, command: _core.Command, asked: Asked) -> None:
+    """At the stages beside a request or a call with functions around it: those are shown what was spent before it, and
+    what became of them is told after it.
+    """
+    machine = (command.id or 0) >> 32
+    key = (machine, "") if command.stage in ("pre_llm", "post_llm") else (machine, asked.context().subject.call_id)
+    if command.stage in ("pre_llm", "pre_tool"):
+        driver.before[key] = command
+        return
+    driver.before.pop(key, None)
+    replies, error = driver.became.pop(key, ([], None))
+    asked.replies.extend(replies)
+    if error is not None:
+        asked.error, asked.place = error, len(asked.hooks)
 
 
 def _rest(driver: Driver, asked: Asked) -> Work:

@@ -249,7 +249,7 @@ class Prepared(Generic[Deps, Output]):
     ) -> None:
         """Who is asked while a run goes on."""
         self._hooks = _hooks_of(hooks)
-        inside = [stage for stage in self._hooks if not stage.endswith("_reflect")]
+        inside = [stage for stage in self._hooks if not stage.endswith("_reflect") and not stage.startswith("around_")]
         if inside:
             self._config["hooks"] = inside
         self._chooser = _chooser_of(choose_model)

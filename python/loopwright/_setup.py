@@ -151,10 +151,15 @@ def _hooks_of(hooks: object) -> dict[str, list[Hook]]:
     """The hooks by stage."""
     if hooks is None:
         return {}
-    from .hooks import Hooks
+    from .hooks import AROUND, Hooks
 
     found = Hooks(hooks)
-    return {stage: found.at(stage) for stage in found.stages}
+    stages = {stage: found.at(stage) for stage in found.stages}
+    # What becomes of functions around something is told by the machine at the stages beside it.
+    for around, beside in AROUND.items():
+        if around in stages:
+            stages.update({stage: stages.get(stage, []) for stage in beside})
+    return stages
 
 
 def _chooser_of(choose: object) -> Hook | None:

@@ -103,7 +103,8 @@ class Agent(Running[Deps, Output]):
         agents: Sub-agents that the model may hand tasks to: `SubAgent`s, or agents with a `name`.
         handoffs: Agents that the model may hand the run over to, which go on with it: agents with a `name`, or
             `Handoff`s.
-        hooks: Functions that are asked at stages of a run: a list of `Hook` and `Hooks` (see `loopwright.hooks`).
+        hooks: Functions that are asked at stages of a run, or stand around its requests and calls: a list of `Hook` and
+            `Hooks` (see `loopwright.hooks`).
         monitor: What its senses do: when repetition or too little success ends a run, when it pauses, who looks whether
             it is sane: a `Monitor`.
         instrument: Whether runs are traced by OpenTelemetry: an `Instrumentation`, `True` for the usual one, `False`

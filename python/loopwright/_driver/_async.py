@@ -142,6 +142,12 @@ class AsyncDriver(Driver):
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(function)
 
+    def hear(self, deliver: Callable[[Any], None]) -> int:
+        return Bridge.enter(deliver)[1]
+
+    def hear_no_more(self, key: int) -> None:
+        self.bridge.leave(key)
+
     def noticed(self) -> None:
         if threading.get_ident() == self.thread:
             self.wake()

@@ -94,6 +94,10 @@ class Driver:
         self.observer: Observer | None = None
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
+        # Of functions around requests and calls, by machine and call: the command of the hooks before them, and what is
+        # to be told of them after: their replies, and what one raised that must not fail.
+        self.before: dict[tuple[int, str], _core.Command] = {}
+        self.became: dict[tuple[int, str], tuple[list[tuple[str, str, str, bool]], BaseException | None]] = {}
         # To whom the model has handed the run over, once the round is done.
         self.handoff: Handoff[Any, Any] | None = None
 
@@ -109,6 +113,14 @@ class Driver:
 
     def soon(self, function: Callable[[], None]) -> None:
         """Calls `function` where the run is driven; from any thread."""
+        raise NotImplementedError
+
+    def hear(self, deliver: Callable[[Any], None]) -> int:
+        """The key under which `deliver` is called with what arrives in the hub."""
+        raise NotImplementedError
+
+    def hear_no_more(self, key: int) -> None:
+        """Nothing is delivered under a key any more."""
         raise NotImplementedError
 
     def noticed(self) -> None:
@@ -339,13 +351,14 @@ class Driver:
         *arguments: Any,
         flag: CancelFlag | None = None,
         now: bool = False,
-    ) -> None:
+    ) -> Job:
         """Has work begun; what the generator `function` returns is the event that answers the command. With `now` it
         may be over at once.
         """
         job = Job(command_id, what, function, arguments, flag, now=now)
         self.jobs.setdefault(command_id, {})[job] = None
         self.starts.append(job)
+        return job
 
     def forget(self, job: Job) -> bool:
         """Work has ended; whether anybody still waits for what it gives."""
@@ -393,10 +406,18 @@ class Driver:
         self.questions.unasked(self, command_id)
         self.requests.abort(command_id)
         for job in self.jobs.pop(command_id, ()):
-            job.dropped = True
-            if job.flag is not None:
-                job.flag.set()
-            self.stop(job)
+            self._stopped(job)
+
+    def drop(self, job: Job) -> None:
+        """Nobody wants any more what some work gives."""
+        if self.forget(job):
+            self._stopped(job)
+
+    def _stopped(self, job: Job) -> None:
+        job.dropped = True
+        if job.flag is not None:
+            job.flag.set()
+        self.stop(job)
 
     # ---- whose it is, and who is told ----
 

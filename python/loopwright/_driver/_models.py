@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loopwright import _core
 from loopwright._clean_error import for_logs
@@ -27,6 +27,52 @@ if TYPE_CHECKING:
     from loopwright._instrument import Entered
     from loopwright.models import Responds
 
+    from ._around_model import AroundModel
+
+    UnderWay: TypeAlias = "_core.ModelCall | _core.OwnAnswer | AroundModel"
+
+
+class Asker:
+    """Who asks a model, and hears what comes of it: the machine."""
+
+    __slots__ = ("aside", "command", "driver", "shows")
+
+    repeated = False
+    """Whether the same command has asked before."""
+
+    def __init__(self, driver: Driver, command: _core.Command) -> None:
+        self.driver = driver
+        self.command = command
+        self.aside = command.purpose in ASIDES
+        # Whether whoever watches is shown the answer on its way.
+        self.shows = driver.watch and not self.aside
+
+    @property
+    def key(self) -> int:
+        """Under which the hub hands out what arrives for it."""
+        return self.driver.key
+
+    def give(self, event: _core.Event) -> None:
+        """The end of the request."""
+        self.driver.inbox.append(event)
+
+    def start(self, what: str, function: Any, *arguments: Any, now: bool = False) -> None:
+        """Has work begun that returns the end of the request."""
+        self.driver.start(self.command.id, what, function, *arguments, now=now)  # type: ignore[arg-type]
+
+    def keep(self, call: _core.ModelCall | _core.OwnAnswer) -> None:
+        """A call is under way for it."""
+        self.driver.requests.keep(self.command, call, aside=self.aside)
+
+    def show(self, deltas: Any) -> None:
+        """Pieces of the answer have come: deltas, or the number of the command and deltas."""
+        self.driver.arrived(deltas)
+
+    def tell(self, event: _core.Event, request: Any) -> None:
+        """An answer has come in one piece."""
+        if self.driver.watch:
+            tell_whole(self.driver, self.command.id, event, request)
+
 
 class Requests:
     """The model calls of a run, by their commands."""
@@ -35,55 +81,64 @@ class Requests:
 
     def __init__(self, run: _core.Run) -> None:
         self.run = run
-        self.calls: dict[int, _core.ModelCall | _core.OwnAnswer] = {}
+        self.calls: dict[int, UnderWay] = {}
         # Calls of roles, which nobody watches and nothing is kept of.
         self.asides: dict[int, _core.ModelCall | _core.OwnAnswer] = {}
         # Answers that the provider has kept, and the next requests of this run go on from.
         self.kept: _core.Continuation | None = None
 
     def generate(self, driver: Driver, command: _core.Command) -> None:
+        """Asks a model, through the functions that stand around requests."""
+        if driver.plan.hooks.get("around_model") and command.purpose == "executor":
+            from ._around_model import AroundModel
+
+            AroundModel(driver, command).start()
+        else:
+            self.ask(Asker(driver, command), command)
+
+    def ask(self, asker: Asker, command: _core.Command) -> None:
         """Asks a model: one that is called, or a model of one's own."""
+        driver, aside = asker.driver, asker.aside
         plan = driver.at(command.id) if driver.plan.agents else driver.plan
         endpoint, model = plan.serving(command)
-        aside = command.purpose in ASIDES
         command_id: int = command.id  # type: ignore[assignment]
         if endpoint is not None:
             if endpoint.provider != "offline":
                 check_host(endpoint.host, f"the model {endpoint.provider}:{endpoint.model}")
-            shows, apart = driver.watch and not aside, plan is not driver.plan
-            repeats = driver.plan.config.repeats
-            # A request of a run that broke off may be in a batch already.
-            run, batch = (driver.run_id, self.run.batch_of(command_id)) if endpoint.batch else (None, None)
+            apart, repeats = plan is not driver.plan, driver.plan.config.repeats
+            run = batch = None
+            if endpoint.batch and not asker.repeated:
+                # A request of a run that broke off may be in a batch already.
+                run, batch = driver.run_id, self.run.batch_of(command_id)
             if endpoint.continued and self.kept is None:
                 self.kept = _core.Continuation()
             kept = self.kept if endpoint.continued else None
             if driver.observer is not None:
                 driver.observer.asked(driver, command, endpoint.provider, endpoint.host)
-            call = driver.hub.generate(driver.key, command, endpoint, shows, apart, repeats, run, batch, kept)
-            self.keep(command, call, aside=aside)
+            shows = asker.shows
+            asker.keep(driver.hub.generate(asker.key, command, endpoint, shows, apart, repeats, run, batch, kept))
             return
         if model is None:
             message = f"the agent has no model {command.place} for the {command.purpose}"
-            driver.inbox.append(_core.Event.failed(command_id, "not_found", message))
+            asker.give(_core.Event.failed(command_id, "not_found", message))
             return
         request: Any = command.request
         span = None if driver.observer is None else driver.observer.asked(driver, command, "", "")
         contained = plan is not driver.plan or driver.plan.contains(request.model)
-        if streams(model, watched=driver.watch and not aside):
-            own = _core.OwnAnswer(command_id, request) if driver.watch and not aside else None
-            streamed = Streamed(driver, command_id, model, request, own, span, apart=plan is not driver.plan)
+        if streams(model, watched=asker.shows):
+            own = _core.OwnAnswer(command_id, request) if asker.shows else None
+            streamed = Streamed(asker, model, request, own, span, apart=plan is not driver.plan)
             if own is not None:
-                self.keep(command, own)
-            self.stream(driver, command, streamed, request, contained)
+                asker.keep(own)
+            self.stream(asker, streamed, request, contained)
             return
         if aside:
-            driver.start(command_id, str(command.purpose), ask_aside, command_id, model, request, span)
+            asker.start(str(command.purpose), ask_aside, command_id, model, request, span)
             return
         if driver.in_loop and not (getattr(model, "inline", False) or is_async(model.respond)):
             here = partial(model.respond, request)
             beside = Beside(None, here if span is None else partial(span.call, here))
-            work = driver, command_id, beside, request, contained, span
-            driver.start(command_id, "model", ask_model, *work, now=True)
+            asker.start("model", ask_model, asker, beside, request, contained, span, now=True)
             return
         try:
             answer = model.respond(request) if span is None else span.call(partial(model.respond, request))
@@ -91,28 +146,26 @@ class Requests:
                 if span is not None:
                     asked, within = answer, span
                     answer = within.awaited(lambda: asked)
-                work = driver, command_id, answer, request, contained, None
-                driver.start(command_id, "model", ask_model, *work, now=True)
+                asker.start("model", ask_model, asker, answer, request, contained, None, now=True)
                 return
-            event = _answered(driver, command_id, answer, request)
+            event = _answered(asker, answer, request)
         except (*RAISED, SystemExit) as error:
             event = _raised(command_id, error, contained=contained)
-        driver.inbox.append(event)
+        asker.give(event)
 
-    def stream(self, driver: Driver, command: _core.Command, streamed: Streamed, request: Any, contained: bool) -> None:  # noqa: FBT001
+    def stream(self, asker: Asker, streamed: Streamed, request: Any, contained: bool) -> None:  # noqa: FBT001
         """Asks a model of one's own for pieces."""
-        command_id: int = command.id  # type: ignore[assignment]
-        aside = command.purpose in ASIDES
+        command_id: int = asker.command.id  # type: ignore[assignment]
         sent = streamed.here()
         if sent is not None:
-            driver.inbox.append(_streamed(command_id, sent, request, streamed, contained=contained, aside=aside))
+            asker.give(_streamed(command_id, sent, request, streamed, contained=contained, aside=asker.aside))
             return
-        what = str(command.purpose) if aside else "model"
-        driver.start(command_id, what, ask_stream, command_id, streamed, request, contained, aside, now=True)
+        what = str(asker.command.purpose) if asker.aside else "model"
+        asker.start(what, ask_stream, command_id, streamed, request, contained, asker.aside, now=True)
 
-    def keep(self, command: _core.Command, call: _core.ModelCall | _core.OwnAnswer, *, aside: bool = False) -> None:
+    def keep(self, command: _core.Command, call: UnderWay, *, aside: bool = False) -> None:
         """A call is under way; those that have ended are forgotten."""
-        calls = self.asides if aside else self.calls
+        calls: dict[int, Any] = self.asides if aside else self.calls
         if calls:
             for command_id, known in list(calls.items()):
                 if known.done:
@@ -153,7 +206,7 @@ class Requests:
         if self.kept is not None:
             self.kept.close()
 
-    def _unheard(self, command_id: int, call: _core.ModelCall | _core.OwnAnswer) -> bool:
+    def _unheard(self, command_id: int, call: UnderWay) -> bool:
         """Whether the machine has not heard the end of a call: it is under way, or its answer is on its way here."""
         return not call.done or self.run.asks(command_id)
 
@@ -185,35 +238,39 @@ class Requests:
 # ---- models of one's own ----
 
 
-def _answered(driver: Driver, command_id: int, answer: object, request: Any) -> _core.Event:
+def tell_whole(driver: Driver, command_id: int | None, event: _core.Event, request: Any) -> None:
+    """Shows an answer in one piece to whoever watches."""
+    pieces = _core.answer_deltas(event, request)
+    agent, path = driver.who(command_id)
+    if agent is None:
+        driver.told.tell_deltas(pieces)
+    else:
+        driver.told.tell_pieces((agent, path), pieces)
+
+
+def _answered(asker: Asker, answer: object, request: Any) -> _core.Event:
     """The event for the answer of a model of one's own, which is seen in one piece by whoever watches."""
-    event = answer_event(command_id, answer, request.turns)
-    if driver.watch:
-        pieces = _core.answer_deltas(event, request)
-        agent, path = driver.who(command_id)
-        if agent is None:
-            driver.told.tell_deltas(pieces)
-        else:
-            driver.told.tell_pieces((agent, path), pieces)
+    event = answer_event(asker.command.id, answer, request.turns)  # type: ignore[arg-type]
+    asker.tell(event, request)
     return event
 
 
 def ask_model(
-    driver: Driver,
-    command_id: int,
+    asker: Asker,
     answer: Any,
     request: Any,
     contained: bool,  # noqa: FBT001
     span: Entered | None,
 ) -> Work:
     """The event for what a model of one's own gives, which has been asked, or is called beside the run."""
+    command_id: int = asker.command.id  # type: ignore[assignment]
     sent = yield answer
     if type(answer) is Beside and inspect.isawaitable(sent):
         # A plain function has handed out an awaitable: a decorator in between often does.
         asked = sent
         sent = yield asked if span is None else span.awaited(lambda: asked)
     try:
-        return _answered(driver, command_id, given_of(sent) if type(sent) is Raised else sent, request)
+        return _answered(asker, given_of(sent) if type(sent) is Raised else sent, request)
     except asyncio.CancelledError as error:
         if not contained:
             raise
@@ -240,7 +297,7 @@ def _streamed(
         return _raised(command_id, error, contained=True, visible=streamed.visible)
     except (*RAISED, SystemExit) as error:
         if aside:
-            return _aside_failed(command_id, error)
+            return failed(command_id, error)
         return _raised(command_id, error, contained=contained, visible=streamed.visible)
 
 
@@ -257,15 +314,15 @@ def ask_aside(command_id: int, model: Responds, request: Any, span: Entered | No
         if type(sent) is Raised and not isinstance(sent.error, (asyncio.CancelledError, *RAISED)):
             raise sent.error
     if type(sent) is Raised:
-        return _aside_failed(command_id, sent.error)
+        return failed(command_id, sent.error)
     try:
         return answer_event(command_id, sent, request.turns)
     except RAISED as error:
-        return _aside_failed(command_id, error)
+        return failed(command_id, error)
 
 
-def _aside_failed(command_id: int, error: BaseException, *, visible: bool = False) -> _core.Event:
-    """A role's own model failed in whatever way: that ends no run."""
+def failed(command_id: int, error: BaseException, *, visible: bool = False) -> _core.Event:
+    """Something failed in place of a model, in whatever way: that ends no run."""
     if isinstance(error, ModelFailure):
         with contextlib.suppress(UsageError):
             return _failed(command_id, error, visible=visible)
@@ -286,7 +343,7 @@ def _raised(command_id: int, error: BaseException, *, contained: bool, visible: 
     if contained and getattr(error, "code", None) != "unexpected_request":
         if not isinstance(error, ModelFailure):
             logging.getLogger("loopwright.model").info("a model of one's own raised", exc_info=for_logs(error))
-        return _aside_failed(command_id, error, visible=visible)
+        return failed(command_id, error, visible=visible)
     if isinstance(error, ModelFailure):
         return _failed(command_id, error, visible=visible)
     stop = stopping(error)

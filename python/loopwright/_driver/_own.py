@@ -27,7 +27,7 @@ from ._work import is_async
 
 if TYPE_CHECKING:
     from loopwright import _core
-    from loopwright._driver._generator import Driver
+    from loopwright._driver._models import Asker
     from loopwright._effects import Work
     from loopwright._instrument import Entered
 
@@ -152,13 +152,12 @@ def _shown(value: object) -> str:
 class Streamed:
     """An answer of a model of one's own that comes in pieces."""
 
-    __slots__ = ("_apart", "_at_once", "_called", "_driver", "_id", "_left", "_model", "_request", "_span", "_waiting",
-                 "_written", "own")  # fmt: skip
+    __slots__ = ("_apart", "_asker", "_at_once", "_called", "_driver", "_id", "_left", "_model", "_request", "_span",
+                 "_waiting", "_written", "own")  # fmt: skip
 
     def __init__(
         self,
-        driver: Driver,
-        command_id: int,
+        asker: Asker,
         model: Any,
         request: Any,
         own: _core.OwnAnswer | None,
@@ -167,8 +166,9 @@ class Streamed:
         apart: bool,
     ) -> None:
         self.own = own
-        self._driver = driver
-        self._id = command_id
+        self._asker = asker
+        self._driver = asker.driver
+        self._id = asker.command.id
         self._model = model
         self._request = request
         self._span = span
@@ -324,7 +324,7 @@ class Streamed:
 
     def _arrived(self, deltas: list[Any]) -> None:
         if deltas:
-            self._driver.arrived((self._id, deltas) if self._apart else deltas)
+            self._asker.show((self._id, deltas) if self._apart else deltas)
 
     def _whole(self) -> Any:
         self._tell()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,8 @@ class SyncDriver(Driver):
     ) -> None:
         super().__init__(plan, run, run_id, deps, watch=watch, after=after)
         self.hub = _core.Hub(wakes=False)
+        self.delivers: dict[int, Callable[[Any], None]] = {}
+        self.keys = itertools.count(self.key + 1)
         self.wanted: deque[Callable[[], None]] = deque()
         self.thread = threading.get_ident()
         self.patience = _PATIENCE if threading.current_thread() is threading.main_thread() else _LONG_PATIENCE
@@ -88,8 +91,10 @@ class SyncDriver(Driver):
                 left = min(left, min(self.timers.values()) - self.run.now())
             self.hub.wait(max(0.0, left))
         if idle or self.requests.calls or self.requests.asides:
-            for _, item in self.hub.drain():
-                self.arrived(item)
+            for key, item in self.hub.drain():
+                deliver = self.arrived if key == self.key else self.delivers.get(key)
+                if deliver is not None:
+                    deliver(item)
         # Those that are there: what comes of them must not keep timers waiting.
         for _ in range(len(self.wanted)):
             self.wanted.popleft()()
@@ -148,6 +153,14 @@ class SyncDriver(Driver):
     def soon(self, function: Callable[[], None]) -> None:
         self.wanted.append(function)
         self.hub.poke()
+
+    def hear(self, deliver: Callable[[Any], None]) -> int:
+        key = next(self.keys)
+        self.delivers[key] = deliver
+        return key
+
+    def hear_no_more(self, key: int) -> None:
+        self.delivers.pop(key, None)
 
     def noticed(self) -> None:
         if threading.get_ident() != self.thread:

@@ -34,24 +34,33 @@ if TYPE_CHECKING:
 
 
 def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> Work:
-    """The event for what a tool gives. A plain function is called in a thread, which it may hold up as it likes."""
-    plan = driver.at(command_id) if driver.plan.agents else driver.plan
-    tool = plan.tools[call.name]
+    """The event for what a tool gives, or functions around it."""
     try:
         arguments = call.arguments
     except UNREADABLE as error:
         return driver.executed(command_id, call, unreadable(error))
+    if driver.plan.hooks.get("around_tool"):
+        from ._around_tool import AroundTool
+
+        around = AroundTool(driver, command_id, call)
+        return (yield from around.work(arguments))
+    return driver.executed(command_id, call, (yield from ran(driver, command_id, call, flag, arguments)))
+
+
+def ran(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag, arguments: Any, attempt: int = 1) -> Work:
+    """What a tool gives. A plain function is called in a thread, which it may hold up as it likes."""
+    plan = driver.at(command_id) if driver.plan.agents else driver.plan
+    tool = plan.tools[call.name]
     led = where_led(driver, command_id, call) if driver.run.names_paths(command_id, call.call_id) else None
     if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
-        why = f"a path of the call is a link: {led['judged']['why']}"
-        return _core.Event.tool_failed(command_id, call.call_id, "forbidden", why, _BY_NAME)
+        return _forbidden(f"a path of the call is a link: {led['judged']['why']}", _BY_NAME)
     if tool.hands_over is not None:
         if command_id >> 32 or driver.handoff is not None:
             whose = "a sub-agent does its task itself" if command_id >> 32 else "the run is handed over already"
-            return _core.Event.tool_failed(command_id, call.call_id, "forbidden", whose, "answer with what you have")
+            return _forbidden(whose, "answer with what you have")
         driver.handoff = tool.hands_over
         driver.ends.append("after_round")
-    context = _context(driver, command_id, call, flag) if tool.context_parameter else None
+    context = _context(driver, command_id, call, flag, attempt) if tool.context_parameter else None
     span = None if driver.observer is None else driver.observer.called(driver, command_id, call)
     if tool.is_async:
         there = partial(run, tool, arguments, context)
@@ -66,7 +75,11 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
             # A plain function has handed out an awaitable: a decorator in between often does.
             later = run_later(tool, sent)
             sent = yield _limited(tool, ends, flag, later if span is None else span.awaited(lambda: later))
-    return driver.executed(command_id, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
+    return sent if type(sent) is Outcome else _failed(tool, sent.error)
+
+
+def _forbidden(why: str, hint: str) -> Outcome:
+    return Outcome([], failure={"kind": "forbidden", "message": why, "hint": hint})
 
 
 def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, Any] | None:
@@ -97,7 +110,7 @@ def known_variables(tool: Any, arguments: Any) -> dict[str, str]:
     return {name: found[name] for name in names if name in found and not _core.is_secret_variable(name, found[name])}
 
 
-def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> RunContext[Any]:
+def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag, attempt: int) -> RunContext[Any]:
     """What a tool may know about its call."""
     emit = None
     if driver.watch:
@@ -110,6 +123,7 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         run_id=driver.run_id,
         call_id=call.call_id,
         round=call.round,
+        attempt=attempt,
         emit=emit,
         cancel=flag,
         sandbox=driver.plan.sandbox,

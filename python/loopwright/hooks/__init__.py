@@ -1,4 +1,5 @@
-"""Hooks: functions of your own at twelve stages of a run, which may look, change, add and say no.
+"""Hooks: functions of your own at twelve stages of a run, which may look, change, add and say no, or stand around its
+requests and calls.
 
 ::
 
@@ -7,10 +8,17 @@
 
     hooks = Hooks()
 
-    @hooks.on("pre_tool")
+    @hooks.pre_tool
     def stay_home(context):
         if "/etc" in context.subject.arguments.get("path", ""):
             return Veto("only files of the project are read")
+
+    @hooks.around_tool
+    def cached(context, call_next):
+        path = context.subject.arguments["path"]
+        if path not in known:
+            known[path] = call_next()
+        return known[path]
 
     agent = Agent("anthropic:claude-sonnet-4-5", tools=[read], hooks=[hooks, audit("audit.jsonl")])
 
@@ -41,15 +49,21 @@ if TYPE_CHECKING:
         RoundSubject,
         Spent,
     )
-    from ._hook import STAGES, Hook, HookError, Hooks
+    from ._hook import AROUND, STAGES, Hook, HookError, Hooks
     from ._models import ModelChoice, ModelContext, Router
     from ._run import HookReply, run_stage, run_stage_async
+    from ._stages import CallModel, CallModelAsync, CallTool, CallToolAsync, ModelAnswer, RequestChanges
 
 _HOMES = {
+    "AROUND": "_hook",
     "AddContext": "_answers",
     "AnswerSubject": "_context",
     "AssessmentSubject": "_context",
+    "CallModel": "_stages",
+    "CallModelAsync": "_stages",
     "CallSubject": "_context",
+    "CallTool": "_stages",
+    "CallToolAsync": "_stages",
     "Continue": "_answers",
     "DecisionSubject": "_context",
     "Hook": "_hook",
@@ -57,10 +71,12 @@ _HOMES = {
     "HookError": "_hook",
     "HookReply": "_run",
     "Hooks": "_hook",
+    "ModelAnswer": "_stages",
     "ModelChoice": "_models",
     "ModelContext": "_models",
     "PromptSubject": "_context",
     "Replace": "_answers",
+    "RequestChanges": "_stages",
     "RequestSubject": "_context",
     "ResponseSubject": "_context",
     "ResultSubject": "_context",
@@ -79,11 +95,16 @@ _HOMES = {
 }
 
 __all__ = [
+    "AROUND",
     "STAGES",
     "AddContext",
     "AnswerSubject",
     "AssessmentSubject",
+    "CallModel",
+    "CallModelAsync",
     "CallSubject",
+    "CallTool",
+    "CallToolAsync",
     "Continue",
     "DecisionSubject",
     "Hook",
@@ -91,10 +112,12 @@ __all__ = [
     "HookError",
     "HookReply",
     "Hooks",
+    "ModelAnswer",
     "ModelChoice",
     "ModelContext",
     "PromptSubject",
     "Replace",
+    "RequestChanges",
     "RequestSubject",
     "ResponseSubject",
     "ResultSubject",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from loopwright._json import read_shown
 from loopwright._renamed import read_under, renamed, under_new_names
@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from functools import cached_property
 
+    from typing_extensions import TypeVar as DefaultedTypeVar
+
     from loopwright import _core
     from loopwright._stop_reason import StopReason
     from loopwright.result import Messages, Usage
+
+    Shown = DefaultedTypeVar("Shown", default=Any, covariant=True)  # noqa: PLC0105
+    """The subject; any, where nothing is said of it."""
 else:
+    # The default means nothing at run time.
+    Shown = TypeVar("Shown", covariant=True)  # noqa: PLC0105
 
     class cached_property:  # noqa: N801 - that of `functools`, whose lock (up to Python 3.11) costs more than all else
         """What is worked out when it is first asked for, and kept in the object."""
@@ -107,7 +114,7 @@ class DecisionSubject:
 
 
 class RequestSubject:
-    """`pre_llm`: a request to the model."""
+    """`pre_llm`, `around_model`: a request to the model."""
 
     __slots__ = ("_request",)
 
@@ -195,7 +202,7 @@ class ResponseSubject:
 @renamed(id="call_id")
 @dataclass(frozen=True)
 class CallSubject:
-    """`pre_tool`: a call that is to run."""
+    """`pre_tool`, `around_tool`: a call that is to run."""
 
     call_id: str
     name: str
@@ -258,8 +265,10 @@ Subject: TypeAlias = (
 )
 
 
-class HookContext:
-    """What a hook may know: its stage, the run, and the subject. What is not looked at costs nothing."""
+class HookContext(Generic[Shown]):
+    """What a hook may know: its stage, the run, and the subject (`HookContext[CallSubject]` says its type). What is not
+    looked at costs nothing.
+    """
 
     stage: str
     run_id: str
@@ -281,6 +290,7 @@ class HookContext:
         clock: Callable[[], float] | None = None,
         agent: str | None = None,
         path: str | None = None,
+        round: int = 0,  # noqa: A002 - the name hooks read
     ) -> None:
         self.stage = stage
         self.run_id = run_id
@@ -289,13 +299,14 @@ class HookContext:
         self.path = path
         self._command = command
         self._clock = clock
+        self._round = round
         if subject is not None:
             self.__dict__["subject"] = subject
 
     @property
     def round(self) -> int:
         """The round, from 1; 0 before the first."""
-        return (self._command.round or 0) if self._command is not None else 0
+        return (self._command.round or 0) if self._command is not None else self._round
 
     @cached_property
     def elapsed(self) -> float:
@@ -313,10 +324,10 @@ class HookContext:
         return Spent(**{**empty, **spent})
 
     @cached_property
-    def subject(self) -> Any:
+    def subject(self) -> Shown:
         """What it is about: a subject of this module, which one says the stage."""
         assert self._command is not None  # noqa: S101 - without a command there is a subject
-        return subject_of(self._command)
+        return subject_of(self._command)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         whose = self.run_id if self.path is None else f"{self.path} in {self.run_id}"

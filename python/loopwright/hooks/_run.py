@@ -11,7 +11,7 @@ import inspect
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from loopwright import _core
 from loopwright._awaited import carried
@@ -131,12 +131,12 @@ def late(hook: Hook) -> Late:
 
 def timed(hook: Hook, context: HookContext) -> Any:
     """What an inline hook gives; its lateness is noticed, not prevented."""
-    started = time.monotonic()
+    started, function = time.monotonic(), cast("Callable[[HookContext], Any]", hook.function)
     try:
-        value = hook.function(context)
+        value = function(context)
     except RAISED as error:
         return error
-    if time.monotonic() - started > hook.timeout:
+    if hook.timeout is not None and time.monotonic() - started > hook.timeout:
         drop(value)
         return late(hook)
     if value is not None and inspect.isawaitable(value):
@@ -148,20 +148,24 @@ def timed(hook: Hook, context: HookContext) -> Any:
 # ---- those that take their time ----
 
 
-def asking(hook: Hook, context: Any) -> Work:
+def asking(hook: Hook, *given: Any) -> Work:
     """What a hook answers within its time, or what went wrong."""
     if hook.inline:
-        return timed(hook, context)
-    ends = time.monotonic() + hook.timeout
+        return timed(hook, given[0])
+    ends = None if hook.timeout is None else time.monotonic() + hook.timeout
     if hook.is_async:
-        sent = attempt(hook.function, context)
+        sent = attempt(hook.function, *given)
     else:
-        sent = yield Within(hook.timeout, Beside(None, partial(hook.function, context)))
+        sent = yield _until(ends, Beside(None, partial(hook.function, *given)))
     if inspect.isawaitable(sent):
-        sent = yield Within(ends - time.monotonic(), sent)
+        sent = yield _until(ends, sent)
     if type(sent) is not Raised:
         return sent
     return late(hook) if isinstance(sent.error, TimeUp) else sent.error
+
+
+def _until(ends: float | None, effect: Any) -> Any:
+    return effect if ends is None else Within(ends - time.monotonic(), effect)
 
 
 def asking_all(asked: Asked) -> Work:

@@ -208,14 +208,14 @@ async def run(tool: Tool[..., Any, Any], arguments: object, context: RunContext[
             name = tool.context_parameter
             if name is not None:
                 bound[name] = context if context is not None else RunContext()
-            return _returned(tool, await tool.function(**bound))
-        outcome: Outcome = await call(tool, arguments, context, lambda value: _returned(tool, value))
+            return returned(tool, await tool.function(**bound))
+        outcome: Outcome = await call(tool, arguments, context, lambda value: returned(tool, value))
     except asyncio.CancelledError:
         if context is not None:
             cancel_flag(context).set()
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
-        return _raised(tool, error)
+        return raised(tool, error)
     return outcome
 
 
@@ -225,7 +225,7 @@ def _late(tool: Tool[..., Any, Any]) -> ToolTimeout:
 
 def timed_out(tool: Tool[..., Any, Any]) -> Outcome:
     """The outcome of a call whose time is up."""
-    return _raised(tool, _late(tool))
+    return raised(tool, _late(tool))
 
 
 def run_here(tool: Tool[..., Any, Any], arguments: object, context: RunContext[Any] | None) -> Outcome | Awaitable[Any]:
@@ -239,11 +239,11 @@ def run_here(tool: Tool[..., Any, Any], arguments: object, context: RunContext[A
             bound[tool.context_parameter] = context if context is not None else RunContext()
         value = tool.function(**bound)
     except BaseException as error:  # noqa: BLE001 - a tool may not end the thread it runs in
-        return _raised(tool, error)
+        return raised(tool, error)
     if hasattr(value, "__await__"):
         awaitable: Awaitable[Any] = value
         return awaitable
-    return _returned(tool, value)
+    return returned(tool, value)
 
 
 async def run_later(tool: Tool[..., Any, Any], awaitable: Awaitable[Any]) -> Outcome:
@@ -253,11 +253,11 @@ async def run_later(tool: Tool[..., Any, Any], awaitable: Awaitable[Any]) -> Out
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
-        return _raised(tool, error)
-    return _returned(tool, value)
+        return raised(tool, error)
+    return returned(tool, value)
 
 
-def _raised(tool: Tool[..., Any, Any], error: BaseException) -> Outcome:
+def raised(tool: Tool[..., Any, Any], error: BaseException) -> Outcome:
     """The outcome of a call that raised. The log has the traceback: the model reads only the error's words.
 
     Errors of the package say what was meant for the model, wrong arguments for one; any other is a fault of the tool.
@@ -298,7 +298,8 @@ def _clear_frames(error: BaseException) -> None:
         left += (each.__cause__, each.__context__, *_grouped(each))
 
 
-def _returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
+def returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
+    """The outcome of a call that gave something."""
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
@@ -306,7 +307,7 @@ def _returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
         _LOG.warning(message, tool.name, exc_info=for_logs(error))
         return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)
     except BaseException as error:  # noqa: BLE001 - what is written is the tool's own, and may raise whatever it likes
-        return _raised(tool, error)
+        return raised(tool, error)
     return Outcome(content, value=value, truncated=truncated)
 
 
