@@ -3,8 +3,8 @@
     python benches/senses/exam.py tests/data/senses/list_1.jsonl.gz
 
 Each line is one stream: its name, its tools, its rounds (calls with their results, or what the model said and thought),
-whether it is honest, and by the end of which round a sensible operator would want a loop found. Honest streams must never be found
-stuck; a loop counts as found in whichever round, and as found in time by that one.
+whether it is honest, and by the end of which round a sensible operator would want a loop found. Honest streams must
+never be found stuck; a loop counts as found in whichever round, and as found in time by that one.
 """
 
 from __future__ import annotations

@@ -59,6 +59,7 @@ def resuming(
     answer: Any = None,
     answers: Any = None,
     shown: Mapping[str, Approval] | None = None,
+    *,
     more: bool = False,
 ) -> Callable[[Plan], Begun]:
     """Begins where a journal ends; with `on_divergence="fork"` in a new journal beside it, where this version decides
@@ -73,13 +74,19 @@ def resuming(
     if isinstance(answers, str):
         message = f"answers are a dict by call_id, not {answers!r:.100}"
         raise UsageError(message, "invalid_answers", "name a run by run=")
-    if more and answer is None and answers is None:
-        return _with_more(resuming(journal, run, on_divergence=on_divergence), journal, run)
     if answer is not None:
         if answers:
             message = "answer is for a run that has ended, answers are for the pending calls of one that was left"
             raise UsageError(message, "invalid_option", "give one of them")
-        return _answering(journal, run, answer)
+        return _answering(journal, run, answer, more=more)
+    begin = _going_on(journal, run, on_divergence)
+    if answers is not None:
+        return _answered(begin, answers, shown)
+    return _with_more(begin, journal, run) if more else begin
+
+
+def _going_on(journal: str | os.PathLike[str], run: str | None, on_divergence: OnDivergence) -> Callable[[Plan], Begun]:
+    """Begins where a journal ends."""
 
     def begin(plan: Plan) -> Begun:
         found = locate_journal(journal, run)
@@ -105,7 +112,7 @@ def resuming(
                 return replace(_reopened(plan, found, name), plan=plan, offered=offered)
         return Begun(going, place, name, commands, plan, offered)
 
-    return begin if answers is None else _answered(begin, answers, shown)
+    return begin
 
 
 def _with_more(begin: Callable[[Plan], Begun], journal: Any, run: str | None) -> Callable[[Plan], Begun]:
@@ -116,7 +123,7 @@ def _with_more(begin: Callable[[Plan], Begun], journal: Any, run: str | None) ->
         with naming(found):
             outcome = _core.replay(found.read())[0]["outcome"]
         met_limit = outcome is not None and _core.is_limit(outcome["stop"])
-        return _answering(journal, run, _GO_ON)(plan) if met_limit else begin(plan)
+        return _answering(journal, run, _GO_ON, more=True)(plan) if met_limit else begin(plan)
 
     return begun
 
@@ -139,8 +146,8 @@ def _answered(
     return bound
 
 
-def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) -> Callable[[Plan], Begun]:
-    """Begins with all that a run said until it ended, and the answer to that."""
+def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any, *, more: bool) -> Callable[[Plan], Begun]:
+    """Begins with all that a run said until it ended, and the answer to that; with `more` under another budget."""
 
     def begin(plan: Plan) -> Begun:
         found = locate_journal(journal, run)
@@ -159,6 +166,7 @@ def _answering(journal: str | os.PathLike[str], run: str | None, answer: Any) ->
             _beside(found),
             prompt=answer,
             source_run=run,
+            budget=more,
         )(plan)
 
     return begin
@@ -203,8 +211,9 @@ def forking(
     prompt: Any = None,
     result: str | None = None,
     source_run: str | None = None,
+    budget: bool = False,
 ) -> Callable[[Plan], Begun]:
-    """Begins as the run of another journal did, up to event `at`."""
+    """Begins as the run of another journal did, up to event `at`; with a prompt it may take the budget of the plan."""
     if not isinstance(at, int) or isinstance(at, bool) or at < 1:
         message = f"an event is named by its number from 1, not {at!r}"
         raise UsageError(message, "no_such_event", "loopwright replay --steps shows them")
@@ -228,6 +237,7 @@ def forking(
                 at,
                 prompt=message_json,
                 models=plan.config,
+                budget=budget,
                 result=result,
                 **sink_of(journal, path),
                 about=about({**plan.labels, "forked_from": forked, "forked_at": at}),

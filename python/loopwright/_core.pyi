@@ -939,6 +939,7 @@ class Run:
         *,
         prompt: str | None = None,
         models: MachineConfig | None = None,
+        budget: bool = False,
         result: str | None = None,
         journal: str | None = None,
         keep: bool = False,

@@ -543,7 +543,8 @@ class Agent(Running[Deps, Output]):
         place = self.journal if options.get("journal") is None else options["journal"]
 
         def begin(source: Any, run: str | None) -> Any:
-            return forking(source, at, place, prompt=prompt, result=tool_result, source_run=run)
+            given = options.get("budget") is not None
+            return forking(source, at, place, prompt=prompt, result=tool_result, source_run=run, budget=given)
 
         return begin
 

@@ -48,18 +48,16 @@ def test_k5_what_a_tool_declares() -> None:
     assert len(declared.tool_calls) < len(learned.tool_calls)
 
 
-def test_k3_a_service_that_is_down_is_waited_for() -> None:
-    tries = itertools.count()
-
+@pytest.mark.parametrize("words", ["HTTP 503 Service Unavailable", "429 Too Many Requests", "connection refused"])
+def test_k3_a_service_that_is_down_is_no_loop(words: str) -> None:
     @tool(read_only=True)
     def fetch(order: int) -> str:
         """Fetch an order."""
-        if next(tries) < 6:
-            raise ConnectionError("HTTP 503 Service Unavailable")
-        return "shipped"
+        raise ConnectionError(words)
 
-    result = run([fetch], [*(call("fetch", order=number) for number in range(8)), "Shipped."])
-    assert (result.stop_reason, result.text) == ("natural", "Shipped.")
+    result = run([fetch], [*(call("fetch", order=number) for number in range(6)), "The shop is down."])
+    assert (result.stop_reason, result.text) == ("natural", "The shop is down.")
+    assert "with the same error" not in "".join(str(message) for message in result.messages)
 
 
 @pytest.mark.parametrize(

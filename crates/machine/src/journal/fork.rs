@@ -20,6 +20,8 @@ pub struct Change {
     pub prompt: Option<Message>,
     /// Other models: those of this configuration, at each place that has one.
     pub models: Option<MachineConfig>,
+    /// Whether a run that begins with a new prompt takes the budget of that configuration, too.
+    pub budget: bool,
     /// The result of the tool call whose result is the last event that is kept.
     pub result: Option<String>,
 }
@@ -47,6 +49,9 @@ pub(super) fn fork_with_results(
     let mut machine = journal.machine;
     if let Some(mut other) = change.models {
         machine.turn_mut().take_models(other.turn_mut());
+        if change.budget && change.prompt.is_some() {
+            machine.turn_mut().budget = other.turn_mut().budget.clone();
+        }
     }
     let mut kept: Vec<Event> =
         journal.lines.into_iter().take(at as usize).map(|JournalLine { event, .. }| event).collect();

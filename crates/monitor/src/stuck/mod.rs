@@ -92,6 +92,9 @@ pub struct StuckDetector {
     shown: Shown,
     #[serde(default)]
     learned: Learned,
+    /// Tools whose services were down when they were called last.
+    #[serde(default)]
+    down: Vec<u64>,
     /// Rounds in a row that brought nothing, and those among them of which it was learned.
     #[serde(default)]
     worn: (u64, u64),
@@ -132,6 +135,7 @@ impl StuckDetector {
             found: None,
             shown: Shown::default(),
             learned: Learned::default(),
+            down: Vec::new(),
             worn: (0, 0),
         }
     }
@@ -167,6 +171,7 @@ impl StuckDetector {
     /// The step of a call and its result, which the model is shown.
     pub fn step(&mut self, call: &ToolUse, result: &ToolResult) -> Step {
         let mut step = Step::known(call, result, self.known(&call.name));
+        self.hear_of_services(&mut step);
         if let [Block::Text(text)] = result.content.as_slice() {
             self.learn(&mut step, (&call.name, call.arguments_text()), &text.text);
         }
@@ -178,9 +183,23 @@ impl StuckDetector {
     /// failure, where there is one.
     pub fn step_of_text(&mut self, call: (&str, &str), result: &str, failed: bool, kind: Option<&str>) -> Step {
         let mut step = Step::of_text(call, result, failed, kind, self.known(call.0));
+        self.hear_of_services(&mut step);
         self.learn(&mut step, call, result);
         self.show(result);
         step
+    }
+
+    /// Hears which services are down: a tool that is left alone for that says no more than they do.
+    fn hear_of_services(&mut self, step: &mut Step) {
+        let at = self.down.iter().position(|tool| *tool == step.tool);
+        match (step.says, at) {
+            (Says::ServiceIsDown, None) if self.down.len() < MOST_CLASSES => self.down.push(step.tool),
+            (Says::LeftAlone, Some(_)) => step.says = Says::ServiceIsDown,
+            (Says::Much, Some(at)) => {
+                self.down.remove(at);
+            }
+            _ => {}
+        }
     }
 
     /// Looks whether the same question was answered alike before.
@@ -206,7 +225,7 @@ impl StuckDetector {
         if step.says == Says::Nothing || self.past.rules(slot).ignore {
             return;
         }
-        if self.is_down(step) {
+        if step.says == Says::ServiceIsDown {
             return self.wait(slot, arguments);
         }
         let first = self.begin(state);
@@ -237,7 +256,7 @@ impl StuckDetector {
         let mut down = None;
         for (step, tool, arguments) in round {
             let slot = self.past.slot(step.tool, tool, &self.policy);
-            if self.is_down(step) {
+            if step.says == Says::ServiceIsDown {
                 down = Some((slot, *arguments));
             } else if !self.past.rules(slot).ignore {
                 steps.push((*step, slot, *arguments));
@@ -333,12 +352,6 @@ impl StuckDetector {
         self.past.push(self.periods.count(), Entry::new(print, print, print, slot, 1), arguments);
         self.periods.push(print);
         (self.found, self.worn, self.stale) = (None, (0, 0), 0);
-    }
-
-    /// Whether a service is down, slow or busy, or is left alone for it: nothing that the run could do better.
-    fn is_down(&self, step: &Step) -> bool {
-        step.says == Says::ServiceIsDown
-            || (step.says == Says::LeftAlone && !self.errors.iter().any(|errors| errors.tool == step.tool))
     }
 
     /// The class of an error; that of the tool's last error where the tool was left alone for it.
@@ -530,10 +543,12 @@ pub fn distinct_steps<'a>(steps: impl IntoIterator<Item = (Step, &'a str, &'a st
 }
 
 /// Whether each kind of ending in a round was a success: calls that failed alike count once, because the model had no
-/// chance to do better before it saw the first.
+/// chance to do better before it saw the first, and a service that is down says nothing of it.
 pub fn outcomes(round: &[(Step, &str, &str)]) -> impl Iterator<Item = bool> {
     let mut classes = std::collections::HashSet::new();
-    round.iter().filter(move |(step, ..)| !step.marked || classes.insert(step.class())).map(|(step, ..)| !step.marked)
+    let tells = |step: &Step| step.says != Says::ServiceIsDown;
+    let told = round.iter().map(|(step, ..)| step).filter(move |step| tells(step));
+    told.filter(move |step| !step.marked || classes.insert(step.class())).map(|step| !step.marked)
 }
 
 #[cfg(test)]
