@@ -1,7 +1,7 @@
 # Every line that is marked must be refused by both checkers.
 from dataclasses import dataclass
 
-from loopwright import Agent, Budget, RunContext, Toolset, tool
+from loopwright import Agent, Budget, Output, RunContext, Toolset, tool
 
 
 @dataclass
@@ -47,3 +47,5 @@ agent.run_sync("x", deps=Db("d"), tools=[counts])  # E a tool of other deps, for
 Agent("m", deps_type=Db, tools=[Toolset[int]([counts])])  # E a toolset of other deps
 Agent("m", budget=Budget(cost="5"))  # E money is a number
 agent.stream("x", deps=Db("d")).items()  # E the output is no list
+Output(mode="call")  # E no such way
+Output(call="query")  # E no function

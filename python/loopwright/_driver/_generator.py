@@ -94,6 +94,8 @@ class Driver:
         self.observer: Observer | None = None
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
+        # What the function gave whose call is the answer, and the text of that.
+        self.given: tuple[str, Any] | None = None
         # To whom the model has handed the run over, once the round is done.
         self.handoff: Handoff[Any, Any] | None = None
 

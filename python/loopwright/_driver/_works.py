@@ -66,7 +66,11 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
             # A plain function has handed out an awaitable: a decorator in between often does.
             later = run_later(tool, sent)
             sent = yield _limited(tool, ends, flag, later if span is None else span.awaited(lambda: later))
-    return driver.executed(command_id, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
+    outcome = sent if type(sent) is Outcome else _failed(tool, sent.error)
+    if tool.answers is not None and tool.answers["gives"] and outcome.failure is None and not command_id >> 32:
+        texts = [block["text"] for block in outcome.content if block["type"] == "text"]
+        driver.given = (texts[-1] if texts else "", outcome.value)
+    return driver.executed(command_id, call, outcome)
 
 
 def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, Any] | None:

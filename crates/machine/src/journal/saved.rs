@@ -233,6 +233,7 @@ mod tests {
             timeout: None,
             max_output: None,
             flow: None,
+            answer: None,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };
         turn.budget.iterations = 100;

@@ -172,6 +172,8 @@ impl TurnMachine {
         }
         if self.tools.left_out {
             request.tools = std::sync::Arc::default();
+        } else if let Some(choice) = self.answer_choice(&request) {
+            request.tool_choice = Some(choice);
         } else if self.tools.off && !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);
         }
