@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         signals,
     )
     from .signal import Signal
+    from .steps import EndStep, ModelStep, RunIter, ToolStep
     from .tools import Context, Image, RunContext, Text, Tool, Toolset, builtin_tools, tool
     from .web import Page, fetch_page, fetch_page_sync, read_page
 
@@ -134,6 +135,7 @@ _HOMES = {
     "RunContext": "tools",
     "Toolset": "tools",
     "ExtractedCall": "extraction",
+    "EndStep": "steps",
     "Extraction": "extraction",
     "ContextPolicy": "context",
     "ContextWindow": "context",
@@ -154,6 +156,7 @@ _HOMES = {
     "ModelError": "errors",
     "ModelFailure": "models",
     "ModelSettings": "_model",
+    "ModelStep": "steps",
     "Policy": "guard",
     "ProviderError": "errors",
     "Diff": "_replay",
@@ -163,6 +166,7 @@ _HOMES = {
     "Response": "models",
     "Result": "result",
     "RunHandle": "handle",
+    "RunIter": "steps",
     "CacheEntry": "_cache",
     "RoundTrace": "_trace",
     "RunStream": "agent",
@@ -180,6 +184,7 @@ _HOMES = {
     "PreparedTools": "extraction",
     "ToolCallParser": "extraction",
     "ToolError": "errors",
+    "ToolStep": "steps",
     "TurnMachine": "_core",
     "Usage": "result",
     "UsageError": "errors",
@@ -264,6 +269,7 @@ __all__ = [
     "Diff",
     "Edit",
     "Embeddings",
+    "EndStep",
     "ExtractedCall",
     "Extraction",
     "ForgetReport",
@@ -289,6 +295,7 @@ __all__ = [
     "ModelError",
     "ModelFailure",
     "ModelSettings",
+    "ModelStep",
     "Momentum",
     "MomentumPolicy",
     "Monitor",
@@ -313,6 +320,7 @@ __all__ = [
     "RunContext",
     "RunHandle",
     "RunInfo",
+    "RunIter",
     "RunStream",
     "Sensitivity",
     "SensitivityLevel",
@@ -330,6 +338,7 @@ __all__ = [
     "ToolCall",
     "ToolCallParser",
     "ToolError",
+    "ToolStep",
     "Toolset",
     "TurnMachine",
     "Usage",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from ._attempts import Attempts, Progress
 from ._instrument import observing
 from ._options import of_run
+from ._prepared import Prepared
 from ._typed import Output
 from .errors import UsageError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ._driver import AsyncDriver
     from ._partial import Given, Partial
     from ._plan import Plan
+    from ._run_options import Prompt
     from ._running import Running
     from .budget import Budget
     from .events import Event
@@ -147,6 +149,15 @@ class RunStream(Generic[Output]):
         """End the run between two rounds."""
         if self._signal is not None:
             self._signal.interrupt()
+
+    def send(self, message: Prompt) -> None:
+        """Says something more, from any thread: the model reads it in the next request. After its last answer that is
+        one more request. Raises a `UsageError` with the code `run_ended` once the run has ended.
+        """
+        if type(self._agent)._machine is not Prepared._machine:
+            wrong = "a grounded answer or a research is about one question, and hears nothing more"
+            raise UsageError(wrong, "no_conversation", "let an Agent have it as a tool")
+        self._progress.say(message)
 
     def pause(self) -> None:
         """Start nothing new after what is under way; the time of the run stands still then. What was announced and

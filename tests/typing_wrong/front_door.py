@@ -47,5 +47,8 @@ agent.run_sync("x", deps=Db("d"), tools=[counts])  # E a tool of other deps, for
 Agent("m", deps_type=Db, tools=[Toolset[int]([counts])])  # E a toolset of other deps
 Agent("m", budget=Budget(cost="5"))  # E money is a number
 agent.stream("x", deps=Db("d")).items()  # E the output is no list
+agent.iter("x")  # E deps forgotten
+agent.iter("x", deps=Db("d")).send(3)  # E that is no message
+agent.iter("x", deps=Db("d")).result.output.upper()  # E an int has no upper
 Output(mode="call")  # E no such way
 Output(call="query")  # E no function

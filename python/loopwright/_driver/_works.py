@@ -15,11 +15,12 @@ from loopwright._effects import Beside, Raised, TimeUp, Within, given_of
 from loopwright._suspend import person_of
 from loopwright.events import ToolProgress
 from loopwright.tools._context import RunContext
-from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
+from loopwright.tools._run import Outcome, cancelled, returned, run, run_here, run_later, timed_out
 
 from ._work import UNREADABLE, is_async, unreadable
 
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_DENIED = "do not try the same call again; find another way, or explain what is needed"
 _BY_NAME = "name the path that it leads to, so that a person can be asked about that"
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
     if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
         why = f"a path of the call is a link: {led['judged']['why']}"
         return _core.Event.tool_failed(command_id, call.call_id, "forbidden", why, _BY_NAME)
+    if driver.steps and not command_id >> 32 and (tool.answers is None or tool.answers["gives"]):
+        decided = yield from _decided(driver, command_id, tool, call, arguments)
+        if decided is not None:
+            return decided
     if tool.hands_over is not None:
         if command_id >> 32 or driver.handoff is not None:
             whose = "a sub-agent does its task itself" if command_id >> 32 else "the run is handed over already"
@@ -66,11 +71,35 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
             # A plain function has handed out an awaitable: a decorator in between often does.
             later = run_later(tool, sent)
             sent = yield _limited(tool, ends, flag, later if span is None else span.awaited(lambda: later))
-    outcome = sent if type(sent) is Outcome else _failed(tool, sent.error)
+    return _given(driver, command_id, tool, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
+
+
+def _given(driver: Driver, command_id: int, tool: Any, call: _core.Call, outcome: Outcome) -> _core.Event:
+    """The event for what a call has given; where that is the answer of the run, the object is kept."""
     if tool.answers is not None and tool.answers["gives"] and outcome.failure is None and not command_id >> 32:
         texts = [block["text"] for block in outcome.content if block["type"] == "text"]
         driver.given = (texts[-1] if texts else "", outcome.value)
     return driver.executed(command_id, call, outcome)
+
+
+def _decided(driver: Driver, command_id: int, tool: Any, call: _core.Call, arguments: Any) -> Work:
+    """The event for a call that whoever goes through the run step by step has answered or denied; nothing where it is
+    to run.
+    """
+    from loopwright.steps import ToolStep
+
+    step = ToolStep(call.name, arguments, call.call_id, call.round)
+    driver.tell(step)
+    sent = yield step._decided
+    if sent is None:
+        return None
+    if type(sent) is Raised:
+        return driver.executed(command_id, call, _failed(tool, sent.error))
+    kind, value = sent
+    if kind == "deny":
+        why = f"the call was not allowed: {value}"
+        return _core.Event.tool_failed(command_id, call.call_id, "denied", why, _DENIED)
+    return _given(driver, command_id, tool, call, returned(tool, value))
 
 
 def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, Any] | None:

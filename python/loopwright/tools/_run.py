@@ -210,8 +210,8 @@ async def run(tool: Tool[..., Any, Any], arguments: object, context: RunContext[
             name = tool.context_parameter
             if name is not None:
                 bound[name] = context if context is not None else RunContext()
-            return _returned(tool, await tool.function(**bound))
-        outcome: Outcome = await call(tool, arguments, context, lambda value: _returned(tool, value))
+            return returned(tool, await tool.function(**bound))
+        outcome: Outcome = await call(tool, arguments, context, lambda value: returned(tool, value))
     except asyncio.CancelledError:
         if context is not None:
             cancel_flag(context).set()
@@ -245,7 +245,7 @@ def run_here(tool: Tool[..., Any, Any], arguments: object, context: RunContext[A
     if hasattr(value, "__await__"):
         awaitable: Awaitable[Any] = value
         return awaitable
-    return _returned(tool, value)
+    return returned(tool, value)
 
 
 async def run_later(tool: Tool[..., Any, Any], awaitable: Awaitable[Any]) -> Outcome:
@@ -256,7 +256,7 @@ async def run_later(tool: Tool[..., Any, Any], awaitable: Awaitable[Any]) -> Out
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a tool raises, the model may go on
         return _raised(tool, error)
-    return _returned(tool, value)
+    return returned(tool, value)
 
 
 def _raised(tool: Tool[..., Any, Any], error: BaseException) -> Outcome:
@@ -300,7 +300,8 @@ def _clear_frames(error: BaseException) -> None:
         left += (each.__cause__, each.__context__, *_grouped(each))
 
 
-def _returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
+def returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
+    """The outcome of a call that gave this."""
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:

@@ -106,6 +106,7 @@ impl TurnMachine {
 
     pub(super) fn ask_now(&mut self, out: &mut Vec<Command>) {
         self.flush_added();
+        self.core.said.drain(..).for_each(|message| self.history.push(message));
         if let Err(error) = self.fit(out) {
             self.outcome.error = Some(error);
             return self.finish(Stop::ContextWindow, out);

@@ -161,6 +161,8 @@ impl TurnMachine {
                 self.history.push(Message::user(continuation(&standing).unwrap_or_else(|| "Continue.".to_owned())));
                 self.ask(out);
             }
+            // The person has said something more since the request.
+            Decision::Complete | Decision::PauseForInput if !self.core.said.is_empty() => self.ask(out),
             Decision::Complete | Decision::PauseForInput if self.asks_for_answer(&prose, out) => {}
             Decision::Complete => {
                 let stop = if stop == StopReason::EndTurn { Stop::Natural } else { Stop::NoToolUse };

@@ -88,7 +88,11 @@ impl TurnMachine {
         };
         let spent = round.unasked && stop.is_none();
         let mut blocks = self.take_results(round);
-        if matches!(stop, None | Some(Stop::UserInterrupt)) && self.takes_answer(&blocks) {
+        let ends = match stop {
+            None => self.core.said.is_empty(),
+            Some(stop) => stop == Stop::UserInterrupt,
+        };
+        if ends && self.takes_answer(&blocks) {
             return self.finish_answered(blocks, out);
         }
         if let Some(error) = self.counts_answer(&blocks).filter(|_| stop.is_none()) {
