@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ._output import OutputType
     from .errors import LoopwrightError
+    from .result import Result
 
 __all__ = ["explained", "taken", "with_answer"]
 
@@ -72,21 +73,25 @@ def _of_function(function: Any, name: str | None) -> Tool[..., Any, Any]:
     return tool
 
 
-def taken(output: OutputType[Any], final: str, given: tuple[str, Any] | None) -> Any:
-    """The output of a run that ended with this text: what a function gave, unless others have changed that since.
+def taken(output: OutputType[Any], result: Result[Any], given: Mapping[str, tuple[str, Any]]) -> Any:
+    """The output of a run that ended with a text: what a function gave, unless others have changed that since.
 
     Raises `InvalidOutput` for what is none.
     """
-    if given is not None and given[0] == final:
-        return given[1]
-    if output.asked.call is not None and given is None:
+    final = result.final or ""
+    if output.asked.call is None:
+        return output.parse(final)
+    made = [each for each in result.tool_calls if each.name == output.tool and each.call_id in given]
+    if not made:
         message = f"the answer is no call of {output.tool!r}"
         raise InvalidOutput(message, hint=f"call {output.tool}; what it gives is the answer")
+    # Of several calls in one answer the first counts.
+    text, value = given[next(each for each in made if each.round == made[-1].round).call_id]
+    if text == final:
+        return value
     try:
         return output.parse(final)
     except SchemaError as error:
-        if given is None:
-            raise
         message = f"the answer was changed, and no {output.name} can be read from its text"
         raise InvalidOutput(message, hint="let hooks leave the answer, or return data from the function") from error
 

@@ -77,6 +77,9 @@ class Progress(Generic[Drives, Output]):
         message = prompt_of(words)
         if not message.text.strip() and len(message.content) < 2:  # noqa: PLR2004 - a text alone
             raise UsageError("the message is empty", "empty_prompt", "say something")
+        if message.role != "user":
+            wrong = f"what the person says is no message of the role {message.role!r}"
+            raise UsageError(wrong, "invalid_prompt", "give text, or a message of the user")
         if self.result is not None:
             wrong = "the run has ended, and nobody reads what is said now"
             raise UsageError(wrong, "run_ended", "begin another one with messages=result.messages")
@@ -161,6 +164,9 @@ class Attempts(Generic[Drives, Output]):
         agent, progress = self.agent, self.progress
         plan = agent._plan(self.limits, stream=self.watch, offered=self.offered)
         begin, self.begin = self.begin, None
+        if self.conversation is not None and progress.said:
+            said = [progress.said.popleft().to_json() for _ in range(len(progress.said))]
+            self.conversation = self.conversation.extended(f"[{','.join(said)}]")
         begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
         if begun.plan is not None:
             plan, self.offered = begun.plan, begun.offered
@@ -237,8 +243,7 @@ class Attempts(Generic[Drives, Output]):
 
     def _say(self, result: Result[Any], driver: Driver) -> None:
         """The person has said something more to the answer: the run goes on with that."""
-        said = [self.progress.said.popleft().to_json() for _ in range(len(self.progress.said))]
-        self.conversation, self.tries, self.more = result.messages._history.extended(f"[{','.join(said)}]"), 0, True
+        self.conversation, self.tries, self.more = result.messages._history, 0, True
         self.limits = _left(result, self.earlier, self.limits, driver)
 
     def _hand_over(self, handoff: Handoff[Any, Any], result: Result[Any], driver: Driver) -> None:

@@ -278,7 +278,7 @@ class Running(Prepared[Deps, Output]):
                 from .tools import InvalidOutput
 
                 try:
-                    object.__setattr__(result, "output", taken(self._output, result.final, driver.given))
+                    object.__setattr__(result, "output", taken(self._output, result, driver.given))
                 except InvalidOutput as invalid:
                     error, feedback = invalid, invalid.feedback
         if error is not None:

@@ -264,7 +264,8 @@ class RunStream(Generic[Output]):
         if progress.driver is not None and not self._events.ag_running:
             progress.driver.dropped()
         if progress.bare:
-            left_bare(self._agent, "async with agent.stream(…) as stream", "await stream.aclose()", self)
+            way = "iter(…) as run" if progress.steps else "stream(…) as stream"
+            left_bare(self._agent, f"async with agent.{way}", f"await {way.rsplit(maxsplit=1)[-1]}.aclose()", self)
 
     def _left(self) -> None:
         """Whoever iterated has gone: the run ends now, and what ends with it is waited for in the background."""

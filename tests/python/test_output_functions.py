@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 from loopwright import Agent, Guard, Output, RunContext, ToolError, UsageError, replay, tool
-from loopwright.testing import ScriptedModel, call, text
+from loopwright.testing import ScriptedModel, call, calls, text
 from loopwright.tools import InvalidOutput
 from ways import agent_at, run
 
@@ -160,3 +160,14 @@ def test_a_hook_that_changes_the_answer_is_heard() -> None:
         hooks=hooks,
     )
     assert agent.run_sync("go").output == [{"people": 0}]
+
+
+def test_of_several_answers_at_once_the_first_counts() -> None:
+    @tool(read_only=True)
+    def table(number: int) -> Table:
+        """A table."""
+        return Table([{"people": number}])
+
+    model = ScriptedModel([calls(call("table", number=1), call("table", number=2))])
+    result = Agent(model, output_type=Annotated[Table, Output(call=table)]).run_sync("go")
+    assert result.output.rows == [{"people": 1}]

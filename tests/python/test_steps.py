@@ -274,3 +274,34 @@ def test_others_hear_nothing_more(docs: Path) -> None:
                 run.send("  ")
 
     asyncio.run(main())
+
+
+def test_what_is_said_comes_before_the_next_request_wherever_that_is() -> None:
+    async def main() -> list[list[str]]:
+        found = []
+        async with of("a").iter("go") as run:
+            run.send("first")
+            assert [step.type async for step in run] == ["model", "end"]
+        found.append([each.text for each in run.result.messages])
+        typed = of("nope", "3", output_type=int)
+        async with typed.iter("go") as run:
+            async for step in run:
+                if step.type == "model" and step.round == 1:
+                    run.send("a number")
+        found.append([each.text for each in run.result.messages])
+        with pytest.raises(UsageError, match="assistant"):
+            of("a").stream("go").send({"role": "assistant", "content": "x"})
+        return found
+
+    first, typed = asyncio.run(main())
+    assert first == ["go", "first", "a"]
+    assert [typed[0], typed[1], typed[3], typed[4]] == ["go", "nope", "a number", "3"]
+
+
+def test_the_calls_of_whoever_goes_on_are_steps_too() -> None:
+    async def main() -> Any:
+        desk = of(call("look", at="x"), "Bye.", name="desk")
+        async with of(call("transfer_to_desk"), tools=[], handoffs=[desk]).iter("go") as run:
+            return [(step.type, getattr(step, "round", None)) async for step in run]
+
+    assert asyncio.run(main()) == [("model", 1), ("tool", 1), ("model", 2), ("tool", 2), ("model", 3), ("end", None)]

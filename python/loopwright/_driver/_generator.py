@@ -95,8 +95,8 @@ class Driver:
         self.observer: Observer | None = None
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
-        # What the function gave whose call is the answer, and the text of that.
-        self.given: tuple[str, Any] | None = None
+        # What the function gave whose calls are the answer, and the text of that, by call.
+        self.given: dict[str, tuple[str, Any]] = {}
         # What the person says while the run goes on, until the machine is told; filled from any thread.
         self.said: deque[Message] = deque()
         # Whether whoever reads decides on each call before it runs.

@@ -78,7 +78,7 @@ def _given(driver: Driver, command_id: int, tool: Any, call: _core.Call, outcome
     """The event for what a call has given; where that is the answer of the run, the object is kept."""
     if tool.answers is not None and tool.answers["gives"] and outcome.failure is None and not command_id >> 32:
         texts = [block["text"] for block in outcome.content if block["type"] == "text"]
-        driver.given = (texts[-1] if texts else "", outcome.value)
+        driver.given[call.call_id] = (texts[-1] if texts else "", outcome.value)
     return driver.executed(command_id, call, outcome)
 
 
