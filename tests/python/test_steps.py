@@ -15,6 +15,7 @@ from loopwright import (
     Guard,
     Hook,
     Journal,
+    Message,
     ModelStep,
     Output,
     ToolError,
@@ -290,7 +291,7 @@ def test_what_is_said_comes_before_the_next_request_wherever_that_is() -> None:
                     run.send("a number")
         found.append([each.text for each in run.result.messages])
         with pytest.raises(UsageError, match="assistant"):
-            of("a").stream("go").send({"role": "assistant", "content": "x"})
+            of("a").stream("go").send(Message("assistant", "x"))
         return found
 
     first, typed = asyncio.run(main())
