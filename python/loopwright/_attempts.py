@@ -6,6 +6,7 @@ in an event loop or without one.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -14,7 +15,7 @@ from ._remember import Following
 from ._suspend import Answers
 from ._typed import Output
 from .errors import LoopwrightError, UsageError
-from .messages import Message
+from .messages import Message, prompt_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ __all__ = ["Attempts", "Progress"]
 Drives = TypeVar("Drives", bound="Driver")
 
 _MOST = 3
+_ANSWERED = ("natural", "no_tool_use", "needs_user_input", "ambiguous")
 
 
 def _handed_off() -> type[HandedOff]:
@@ -55,7 +57,7 @@ def _run_finished() -> type[RunFinished]:
 class Progress(Generic[Drives, Output]):
     """How far a run has come; its attempts write it down, and its stream tells."""
 
-    __slots__ = ("bare", "driver", "lines", "observer", "over", "path", "result")
+    __slots__ = ("bare", "driver", "lines", "observer", "over", "path", "result", "said", "steps")
 
     def __init__(self, observer: Observer | None = None) -> None:
         self.observer = observer
@@ -66,6 +68,25 @@ class Progress(Generic[Drives, Output]):
         self.over = False
         # Whether it is under way, or ended only because nobody was there to read on.
         self.bare = False
+        # What the person says meanwhile, and whether that person decides on each call.
+        self.said: deque[Message] = deque()
+        self.steps = False
+
+    def say(self, words: Any) -> None:
+        """The person says something more, from any thread. Raises a `UsageError` once the run has ended."""
+        message = prompt_of(words)
+        if not message.text.strip() and len(message.content) < 2:  # noqa: PLR2004 - a text alone
+            raise UsageError("the message is empty", "empty_prompt", "say something")
+        if message.role != "user":
+            wrong = f"what the person says is no message of the role {message.role!r}"
+            raise UsageError(wrong, "invalid_prompt", "give text, or a message of the user")
+        if self.result is not None:
+            wrong = "the run has ended, and nobody reads what is said now"
+            raise UsageError(wrong, "run_ended", "begin another one with messages=result.messages")
+        self.said.append(message)
+        driver = self.driver
+        if driver is not None:
+            driver.soon(driver.go)
 
     @property
     def state(self) -> str:
@@ -143,6 +164,9 @@ class Attempts(Generic[Drives, Output]):
         agent, progress = self.agent, self.progress
         plan = agent._plan(self.limits, stream=self.watch, offered=self.offered)
         begin, self.begin = self.begin, None
+        if self.conversation is not None and progress.said:
+            said = [progress.said.popleft().to_json() for _ in range(len(progress.said))]
+            self.conversation = self.conversation.extended(f"[{','.join(said)}]")
         begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
         if begun.plan is not None:
             plan, self.offered = begun.plan, begun.offered
@@ -157,6 +181,7 @@ class Attempts(Generic[Drives, Output]):
         try:
             driver = self.kind(plan, begun.run, begun.name, self.deps, watch=self.watch, after=self.driver)
             self.driver = progress.driver = driver
+            driver.said, driver.steps = progress.said, progress.steps
             if progress.observer is not None:
                 progress.observer.begin(driver)
                 driver.observer = progress.observer
@@ -212,7 +237,14 @@ class Attempts(Generic[Drives, Output]):
             self.limits = _left(result, self.earlier, self.limits, driver)
         elif handoff is not None and result.stop_reason == "user_interrupt":
             self._hand_over(handoff, result, driver)
+        elif self.progress.said and result.error is None and result.stop_reason in _ANSWERED:
+            self._say(result, driver)
         self.earlier = result
+
+    def _say(self, result: Result[Any], driver: Driver) -> None:
+        """The person has said something more to the answer: the run goes on with that."""
+        self.conversation, self.tries, self.more = result.messages._history, 0, True
+        self.limits = _left(result, self.earlier, self.limits, driver)
 
     def _hand_over(self, handoff: Handoff[Any, Any], result: Result[Any], driver: Driver) -> None:
         """Another agent goes on with what is left."""

@@ -16,7 +16,7 @@ from .tools._errors import InvalidOutput, SchemaError
 from .tools._problems import problems_of, shown, summary, without_titles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic import TypeAdapter
 
@@ -33,25 +33,43 @@ class Output:
     """How an output is asked for: `output_type=Annotated[City, Output(attempts=2)]`.
 
     Args:
-        mode: `"native"` and `"auto"` give the schema to the provider, where it takes one; `"text"` says it in the
-            instructions alone.
+        mode: `"native"` and `"auto"` give the schema to the provider, where it takes one; `"tool"` asks for a call of
+            a tool, whose arguments are the answer; `"text"` says the schema in the instructions alone.
         attempts: How often the model may answer until its answer is of the type.
-        name: What the schema is called, for the model; by default the name of the type.
+        name: What the schema is called, for the model; by default the name of the type, of a tool `final_answer`.
+        call: A function that makes the output: the model answers with its arguments, `result.output` is what it gives.
+            It is written as a tool is, and may be one; where it raises `ToolError`, the model answers again.
     """
 
-    __slots__ = ("attempts", "mode", "name")
+    __slots__ = ("attempts", "call", "mode", "name")
 
     def __init__(
-        self, *, mode: Literal["auto", "native", "text"] = "auto", attempts: int = 3, name: str | None = None
+        self,
+        *,
+        mode: Literal["auto", "native", "tool", "text"] = "auto",
+        attempts: int = 3,
+        name: str | None = None,
+        call: Callable[..., Any] | None = None,
     ) -> None:
-        if mode not in ("auto", "native", "text"):
+        if mode not in ("auto", "native", "tool", "text"):
             raise UsageError(f"mode of an Output can't be {mode!r:.100}", "invalid_option", _MODES)
+        if call is not None and not callable(call):
+            message = f"call of an Output can't be {call!r:.100}"
+            raise UsageError(message, "invalid_option", "give a function, or what @tool makes of it")
+        if call is not None and mode not in ("auto", "tool"):
+            message = f"a function is answered by a call of it, and the mode is {mode!r}"
+            raise UsageError(message, "invalid_option", "leave mode out, or say 'tool'")
         if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= _MOST_ATTEMPTS:
             message = f"attempts of an Output can't be {attempts!r:.100}"
             raise UsageError(message, "invalid_option", f"give a whole number from 1 to {_MOST_ATTEMPTS}")
         if name is not None and not isinstance(name, str):
             raise UsageError(f"name of an Output can't be {name!r:.100}", "invalid_option", "give text")
-        self.mode, self.attempts, self.name = mode, attempts, name
+        self.mode, self.attempts, self.name, self.call = mode, attempts, name, call
+
+    @property
+    def by_call(self) -> bool:
+        """Whether the answer is a call of a tool."""
+        return self.mode == "tool" or self.call is not None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Output) and repr(self) == repr(other)
@@ -60,11 +78,12 @@ class Output:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        return f"Output(mode={self.mode!r}, attempts={self.attempts}, name={self.name!r})"
+        call = "" if self.call is None else f", call={self.call!r}"
+        return f"Output(mode={self.mode!r}, attempts={self.attempts}, name={self.name!r}{call})"
 
 
 _MOST_ATTEMPTS = 100
-_MODES = "give 'auto', 'native' or 'text'"
+_MODES = "give 'auto', 'native', 'tool' or 'text'"
 
 
 def output_of(annotation: Any) -> OutputType[Any]:
@@ -82,7 +101,7 @@ def output_of(annotation: Any) -> OutputType[Any]:
 class OutputType(Generic[T]):
     """A type of answers."""
 
-    __slots__ = ("_adapter", "_schema", "_wrapped", "annotation", "asked", "name")
+    __slots__ = ("_adapter", "_schema", "_wrapped", "annotation", "asked", "name", "tool")
 
     def __init__(self, annotation: type[T] | Any) -> None:
         self.annotation = annotation
@@ -91,6 +110,8 @@ class OutputType(Generic[T]):
         self._schema: dict[str, Any] | None = None
         self._wrapped = False
         self.asked = Output()
+        # The tool that the answer is a call of.
+        self.tool: str | None = None
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -50,6 +50,32 @@ class Given(Protocol[Given_co]):
         """The run tells an event; what is given for it."""
 
 
+class _Written:
+    """The pieces of the answer among what a run tells: of its text, or of the arguments of the call that it is."""
+
+    __slots__ = ("_block", "_tool")
+
+    def __init__(self, output: OutputType[Any] | None) -> None:
+        self._tool = None if output is None else output.tool
+        # The block of the call.
+        self._block: int | None = None
+
+    def begin(self) -> None:
+        """The answer is begun anew."""
+        self._block = None
+
+    def of(self, event: Event) -> str | None:
+        """The next piece of the answer, if the event is one."""
+        match event.type:
+            case "text_delta" if self._tool is None:
+                return event.text
+            case "tool_use_delta" if self._block is None and event.name == self._tool:
+                self._block = event.block
+            case "arguments_delta" if event.block == self._block:
+                return event.text
+        return None
+
+
 class Texts:
     """All text of the answer so far, again and again. What a reset makes void is followed by an empty text."""
 
@@ -84,34 +110,43 @@ class Texts:
 class Outputs(Generic[Output]):
     """What the answer holds so far, whenever that has changed."""
 
-    __slots__ = ("_json", "_last", "_output", "_seen", "_text")
+    __slots__ = ("_json", "_last", "_output", "_seen", "_text", "_written")
 
     def __init__(self, output: OutputType[Output] | None) -> None:
         self._output = output
         self._last: Partial[Output] | None = None
+        self._written = _Written(output)
         self._begin()
 
     def _begin(self) -> None:
         self._text = ""
+        self._written.begin()
         self._json = GrowingJson(lists=self._output is None or self._output.wrapped)
         # How long the text was when it was looked at.
         self._seen = 0
 
     def feed(self, event: Event) -> list[Partial[Output]]:
         match event.type:
-            case "text_delta":
-                self._text += event.text
-                if self._output is None:
-                    return self._give(Partial(self._text, cast("Output", self._text)))
-                self._json.add(event.text)
-                length = len(self._text)
-                if (length - self._seen) * _SHARE >= self._seen or self._json.over:
-                    self._seen = length
-                    return self._so_far(self._output)
             case "reset" | "round_started" if event.path is None:
                 self._begin()
             case "run_finished":
                 return self._end(event.result)
+            case _ if (piece := self._written.of(event)) is not None:
+                return self._grown(piece)
+        return []
+
+    def _grown(self, piece: str) -> list[Partial[Output]]:
+        self._text += piece
+        if self._output is None:
+            return self._give(Partial(self._text, cast("Output", self._text)))
+        if self._output.asked.call is not None:
+            # What a function is to be given is no part of what it gives.
+            return []
+        self._json.add(piece)
+        length = len(self._text)
+        if (length - self._seen) * _SHARE >= self._seen or self._json.over:
+            self._seen = length
+            return self._so_far(self._output)
         return []
 
     def _so_far(self, output: OutputType[Output]) -> list[Partial[Output]]:
@@ -127,7 +162,10 @@ class Outputs(Generic[Output]):
     def _end(self, result: Result[Any]) -> list[Partial[Output]]:
         if result.final is None or result.error is not None:
             return []
-        data = result.final if self._output is None else self._output.parsed(result.final)[1]
+        if self._output is None or self._output.asked.call is not None:
+            data: object = result.final
+        else:
+            data = self._output.parsed(result.final)[1]
         return self._give(Partial(data, result.output, done=True))
 
     def _give(self, partial: Partial[Output]) -> list[Partial[Output]]:
@@ -140,7 +178,7 @@ class Items(Generic[T]):
     the run has ended, or until another answer takes its place.
     """
 
-    __slots__ = ("_element", "_given", "_halted", "_json", "_output", "_passed")
+    __slots__ = ("_element", "_given", "_halted", "_json", "_output", "_passed", "_written")
 
     def __init__(self, output: OutputType[list[T]] | None) -> None:
         annotation = None if output is None else output.annotation
@@ -157,9 +195,11 @@ class Items(Generic[T]):
         self._element: OutputType[T] = OutputType(next(iter(get_args(annotation)), Any))
         # What was given in the whole run, and what has passed of the answer that is under way, by their data.
         self._given: Counter[str] = Counter()
+        self._written = _Written(output)
         self._begin()
 
     def _begin(self) -> None:
+        self._written.begin()
         self._json = GrowingJson()
         self._passed: Counter[str] = Counter()
         # The number of the list whose elements wait.
@@ -167,17 +207,20 @@ class Items(Generic[T]):
 
     def feed(self, event: Event) -> list[T]:
         match event.type:
-            case "text_delta":
-                items: list[T] = []
-                for number, text in self._json.add(event.text):
-                    if number != self._halted and not self._take(text, items):
-                        self._halted = number
-                return items
             case "reset" | "round_started" if event.path is None:
                 self._begin()
             case "run_finished":
                 return self._rest(event.result)
+            case _ if (piece := self._written.of(event)) is not None and self._output.asked.call is None:
+                return self._grown(piece)
         return []
+
+    def _grown(self, piece: str) -> list[T]:
+        items: list[T] = []
+        for number, text in self._json.add(piece):
+            if number != self._halted and not self._take(text, items):
+                self._halted = number
+        return items
 
     def _take(self, text: str, items: list[T]) -> bool:
         """An element that is whole; whether it can be given."""
@@ -205,6 +248,8 @@ class Items(Generic[T]):
         """What of the answer was not given while it was written."""
         if result.final is None or result.error is not None:
             return []
+        if self._output.asked.call is not None:
+            return list(result.output)
         values, data = self._output.parsed(result.final)
         self._passed = Counter()
         listed = data if isinstance(data, list) and len(data) == len(values) else values

@@ -170,6 +170,10 @@ class Prepared(Generic[Deps, Output]):
             from ._output import output_of
 
             self._output = output_of(output_type)
+            if self._output.asked.by_call:
+                from ._answer_tool import with_answer
+
+                self.tools = with_answer(self.tools, self._output)
         self._approve = approver(judged.approve)
         rules, self._around, fenced = _guard_of(self.tools, judged)
         self._sandbox = decided_sandbox(judged.sandbox, fenced)
@@ -414,10 +418,11 @@ class Prepared(Generic[Deps, Output]):
                 "flow": _core.tool_flow(
                     tool.name, tool.read_only, tool.trust, None if tool.effects is None else sorted(tool.effects)
                 ),
+                **({} if tool.answers is None else {"answer": tool.answers}),
             }
             for tool in tools
         ]
-        if self._output is not None:
+        if self._output is not None and not self._output.asked.by_call:
             name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
             if self._output.asked.mode == "text":
                 said = f"Answer with one JSON value of this schema, and nothing else:\n{dumps(self._output.schema)}"

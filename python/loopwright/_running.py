@@ -266,14 +266,19 @@ class Running(Prepared[Deps, Output]):
             result = added(earlier, result)
         result.__dict__.update(_pending=driver.questions.pending, _agent=self.name)
         error = error_of(outcome)
+        if error is not None and error.code == "invalid_output":
+            from ._answer_tool import explained
+
+            error = explained(error, driver.raised)
         feedback = None
         if self._output is not None and error is None:
             vars(result).pop("output", None)
             if result.final is not None:
+                from ._answer_tool import taken
                 from .tools import InvalidOutput
 
                 try:
-                    object.__setattr__(result, "output", self._output.parse(result.final))
+                    object.__setattr__(result, "output", taken(self._output, result, driver.given))
                 except InvalidOutput as invalid:
                     error, feedback = invalid, invalid.feedback
         if error is not None:

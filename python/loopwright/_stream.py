@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from ._attempts import Attempts, Progress
 from ._instrument import observing
 from ._options import of_run
+from ._prepared import Prepared
 from ._typed import Output
 from .errors import UsageError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ._driver import AsyncDriver
     from ._partial import Given, Partial
     from ._plan import Plan
+    from ._run_options import Prompt
     from ._running import Running
     from .budget import Budget
     from .events import Event
@@ -148,6 +150,15 @@ class RunStream(Generic[Output]):
         if self._signal is not None:
             self._signal.interrupt()
 
+    def send(self, message: Prompt) -> None:
+        """Says something more, from any thread: the model reads it in the next request. After its last answer that is
+        one more request. Raises a `UsageError` with the code `run_ended` once the run has ended.
+        """
+        if type(self._agent)._machine is not Prepared._machine:
+            wrong = "a grounded answer or a research is about one question, and hears nothing more"
+            raise UsageError(wrong, "no_conversation", "let an Agent have it as a tool")
+        self._progress.say(message)
+
     def pause(self) -> None:
         """Start nothing new after what is under way; the time of the run stands still then. What was announced and
         begins only when its event was read is under way: within the loop wait for the pause by `until_paused`.
@@ -253,7 +264,8 @@ class RunStream(Generic[Output]):
         if progress.driver is not None and not self._events.ag_running:
             progress.driver.dropped()
         if progress.bare:
-            left_bare(self._agent, "async with agent.stream(…) as stream", "await stream.aclose()", self)
+            way = "iter(…) as run" if progress.steps else "stream(…) as stream"
+            left_bare(self._agent, f"async with agent.{way}", f"await {way.rsplit(maxsplit=1)[-1]}.aclose()", self)
 
     def _left(self) -> None:
         """Whoever iterated has gone: the run ends now, and what ends with it is waited for in the background."""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .messages import Content, Message
     from .monitor import Monitor
     from .result import Result
+    from .steps import RunIter
 
 __all__ = ["Agent", "RunStream"]
 
@@ -339,6 +340,28 @@ class Agent(Running[Deps, Output]):
         from .handle import RunHandle
 
         return RunHandle(self._stream("start", prompt, deps, options, watch=True))
+
+    @overload
+    def iter(
+        self: Agent[None, Output], prompt: Prompt, *, deps: None = None, **options: Unpack[RunOptions[None]]
+    ) -> RunIter[Output]: ...
+    @overload
+    def iter(self, prompt: Prompt, *, deps: Deps, **options: Unpack[RunOptions[Deps]]) -> RunIter[Output]: ...
+    def iter(self, prompt: Prompt, *, deps: Any = None, **options: Any) -> RunIter[Output]:
+        """A run step by step: what the model answered, each call before it runs, the end.
+
+        ::
+
+            async with agent.iter("…") as run:
+                async for step in run:
+                    if step.type == "tool" and step.name == "delete":
+                        step.deny("nothing is deleted today")
+                    elif step.type == "end":
+                        print(step.result.output)
+        """
+        from .steps import RunIter
+
+        return RunIter(self._stream("iter", prompt, deps, options, watch=True))
 
     @overload
     async def resume(

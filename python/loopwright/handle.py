@@ -14,6 +14,7 @@ from .events import AgentFinished, AgentStarted, Paused, Resumed, RunFinished
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator
 
+    from ._run_options import Prompt
     from ._stop_reason import StopReason
     from .agent import RunStream
     from .events import Event
@@ -98,6 +99,12 @@ class RunHandle(Generic[Output]):
     def interrupt(self) -> None:
         """End when the running tools are done."""
         self._stream.interrupt()
+
+    def send(self, message: Prompt) -> None:
+        """Says something more: the model reads it in the next request. Raises a `UsageError` with the code `run_ended`
+        once the run has ended.
+        """
+        self._stream.send(message)
 
     def pause(self) -> None:
         """Start nothing new after what is under way."""

@@ -716,6 +716,10 @@ def error_of(outcome: Mapping[str, Any] | Ended) -> LoopwrightError | None:
     if error["code"] == "hook_failed":
         kind = errors.HookError
     found = kind(error["message"], error["code"], error.get("hint"))
+    if error["code"] == "invalid_output":
+        from .tools import InvalidOutput
+
+        found = InvalidOutput(error["message"], hint=error.get("hint"))
     for name, value in (error.get("answered") or {}).items():
         setattr(found, name, value)
     return found

@@ -21,17 +21,35 @@ from .signal import Signal
 
 if TYPE_CHECKING:
     from .handle import ChildStatus, RunHandle
+    from .steps import EndStep, ModelStep, RunIter, ToolStep
 
-__all__ = ["ChildRun", "ChildStatus", "Partial", "RunHandle", "RunStream", "Signal", "SyncStream", "ToolCall"]
+__all__ = [
+    "ChildRun",
+    "ChildStatus",
+    "EndStep",
+    "ModelStep",
+    "Partial",
+    "RunHandle",
+    "RunIter",
+    "RunStream",
+    "Signal",
+    "SyncStream",
+    "ToolCall",
+    "ToolStep",
+]
 
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        # Handles alone need asyncio, which is slow to import.
+        # Handles and steps need asyncio, which is slow to import.
         if name in ("ChildStatus", "RunHandle"):
             from . import handle
 
             return getattr(handle, name)
+        if name in ("EndStep", "ModelStep", "RunIter", "ToolStep"):
+            from . import steps
+
+            return getattr(steps, name)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -77,6 +77,11 @@ assert_type(Agent("m", output_type=Literal["a", "b"]).run_sync("x").output, Lite
 assert_type(Agent("m", output_type=Row).run_sync("x").output, Row)
 assert_type(Agent("m", output_type=bool).run_sync("x").output, bool)
 assert_type(Agent("m", output_type=Annotated[City, Output(mode="native", attempts=2)]).run_sync("x").output, City)
+assert_type(Agent("m", output_type=Annotated[City | None, Output(mode="tool")]).run_sync("x").output, City | None)
+assert_type(Agent("m", output_type=Annotated[list[City], Output(call=plain)]).run_sync("x").output, list[City])
+assert_type(
+    Agent("m", output_type=Annotated[City, Output(call=query)], deps_type=Db).run_sync("x", deps=Db("d")).output, City
+)
 a4 = Agent(
     "m",
     output_type=City,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from loopwright import Agent, Result
 from loopwright.events import Event, ReasoningDelta, RunFinished, TextDelta, ToolStarted
-from loopwright.run import Partial, RunStream, SyncStream
+from loopwright.run import EndStep, ModelStep, Partial, RunIter, RunStream, SyncStream, ToolStep
 from typing_extensions import assert_type
 
 
@@ -81,3 +81,23 @@ def here() -> None:
     for item in cities.stream_sync("go").items():
         assert_type(item, City)
     city.stream_sync("go").items()  # type: ignore[misc]  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+
+async def step_by_step() -> City | None:
+    """Steps, told apart by their `type` or their class."""
+    async with city.iter("go") as run:
+        assert_type(run, RunIter[City])
+        async for step in run:
+            assert_type(step, ModelStep | ToolStep | EndStep[City])
+            match step.type:
+                case "model":
+                    assert_type(step, ModelStep)
+                case "tool":
+                    step.deny("no")
+                case "end":
+                    assert_type(step.result.output, City)
+            if isinstance(step, ToolStep):
+                step.answer({"any": "thing"})
+            run.send("more")
+    assert_type(run.result, Result[City])
+    return run.result.output

@@ -6,7 +6,7 @@ import loopwright.hooks
 import loopwright.mcp
 import loopwright.testing
 import loopwright.tools
-from loopwright import Agent, Budget, RunContext, Toolset, tool
+from loopwright import Agent, Budget, Output, RunContext, Toolset, tool
 
 
 @dataclass
@@ -58,3 +58,8 @@ print(loopwright.hooks.Hoks)  # E likewise
 print(loopwright.mcp.serv)  # E likewise
 print(loopwright.testing.Casette)  # E likewise
 print(loopwright.tools.Tol)  # E likewise
+agent.iter("x")  # E deps forgotten
+agent.iter("x", deps=Db("d")).send(3)  # E that is no message
+agent.iter("x", deps=Db("d")).result.output.upper()  # E an int has no upper
+Output(mode="call")  # E no such way
+Output(call="query")  # E no function

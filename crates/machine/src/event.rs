@@ -63,6 +63,11 @@ pub enum EventKind {
         /// The history.
         messages: Vec<Message>,
     },
+    /// The person says something more while the run goes on: it stands before the next request.
+    Said {
+        /// The words.
+        message: Message,
+    },
     /// A piece of an answer was shown to somebody. Optional: drivers that show nothing need not say so.
     Delta {
         /// The command.
@@ -232,6 +237,7 @@ impl EventKind {
             | Self::Hooked { id, .. }
             | Self::Chosen { id, .. } => Some(*id),
             Self::Start { .. }
+            | Self::Said { .. }
             | Self::Delta { .. }
             | Self::Executed { .. }
             | Self::Child { .. }
@@ -247,26 +253,34 @@ impl EventKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Start { .. } => "start",
+            Self::Said { .. } => "said",
             Self::Delta { .. } => "delta",
-            Self::Generated { .. } => "generated",
-            Self::Failed { .. } => "failed",
             Self::Executed { .. } => "executed",
-            Self::Decided { .. } => "decided",
-            Self::Found { .. } => "found",
-            Self::Hits { .. } => "hits",
-            Self::Fetched { .. } => "fetched",
-            Self::Embedded { .. } => "embedded",
-            Self::Consulted { .. } => "consulted",
             Self::Child { .. } => "child",
             Self::Fired { .. } => "fired",
             Self::Interrupt { .. } => "interrupt",
             Self::Partials { .. } => "partials",
             Self::Pause => "pause",
             Self::Resume => "resume",
+            Self::Asked { .. } => "asked",
+            _ => self.name_of_answer(),
+        }
+    }
+
+    const fn name_of_answer(&self) -> &'static str {
+        match self {
+            Self::Generated { .. } => "generated",
+            Self::Failed { .. } => "failed",
+            Self::Decided { .. } => "decided",
+            Self::Found { .. } => "found",
+            Self::Hits { .. } => "hits",
+            Self::Fetched { .. } => "fetched",
+            Self::Embedded { .. } => "embedded",
+            Self::Consulted { .. } => "consulted",
             Self::Hooked { .. } => "hooked",
             Self::Chosen { .. } => "chosen",
             Self::Recalled { .. } => "recalled",
-            Self::Asked { .. } => "asked",
+            _ => "answer",
         }
     }
 }

@@ -6,7 +6,6 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
-    json::Raw,
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
     request::{Request, Response},
     sources::parse_prompt,
@@ -49,17 +48,8 @@ fn calls(ids: &[&str]) -> Step {
 }
 
 fn config() -> GroundedConfig {
-    let tide = ToolConfig {
-        name: "tide".into(),
-        description: None,
-        schema: Raw::empty_object(),
-        risk: loopwright_guard::RiskLevel::Safe,
-        read_only: false,
-        timeout: None,
-        max_output: None,
-        volatile: Vec::new(),
-        flow: None,
-    };
+    let tide: ToolConfig =
+        serde_json::from_value(serde_json::json!({"name": "tide", "schema": {}, "risk": "safe"})).unwrap();
     let turn = TurnConfig { model: "m".into(), tools: vec![tide], ..TurnConfig::default() };
     GroundedConfig { turn, ..GroundedConfig::default() }
 }

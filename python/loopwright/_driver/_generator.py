@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from loopwright._instrument import Observer
     from loopwright._plan import Plan
     from loopwright.children import AgentPlan
+    from loopwright.messages import Message
     from loopwright.tools._context import CancelFlag
 
 ASKED, ARRIVED, BEGIN = "asked", "arrived", "begin"
@@ -98,6 +99,12 @@ class Driver:
         # to be told of them after: their replies, and what one raised that must not fail.
         self.before: dict[tuple[int, str], _core.Command] = {}
         self.became: dict[tuple[int, str], tuple[list[tuple[str, str, str, bool]], BaseException | None]] = {}
+        # What the function gave whose calls are the answer, and the text of that, by call.
+        self.given: dict[str, tuple[str, Any]] = {}
+        # What the person says while the run goes on, until the machine is told; filled from any thread.
+        self.said: deque[Message] = deque()
+        # Whether whoever reads decides on each call before it runs.
+        self.steps = False
         # To whom the model has handed the run over, once the round is done.
         self.handoff: Handoff[Any, Any] | None = None
 
@@ -181,10 +188,10 @@ class Driver:
             while True:
                 while starts:
                     yield starts.popleft()
-                if self.outcome is not None or not (inbox or self.ends):
+                if self.outcome is not None or not (inbox or self.ends or self.said):
                     return
-                # Once it has begun and nobody wants it to end, what comes first is next: a call less for each event.
-                event = self.next_event() if self.ends or not self.begun else inbox.popleft()
+                # Once it has begun and nobody says anything, what comes first is next: a call less for each event.
+                event = self.next_event() if self.ends or self.said or not self.begun else inbox.popleft()
                 if event is None:
                     return
                 self.step(event)
@@ -286,6 +293,8 @@ class Driver:
                 message = "the run was suspended"
                 raise UsageError(message, "suspended", "go on with Agent.resume and its journal")
             return self.requests.interrupted(self, how)
+        if self.said and self.begun:
+            return _core.Event.from_json(f'{{"said":{{"message":{self.said.popleft().to_json()}}}}}')
         if not self.inbox:
             return None
         self.begun = True

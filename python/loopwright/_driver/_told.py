@@ -100,6 +100,11 @@ class Told:
         self.put_off[command.id] = command  # type: ignore[index]
         self.items.append(command)
 
+    def read_on(self) -> None:
+        """Whoever has looked at something wants what comes next: the clock goes on, unless work waits for that."""
+        if not self.put_off:
+            self.run.go_on()
+
     def next_work(self) -> Any:
         """The work that is next, if nothing is to be told before it."""
         return self.items[0] if self.items and type(self.items[0]) is _core.Command else None

@@ -15,11 +15,12 @@ from loopwright._effects import Beside, Raised, TimeUp, Within, given_of
 from loopwright._suspend import person_of
 from loopwright.events import ToolProgress
 from loopwright.tools._context import RunContext
-from loopwright.tools._run import Outcome, cancelled, run, run_here, run_later, timed_out
+from loopwright.tools._run import Outcome, cancelled, returned, run, run_here, run_later, timed_out
 
 from ._work import UNREADABLE, is_async, unreadable
 
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_DENIED = "do not try the same call again; find another way, or explain what is needed"
 _BY_NAME = "name the path that it leads to, so that a person can be asked about that"
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def ran(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag, arg
     led = where_led(driver, command_id, call) if driver.run.names_paths(command_id, call.call_id) else None
     if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
         return _forbidden(f"a path of the call is a link: {led['judged']['why']}", _BY_NAME)
+    if driver.steps and not command_id >> 32 and (tool.answers is None or tool.answers["gives"]):
+        decided = yield from _decided(driver, command_id, tool, call, arguments)
+        if decided is not None:
+            return decided
     if tool.hands_over is not None:
         if command_id >> 32 or driver.handoff is not None:
             whose = "a sub-agent does its task itself" if command_id >> 32 else "the run is handed over already"
@@ -75,11 +80,38 @@ def ran(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag, arg
             # A plain function has handed out an awaitable: a decorator in between often does.
             later = run_later(tool, sent)
             sent = yield _limited(tool, ends, flag, later if span is None else span.awaited(lambda: later))
-    return sent if type(sent) is Outcome else _failed(tool, sent.error)
+    return _given(driver, command_id, tool, call, sent if type(sent) is Outcome else _failed(tool, sent.error))
 
 
 def _forbidden(why: str, hint: str) -> Outcome:
     return Outcome([], failure={"kind": "forbidden", "message": why, "hint": hint})
+
+
+def _given(driver: Driver, command_id: int, tool: Any, call: _core.Call, outcome: Outcome) -> Outcome:
+    """What a call has given; where that is the answer of the run, the object is kept."""
+    if tool.answers is not None and tool.answers["gives"] and outcome.failure is None and not command_id >> 32:
+        texts = [block["text"] for block in outcome.content if block["type"] == "text"]
+        driver.given[call.call_id] = (texts[-1] if texts else "", outcome.value)
+    return outcome
+
+
+def _decided(driver: Driver, command_id: int, tool: Any, call: _core.Call, arguments: Any) -> Work:
+    """What is given for a call that whoever goes through the run step by step has answered or denied; nothing where it
+    is to run.
+    """
+    from loopwright.steps import ToolStep
+
+    step = ToolStep(call.name, arguments, call.call_id, call.round)
+    driver.tell(step)
+    sent = yield step._decided
+    if sent is None:
+        return None
+    if type(sent) is Raised:
+        return _failed(tool, sent.error)
+    kind, value = sent
+    if kind == "deny":
+        return Outcome([], failure={"kind": "denied", "message": f"the call was not allowed: {value}", "hint": _DENIED})
+    return _given(driver, command_id, tool, call, returned(tool, value))
 
 
 def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, Any] | None:

@@ -108,7 +108,8 @@ class AgentServer(MCPServer[Any]):
         about = agent.description or "An agent: give it a task in words."
         self._ours[name] = (mcp_types.Tool(name=name, description=about, input_schema=_PROMPT), run)
         for each in agent.tools:
-            self._take_tool(each, agent)
+            if each.answers is None:
+                self._take_tool(each, agent)
 
     def _take_tool(self, each: Tool[..., Any, Any], agent: Agent[Any, Any] | None) -> None:
         if each.name in self._ours:

@@ -33,6 +33,8 @@ _GRACE = 1.0
 _MOST_GROUPED = 10
 CANCELLED = {"kind": "exception", "message": "CancelledError: the call was cancelled, and not by the run"}
 """The failure of a call whose task was cancelled from outside."""
+TAKEN = "The answer is taken."
+"""What a call gives that is the answer of its run, where the model has nothing to read."""
 _LOG = logging.getLogger("loopwright.tool")
 _GENERATOR = 0x20 | 0x200  # inspect.CO_GENERATOR, inspect.CO_ASYNC_GENERATOR
 
@@ -303,6 +305,9 @@ def returned(tool: Tool[..., Any, Any], value: object) -> Outcome:
     try:
         content, truncated = to_content(value, max_output=tool.max_output or DEFAULT_MAX_OUTPUT)
     except NotSerialisable as error:
+        if tool.answers is not None:
+            # An answer is for the program: no model has to read it.
+            return Outcome([{"type": "text", "text": TAKEN}], value=value)
         message = "the result of the tool %s is of no form that a model can read"
         _LOG.warning(message, tool.name, exc_info=for_logs(error))
         return _failed(tool, "not_serialisable", error.message, error.hint, error, value=value)

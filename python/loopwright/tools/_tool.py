@@ -157,6 +157,8 @@ class Tool(Generic[P, R, ToolDeps]):
     ) -> None:
         # To whom a call of it hands the run over.
         self.hands_over: Handoff[Any, Any] | None = None
+        # Where a call of it is the answer of the run: how often the model may try, and whether what it gives counts.
+        self.answers: dict[str, Any] | None = None
         self._is_async: bool | None = None
         self._is_static = isinstance(function, staticmethod)
         if isinstance(function, staticmethod):

@@ -67,17 +67,17 @@ impl Authority {
     /// The words of these messages' user.
     pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut authority = Self::default();
-        for message in messages {
-            if message.role != Role::User {
-                continue;
-            }
-            for block in &message.content {
-                if let Block::Text(text) = block {
-                    authority.hear(&text.text);
-                }
+        messages.into_iter().for_each(|message| authority.hears(message));
+        authority
+    }
+
+    /// The words of one more message, if it is the user's.
+    pub fn hears(&mut self, message: &Message) {
+        for block in message.content.iter().filter(|_| message.role == Role::User) {
+            if let Block::Text(text) = block {
+                self.hear(&text.text);
             }
         }
-        authority
     }
 
     /// The words of a text that the person wrote.

@@ -145,6 +145,7 @@ impl OpenCommands {
                 }
             }
             EventKind::Start { .. }
+            | EventKind::Said { .. }
             | EventKind::Delta { .. }
             | EventKind::Child { .. }
             | EventKind::Interrupt { .. }

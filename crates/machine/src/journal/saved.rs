@@ -234,6 +234,7 @@ mod tests {
             max_output: None,
             volatile: Vec::new(),
             flow: None,
+            answer: None,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };
         turn.budget.iterations = 100;

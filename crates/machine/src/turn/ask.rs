@@ -106,6 +106,7 @@ impl TurnMachine {
 
     pub(super) fn ask_now(&mut self, out: &mut Vec<Command>) {
         self.flush_added();
+        self.core.said.drain(..).for_each(|message| self.history.push(message));
         if let Err(error) = self.fit(out) {
             self.outcome.error = Some(error);
             return self.finish(Stop::ContextWindow, out);
@@ -172,6 +173,8 @@ impl TurnMachine {
         }
         if self.tools.left_out {
             request.tools = std::sync::Arc::default();
+        } else if let Some(choice) = self.answer_choice(&request) {
+            request.tool_choice = Some(choice);
         } else if self.tools.off && !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);
         }

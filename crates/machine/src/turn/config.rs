@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentPlace, ChildrenConfig, ContextConfig, IntentMode, MadeCall, RecallConfig, RolesConfig};
+use super::{AgentPlace, AnswerTool, ChildrenConfig, ContextConfig, IntentMode, MadeCall, RecallConfig, RolesConfig};
 use crate::{Budget, ChoiceConfig, HookStage, RetryPolicy, command::system_of};
 use loopwright_base::{
     error::{Error, Result},
@@ -51,6 +51,9 @@ pub struct ToolConfig {
     /// Names of values in its results that are new at every call and say nothing of what the call has come to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volatile: Vec<String>,
+    /// Whether a call of it is the answer of the turn, and ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerTool>,
 }
 
 /// What a turn is made of.

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{BudgetUsage, Id, Time};
+use loopwright_base::message::Message;
 
 /// The core of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub(super) struct TurnCore {
     pub(super) reply: Option<String>,
     /// Somebody asked for a stop after this round.
     pub(super) interrupted: bool,
+    /// What the person has said since the last request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) said: Vec<Message>,
 }
 
 impl TurnCore {

@@ -7,6 +7,7 @@
 //! All transitions stand in one table, which [`transitions`] gives, and every change of phase goes by it.
 
 mod again;
+mod answer;
 mod ask;
 mod attempts;
 mod calls;
@@ -46,6 +47,7 @@ use serde::{Deserialize, Serialize};
 
 use self::core::TurnCore;
 pub use again::{MadeCall, made_calls};
+pub use answer::AnswerTool;
 use ask::Prepared;
 use children::Children;
 pub use children::{AgentConfig, AgentPlace, ChildrenConfig};

@@ -120,7 +120,7 @@ impl TurnMachine {
         let situation = Situation {
             interrupted: self.core.interrupted,
             tool_calls: calls.len(),
-            limit: self.limit_ahead(no_calls),
+            limit: self.config.limit_of_calls(self.limit_ahead(no_calls), &calls, &mut broken),
             risk: gate::riskiest(&judged),
             asks: judged.iter().any(Judgement::asks),
             stuck: self.senses.goes_on_in_circles(&self.config, &calls),
@@ -171,6 +171,9 @@ impl TurnMachine {
                 self.history.push(Message::user(continuation(&standing).unwrap_or_else(|| "Continue.".to_owned())));
                 self.ask(out);
             }
+            // The person has said something more since the request.
+            Decision::Complete | Decision::PauseForInput if !self.core.said.is_empty() => self.ask(out),
+            Decision::Complete | Decision::PauseForInput if self.asks_for_answer(&prose, out) => {}
             Decision::Complete => {
                 let stop = if stop == StopReason::EndTurn { Stop::Natural } else { Stop::NoToolUse };
                 self.finish(stop, out);

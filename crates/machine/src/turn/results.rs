@@ -88,6 +88,17 @@ impl TurnMachine {
         };
         let spent = round.unasked && stop.is_none();
         let mut blocks = self.take_results(round);
+        let ends = match stop {
+            None => self.core.said.is_empty(),
+            Some(stop) => stop == Stop::UserInterrupt,
+        };
+        if ends && self.takes_answer(&blocks) {
+            return self.finish_answered(blocks, out);
+        }
+        if let Some(error) = self.counts_answer(&blocks).filter(|_| stop.is_none()) {
+            self.history.push(Message::new(Role::User, blocks));
+            return self.fail(error, out);
+        }
         if spent {
             self.history.push(Message::new(Role::User, blocks));
             return self.stop_at(Limit::Approvals, out);
@@ -130,7 +141,9 @@ impl TurnMachine {
         self.withhold(&mut round);
         let iteration = self.round();
         let mut blocks = Vec::with_capacity(round.calls.len() + 1);
-        let pairs = round.calls.iter().filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
+        // A wrong answer is counted by itself.
+        let acts = round.calls.iter().filter(|pending| !self.config.is_answer(&pending.call));
+        let pairs = acts.filter_map(|pending| Some((&pending.call, pending.result.as_ref()?)));
         self.senses.last_failure = senses::failure_of(pairs.clone());
         let steps = pairs
             .map(|(call, result)| (self.senses.stuck.step(call, result), call.name.as_str(), call.arguments_text()));

@@ -7,7 +7,10 @@ use super::{
     super::{ApprovalDecision, Command, Event, EventKind, HookStage, Id, Limit, Machine, Notice, Stop},
     Phase, TurnMachine, emit, refuse,
 };
-use loopwright_base::request::{Delta, Response};
+use loopwright_base::{
+    message::{Block, Message, Role},
+    request::{Delta, Response},
+};
 
 impl Machine for TurnMachine {
     fn step(&mut self, event: Event) -> Vec<Command> {
@@ -27,6 +30,7 @@ impl Machine for TurnMachine {
                     out.push(refuse("already_started", "the turn has already begun"));
                 }
             }
+            EventKind::Said { message } if !matches!(*self.phase, Phase::Idle) => self.said(message),
             EventKind::Interrupt { how, partial } => {
                 if matches!(*self.phase, Phase::Idle) {
                     self.finish(Stop::Cancelled, &mut out);
@@ -77,7 +81,8 @@ impl Machine for TurnMachine {
             EventKind::Pause => self.lay_aside(&mut out),
             EventKind::Resume => self.take_up_again(&mut out),
             EventKind::Asked { id, put, tell } => self.asked(id, put, tell, &mut out),
-            EventKind::Found { .. }
+            EventKind::Said { .. }
+            | EventKind::Found { .. }
             | EventKind::Hits { .. }
             | EventKind::Fetched { .. }
             | EventKind::Embedded { .. }
@@ -118,6 +123,20 @@ impl Machine for TurnMachine {
 }
 
 impl TurnMachine {
+    /// The person says something more: the model reads it in the next request, which it has coming.
+    fn said(&mut self, mut message: Message) {
+        message.role = Role::User;
+        message.content.retain(|block| !matches!(block, Block::ToolUse(_) | Block::ToolResult(_)));
+        self.user_spoke();
+        if self.config.guard.is_some() {
+            self.origins.authority.hears(&message);
+        }
+        self.senses.stuck.show_blocks(&message.content);
+        if !message.content.is_empty() {
+            self.core.said.push(message);
+        }
+    }
+
     fn decided(&mut self, id: Id, hash: &str, decision: ApprovalDecision, out: &mut Vec<Command>) {
         if matches!(*self.phase, Phase::Supervising(_)) {
             if !self.released(id, hash, decision, out) {

@@ -29,6 +29,12 @@ pub(super) struct Tools {
     /// The provider's search is left alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) search_off: bool,
+    /// Answers that were not taken.
+    #[serde(default, skip_serializing_if = "loopwright_base::json::is_default")]
+    pub(super) wrong_answers: u32,
+    /// Nothing is left to do but a call that is the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) answer_due: bool,
 }
 
 impl Tools {

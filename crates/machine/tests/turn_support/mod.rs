@@ -29,6 +29,7 @@ pub(crate) fn tool(name: &str, risk: RiskLevel, read_only: bool) -> ToolConfig {
         max_output: None,
         volatile: Vec::new(),
         flow: None,
+        answer: None,
     }
 }
 
