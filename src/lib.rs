@@ -24,6 +24,7 @@ mod guard_policy;
 mod guard_risk;
 mod guard_sensitivity;
 mod history;
+mod hook_answer;
 mod links;
 mod machine;
 mod memory;

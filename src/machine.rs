@@ -8,10 +8,9 @@ use pyo3::{
 };
 
 use super::guard_sensitivity::redacted;
-use super::{convert, errors, history, messages::json_of, options};
+use super::{convert, errors, history, hook_answer::hook_answer, messages::json_of, options};
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
-    json::Raw,
     message::{Block, ToolFailure, ToolResult},
     request,
 };
@@ -25,32 +24,6 @@ pub(super) struct Event(pub(super) EventKind);
 fn partial_of(event: Option<&Event>) -> Option<Box<request::Response>> {
     let Some(EventKind::Failed { partial, .. }) = event.map(|event| &event.0) else { return None };
     partial.clone()
-}
-
-fn hook_answer(kind: &str, text: String, stop: bool) -> PyResult<machine::HookAnswer> {
-    use machine::HookAnswer as A;
-    Ok(match kind {
-        "continue" => A::Continue,
-        "replace" => A::Replace {
-            value: Raw::parse(text).map_err(|error| {
-                errors::usage(
-                    "invalid_value",
-                    format!("the replacement is no JSON: {error}"),
-                    "give JSON of the kind that the stage gives",
-                )
-            })?,
-        },
-        "veto" => A::Veto { reason: text },
-        "add_context" => A::AddContext { text },
-        "failed" => A::Failed { error: text, stop },
-        other => {
-            return Err(errors::usage(
-                "invalid_value",
-                format!("{other:?} is no answer of a hook"),
-                "use \"continue\", \"replace\", \"veto\" or \"add_context\"",
-            ));
-        }
-    })
 }
 
 #[pymethods]

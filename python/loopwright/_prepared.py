@@ -413,6 +413,7 @@ class Prepared(Generic[Deps, Output]):
                 "flow": _core.tool_flow(
                     tool.name, tool.read_only, tool.trust, None if tool.effects is None else sorted(tool.effects)
                 ),
+                **({"found": True} if tool.is_found else {}),
             }
             for tool in tools
         ]

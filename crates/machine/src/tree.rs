@@ -14,7 +14,7 @@ use super::{
     grounded::{GroundedConfig, GroundedMachine},
     pause::{GateResult, Pause, RunState},
     research::{ResearchConfig, ResearchMachine},
-    turn::{AgentPlace, TurnConfig, TurnMachine},
+    turn::{AgentPlace, ToolConfig, TurnConfig, TurnMachine},
 };
 use loopwright_base::{
     error::Error,
@@ -307,6 +307,12 @@ impl Tree {
     pub fn is_edited(&self, command: Id, call_id: &str) -> bool {
         let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);
         matches!(member, Some(Member { node: Node::Turn(turn), .. }) if turn.is_edited(call_id))
+    }
+
+    /// What the turn that gave the command of that number was told of a tool.
+    pub fn tool_of(&self, command: Id, name: &str) -> Option<&ToolConfig> {
+        let member = self.members.get((command >> SHIFT) as usize)?.as_ref()?;
+        if let Node::Turn(turn) = &member.node { turn.tool_of(name) } else { None }
     }
 
     /// Returns whether a turn waits for the answer of its model to the command of that number.

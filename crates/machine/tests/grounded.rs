@@ -49,16 +49,8 @@ fn calls(ids: &[&str]) -> Step {
 }
 
 fn config() -> GroundedConfig {
-    let tide = ToolConfig {
-        name: "tide".into(),
-        description: None,
-        schema: Raw::empty_object(),
-        risk: loopwright_guard::RiskLevel::Safe,
-        read_only: false,
-        timeout: None,
-        max_output: None,
-        flow: None,
-    };
+    let tide: ToolConfig =
+        serde_json::from_value(serde_json::json!({"name": "tide", "schema": {}, "risk": "safe"})).unwrap();
     let turn = TurnConfig { model: "m".into(), tools: vec![tide], ..TurnConfig::default() };
     GroundedConfig { turn, ..GroundedConfig::default() }
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._context import RunContext
     from ._tool import Effect, RiskLevel, Trust
 
-__all__ = ["DeclaredTool", "at_risk", "definition_of", "renamed"]
+__all__ = ["DeclaredTool", "at_risk", "definition_of", "found", "renamed"]
 
 
 class DeclaredTool(Tool[..., Any, Any]):
@@ -105,8 +105,13 @@ def at_risk(tool: Tool[..., Any, Any], risk: RiskLevel) -> Tool[..., Any, Any]:
     return tool if tool.risk == risk else _altered(tool, "risk", risk)
 
 
-def _altered(tool: Tool[..., Any, Any], field: str, value: str) -> Tool[..., Any, Any]:
-    known: dict[tuple[str, str], Tool[..., Any, Any]] = tool.__dict__.setdefault("_altered", {})
+def found(tool: Tool[..., Any, Any]) -> Tool[..., Any, Any]:
+    """`tool` for a model that has to find it; the same object each time it is asked for."""
+    return tool if tool.is_found else _altered(tool, "is_found", value=True)
+
+
+def _altered(tool: Tool[..., Any, Any], field: str, value: object) -> Tool[..., Any, Any]:
+    known: dict[tuple[str, object], Tool[..., Any, Any]] = tool.__dict__.setdefault("_altered", {})
     if (field, value) not in known:
         other = copy.copy(tool)
         # What was made of the tool itself is not made of its copy.

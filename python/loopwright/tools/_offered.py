@@ -31,7 +31,7 @@ __all__ = ["Offered", "changed", "free_name", "gone", "merged", "offer", "offer_
 
 _LOG = logging.getLogger("loopwright.toolset")
 _LONGEST_NAME = 64
-_ENGINES = frozenset({"spawn"})
+_ENGINES = frozenset({"spawn", "find_tools"})
 """Names of the engine's own tools, which no toolset takes."""
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
 

@@ -118,6 +118,22 @@ class Toolset(Generic[ToolDeps]):
 
         return with_risk(self, risk, names)
 
+    def found_by_search(self) -> Toolset[ToolDeps]:
+        """The same toolset, whose tools are in no request until the model has found them.
+
+        ::
+
+            agent = Agent(model, tools=[search, mcp.http(url).prefixed("gh").found_by_search()])
+
+        Instead of them requests hold one tool, `find_tools`, for all such toolsets of the agent. What the model finds
+        with it by words, or by names, is described in its result and stands behind the other tools from the next
+        request on; a call of a tool that was not found yet runs all the same, and brings it there. Each is told of by
+        the event `ToolsLoaded`.
+        """
+        from ._views import found_by_search
+
+        return found_by_search(self)
+
     async def aclose(self) -> None:
         """Gives back what it holds: connections, processes. A later run may take them up again."""
 

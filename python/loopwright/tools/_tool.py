@@ -154,6 +154,8 @@ class Tool(Generic[P, R, ToolDeps]):
         effects: Iterable[Effect] | None = None,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        # Whether requests hold it only when the model has found it.
+        self.is_found = False
         # To whom a call of it hands the run over.
         self.hands_over: Handoff[Any, Any] | None = None
         self._is_async: bool | None = None

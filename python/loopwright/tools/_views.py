@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ._context import RunContext
-from ._declared import at_risk, renamed
+from ._declared import at_risk, found, renamed
 from ._errors import ToolDefinitionError
 from ._sets import ASKING, Toolset
 from ._tool import is_valid_name, suggest_name
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._tool import RiskLevel, Tool
 
-__all__ = ["filtered", "prefixed", "renamed_by", "with_risk"]
+__all__ = ["filtered", "found_by_search", "prefixed", "renamed_by", "with_risk"]
 
 _LOG = logging.getLogger("loopwright.toolset")
 
@@ -121,6 +121,11 @@ def with_risk(behind: Toolset[Any], risk: RiskLevel, names: Sequence[str]) -> To
         return [at_risk(tool, risk) if not names or tool.name in names else tool for tool in tools]
 
     return _View(behind, see)
+
+
+def found_by_search(behind: Toolset[Any]) -> Toolset[Any]:
+    """All tools, for a model that has to find them."""
+    return _View(behind, lambda tools: [found(tool) for tool in tools])
 
 
 def _tell_unknown(behind: Toolset[Any], names: set[str], tools: list[Tool[..., Any, Any]]) -> None:

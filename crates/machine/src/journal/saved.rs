@@ -233,6 +233,8 @@ mod tests {
             timeout: None,
             max_output: None,
             flow: None,
+            found: false,
+            asks: false,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };
         turn.budget.iterations = 100;

@@ -50,6 +50,17 @@ pub(super) fn quoted(judged: &mut Judgement) {
     judged.why = format!("the model was shown this very call, and may only quote it; {}", judged.why);
 }
 
+/// A person is asked, whatever was said of the call otherwise; what is forbidden stays so.
+pub(super) fn asked_first(judged: &mut Judgement, why: &str) {
+    if judged.verdict == Verdict::Forbid {
+        return;
+    }
+    judged.verdict = Verdict::Ask;
+    judged.by = DecidedBy::Policy;
+    judged.rules.insert(0, "asking".to_owned());
+    judged.why = format!("{why}; {}", judged.why);
+}
+
 /// What a watcher is told of a judgement.
 pub(super) fn judged_notice(call: &ToolUse, judged: &Judgement) -> Notice {
     Notice::CallJudged { call_id: call.id.clone(), name: call.name.clone(), judged: judged.clone() }

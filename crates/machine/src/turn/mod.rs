@@ -17,10 +17,12 @@ mod core;
 mod decision;
 mod end;
 mod flows;
+mod found;
 mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod offered;
 mod phase;
 mod plans;
 mod question;
@@ -53,6 +55,7 @@ use choose::Choice;
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use flows::Origins;
+pub(crate) use found::finder_name;
 use hooks::HookWishes;
 pub(crate) use hooks::legal;
 pub use intent::IntentMode;
@@ -114,6 +117,7 @@ impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
     pub fn new(mut config: TurnConfig, base: Id) -> Self {
         let children = Children::offer(&mut config);
+        let finder = found::offer_finder(&mut config);
         Self {
             core: TurnCore::new(base),
             phase: CurrentPhase::idle(),
@@ -121,7 +125,7 @@ impl TurnMachine {
             window: Window::default(),
             prepared: Prepared::default(),
             senses: Senses::new(config.stuck_policy()),
-            tools: Tools::default(),
+            tools: Tools { finder, ..Tools::default() },
             origins: Origins::default(),
             choice: Choice::default(),
             outcome: Outcome::new(Stop::Error),
@@ -159,6 +163,11 @@ impl TurnMachine {
         Some((self.config.guard.as_ref()?, self.config.declared(tool)))
     }
 
+    /// What it was told of a tool.
+    pub fn tool_of(&self, name: &str) -> Option<&ToolConfig> {
+        self.config.tool(name)
+    }
+
     /// Whether a call of the round may name paths.
     pub fn names_paths(&self, call_id: &str) -> bool {
         let Phase::Tools(round) = &*self.phase else { return true };
@@ -175,6 +184,9 @@ impl TurnMachine {
     fn judge(&mut self, call: &ToolUse) -> Judgement {
         let mut judged = self.config.judge(&self.origins.authority, self.children.is_spawn(&call.name), call);
         self.origins.trace_call(&self.config, &self.history, call, &mut judged);
+        if self.config.tool(&call.name).is_some_and(|tool| tool.asks) {
+            gate::asked_first(&mut judged, "calls of this tool are for a person to decide");
+        }
         judged
     }
 

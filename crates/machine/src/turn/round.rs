@@ -131,12 +131,12 @@ pub(super) struct Round {
 impl Round {
     pub(super) fn new(
         calls: Vec<ToolUse>,
+        given: Vec<Option<ToolResult>>,
         broken: Vec<Option<ToolFailure>>,
         judged: Vec<Judgement>,
         turn: &TurnMachine,
     ) -> Self {
         let limits = calls.iter().map(|call| turn.config.tool(&call.name).and_then(|tool| tool.max_output)).collect();
-        let given: Vec<Option<ToolResult>> = calls.iter().map(|call| turn.recalled(call, &calls)).collect();
         let calls: Vec<Pending> = calls
             .into_iter()
             .zip(given)
@@ -181,13 +181,13 @@ impl Round {
     }
 
     /// Calls that the machine answered itself are told of like others.
-    pub(super) fn tell_recalled(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
-        if !turn.offers_recall() {
-            return;
-        }
+    pub(super) fn tell_answered(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
+        let recalls = |name: &str| turn.offers_recall() && name == turn.recall_name();
         let round = turn.round();
-        for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
-        {
+        for Pending { call, result, .. } in &self.calls {
+            if !recalls(&call.name) && !turn.is_finder(&call.name) {
+                continue;
+            }
             let Some(result) = result else { continue };
             let (id, name) = (call.id.clone(), call.name.clone());
             emit(
@@ -617,7 +617,10 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
     if turn.config.tool(&call.name).is_some() {
         return None;
     }
-    let names = turn.config.tools.iter().map(|tool| tool.name.as_str());
+    if let Some(failure) = turn.not_offered(&call.name) {
+        return Some(failure);
+    }
+    let names = turn.shown_tools().map(|tool| tool.name.as_str());
     let names: Vec<&str> = names.chain(turn.offers_recall().then(|| turn.recall_name())).collect();
     let hint = if names.is_empty() {
         "there are no tools".into()

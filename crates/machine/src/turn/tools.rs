@@ -29,6 +29,15 @@ pub(super) struct Tools {
     /// The provider's search is left alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) search_off: bool,
+    /// The tool that finds others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) finder: Option<String>,
+    /// Tools that were found, in the order in which they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) loaded: Vec<String>,
+    /// Tools that are asked for before each request, and whether they are on offer now.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) asked: BTreeMap<String, bool>,
 }
 
 impl Tools {

@@ -28,6 +28,8 @@ pub(crate) fn tool(name: &str, risk: RiskLevel, read_only: bool) -> ToolConfig {
         timeout: None,
         max_output: None,
         flow: None,
+        found: false,
+        asks: false,
     }
 }
 
