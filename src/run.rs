@@ -331,7 +331,7 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().is_edited(command, call_id)
     }
 
-    /// What the run was told of a tool, as JSON, where the command of that number came from.
+    /// What the run was told of a tool that is asked for before each request, as JSON, where the command came from.
     fn tool_of(&self, command: u64, name: &str) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.run.tree().tool_of(command, name).map(json_of)

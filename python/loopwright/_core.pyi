@@ -1003,7 +1003,9 @@ class Run:
         """Whether a call may name paths: only then there is something for `led` to say."""
 
     def tool_of(self, command: int, name: str) -> str | None:
-        """What the run was told of a tool, as JSON, where the command of that number came from."""
+        """What the run was told of a tool that is asked for before each request, as JSON, where the command came
+        from.
+        """
 
     def led(self, command: int, name: str, arguments: _Json, variables: dict[str, str]) -> str | None:
         """What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it

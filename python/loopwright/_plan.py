@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .roles import Releases
     from .tools import Tool
     from .tools._offered import Offered
+    from .tools._sets import Places
 
 __all__ = [
     "ASIDES",
@@ -85,6 +86,8 @@ class Plan:
     """Further models of one's own, by the names that requests hold."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
+    each_round: Places = field(default_factory=dict)
+    """Who is asked for tools before each request."""
     chooser: Hook | None = None
     """Who is asked for the model before the first request."""
     chooses: bool = False

@@ -104,7 +104,7 @@ def reopen(driver: Driver, commands: Iterable[_core.Command]) -> None:
     for command in commands:
         if command.kind == "emit" and not driver.watch:
             continue
-        if command.kind != "execute" or driver.at(command.id).tools[command.calls[0].name].idempotent:
+        if command.kind != "execute" or driver.tool(command.id, command.calls[0].name).idempotent:
             carry_out(driver, [command])
         elif (person := person_of(driver.plan.approve)) is None:
             driver.inbox.append(unknown(command))

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from loopwright._instrument import Observer
     from loopwright._plan import Plan
     from loopwright.children import AgentPlan
+    from loopwright.tools import Tool
     from loopwright.tools._context import CancelFlag
+    from loopwright.tools._each_round import EachRound
 
 ASKED, ARRIVED, BEGIN = "asked", "arrived", "begin"
 """Why the generator goes on."""
@@ -94,6 +96,12 @@ class Driver:
         self.observer: Observer | None = None
         # What a hook raised that ended the run.
         self.hook_error: BaseException | None = None
+        # Who is asked for tools before each request.
+        self.each_round: EachRound | None = None
+        if plan.each_round:
+            from loopwright.tools._each_round import EachRound
+
+            self.each_round = EachRound(plan.each_round)
         # To whom the model has handed the run over, once the round is done.
         self.handoff: Handoff[Any, Any] | None = None
 
@@ -404,6 +412,25 @@ class Driver:
         """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
         place = self._place(command_id)
         return self.plan if place is None else self.plan.agents[place[0]]
+
+    def tool(self, command_id: int | None, name: str) -> Tool[..., Any, Any]:
+        """A tool of the turn that gave a command. Raises a `KeyError` where it has none of that name."""
+        found = self.known_tool(command_id, name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def known_tool(self, command_id: int | None, name: str) -> Tool[..., Any, Any] | None:
+        """A tool of the turn that gave a command; `None` for one of the engine's."""
+        found = self.at(command_id).tools.get(name)
+        if found is None and self.each_round is not None:
+            found = self.each_round.tool(self, command_id, name)
+        return found
+
+    def kind_of(self, command_id: int | None) -> str:
+        """The kind of the sub-agent that gave a command; `""` is the run itself."""
+        place = self._place(command_id)
+        return "" if place is None else place[0]
 
     def who(self, command_id: int | None) -> tuple[str | None, str | None]:
         """The name and the path of the sub-agent that gave a command."""

@@ -219,7 +219,7 @@ class Questions:
 def _doubt(driver: Driver, command: _core.Command) -> Approval:
     """The question whether a call that may have taken effect shall run again."""
     call = command.calls[0]
-    risk = driver.at(command.id).tools[call.name].risk
+    risk = driver.tool(command.id, call.name).risk
     agent, path = driver.who(command.id)
     return Approval(
         call.name,

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag) -> Work:
     """The event for what a tool gives. A plain function is called in a thread, which it may hold up as it likes."""
-    plan = driver.at(command_id) if driver.plan.agents else driver.plan
-    tool = plan.tools[call.name]
+    tool = driver.tool(command_id, call.name)
     try:
         arguments = call.arguments
     except UNREADABLE as error:
@@ -74,10 +73,9 @@ def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, An
     that is known. A link may have been made
     since the call was judged, so this is looked up where it is asked about and where it runs.
     """
-    plan = driver.at(command_id) if driver.plan.agents else driver.plan
     try:
         arguments = call.arguments
-        variables = known_variables(plan.tools.get(call.name), arguments)
+        variables = known_variables(driver.known_tool(command_id, call.name), arguments)
         said = driver.run.led(command_id, call.name, arguments, variables)
     except UNREADABLE:
         return None

@@ -156,6 +156,8 @@ class Tool(Generic[P, R, ToolDeps]):
     ) -> None:
         # Whether requests hold it only when the model has found it.
         self.is_found = False
+        # Whether a person is asked before each call; or who says it of one, from a `RunContext` and the call.
+        self.asks: bool | Callable[..., Any] = False
         # To whom a call of it hands the run over.
         self.hands_over: Handoff[Any, Any] | None = None
         self._is_async: bool | None = None

@@ -163,9 +163,9 @@ impl TurnMachine {
         Some((self.config.guard.as_ref()?, self.config.declared(tool)))
     }
 
-    /// What it was told of a tool.
+    /// What it was told of a tool that is asked for before each request.
     pub fn tool_of(&self, name: &str) -> Option<&ToolConfig> {
-        self.config.tool(name)
+        self.config.tool(name).filter(|_| self.tools.asked.contains_key(name))
     }
 
     /// Whether a call of the round may name paths.
