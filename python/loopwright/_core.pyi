@@ -640,6 +640,10 @@ class Event:
         """A question to a person waits behind another, or is put now; with `tell`, `approval_asked` is told again."""
 
     @staticmethod
+    def elsewhere(id: int, call_id: str) -> Event:
+        """The work of a call is done elsewhere: nobody here is at it."""
+
+    @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
         """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
         text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.

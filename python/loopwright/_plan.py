@@ -154,6 +154,12 @@ class Plan:
         return name, *self.price_and_settings(name, endpoint)  # type: ignore[misc]
 
     @property
+    def defers(self) -> bool:
+        """Whether there are tools whose work is done elsewhere."""
+        every = [self.tools, *(agent.tools for agent in self.agents.values())]
+        return any(tool.is_deferred for tools in every for tool in tools.values())
+
+    @property
     def model_name(self) -> str:
         """How the model is shown."""
         return model_name(self.endpoint, self.model)

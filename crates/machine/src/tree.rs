@@ -404,7 +404,10 @@ impl Tree {
     /// Feeds the machines, whose commands pass the gate.
     fn deliver(&mut self, event: Event, out: &mut Vec<Command>) {
         let id = match &event.kind {
-            EventKind::Delta { id, .. } | EventKind::Executed { id, .. } | EventKind::Asked { id, .. } => *id,
+            EventKind::Delta { id, .. }
+            | EventKind::Executed { id, .. }
+            | EventKind::Asked { id, .. }
+            | EventKind::Elsewhere { id, .. } => *id,
             other => other.answers().unwrap_or_default(),
         };
         let mut commands = Vec::new();

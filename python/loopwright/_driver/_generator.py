@@ -88,6 +88,8 @@ class Driver:
         self.timers: dict[int, float] = {}
         self.outcome: _core.Ended | None = None
         self.fatal: BaseException | None = None
+        # Whether the run has a journal in a file.
+        self.is_kept = False
         # Somebody else goes on with the run.
         self.left = False
         # What tools raised, by the path of the sub-agent, the round and the call.
@@ -184,7 +186,7 @@ class Driver:
                 if event is None:
                     return
                 self.step(event)
-                if self.questions.open:
+                if self.questions.open or self.questions.elsewhere:
                     self.stand_still()
         except GeneratorExit:
             raise

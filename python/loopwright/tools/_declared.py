@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._context import RunContext
     from ._tool import Effect, RiskLevel, Trust
 
-__all__ = ["DeclaredTool", "asked_about", "at_risk", "definition_of", "found", "renamed"]
+__all__ = ["DeclaredTool", "asked_about", "at_risk", "deferred", "definition_of", "found", "renamed"]
 
 
 class DeclaredTool(Tool[..., Any, Any]):
@@ -110,6 +110,11 @@ def at_risk(tool: Tool[..., Any, Any], risk: RiskLevel) -> Tool[..., Any, Any]:
 def found(tool: Tool[..., Any, Any]) -> Tool[..., Any, Any]:
     """`tool` for a model that has to find it; the same object each time it is asked for."""
     return tool if tool.is_found else _altered(tool, "is_found", value=True)
+
+
+def deferred(tool: Tool[..., Any, Any]) -> Tool[..., Any, Any]:
+    """`tool` whose work is done elsewhere; the same object each time it is asked for."""
+    return tool if tool.is_deferred else _altered(tool, "is_deferred", value=True)
 
 
 def asked_about(tool: Tool[..., Any, Any], asks: bool | Callable[..., Any]) -> Tool[..., Any, Any]:  # noqa: FBT001

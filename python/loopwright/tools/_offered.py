@@ -200,7 +200,7 @@ def recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[...
         trust=flow.get("trust"),
         effects=flow.get("effects"),
     )
-    tool.asks = asks
+    tool.asks, tool.is_deferred = asks, bool(definition.get("deferred"))
     return tool
 
 

@@ -176,6 +176,15 @@ class Toolset(Generic[ToolDeps]):
 
         return with_risk(self, risk, names)
 
+    def deferred(self) -> Toolset[ToolDeps]:
+        """The same toolset, whose work is done elsewhere: with a call of its tools the run ends with the stop reason
+        `suspended`, `result.pending` has the call with the kind `external`, and
+        `agent.resume(result, {call_id: Returned(value)})` goes on with what it gave. The run needs a journal in a file.
+        """
+        from ._views import elsewhere
+
+        return elsewhere(self)
+
     def found_by_search(self) -> Toolset[ToolDeps]:
         """The same toolset, whose tools are in no request until the model has found them.
 

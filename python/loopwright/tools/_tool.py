@@ -152,8 +152,11 @@ class Tool(Generic[P, R, ToolDeps]):
         max_output: int | None = None,
         trust: Trust | None = None,
         effects: Iterable[Effect] | None = None,
+        deferred: bool = False,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        # Whether its work is done elsewhere: it is never called here.
+        self.is_deferred = bool(deferred)
         # Whether requests hold it only when the model has found it.
         self.is_found = False
         # Whether a person is asked before each call; or who says it of one, from a `RunContext` and the call.
@@ -346,6 +349,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    deferred: bool = False,
 ) -> Tool[Concatenate[RunContext[D], P], R, D]: ...
 
 
@@ -363,6 +367,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    deferred: bool = False,
 ) -> Tool[P, R, object]: ...
 
 
@@ -378,6 +383,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    deferred: bool = False,
 ) -> _Decorates: ...
 
 
@@ -394,6 +400,7 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    deferred: bool = False,
 ) -> Any:
     """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
 
@@ -410,6 +417,8 @@ def tool(
         effects: What its calls do: any of "reads", "writes", "deletes", "sends", "publishes", "shares", "pays"; `()`
             for what stays inside the program. By its name unless said. A call with an effect whose target or content
             comes from untrusted results is asked about.
+        deferred: Whether its work is done elsewhere: the function is not called, the run is left in its journal, and
+            goes on with `agent.resume(result, {call_id: Returned(value)})`.
     """
     frame = sys._getframe(1)  # noqa: SLF001 - hints may name what only the caller's scope knows
 
@@ -428,6 +437,7 @@ def tool(
             max_output=max_output,
             trust=trust,
             effects=effects,
+            deferred=deferred,
             namespace=namespace,
         )
 

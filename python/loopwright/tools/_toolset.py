@@ -89,6 +89,7 @@ def told(tool: Tool[..., Any, Any]) -> dict[str, Any]:
         "flow": _core.tool_flow(tool.name, tool.read_only, tool.trust, effects),
         **({"found": True} if tool.is_found else {}),
         **({"asks": True} if tool.asks is True else {}),
+        **({"deferred": True} if tool.is_deferred else {}),
     }
 
 

@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ._context import RunContext  # noqa: TC001 - read at run time
-from ._declared import asked_about, at_risk, found, renamed
+from ._declared import asked_about, at_risk, deferred, found, renamed
 from ._errors import ToolDefinitionError
 from ._sets import Toolset, asking_run
 from ._tool import Tool, is_valid_name, suggest_name
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._tool import RiskLevel
 
-__all__ = ["asking", "filtered", "found_by_search", "prefixed", "prepared", "renamed_by", "with_risk"]
+__all__ = ["asking", "elsewhere", "filtered", "found_by_search", "prefixed", "prepared", "renamed_by", "with_risk"]
 
 _LOG = logging.getLogger("loopwright.toolset")
 
@@ -170,6 +170,11 @@ def prepared(behind: Toolset[Any], change: Callable[..., Any]) -> Toolset[Any]:
         return made
 
     return _View(behind, see, always=True)
+
+
+def elsewhere(behind: Toolset[Any]) -> Toolset[Any]:
+    """All tools, whose work is done elsewhere."""
+    return _View(behind, lambda tools: [deferred(tool) for tool in tools])
 
 
 def found_by_search(behind: Toolset[Any]) -> Toolset[Any]:

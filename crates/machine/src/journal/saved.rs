@@ -235,6 +235,7 @@ mod tests {
             flow: None,
             found: false,
             asks: false,
+            deferred: false,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };
         turn.budget.iterations = 100;

@@ -54,6 +54,9 @@ pub struct ToolConfig {
     /// Whether a person is asked before each call, whatever is said of it otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
+    /// Whether its work is done elsewhere: drivers leave the run until the result is given to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
 }
 
 /// What a turn is made of.

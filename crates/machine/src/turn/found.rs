@@ -70,6 +70,7 @@ pub(super) fn offer_finder(config: &mut TurnConfig) -> Option<String> {
         flow: None,
         found: false,
         asks: false,
+        deferred: false,
     });
     Some(name)
 }

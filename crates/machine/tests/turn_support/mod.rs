@@ -30,6 +30,7 @@ pub(crate) fn tool(name: &str, risk: RiskLevel, read_only: bool) -> ToolConfig {
         flow: None,
         found: false,
         asks: false,
+        deferred: false,
     }
 }
 
