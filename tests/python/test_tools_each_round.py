@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from loopwright import Agent, Guard, RunContext, SubAgent, replay, tool
+from loopwright import Agent, Guard, Model, RunContext, SubAgent, replay, tool
 from loopwright.testing import ScriptedModel, call, text
-from loopwright.tools import Tool, ToolDefinitionError, Toolset
+from loopwright.tools import Tool, ToolDefinitionError, Toolset, WebSearch
 
 
 @tool
@@ -162,6 +162,22 @@ def test_names_that_are_taken_are_told_apart_and_what_is_found_by_search_may_cha
         ["look", "find_tools"],
         ["look", "find_tools", "more_look"],
         ["look", "find_tools", "more_look", "pay"],
+    ]
+
+
+def test_what_comes_stands_behind_what_was_found_and_behind_tools_of_the_provider(serve):
+    def listing(context):
+        return [pay, log_in] if context.round > 1 else [log_in]
+
+    server = serve(call("find_tools", query="looks"), call("look", place="a"), text("done"))
+    model = Model("anthropic:claude-sonnet-4-5", base_url=server.url, api_key="k")
+    found = Toolset([look], name="more").found_by_search()
+    Agent(model, tools=[WebSearch(), found, Toolset(listing)], guard=allow).run_sync("?")
+    told = [[each["name"] for each in request["body"]["tools"]] for request in server.requests]
+    assert told == [
+        ["find_tools", "web_search", "log_in"],
+        ["find_tools", "web_search", "log_in", "look"],
+        ["find_tools", "web_search", "log_in", "look", "pay"],
     ]
 
 

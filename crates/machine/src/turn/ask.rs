@@ -165,7 +165,7 @@ impl TurnMachine {
     /// The request without its history.
     pub(super) fn template(&mut self) -> &Request {
         if self.prepared.template.is_none() {
-            let mut request = self.config.request();
+            let mut request = self.first_request();
             if !self.front.is_empty() {
                 request.system = self.fronted_system();
             }

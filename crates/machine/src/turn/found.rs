@@ -7,7 +7,7 @@
 use loopwright_base::{
     json::{Fields, Raw},
     message::{Message, ToolFailure, ToolResult, ToolUse},
-    request::{FunctionTool, Tool, ToolChoice},
+    request::{FunctionTool, Request, Tool, ToolChoice},
     text::clip,
 };
 use loopwright_guard::{Judgement, RiskLevel, policy::Verdict};
@@ -90,7 +90,17 @@ impl TurnMachine {
         self.config.tools.iter().filter(|tool| !self.waits(tool))
     }
 
-    /// The tools that were found, in the order in which they were.
+    /// The request without its history, and without what came since the turn began: that stands behind it.
+    pub(super) fn first_request(&self) -> Request {
+        let mut request = self.config.request();
+        let came = |tool: &Tool| matches!(tool, Tool::Function(tool) if self.tools.asked.contains_key(&tool.name));
+        if request.tools.iter().any(came) {
+            request.tools = request.tools.iter().filter(|tool| !came(tool)).cloned().collect();
+        }
+        request
+    }
+
+    /// The tools that came since the turn began, found or asked for, in the order in which they did.
     pub(super) fn loaded_tools(&self) -> impl Iterator<Item = Tool> {
         self.tools.loaded.iter().filter_map(|name| self.config.tool(name)).map(ToolConfig::offered)
     }

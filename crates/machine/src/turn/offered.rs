@@ -32,6 +32,13 @@ impl TurnMachine {
         if self.tools.finder.is_none() {
             self.tools.finder = offer_finder(&mut self.config);
         }
+        let config = &self.config;
+        self.tools.loaded.retain(|name| config.tool(name).is_some());
+        for tool in config.tools.iter().filter(|tool| !tool.found && self.tools.asked.contains_key(&tool.name)) {
+            if !self.tools.loaded.contains(&tool.name) {
+                self.tools.loaded.push(tool.name.clone());
+            }
+        }
         if let Err(error) = self.config.check() {
             self.config.tools = old;
             return Err(error);

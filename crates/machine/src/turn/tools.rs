@@ -32,7 +32,7 @@ pub(super) struct Tools {
     /// The tool that finds others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) finder: Option<String>,
-    /// Tools that were found, in the order in which they were.
+    /// Tools that came since the turn began, found or asked for, in the order in which they did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) loaded: Vec<String>,
     /// Tools that are asked for before each request, and whether they are on offer now.

@@ -357,7 +357,7 @@ impl TurnMachine {
     fn empty(&self) -> Live {
         let context = &self.config.context;
         let mut counter = TokenCounter::for_model(self.model());
-        let template = self.config.request();
+        let template = self.first_request();
         let system = template.system.as_deref().map_or(0, |system| Count::message(&mut counter, system));
         let mut tools = template.tools.to_vec();
         tools.extend(context.recall.then(|| self.recall_tool()));
