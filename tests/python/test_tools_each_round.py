@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from loopwright import Agent, Guard, Model, RunContext, SubAgent, replay, tool
+from loopwright import Agent, Edit, Guard, Model, RunContext, SubAgent, replay, tool
 from loopwright.testing import ScriptedModel, call, text
 from loopwright.tools import Tool, ToolDefinitionError, Toolset, WebSearch
 
@@ -263,6 +263,31 @@ def test_a_function_that_raises_has_a_person_asked():
     with pytest.raises(ToolDefinitionError):
         Toolset([look]).asking(when="always")
     assert isinstance(look, Tool)
+
+
+def test_one_that_is_late_has_a_person_asked_and_so_has_a_call_that_a_person_changed(monkeypatch):
+    from loopwright.tools import _asking
+
+    monkeypatch.setattr(_asking, "_LONGEST", 0.2)
+
+    async def hangs(*_):
+        await asyncio.sleep(60)
+
+    asked, result = asked_in([Toolset([look]).asking(when=hangs)], [call("look", place="a")])
+    assert [name for name, _ in asked] == ["look"]
+    assert result.final == "done"
+
+    shown = []
+
+    def person(question):
+        shown.append(question.arguments["amount"])
+        return Edit({"amount": 1}) if len(shown) == 1 else "no"
+
+    model = ScriptedModel([call("pay", amount=500), text("done")])
+    tools = [Toolset([pay]).asking(when=lambda _, made: made.arguments["amount"] > 100)]
+    result = Agent(model, tools=tools, guard=Guard(approve=person)).run_sync("Go.")
+    assert shown == [500, 1], "what was changed is another call, about which nobody has said yes"
+    assert result.tool_calls[0].failure == "denied"
 
 
 def test_what_the_policy_forbids_stays_forbidden_and_sub_agents_ask_too():

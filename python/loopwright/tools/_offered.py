@@ -208,7 +208,10 @@ async def wants_asking(tool: Tool[..., Any, Any], context: RunContext[Any], call
     """Whether a person is to be asked about a call."""
     if not callable(tool.asks):
         return tool.asks
-    said = tool.asks(context, call)
+    if inspect.iscoroutinefunction(tool.asks):
+        return bool(await tool.asks(context, call))
+    # One that blocks holds up no loop.
+    said = await asyncio.to_thread(tool.asks, context, call)
     return bool(await said if inspect.isawaitable(said) else said)
 
 

@@ -50,6 +50,13 @@ pub(super) fn quoted(judged: &mut Judgement) {
     judged.why = format!("the model was shown this very call, and may only quote it; {}", judged.why);
 }
 
+const ASKING: &str = "asking";
+
+/// Whether a person is asked whatever was said of the call otherwise.
+pub(super) fn is_asked_first(judged: &Judgement) -> bool {
+    judged.rules.first().is_some_and(|rule| rule == ASKING)
+}
+
 /// A person is asked, whatever was said of the call otherwise; what is forbidden stays so.
 pub(super) fn asked_first(judged: &mut Judgement, why: &str) {
     if judged.verdict == Verdict::Forbid {
@@ -57,7 +64,7 @@ pub(super) fn asked_first(judged: &mut Judgement, why: &str) {
     }
     judged.verdict = Verdict::Ask;
     judged.by = DecidedBy::Policy;
-    judged.rules.insert(0, "asking".to_owned());
+    judged.rules.insert(0, ASKING.to_owned());
     judged.why = format!("{why}; {}", judged.why);
 }
 

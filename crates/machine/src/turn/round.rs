@@ -12,7 +12,7 @@ use super::{
     TurnMachine,
     calls::flatten_result,
     emit,
-    gate::{forbidden, judged_notice},
+    gate::{asked_first, forbidden, is_asked_first, judged_notice},
     question::Question,
     searches::is_search,
     text,
@@ -473,9 +473,14 @@ impl Round {
 
     /// A person has changed the arguments.
     fn edit(&mut self, at: usize, input: Raw, turn: &mut TurnMachine, out: &mut Vec<Command>) {
+        let asks = self.calls.get(at).is_some_and(|pending| is_asked_first(&pending.judged));
         self.change(at, input, turn);
         let Some(pending) = self.calls.get_mut(at) else { return };
         pending.edited = true;
+        if asks && !is_asked_first(&pending.judged) {
+            // Nobody has said that the changed call needs no person.
+            asked_first(&mut pending.judged, "the call that was changed was for a person to decide");
+        }
         let reason = "the person has changed the arguments".to_owned();
         emit(out, Notice::ApprovalDecided { call_id: pending.call.id.clone(), allowed: false, reason });
         emit(out, judged_notice(&pending.call, &pending.judged));
