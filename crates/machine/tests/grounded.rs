@@ -6,7 +6,6 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
 use loopwright_base::{
     error::{Error, Failure, FailureKind},
-    json::Raw,
     message::{Block, Message, Role, StopReason, ToolResult, ToolUse, Usage},
     request::{Request, Response},
     sources::parse_prompt,
