@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::PyResult;
 
-use super::errors;
+use super::{convert, errors};
 use loopwright_base::{error::Result, json::Raw, request::Request};
 use loopwright_machine::{self as machine, Command, HookStage, HookSubject};
 
@@ -24,6 +24,10 @@ pub(super) fn answer_of(kind: &str, text: String, stop: bool) -> PyResult<machin
         },
         "veto" => A::Veto { reason: text },
         "add_context" => A::AddContext { text },
+        "ask" => A::Ask { reason: text },
+        "offer" => {
+            A::Offer { tools: convert::from_json(&text, ("invalid_answer", "invalid tools"), "give a list of tools")? }
+        }
         "failed" => A::Failed { error: text, stop },
         other => {
             return Err(errors::usage(

@@ -174,6 +174,12 @@ impl Event {
         Self(EventKind::Asked { id, put, tell })
     }
 
+    /// The work of a call is done elsewhere: nobody here is at it.
+    #[staticmethod]
+    const fn elsewhere(id: u64, call_id: String) -> Self {
+        Self(EventKind::Elsewhere { id, call_id })
+    }
+
     /// The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its text
     /// (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
     #[staticmethod]

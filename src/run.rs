@@ -11,7 +11,7 @@ use std::{
 
 use pyo3::{exceptions::PyOSError, prelude::*};
 
-use super::{convert, errors, history, machine, outcome::Ended};
+use super::{convert, errors, history, machine, messages::json_of, outcome::Ended};
 use loopwright_base::{error::Error, json::Raw};
 use loopwright_drive::own::scrub_event;
 use loopwright_machine::{
@@ -331,6 +331,12 @@ impl Run {
     /// Whether a person has changed the arguments of a call of the command of that number.
     fn is_edited(&self, command: u64, call_id: &str) -> bool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).run.tree().is_edited(command, call_id)
+    }
+
+    /// What the run was told of a tool that is asked for before each request, as JSON, where the command came from.
+    fn tool_of(&self, command: u64, name: &str) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.run.tree().tool_of(command, name).map(json_of)
     }
 
     /// What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it

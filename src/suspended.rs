@@ -10,8 +10,8 @@ use loopwright_machine::{
     ApprovalDecision, Call, Command, Event, EventKind, Interrupt, Machine as _, Stop, Time, Tree,
 };
 
-/// The outcome of a run so far, with the stop `suspended`, and its questions: those that are `open`, and those that
-/// their rounds have not come to yet. The run itself stays as it is. `None` if it can't be left.
+/// The outcome of a run so far, with the stop `suspended`, and its questions and calls: those that are `open`, and
+/// those that their rounds have not come to yet. The run itself stays as it is. `None` if it can't be left.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // as Python gives them
 pub(super) fn suspended(run: &Run, open: Vec<PyRef<'_, machine::Command>>) -> Option<(Ended, Vec<machine::Command>)> {
@@ -48,7 +48,7 @@ fn questions(mut copy: Tree, at: Time, open: Vec<Arc<Command>>) -> Vec<machine::
         for kind in answers {
             wanted.extend(copy.step(Event { at, kind }).into_iter().map(Arc::new));
         }
-        if matches!(*command, Command::Approve { .. }) {
+        if matches!(*command, Command::Approve { .. } | Command::Execute { .. }) {
             found.push(machine::Command(command));
         }
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._renamed import renamed
 from ._repr import redacted_repr
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from . import _core
 
-__all__ = ["LEVELS", "Approval", "Edit", "Remembered", "decision_of"]
+__all__ = ["LEVELS", "Approval", "Edit", "Remembered", "Returned", "decision_of"]
 
 LEVELS = ("safe", "cautious", "confirm", "dangerous")
 """The levels of risk, in order."""
@@ -60,6 +60,8 @@ class Approval:
     links: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The symbolic links among the paths that it names, by their absolute paths, and the variables of its line
     (`/$NAME`), each with where it leads."""
+    kind: Literal["approval", "external"] = "approval"
+    """What it waits for: a person's word, or the result of work that is done elsewhere."""
 
     @property
     def shown(self) -> str:
@@ -147,6 +149,15 @@ class Remembered:
     what: str
 
 
+@dataclass(frozen=True)
+class Returned:
+    """What work gave that was done elsewhere, as `result.pending` has it with the kind `external`: any value that a
+    tool may return, or an exception for one that failed.
+    """
+
+    value: Any
+
+
 def is_answer(answer: object) -> bool:
     """Whether an answer is a decision that a journal can hold."""
     if isinstance(answer, Edit):
@@ -186,4 +197,4 @@ def decision_of(answer: object) -> tuple[str, str | None, str | None]:
     return "deny", f"the answer {answer!r} is no decision", None
 
 
-redacted_repr(Approval, Edit, Remembered)
+redacted_repr(Approval, Edit, Remembered, Returned)

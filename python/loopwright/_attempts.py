@@ -173,15 +173,18 @@ class Attempts(Generic[Drives, Output]):
         if begin is not None and self.journal is None and begun.path is not None:
             # Where it is gone on in further attempts.
             self.journal = beside(begun.path)
-        if begun.path is None and isinstance(plan.approve, Answers) and plan.approve.rest is None:
+        suspends = isinstance(plan.approve, Answers) and plan.approve.rest is None
+        if begun.path is None and (suspends or plan.defers):
             begun.run.close()
-            message = "a run is left in its journal while a person decides, and this one has none in a file"
+            what = "a person decides" if suspends else "the work of a call is done elsewhere"
+            message = f"a run is left in its journal while {what}, and this one has none in a file"
             raise UsageError(message, "no_journal", "give the agent or the run journal=, the path of a store")
         self.begun = begun.run, plan, begun.name, begun.path, self.earlier
         try:
             driver = self.kind(plan, begun.run, begun.name, self.deps, watch=self.watch, after=self.driver)
             self.driver = progress.driver = driver
             driver.said, driver.steps = progress.said, progress.steps
+            driver.is_kept = begun.path is not None
             if progress.observer is not None:
                 progress.observer.begin(driver)
                 driver.observer = progress.observer

@@ -137,7 +137,7 @@ def _answered(
         given = with_answers(plan.approve, answers, shown)
         begun = begin(replace(plan, approve=given))
         try:
-            given.bind(begun.run, begun.start)
+            given.bind(begun.run, begun.start, begun.plan or plan)
         except BaseException:
             begun.run.close()
             raise
@@ -255,7 +255,11 @@ def _turn_of(machine: str) -> dict[str, Any]:
 
 def _recalled(plan: Plan, machine: str) -> tuple[Plan, Offered | None]:
     """The plan with the tools that the run of a journal was offered by toolsets."""
-    return (plan, None) if plan.recall is None else plan.recall(_turn_of(machine))
+    if plan.recall is None:
+        return plan, None
+    found, offered = plan.recall(_turn_of(machine))
+    # What a person has said stays with the run.
+    return replace(found, approve=plan.approve), offered
 
 
 def _check_models(plan: Plan, machine: str) -> None:

@@ -640,6 +640,10 @@ class Event:
         """A question to a person waits behind another, or is put now; with `tell`, `approval_asked` is told again."""
 
     @staticmethod
+    def elsewhere(id: int, call_id: str) -> Event:
+        """The work of a call is done elsewhere: nobody here is at it."""
+
+    @staticmethod
     def hooked(id: int, replies: Sequence[tuple[str, str, str, bool]]) -> Event:
         """The hooks of a stage answered: name, answer (`continue`, `replace`, `veto`, `add_context`, `failed`), its
         text (JSON of a `replace`, the reason of a `veto`, what went wrong), and whether a failure stops the run.
@@ -1002,6 +1006,11 @@ class Run:
 
     def names_paths(self, command: int, call_id: str) -> bool:
         """Whether a call may name paths: only then there is something for `led` to say."""
+
+    def tool_of(self, command: int, name: str) -> str | None:
+        """What the run was told of a tool that is asked for before each request, as JSON, where the command came
+        from.
+        """
 
     def led(self, command: int, name: str, arguments: _Json, variables: dict[str, str]) -> str | None:
         """What is said of a call, as JSON, if paths that it names are symbolic links: what the guard says of what it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -13,6 +14,7 @@ from .messages import Message
 if TYPE_CHECKING:
     from ._driver import Driver
     from ._effects import Work
+    from .hooks import Hook
 
 __all__ = ["begin_choice", "begin_hooks"]
 
@@ -32,6 +34,8 @@ def begin_hooks(driver: Driver, command: _core.Command) -> None:
 
 def _asked(driver: Driver, command: _core.Command) -> Asked:
     hooks = driver.plan.hooks.get(command.stage or "", [])
+    if ours := _ours(driver, command):
+        hooks = [*hooks, ours]
     asked = Asked(command, hooks, driver.run_id, driver.deps, driver.run.now, driver.who(command.id))
     around = _BESIDE.get(command.stage or "")
     if around is not None and around in driver.plan.hooks:
@@ -56,6 +60,18 @@ def _of_around(driver: Driver, command: _core.Command, asked: Asked) -> None:
     asked.replies.extend(replies)
     if error is not None:
         asked.error, asked.place = error, len(asked.hooks)
+def _ours(driver: Driver, command: _core.Command) -> Hook | None:
+    """What the package itself is asked at a stage: which tools there are, and whether a person decides about a call."""
+    if command.stage == "pre_llm" and driver.each_round is not None:
+        return driver.each_round.hook(driver, command.id)
+    if command.stage == "pre_tool":
+        name = json.loads(command.subject or "{}")["call"]["call"]["name"]
+        tool = driver.known_tool(command.id, name)
+        if tool is not None and callable(tool.asks):
+            from .tools._asking import asking_about
+
+            return asking_about(tool)
+    return None
 
 
 def _rest(driver: Driver, asked: Asked) -> Work:

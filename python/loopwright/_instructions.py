@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .hooks import HookContext
 
-__all__ = ["asking"]
+__all__ = ["asking", "run_context"]
 
 _LONGEST = 60.0
 """Seconds that all functions of an agent have together."""
@@ -32,7 +32,7 @@ def asking(functions: Sequence[Callable[..., Any]]) -> Hook:
         if context.path is not None:
             # A sub-agent has its own.
             return None
-        run = _run_context(context)
+        run = run_context(context)
         texts: list[str] = [] if context.subject.system is None else [context.subject.system]
         for function, takes_context in zip(functions, takes, strict=True):
             text = function(run) if takes_context else function()
@@ -58,7 +58,8 @@ def _takes_context(function: Callable[..., Any]) -> bool:
         return True
 
 
-def _run_context(context: HookContext) -> Any:
+def run_context(context: HookContext) -> Any:
+    """A run as whoever is asked before its next request sees it."""
     from .tools import RunContext
 
     request = context.subject

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .roles import Releases
     from .tools import Tool
     from .tools._offered import Offered
+    from .tools._sets import Places
 
 __all__ = [
     "ASIDES",
@@ -85,6 +86,8 @@ class Plan:
     """Further models of one's own, by the names that requests hold."""
     hooks: Mapping[str, list[Hook]] = field(default_factory=dict)
     """Hooks by stage."""
+    each_round: Places = field(default_factory=dict)
+    """Who is asked for tools before each request."""
     chooser: Hook | None = None
     """Who is asked for the model before the first request."""
     chooses: bool = False
@@ -149,6 +152,12 @@ class Plan:
         name = model if isinstance(model, str) else self.named(model)  # type: ignore[misc]
         endpoint = self.endpoint_of(name)
         return name, *self.price_and_settings(name, endpoint)  # type: ignore[misc]
+
+    @property
+    def defers(self) -> bool:
+        """Whether there are tools whose work is done elsewhere."""
+        every = [self.tools, *(agent.tools for agent in self.agents.values())]
+        return any(tool.is_deferred for tools in every for tool in tools.values())
 
     @property
     def model_name(self) -> str:

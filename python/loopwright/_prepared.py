@@ -103,6 +103,7 @@ class Prepared(Generic[Deps, Output]):
     _plans: dict[Any, Plan]
     _toolsets: tuple[Toolset, ...] = ()
     _places: Places
+    _each_round: Places
     _reach: Callable[[], dict[str, Any]]
     _remember: Remembering | None
 
@@ -290,12 +291,17 @@ class Prepared(Generic[Deps, Output]):
             self._config["roles"] = {**self._config.get("roles", {}), **config}
 
     def _take_toolsets(self) -> None:
-        """Who is asked for tools when a run begins: for the agent itself, and for its sub-agents."""
-        self._places = {}
+        """Who is asked for tools, when a run begins or before each request: for the agent itself, and for its
+        sub-agents.
+        """
+        self._places, self._each_round = {}, {}
         if self._toolsets or self._agents:
             from .tools._sets import kinds_of
 
-            self._places = kinds_of(self.tools, self._toolsets, self._agents, lambda agent: agent._places)
+            once = tuple(each for each in self._toolsets if not each.is_dynamic)
+            always = tuple(each for each in self._toolsets if each.is_dynamic)
+            self._places = kinds_of(self.tools, once, self._agents, lambda agent: agent._places)
+            self._each_round = kinds_of(self.tools, always, self._agents, lambda agent: agent._each_round)
 
     def _keyed(self) -> bool:
         """Looks for the keys that were not there when the agent was made; raises `missing_key` where one is not. Gives
@@ -370,8 +376,11 @@ class Prepared(Generic[Deps, Output]):
                 there = self._endpoint_at(self._escalate_to) if ":" in self._escalate_to else self._endpoint
                 price, settings = self._price_and_settings(self._escalate_to, there)
                 config["choice"] = {**config["choice"], "escalate_price": price, "escalate_settings": settings}
-            machine = self._machine(config)
             tools = {tool.name: tool for tool in offers}
+            hooks = self._with_ours(tools, agents)
+            if len(hooks) > len(self._hooks):
+                config["hooks"] = [stage for stage in hooks if not stage.endswith("_reflect")]
+            machine = self._machine(config)
             plan = Plan(
                 machine,
                 self._endpoint,
@@ -387,7 +396,8 @@ class Prepared(Generic[Deps, Output]):
                 agents=agents,
                 chains=self._chains,
                 session=self._session(),
-                hooks=self._hooks,
+                hooks=hooks,
+                each_round=self._each_round,
                 chooser=self._chooser,
                 chooses="choice" in self._config,
                 new_endpoint=self._endpoint_at,
@@ -404,24 +414,20 @@ class Prepared(Generic[Deps, Output]):
             self._plans[key] = plan
         return plan
 
+    def _with_ours(self, tools: Mapping[str, Any], agents: Mapping[str, AgentPlan]) -> dict[str, list[Any]]:
+        """The hooks by stage, and the stages at which the package itself is asked."""
+        ours = ["pre_llm"] if self._each_round else []
+        every = [*tools.values(), *(tool for plan in agents.values() for tool in plan.tools.values())]
+        if self._each_round or any(callable(tool.asks) for tool in every):
+            ours.append("pre_tool")
+        return {**{stage: [] for stage in ours}, **self._hooks} if ours else self._hooks
+
     def _turn(self, budget: Budget, *, stream: bool, tools: ToolSet) -> dict[str, Any]:
         """The configuration of its turns, sub-agents aside."""
+        from .tools._toolset import told
+
         config = {**self._config, "stream": stream, "budget": budget._config()}
-        config["tools"] = [
-            {
-                **tool.definition(),
-                "schema": tool.schema,
-                "risk": tool.risk,
-                "read_only": tool.read_only,
-                "timeout": tool.timeout,
-                "max_output": tool.max_output,
-                "flow": _core.tool_flow(
-                    tool.name, tool.read_only, tool.trust, None if tool.effects is None else sorted(tool.effects)
-                ),
-                **({} if tool.answers is None else {"answer": tool.answers}),
-            }
-            for tool in tools
-        ]
+        config["tools"] = [told(tool) for tool in tools]
         if self._output is not None and not self._output.asked.by_call:
             name = "".join(c if c.isalnum() else "_" for c in self._output.name)[:60] or "output"
             if self._output.asked.mode == "text":

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._approval import LEVELS, Approval, Edit, is_answer
+from ._approval import LEVELS, Approval, Edit, Returned, is_answer
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from ._driver import Driver
+    from ._plan import Plan
 
-    Answer: TypeAlias = bool | str | Edit
-    """Yes, no, the reason of a no, or other arguments."""
+    Answer: TypeAlias = bool | str | Edit | Returned
+    """Yes, no, the reason of a no, or other arguments; of work that is done elsewhere what it gave."""
 
-__all__ = ["SUSPENDS", "Answers", "approver", "leave", "name_of", "person_of", "with_answers"]
+__all__ = ["SUSPENDS", "Answers", "approver", "external_name", "leave", "name_of", "person_of", "with_answers"]
 
 
 class Answers:
@@ -46,24 +47,33 @@ class Answers:
         # Arguments that a person wrote, by call, with the risk agreed to: nobody is asked twice about the same.
         self._edited: dict[str, tuple[Any, str]] = {}
 
-    def bind(self, run: _core.Run, commands: _core.Event | list[_core.Command]) -> None:
+    def bind(self, run: _core.Run, commands: _core.Event | list[_core.Command], plan: Plan) -> None:
         """Binds each answer to the question that it is for. Raises a `UsageError` with the code `no_such_call` for one
         that the run does not wait for, `answer_first` for one behind a question that has none.
         """
         if not self._given:
             return
-        commands = commands if isinstance(commands, list) else []
-        found = _core.suspended(run, [command for command in commands if command.kind == "approve"])
-        questions = {name_of(run, command): command for command in (() if found is None else found[1])}
-        for name in self._given:
-            shown, question = self._shown.get(name), questions.get(name)
-            if question is None or (shown is not None and shown.hash != question.hash):
-                waits = f"for {', '.join(map(repr, questions))}" if questions else "for none"
-                message = f"the run does not wait for an answer to the call {name!r:.100}: it waits {waits}"
+        there = commands if isinstance(commands, list) else []
+        waits = [command for command in there if command.kind == "approve" or _elsewhere(run, plan, command)]
+        found = _core.suspended(run, waits)
+        questions: dict[str, tuple[_core.Command, str | None]] = {}
+        for command in () if found is None else found[1]:
+            if command.kind == "approve":
+                questions[name_of(run, command)] = command, command.hash
+            for call in _elsewhere(run, plan, command):
+                questions[_path_of(run, command.id or 0, call.call_id)] = command, None
+        for name, answer in self._given.items():
+            shown, (question, hash_) = self._shown.get(name), questions.get(name, (None, None))
+            if question is None or (shown is not None and shown.hash != hash_):
+                waited = f"for {', '.join(map(repr, questions))}" if questions else "for none"
+                message = f"the run does not wait for an answer to the call {name!r:.100}: it waits {waited}"
                 raise UsageError(message, "no_such_call", "take the call_id of each of result.pending")
-        if self.rest is None:
-            self._in_order(questions)
-        self._bound = {name: question.hash for name, question in questions.items()}
+            if isinstance(answer, Returned) != (question.kind == "execute"):
+                message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
+                hint = "give Returned(value) for the kind 'external', and True, False or a reason for the others"
+                raise UsageError(message, "invalid_answers", hint)
+        self._in_order({name: question for name, (question, _) in questions.items()})
+        self._bound = {name: hash_ for name, (_, hash_) in questions.items()}
 
     def _in_order(self, questions: Mapping[str, _core.Command]) -> None:
         """A machine puts its questions one after the other: an answer behind one without would be lost."""
@@ -71,10 +81,17 @@ class Answers:
         for name, question in questions.items():
             machine = (question.id or 0) >> 32
             if name not in self._given:
-                first.setdefault(machine, name)
+                # Where a person is there, the question is answered on the way.
+                if self.rest is None or question.kind == "execute":
+                    first.setdefault(machine, name)
             elif machine in first:
                 message = f"the call {name!r} is decided on behind {first[machine]!r}, which has no answer"
                 raise UsageError(message, "answer_first", "answer that one, too, or it first")
+
+    def returned(self, name: str) -> Returned | None:
+        """What work gave that was done elsewhere, once; `None` if nothing."""
+        said = self._given.get(name)
+        return self._given.pop(name) if isinstance(said, Returned) else None
 
     def answer_to(self, name: str, command: _core.Command) -> Any:
         """What a person said to a question, once; `None` if nothing."""
@@ -108,9 +125,9 @@ def with_answers(
         message = f"answers can't be {answers!r:.100}"
         raise UsageError(message, "invalid_answers", "give a dict: {result.pending[0].call_id: True}; run= names a run")
     for name, answer in answers.items():
-        if not isinstance(name, str) or not is_answer(answer):
+        if not isinstance(name, str) or not (isinstance(answer, Returned) or is_answer(answer)):
             message = f"the answer to the call {name!r:.100} can't be {answer!r:.100}"
-            hint = "give True, False, the reason of a no, or Edit({...}) with other arguments as JSON holds them"
+            hint = "give True, False, the reason of a no, Edit({...}) with other arguments, or Returned(value)"
             raise UsageError(message, "invalid_answers", hint)
     return Answers(answers, person_of(now), shown)
 
@@ -129,12 +146,13 @@ def person_of(approve: Any) -> Callable[[Any], Any] | None:
 def leave(driver: Driver) -> None:
     """Leaves a run that stands still: what it has reached is its outcome, and its questions are kept."""
     questions = driver.questions
-    found = _core.suspended(driver.run, list(questions.open.values()))
+    waits = {**questions.open, **{place[0]: command for place, command in questions.elsewhere.items()}}
+    found = _core.suspended(driver.run, list(waits.values()))
     if found is None:
         message = "the run can't be left while it waits for a person"
         raise UsageError(message, "not_suspended", "give Guard(approve=...) a function")
     driver.outcome, commands = found
-    questions.pending = [_pending(driver, command) for command in commands]
+    questions.pending = [asked for command in commands for asked in _pending(driver, command)]
     driver.left = True
     driver.run.close()
 
@@ -146,12 +164,62 @@ def name_of(run: _core.Run, command: _core.Command) -> str:
     none to it.
     """
     command_id, call_id = command.id or 0, command.calls[0].call_id
-    found = run.agent_of(command_id) if command_id >> 32 else None
-    name = call_id if found is None else f"{found[2]}/{call_id}"
+    name = _path_of(run, command_id, call_id)
     return f"{name}#{(command.hash or '')[:8]}" if run.is_edited(command_id, call_id) else name
 
 
-def _pending(driver: Driver, command: _core.Command) -> Approval:
+def _path_of(run: _core.Run, command_id: int, call_id: str) -> str:
+    found = run.agent_of(command_id) if command_id >> 32 else None
+    return call_id if found is None else f"{found[2]}/{call_id}"
+
+
+def external_name(driver: Driver, command_id: int, call_id: str) -> str:
+    """The name by which the result of work is given that is done elsewhere."""
+    return _path_of(driver.run, command_id, call_id)
+
+
+def _elsewhere(run: _core.Run, plan: Plan, command: _core.Command) -> list[_core.Call]:
+    """The calls of a command whose work is done elsewhere."""
+    if command.kind != "execute":
+        return []
+    found: list[_core.Call] = []
+    command_id = command.id or 0
+    place = run.agent_of(command_id) if command_id >> 32 else None
+    tools = plan.tools if place is None else plan.agents[place[0]].tools
+    for call in command.calls:
+        tool = tools.get(call.name)
+        told = run.tool_of(command_id, call.name) if tool is None else None
+        if tool.is_deferred if tool is not None else told is not None and json.loads(told).get("deferred"):
+            found.append(call)
+    return found
+
+
+def _pending(driver: Driver, command: _core.Command) -> list[Approval]:
+    if command.kind == "approve":
+        return [_question(driver, command)]
+    command_id, there = command.id or 0, driver.questions.elsewhere
+    is_open = any(known == command_id for known, _ in there)
+    calls = _elsewhere(driver.run, driver.plan, command)
+    agent, path = driver.who(command_id)
+    return [
+        Approval(
+            call.name,
+            call.arguments,
+            driver.tool(command_id, call.name).risk,
+            "its work is done elsewhere",
+            external_name(driver, command_id, call.call_id),
+            float("inf"),
+            around=driver.plan.around,
+            agent=agent,
+            path=path,
+            kind="external",
+        )
+        for call in calls
+        if not is_open or (command_id, call.call_id) in there
+    ]
+
+
+def _question(driver: Driver, command: _core.Command) -> Approval:
     from ._driver._works import where_led
 
     led = where_led(driver, command.id, command.calls[0])  # type: ignore[arg-type]

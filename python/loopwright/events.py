@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from . import _renamed
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
@@ -69,6 +69,7 @@ __all__ = [
     "ToolProgress",
     "ToolStarted",
     "ToolUseDelta",
+    "ToolsLoaded",
     "UnknownEvent",
     "Warned",
     "from_dict",
@@ -545,6 +546,18 @@ class MemoryRecalled(Told):
 
 
 @dataclass(frozen=True)
+class ToolsLoaded(Told):
+    """Tools that are found by search stand in the requests that follow; `query` found them, `None` where they were
+    called without that.
+    """
+
+    type: ClassVar[Literal["tools_loaded"]] = "tools_loaded"
+    round: int
+    names: list[str]
+    query: str | None = None
+
+
+@dataclass(frozen=True)
 class Status(Told):
     """What a research does just now, in a sentence or two for whoever waits."""
 
@@ -665,62 +678,13 @@ Event: TypeAlias = (
     | HookFailed
     | ModelChosen
     | MemoryRecalled
+    | ToolsLoaded
     | RunFinished
     | Status
     | ChildText
 )
 
 _TELLER = ("agent", "path")
-_NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    kind.type: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
-    for kind in (
-        RoundStarted,
-        RoundFinished,
-        Retry,
-        Reset,
-        ToolStarted,
-        ToolFinished,
-        SearchStarted,
-        SearchCompleted,
-        CallJudged,
-        ApprovalRequested,
-        ApprovalDecided,
-        Compacted,
-        Assessed,
-        IntentAssessed,
-        GoalDrifted,
-        Warned,
-        PhaseStarted,
-        PhaseFinished,
-        Draft,
-        AgentStarted,
-        AgentFinished,
-        Paused,
-        Resumed,
-        RoleAnswered,
-        RoleFailed,
-        SanityChecked,
-        Summarized,
-        Supervised,
-        Status,
-        HookAnswered,
-        HookFailed,
-        ModelChosen,
-        MemoryRecalled,
-    )
-}
-
-_WRITTEN: dict[str, tuple[Any, tuple[tuple[str, str], ...]]] = {
-    _renamed.EVENT_TYPES_WRITTEN.get(name, name): (
-        kind,
-        tuple((names_before(kind).get(field, field), field) for field in names),
-    )
-    for name, (kind, names) in _NOTICES.items()
-}
-"""The types and the names of fields under which journals write what machines tell, beside those of the classes."""
-
-read_under(ToolUseDelta, id="call_id")
-
 _DELTAS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "text_delta": (TextDelta, ("text", "block")),
     "reasoning_delta": (ReasoningDelta, ("text", "block")),
@@ -735,6 +699,23 @@ _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "run_finished": (RunFinished, ("result",)),
     "child_text": (ChildText, ("text", "block", "reasoning")),
 }
+_NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    kind.type: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
+    for kind in get_args(Event)
+    if kind not in {known for known, _ in (*_DELTAS.values(), *_OURS.values())}
+}
+
+_WRITTEN: dict[str, tuple[Any, tuple[tuple[str, str], ...]]] = {
+    _renamed.EVENT_TYPES_WRITTEN.get(name, name): (
+        kind,
+        tuple((names_before(kind).get(field, field), field) for field in names),
+    )
+    for name, (kind, names) in _NOTICES.items()
+}
+"""The types and the names of fields under which journals write what machines tell, beside those of the classes."""
+
+read_under(ToolUseDelta, id="call_id")
+
 _CLASSES = {kind: (name, names) for name, (kind, names) in {**_NOTICES, **_OURS, **_DELTAS}.items()}
 
 

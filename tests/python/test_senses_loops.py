@@ -96,3 +96,15 @@ def test_k2_reasoning_that_repeats_itself_is_cut_while_it_streams(serve: Any, wi
     assert (result.stop_reason, result.text) == ("natural", "Monday.")
     assert len(server.requests) == 2
     assert "says the same" in json.dumps(server.requests[1]["body"])
+
+
+def test_k5_what_a_decorated_tool_declares() -> None:
+    @tool(volatile=["visitors"])
+    def page(name: str) -> dict[str, Any]:
+        """Look at a page."""
+        return {"visitors": next(NUMBERS), "text": "closed"}
+
+    result = run([page], [call("page", name="home") for _ in range(20)])
+    assert (result.stop_reason, len(result.tool_calls) < 6) == ("no_progress", True)
+    with pytest.raises(UsageError, match="volatile"):
+        tool(volatile="visitors")(lambda: 1)

@@ -4,9 +4,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
-from loopwright import Agent, Approval, Budget, Edit, Guard, Handoff, Model, Output, Result, RunContext, Toolset, tool
+from loopwright import (
+    Agent,
+    Approval,
+    Budget,
+    Edit,
+    Guard,
+    Handoff,
+    Model,
+    Output,
+    Result,
+    RunContext,
+    Tool,
+    Toolset,
+    tool,
+)
 from loopwright.models import Call, Request
 from typing_extensions import assert_type
 
@@ -170,6 +184,31 @@ tools = Toolset[Db]([query, plain], name="db").prefixed("db").asking("db_query")
 assert_type(tools, Toolset[Db])
 a10 = Agent("m", deps_type=Db, tools=[tools, decorated])
 assert_type(a10, Agent[Db, str])
+
+
+def offered(context: RunContext[Db]) -> list[object]:
+    return [plain] if context.deps.dsn else []
+
+
+async def changed(context: RunContext[Db], each: Tool[..., Any, Any]) -> Tool[..., Any, Any] | None:
+    return each if context.deps.dsn else None
+
+
+class EachRound(Toolset[Db]):
+    async def tools(self, context: RunContext[Db]) -> list[Tool[..., Any, Any]]:
+        return [decorated] if context.deps.dsn else []
+
+
+@tool(deferred=True)
+def elsewhere(wall: str) -> str:
+    return wall
+
+
+views = Toolset(offered).prepared(changed).found_by_search().deferred()
+asked_for = tools.asking(when=lambda context, call: call.name == context.deps.dsn)
+assert_type(asked_for, Toolset[Db])
+a11 = Agent("m", deps_type=Db, tools=[views, asked_for, EachRound(), elsewhere])
+assert_type(a11, Agent[Db, str])
 
 
 # 7 streams

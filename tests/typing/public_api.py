@@ -48,6 +48,7 @@ from loopwright.events import (
     TextDelta,
     ToolFinished,
     ToolProgress,
+    ToolsLoaded,
     ToolStarted,
     ToolUseDelta,
     Warned,
@@ -153,6 +154,8 @@ def what_happened(event: Event) -> str:
             return f"{assert_type(error, str)} {assert_type(stop, bool)}"
         case ModelChosen(model=model, confidence=confidence):
             return f"{assert_type(model, str)} {assert_type(confidence, float)}"
+        case ToolsLoaded(names=names):
+            return " ".join(assert_type(names, list[str]))
         case MemoryRecalled(hits=hits, ids=ids):
             return f"{assert_type(hits, int)} {assert_type(ids, list[int])}"
         case RoleAnswered(role=role) | RoleFailed(role=role):

@@ -89,11 +89,9 @@ impl Outcome {
             }
             Stop::HookVeto => "A hook said no. The warnings name the hook.".into(),
             Stop::HookFailed => format!("A hook failed that must not fail{}.", self.why()),
-            Stop::Suspended => {
-                "A person is to decide on the pending calls. Resume the run with the answers, and it goes \
-                                on."
-                .into()
-            }
+            Stop::Suspended => "The pending calls wait for a person, or for work done elsewhere. Resume the run with \
+                                the answers, and it goes on."
+                .into(),
             Stop::Error => format!("An error ended the run{}.", self.why()),
         }
     }

@@ -45,6 +45,9 @@ impl Time {
     }
 }
 
+/// The name of the event that says whose work a call is.
+const ELSEWHERE: &str = "elsewhere";
+
 /// An event and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -218,6 +221,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         tell: bool,
     },
+    /// The work of a call is done elsewhere: nobody here is at it, and a pause does not wait for it.
+    Elsewhere {
+        /// The command.
+        id: Id,
+        /// The call.
+        call_id: String,
+    },
 }
 
 impl EventKind {
@@ -245,7 +255,8 @@ impl EventKind {
             | Self::Partials { .. }
             | Self::Pause
             | Self::Resume
-            | Self::Asked { .. } => None,
+            | Self::Asked { .. }
+            | Self::Elsewhere { .. } => None,
         }
     }
 
@@ -263,6 +274,7 @@ impl EventKind {
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Asked { .. } => "asked",
+            Self::Elsewhere { .. } => ELSEWHERE,
             _ => self.name_of_answer(),
         }
     }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Stop;
+use super::{Stop, turn::ToolConfig};
 use loopwright_base::{
     error::{Error, Result},
     json::{DEEPEST_TREE, Fields, Raw, nested_deeper, unfit},
@@ -362,6 +362,16 @@ pub enum HookAnswer {
         /// The reason.
         reason: String,
     },
+    /// A person is asked about the call, whatever is said of it otherwise.
+    Ask {
+        /// The reason for asking.
+        reason: String,
+    },
+    /// The tools that are asked for before each request are these now.
+    Offer {
+        /// The tools.
+        tools: Vec<ToolConfig>,
+    },
     /// Words for the model. They are never taken for the user's.
     AddContext {
         /// The words.
@@ -383,6 +393,8 @@ impl HookAnswer {
             Self::Continue => "continue",
             Self::Replace { .. } => "replace",
             Self::Veto { .. } => "veto",
+            Self::Ask { .. } => "ask",
+            Self::Offer { .. } => "offer",
             Self::AddContext { .. } => "add_context",
             Self::Failed { .. } => "failed",
         }
@@ -395,6 +407,8 @@ pub fn check_answer(stage: HookStage, answer: &HookAnswer) -> Result<()> {
         HookAnswer::Continue | HookAnswer::Failed { .. } => (true, ""),
         HookAnswer::Replace { .. } => (stage.replaces(), "replace anything"),
         HookAnswer::Veto { .. } => (stage.vetoes(), "veto"),
+        HookAnswer::Ask { .. } => (stage == HookStage::PreTool, "have a person asked"),
+        HookAnswer::Offer { .. } => (stage == HookStage::PreLlm, "offer tools"),
         HookAnswer::AddContext { .. } => (stage.adds(), "add context"),
     };
     if allowed {

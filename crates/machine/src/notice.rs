@@ -382,6 +382,16 @@ pub enum Notice {
         /// Seconds it took.
         duration: f64,
     },
+    /// Tools that were not in the requests so far are in those that follow.
+    ToolsLoaded {
+        /// The request's number.
+        round: u32,
+        /// Their names.
+        names: Vec<String>,
+        /// What they were found by; nothing where they were called without that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        query: Option<String>,
+    },
     /// A sub-agent begins.
     ChildStarted {
         /// The id of the call that started it.

@@ -166,19 +166,8 @@ impl Pause {
                     self.timers.remove(id);
                 }
             }
-            EventKind::Executed { id, result } => {
-                let done = match self.under_way.get_mut(id) {
-                    Some(InFlight::Calls(open)) => {
-                        open.retain(|call| *call != result.id);
-                        open.is_empty()
-                    }
-                    Some(InFlight::One(())) => true,
-                    None => false,
-                };
-                if done {
-                    self.under_way.remove(id);
-                }
-            }
+            EventKind::Executed { id, result } => self.done(*id, &result.id),
+            EventKind::Elsewhere { id, call_id } => self.done(*id, call_id),
             other => {
                 if let Some(id) = other.answers() {
                     self.under_way.remove(&id);
@@ -187,6 +176,21 @@ impl Pause {
         }
         event.at = self.own(event.at);
         GateResult::Deliver(event)
+    }
+
+    /// Nobody is at work for a call any more.
+    fn done(&mut self, id: Id, call_id: &str) {
+        let done = match self.under_way.get_mut(&id) {
+            Some(InFlight::Calls(open)) => {
+                open.retain(|call| call != call_id);
+                open.is_empty()
+            }
+            Some(InFlight::One(())) => true,
+            None => false,
+        };
+        if done {
+            self.under_way.remove(&id);
+        }
     }
 
     /// Lets commands out; those that would start something wait while the run is paused.

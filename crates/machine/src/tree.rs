@@ -14,7 +14,7 @@ use super::{
     grounded::{GroundedConfig, GroundedMachine},
     pause::{GateResult, Pause, RunState},
     research::{ResearchConfig, ResearchMachine},
-    turn::{AgentPlace, TurnConfig, TurnMachine},
+    turn::{AgentPlace, ToolConfig, TurnConfig, TurnMachine},
 };
 use loopwright_base::{
     error::Error,
@@ -309,6 +309,13 @@ impl Tree {
         matches!(member, Some(Member { node: Node::Turn(turn), .. }) if turn.is_edited(call_id))
     }
 
+    /// What the turn that gave the command of that number was told of a tool that is asked for before each
+    /// request.
+    pub fn tool_of(&self, command: Id, name: &str) -> Option<&ToolConfig> {
+        let member = self.members.get((command >> SHIFT) as usize)?.as_ref()?;
+        if let Node::Turn(turn) = &member.node { turn.tool_of(name) } else { None }
+    }
+
     /// Returns whether a turn waits for the answer of its model to the command of that number.
     pub fn asks(&self, command: Id) -> bool {
         let member = self.members.get((command >> SHIFT) as usize).and_then(Option::as_ref);
@@ -397,7 +404,10 @@ impl Tree {
     /// Feeds the machines, whose commands pass the gate.
     fn deliver(&mut self, event: Event, out: &mut Vec<Command>) {
         let id = match &event.kind {
-            EventKind::Delta { id, .. } | EventKind::Executed { id, .. } | EventKind::Asked { id, .. } => *id,
+            EventKind::Delta { id, .. }
+            | EventKind::Executed { id, .. }
+            | EventKind::Asked { id, .. }
+            | EventKind::Elsewhere { id, .. } => *id,
             other => other.answers().unwrap_or_default(),
         };
         let mut commands = Vec::new();

@@ -72,6 +72,8 @@ def begin_work(driver: Driver, kind: str, command: _core.Command) -> None:
         # Several begin in the same round of a loop, before anybody is told of the first one's end.
         now = len(command.calls) == 1
         for call in command.calls:
+            if driver.questions.leaves(driver, command, call):
+                continue
             flag = CancelFlag()
             driver.start(command_id, f"tool {call.name}", run_tool, driver, command_id, call, flag, flag=flag, now=now)
     elif kind == "hook":
@@ -104,7 +106,8 @@ def reopen(driver: Driver, commands: Iterable[_core.Command]) -> None:
     for command in commands:
         if command.kind == "emit" and not driver.watch:
             continue
-        if command.kind != "execute" or driver.at(command.id).tools[command.calls[0].name].idempotent:
+        tool = driver.tool(command.id, command.calls[0].name) if command.kind == "execute" else None
+        if tool is None or tool.idempotent or tool.is_deferred:
             carry_out(driver, [command])
         elif (person := person_of(driver.plan.approve)) is None:
             driver.inbox.append(unknown(command))

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from loopwright._plan import Plan
     from loopwright.children import AgentPlan
     from loopwright.messages import Message
+    from loopwright.tools import Tool
     from loopwright.tools._context import CancelFlag
+    from loopwright.tools._each_round import EachRound
 
 ASKED, ARRIVED, BEGIN = "asked", "arrived", "begin"
 """Why the generator goes on."""
@@ -87,6 +89,8 @@ class Driver:
         self.timers: dict[int, float] = {}
         self.outcome: _core.Ended | None = None
         self.fatal: BaseException | None = None
+        # Whether the run has a journal in a file.
+        self.is_kept = False
         # Somebody else goes on with the run.
         self.left = False
         # What tools raised, by the path of the sub-agent, the round and the call.
@@ -105,6 +109,12 @@ class Driver:
         self.said: deque[Message] = deque()
         # Whether whoever reads decides on each call before it runs.
         self.steps = False
+        # Who is asked for tools before each request.
+        self.each_round: EachRound | None = None
+        if plan.each_round:
+            from loopwright.tools._each_round import EachRound
+
+            self.each_round = EachRound(plan.each_round)
         # To whom the model has handed the run over, once the round is done.
         self.handoff: Handoff[Any, Any] | None = None
 
@@ -195,7 +205,7 @@ class Driver:
                 if event is None:
                     return
                 self.step(event)
-                if self.questions.open:
+                if self.questions.open or self.questions.elsewhere:
                     self.stand_still()
         except GeneratorExit:
             raise
@@ -434,6 +444,25 @@ class Driver:
         """Where the model and the tools of a command are: those of the run, or of the sub-agent that gave it."""
         place = self._place(command_id)
         return self.plan if place is None else self.plan.agents[place[0]]
+
+    def tool(self, command_id: int | None, name: str) -> Tool[..., Any, Any]:
+        """A tool of the turn that gave a command. Raises a `KeyError` where it has none of that name."""
+        found = self.known_tool(command_id, name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def known_tool(self, command_id: int | None, name: str) -> Tool[..., Any, Any] | None:
+        """A tool of the turn that gave a command; `None` for one of the engine's."""
+        found = self.at(command_id).tools.get(name)
+        if found is None and self.each_round is not None:
+            found = self.each_round.tool(self, command_id, name)
+        return found
+
+    def kind_of(self, command_id: int | None) -> str:
+        """The kind of the sub-agent that gave a command; `""` is the run itself."""
+        place = self._place(command_id)
+        return "" if place is None else place[0]
 
     def who(self, command_id: int | None) -> tuple[str | None, str | None]:
         """The name and the path of the sub-agent that gave a command."""

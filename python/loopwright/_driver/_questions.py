@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from loopwright import _core
 from loopwright._approval import Approval, decision_of, is_yes
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
-from loopwright._suspend import Answers, asker_of, name_of
+from loopwright._suspend import Answers, asker_of, external_name, name_of
 from loopwright._threads import tried
 from loopwright._user_code import RAISED, log_raised
 from loopwright.tools._context import CancelFlag
+from loopwright.tools._run import misfit, outcome_of
 
 from ._work import is_async
 from ._works import run_tool, where_led
@@ -42,7 +43,7 @@ def sees_one(ask: Callable[[Any], Any]) -> bool:
 class Questions:
     """The questions of a run. Of those to a person who sees one at a time the first is put, and the others wait."""
 
-    __slots__ = ("asking", "line", "open", "pending", "put", "reopening")
+    __slots__ = ("asking", "elsewhere", "line", "open", "pending", "put", "reopening")
 
     def __init__(self) -> None:
         self.line: dict[int, Callable[[], None]] = {}
@@ -54,6 +55,8 @@ class Questions:
         # Those that are left open for a person who answers later; and all of them, once the run was left.
         self.open: dict[int, _core.Command] = {}
         self.pending: list[Approval] = []
+        # Calls whose work is done elsewhere, by their commands and ids.
+        self.elsewhere: dict[tuple[int, str], _core.Command] = {}
 
     def approve(self, driver: Driver, command: _core.Command) -> None:
         """Asks whether a call may run."""
@@ -96,6 +99,25 @@ class Questions:
         # Its time begins when somebody is asked.
         driver.inbox.append(_core.Event.asked(command_id, False))
         self.open[command_id] = command
+
+    def leaves(self, driver: Driver, command: _core.Command, call: _core.Call) -> bool:
+        """Whether the work of a call is done elsewhere: it has its result, or the run is left when all has ended."""
+        command_id: int = command.id  # type: ignore[assignment]
+        tool = driver.known_tool(command_id, call.name)
+        if tool is None or not tool.is_deferred:
+            return False
+        ask = driver.plan.approve
+        given = ask.returned(external_name(driver, command_id, call.call_id)) if isinstance(ask, Answers) else None
+        wrong = outcome_of(tool, given.value) if given is not None else misfit(tool, call)
+        if wrong is not None:
+            driver.inbox.append(driver.executed(command_id, call, wrong))
+        elif not driver.is_kept:
+            why = "the work of this tool is done elsewhere, and the run has no journal in which it could wait for that"
+            driver.inbox.append(_core.Event.tool_failed(command_id, call.call_id, "no_journal", why, "do without it"))
+        else:
+            driver.inbox.append(_core.Event.elsewhere(command_id, call.call_id))
+            self.elsewhere[command_id, call.call_id] = command
+        return True
 
     def ask_again(self, driver: Driver, command: _core.Command, ask: Callable[[Any], Any]) -> None:
         """Asks whether a call that may have taken effect shall run again."""
@@ -149,6 +171,8 @@ class Questions:
         """A question that has not been put yet is put no more; one that has been lapses with its work."""
         self.put.discard(command_id)
         self.open.pop(command_id, None)
+        for place in [place for place in self.elsewhere if place[0] == command_id]:
+            del self.elsewhere[place]
         if command_id not in driver.jobs:
             self.line.pop(command_id, None)
 
@@ -225,7 +249,7 @@ class Questions:
 def _doubt(driver: Driver, command: _core.Command) -> Approval:
     """The question whether a call that may have taken effect shall run again."""
     call = command.calls[0]
-    risk = driver.at(command.id).tools[call.name].risk
+    risk = driver.tool(command.id, call.name).risk
     agent, path = asker_of(driver, command)
     return Approval(
         call.name,

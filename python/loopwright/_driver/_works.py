@@ -50,8 +50,7 @@ def run_tool(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
 
 def ran(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag, arguments: Any, attempt: int = 1) -> Work:
     """What a tool gives. A plain function is called in a thread, which it may hold up as it likes."""
-    plan = driver.at(command_id) if driver.plan.agents else driver.plan
-    tool = plan.tools[call.name]
+    tool = driver.tool(command_id, call.name)
     led = where_led(driver, command_id, call) if driver.run.names_paths(command_id, call.call_id) else None
     if led is not None and led["stricter"] and (command_id >> 32, call.call_id) not in driver.agreed:
         return _forbidden(f"a path of the call is a link: {led['judged']['why']}", _BY_NAME)
@@ -119,10 +118,9 @@ def where_led(driver: Driver, command_id: int, call: _core.Call) -> dict[str, An
     that is known. A link may have been made
     since the call was judged, so this is looked up where it is asked about and where it runs.
     """
-    plan = driver.at(command_id) if driver.plan.agents else driver.plan
     try:
         arguments = call.arguments
-        variables = known_variables(plan.tools.get(call.name), arguments)
+        variables = known_variables(driver.known_tool(command_id, call.name), arguments)
         said = driver.run.led(command_id, call.name, arguments, variables)
     except UNREADABLE:
         return None

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._approvals import Approvals, Edit, Kept, Request
+    from ._approvals import Approvals, Edit, Kept, Request, Returned
     from ._commands import Commands
     from ._guard import Guard, Sandbox
     from ._policy import Decision, Policy, PolicyError, Rule
@@ -40,6 +40,7 @@ _HOMES = {
     "PolicyError": "_policy",
     "Redacted": "_sensitivity",
     "Request": "_approvals",
+    "Returned": "_approvals",
     "Risk": "_risk",
     "RiskContext": "_risk",
     "Rule": "_policy",
@@ -67,6 +68,7 @@ __all__ = [
     "PolicyError",
     "Redacted",
     "Request",
+    "Returned",
     "Risk",
     "RiskContext",
     "Rule",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
-from loopwright._approval import Edit, Remembered
+from loopwright._approval import Edit, Remembered, Returned
 from loopwright._renamed import renamed, under_new_names
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from loopwright._approval import Approval
 
-__all__ = ["Approvals", "Edit", "Kept", "Request"]
+__all__ = ["Approvals", "Edit", "Kept", "Request", "Returned"]
 
 Answer: TypeAlias = Literal["allow", "once", "deny", "abort", "edit"]
 

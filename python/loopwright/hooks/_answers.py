@@ -46,12 +46,30 @@ class AddContext:
     text: str
 
 
+@dataclass(frozen=True)
+class Offer:
+    """The tools that are asked for before each request, as JSON. Only the package itself answers so."""
+
+    tools: str
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A person is asked about the call. Only the package itself answers so."""
+
+    reason: str
+
+
 def spoken(answer: object) -> tuple[str, str]:
     """The answer's kind and its text, as a machine takes it."""
     if answer is None or isinstance(answer, Continue):
         return "continue", ""
     if isinstance(answer, Veto):
         return "veto", _text("the reason of a Veto", answer.reason)
+    if isinstance(answer, Offer):
+        return "offer", answer.tools
+    if isinstance(answer, Ask):
+        return "ask", _text("the reason of an Ask", answer.reason)
     if isinstance(answer, AddContext):
         return "add_context", _text("the text of an AddContext", answer.text)
     if isinstance(answer, Replace):

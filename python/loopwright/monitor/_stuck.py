@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from loopwright import _core
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["Action", "Member", "Pattern", "StuckDetector", "StuckPolicy", "ToolRules", "Verdict"]
 
@@ -22,6 +19,15 @@ Pattern = Literal[
 """What a run may do again and again."""
 Action = Literal["warn", "end", "tell"]
 """What happens then."""
+
+
+def names_of(given: Any, option: str, owner: str) -> tuple[str, ...]:
+    """Names of values in results."""
+    listed = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    names = tuple(given) if listed else ()
+    if not listed or not all(isinstance(name, str) and name.strip() for name in names):
+        raise _wrong(option, given, 'names, such as ["messageId"]', owner)
+    return names
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,7 @@ class ToolRules:
     those that are known: ids of messages and requests, clocks, numbers of processes."""
 
     def __post_init__(self) -> None:
-        names = self.volatile
-        if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
-            raise _wrong("volatile", names, 'names, such as ["messageId"]', "ToolRules")
-        object.__setattr__(self, "volatile", tuple(names))
+        object.__setattr__(self, "volatile", names_of(self.volatile, "volatile", "ToolRules"))
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,7 @@ class RunSpans:
     def called(self, driver: Driver, command_id: int, call: _core.Call) -> Within | None:
         """A tool is called."""
         agent, path = driver.who(command_id)
-        tool = driver.at(command_id).tools.get(call.name)
+        tool = driver.known_tool(command_id, call.name)
         opened = self._tool(agent, path, call.call_id, call.name, getattr(tool, "description", None))
         if self.telemetry.tells:
             opened.span.set_attribute(self.names["tool_arguments"], _redacted(call.arguments_json))

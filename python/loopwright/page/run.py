@@ -53,6 +53,7 @@ _TOLD = {
     "status": ("note", "Status", "{text}", ""),
     "summarized": ("context", "Summed up", "by {by}", ""),
     "supervised": ("critique", "Supervisor", "{name}: {reason}", ""),
+    "tools_loaded": ("note", "Tools found", "{names}", ""),
     "warning": ("warning", "Warning", "{code}: {message}", "warn"),
 }
 _FIELD = re.compile(r"{(\w+)")

@@ -7,6 +7,8 @@ came.
 from __future__ import annotations
 
 import copy
+import inspect
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidArguments
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from ._context import RunContext
     from ._tool import Effect, RiskLevel, Trust
 
-__all__ = ["DeclaredTool", "at_risk", "definition_of", "renamed"]
+__all__ = ["DeclaredTool", "asked_about", "at_risk", "deferred", "definition_of", "found", "renamed"]
 
 
 class DeclaredTool(Tool[..., Any, Any]):
@@ -105,8 +107,44 @@ def at_risk(tool: Tool[..., Any, Any], risk: RiskLevel) -> Tool[..., Any, Any]:
     return tool if tool.risk == risk else _altered(tool, "risk", risk)
 
 
-def _altered(tool: Tool[..., Any, Any], field: str, value: str) -> Tool[..., Any, Any]:
-    known: dict[tuple[str, str], Tool[..., Any, Any]] = tool.__dict__.setdefault("_altered", {})
+def found(tool: Tool[..., Any, Any]) -> Tool[..., Any, Any]:
+    """`tool` for a model that has to find it; the same object each time it is asked for."""
+    return tool if tool.is_found else _altered(tool, "is_found", value=True)
+
+
+def deferred(tool: Tool[..., Any, Any]) -> Tool[..., Any, Any]:
+    """`tool` whose work is done elsewhere; the same object each time it is asked for."""
+    return tool if tool.is_deferred else _altered(tool, "is_deferred", value=True)
+
+
+def asked_about(tool: Tool[..., Any, Any], asks: bool | Callable[..., Any]) -> Tool[..., Any, Any]:  # noqa: FBT001
+    """`tool` with calls about which a person is asked; the same object each time it is asked for. Of two functions that
+    say about which, either may.
+    """
+    if tool.asks is True or tool.asks == asks:
+        return tool
+    if callable(tool.asks) and callable(asks):
+        asks = _Either(tool.asks, asks)
+    return _altered(tool, "asks", asks)
+
+
+@dataclass(frozen=True)
+class _Either:
+    """Asks where one of two does."""
+
+    one: Callable[..., Any]
+    other: Callable[..., Any]
+
+    async def __call__(self, context: RunContext[Any], call: Any) -> bool:
+        for each in (self.one, self.other):
+            said = each(context, call)
+            if await said if inspect.isawaitable(said) else said:
+                return True
+        return False
+
+
+def _altered(tool: Tool[..., Any, Any], field: str, value: object) -> Tool[..., Any, Any]:
+    known: dict[tuple[str, object], Tool[..., Any, Any]] = tool.__dict__.setdefault("_altered", {})
     if (field, value) not in known:
         other = copy.copy(tool)
         # What was made of the tool itself is not made of its copy.

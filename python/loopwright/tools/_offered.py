@@ -6,6 +6,7 @@ What can't be asked costs a run those tools and no more.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 from collections import Counter
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from ._sets import Places, Toolset
     from ._tool import Tool
 
-__all__ = ["Offered", "changed", "free_name", "gone", "merged", "offer", "offer_sync", "recall"]
+__all__ = ["Offered", "asked", "changed", "free_name", "gone", "merged", "offer", "offer_sync", "recall", "recalled"]
 
 _LOG = logging.getLogger("loopwright.toolset")
 _LONGEST_NAME = 64
-_ENGINES = frozenset({"spawn"})
+_ENGINES = frozenset({"spawn", "find_tools"})
 """Names of the engine's own tools, which no toolset takes."""
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
 
@@ -52,9 +53,10 @@ class Offered:
 
 async def offer(places: Places, deps: Any = None) -> Offered:
     """Asks all toolsets for their tools, at once, for a run with these deps."""
-    token = ASKING.set(RunContext(deps))
+    context = RunContext(deps)
+    token = ASKING.set(context)
     try:
-        listed = await asyncio.gather(*(_listed(own, sets) for own, sets in places.values()))
+        listed = await asyncio.gather(*(_listed(own, sets, context) for own, sets in places.values()))
     finally:
         ASKING.reset(token)
     return Offered(dict(zip(places, listed, strict=True)))
@@ -85,18 +87,21 @@ def offer_sync(places: Places, deps: Any = None) -> Offered:
     return offered
 
 
-async def _listed(own: ToolSet, sets: Sequence[Toolset]) -> ToolSet:
-    found = await asyncio.gather(*(_asked(each) for each in sets))
+async def _listed(own: ToolSet, sets: Sequence[Toolset], context: RunContext[Any]) -> ToolSet:
+    found = await asyncio.gather(*(asked(each, context) for each in sets))
     return merged(own, list(zip(sets, found, strict=True)))
 
 
-async def _asked(each: Toolset) -> list[Tool[..., Any, Any]]:
+async def asked(each: Toolset, context: RunContext[Any], most: float | None = None) -> list[Tool[..., Any, Any]]:
+    """The tools of a toolset, within so many seconds; or what stands for them where they can't be had."""
     try:
-        return list(await each.tools())
+        return list(await asyncio.wait_for(each.listed(context), most))
     except Exception as error:
+        if isinstance(error, asyncio.TimeoutError):
+            error = ToolError(f"the tools of {each.name!r} were not listed within {most:g} s", "timed_out")
         if each.required:
-            raise
-        _LOG.warning("the run begins without the tools of %s: %s", each.name, error)
+            raise error from None
+        _LOG.warning("the run goes on without the tools of %s: %s", each.name, error)
         return [_missing(each, error)]
 
 
@@ -154,7 +159,7 @@ def recall(places: Places, turn: Mapping[str, Any]) -> Offered:
         tools = ToolSet(own)
         for definition in there.get("tools", ()):
             if definition["name"] not in own:
-                tools.add(_recalled(definition, sets))
+                tools.add(recalled(definition, sets))
         kinds[kind] = tools
     return Offered(kinds)
 
@@ -167,18 +172,23 @@ def _turn_at(turn: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return turn
 
 
-def _recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..., Any, Any]:
+def recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..., Any, Any]:
+    """A tool that a run was told of so, which is looked for when it is called."""
     name, flow = definition["name"], definition.get("flow") or {}
     told = definition.get("description") or "", definition["schema"]
     was = (*told, definition.get("risk", "cautious"), bool(definition.get("read_only")), flow)
 
     async def serve(arguments: dict[str, Any], context: RunContext[Any]) -> Any:
-        found = await _found_again(name, sets)
+        found = await _found_again(name, sets, context)
         if (*definition_of(found), found.risk, found.read_only, _flow_of(name, found)) != was:
             raise changed(name)
         return await found.call(arguments, context)
 
-    return DeclaredTool(
+    async def asks(context: RunContext[Any], call: Any) -> bool:
+        found = await _found_again(name, sets, context)
+        return await wants_asking(found, context, call)
+
+    tool = DeclaredTool(
         serve,
         name=name,
         description=told[0],
@@ -190,11 +200,29 @@ def _recalled(definition: Mapping[str, Any], sets: Sequence[Toolset]) -> Tool[..
         trust=flow.get("trust"),
         effects=flow.get("effects"),
     )
+    tool.asks, tool.is_deferred = asks, bool(definition.get("deferred"))
+    tool.volatile = tuple(definition.get("volatile", ()))
+    return tool
 
 
-async def _found_again(name: str, sets: Sequence[Toolset]) -> Tool[..., Any, Any]:
+async def wants_asking(tool: Tool[..., Any, Any], context: RunContext[Any], call: Any) -> bool:
+    """Whether a person is to be asked about a call."""
+    if not callable(tool.asks):
+        return tool.asks
+    if inspect.iscoroutinefunction(tool.asks):
+        return bool(await tool.asks(context, call))
+    # One that blocks holds up no loop.
+    said = await asyncio.to_thread(tool.asks, context, call)
+    return bool(await said if inspect.isawaitable(said) else said)
+
+
+async def _found_again(name: str, sets: Sequence[Toolset], context: RunContext[Any]) -> Tool[..., Any, Any]:
     """The tool that a run was told of by that name. Where two toolsets could mean it none is taken."""
-    listed = await asyncio.gather(*(each.tools() for each in sets), return_exceptions=True)
+    token = ASKING.set(context)
+    try:
+        listed = await asyncio.gather(*(each.listed(context) for each in sets), return_exceptions=True)
+    finally:
+        ASKING.reset(token)
     found: list[Tool[..., Any, Any]] = []
     failure: BaseException | None = None
     for each, tools in zip(sets, listed, strict=True):

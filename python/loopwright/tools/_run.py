@@ -259,6 +259,20 @@ async def run_later(tool: Tool[..., Any, Any], awaitable: Awaitable[Any]) -> Out
     return returned(tool, value)
 
 
+def outcome_of(tool: Tool[..., Any, Any], value: object) -> Outcome:
+    """What a call gives whose work was done elsewhere; an exception is a failure."""
+    return raised(tool, value) if isinstance(value, BaseException) else returned(tool, value)
+
+
+def misfit(tool: Tool[..., Any, Any], call: Any) -> Outcome | None:
+    """The failure of a call whose arguments do not fit its tool."""
+    try:
+        tool.bind(call.arguments)
+    except Exception as error:  # noqa: BLE001 - whatever checks arguments, the model may go on
+        return raised(tool, error)
+    return None
+
+
 def raised(tool: Tool[..., Any, Any], error: BaseException) -> Outcome:
     """The outcome of a call that raised. The log has the traceback: the model reads only the error's words.
 

@@ -6,23 +6,34 @@ run, and stands in the run's journal from then on: a run that is replayed or res
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, cast
 
-from ._context import RunContext  # noqa: TC001 - read at run time
-from ._tool import ToolDeps, as_tool
+from ._context import RunContext
+from ._errors import ToolDefinitionError
+from ._tool import Tool, ToolDeps, as_tool
 from ._toolset import ToolSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from ._tool import PlainFunction, RiskLevel, Tool
+    from loopwright.hooks import CallSubject
 
-__all__ = ["ASKING", "Places", "Toolset", "kinds_of", "split"]
+    from ._tool import PlainFunction, RiskLevel
+
+__all__ = ["ASKING", "Places", "Toolset", "asking_run", "kinds_of", "split"]
 
 ASKING: ContextVar[RunContext[Any]] = ContextVar("loopwright_asking")
 """The run whose tools are listed."""
+
+
+def asking_run() -> RunContext[Any]:
+    """The run whose tools are listed; one that knows nothing where it is none."""
+    found: RunContext[Any] | None = ASKING.get(None)
+    return RunContext() if found is None else found
 
 
 class Toolset(Generic[ToolDeps]):
@@ -46,21 +57,49 @@ class Toolset(Generic[ToolDeps]):
     required: bool = False
     """Whether a run that can't have its tools fails before it begins."""
     _held: tuple[Tool[..., Any, Any], ...] = ()
+    _lists: Callable[[RunContext[Any]], Any] | None = None
 
     def __init__(
-        self, tools: Iterable[Tool[..., Any, ToolDeps] | PlainFunction] = (), *, name: str | None = None
+        self,
+        tools: Iterable[Tool[..., Any, ToolDeps] | PlainFunction] | Callable[[RunContext[ToolDeps]], Any] = (),
+        *,
+        name: str | None = None,
     ) -> None:
         if name is not None:
             self.name = name
-        self._held = tuple(as_tool(each) for each in tools)
+        if isinstance(tools, Iterable):
+            self._held = tuple(as_tool(each) for each in tools)
+        elif callable(tools) and not isinstance(tools, Tool):
+            self._lists = tools
+        else:
+            message = f"a toolset holds a list of tools, not {type(tools).__name__}"
+            raise ToolDefinitionError(message, hint="put it into a list: Toolset([...])")
 
-    async def tools(self) -> Sequence[Tool[..., Any, Any]]:
+    async def tools(self, *_args: Any, **_kwargs: Any) -> Sequence[Tool[..., Any, Any]]:
         """The tools of a run that begins now, always in the same order. May be called from any event loop.
 
         As long as nothing has changed it gives the very same objects: what is made of them is kept. What it raises
-        costs the run these tools, unless they are `required`.
+        costs the run these tools, unless they are `required`. Written as `tools(self, context)` it is asked before each
+        request of the run, with its `RunContext`; what it gives then is an event of the run.
         """
         return self._held
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it is asked before each request, and not once when a run begins."""
+        return self._lists is not None or _takes_context(type(self).tools)
+
+    async def listed(self, context: RunContext[Any]) -> Sequence[Tool[..., Any, Any]]:
+        """What it offers a run just now."""
+        if self._lists is not None:
+            if inspect.iscoroutinefunction(self._lists):
+                given = await self._lists(context)
+            else:
+                given = await asyncio.to_thread(self._lists, context)
+                given = await given if inspect.isawaitable(given) else given
+        else:
+            given = await (self.tools(context) if self.is_dynamic else self.tools())
+        return [as_tool(each) for each in given]
 
     def __repr__(self) -> str:
         held = f" of {', '.join(tool.name for tool in self._held)}" if self._held else ""
@@ -98,15 +137,34 @@ class Toolset(Generic[ToolDeps]):
 
         return filtered(self, keep)
 
+    def prepared(
+        self,
+        change: Callable[
+            [RunContext[ToolDeps], Tool[..., Any, Any]],
+            Tool[..., Any, Any] | Awaitable[Tool[..., Any, Any] | None] | None,
+        ],
+    ) -> Toolset[ToolDeps]:
+        """The same toolset, asked before each request, with what `change(context, tool)` makes of each tool: the tool,
+        another one in its place, or `None` where it is not offered in this round.
+        """
+        from ._views import prepared
+
+        return prepared(self, change)
+
     def without(self, *names: str) -> Toolset[ToolDeps]:
         """The same toolset, without the tools of these names."""
         return self.filtered(lambda _, tool: tool.name not in names)
 
-    def asking(self, *names: str) -> Toolset[ToolDeps]:
-        """The same toolset, where a person is asked before a call of the tools of these names, or of all without
-        names: the guard's verdict holds beside it.
+    def asking(
+        self, *names: str, when: Callable[[RunContext[ToolDeps], CallSubject], bool | Awaitable[bool]] | None = None
+    ) -> Toolset[ToolDeps]:
+        """The same toolset, where a person is asked before a call of the tools of these names, or of all without names,
+        whatever the guard says of it; what it forbids stays forbidden. With `when`, about those calls of which
+        `when(context, call)` is true; where it raises, too.
         """
-        return self.with_risk("confirm", *names)
+        from ._views import asking
+
+        return asking(self, names, when)
 
     def with_risk(self, risk: RiskLevel, *names: str) -> Toolset[ToolDeps]:
         """The same toolset, where the tools of these names, or all without names, are as risky as `risk` says.
@@ -118,6 +176,31 @@ class Toolset(Generic[ToolDeps]):
 
         return with_risk(self, risk, names)
 
+    def deferred(self) -> Toolset[ToolDeps]:
+        """The same toolset, whose work is done elsewhere: with a call of its tools the run ends with the stop reason
+        `suspended`, `result.pending` has the call with the kind `external`, and
+        `agent.resume(result, {call_id: Returned(value)})` goes on with what it gave. The run needs a journal in a file.
+        """
+        from ._views import elsewhere
+
+        return elsewhere(self)
+
+    def found_by_search(self) -> Toolset[ToolDeps]:
+        """The same toolset, whose tools are in no request until the model has found them.
+
+        ::
+
+            agent = Agent(model, tools=[search, mcp.http(url).prefixed("gh").found_by_search()])
+
+        Instead of them requests hold one tool, `find_tools`, for all such toolsets of the agent. What the model finds
+        with it by words, or by names, is described in its result and stands behind the other tools from the next
+        request on; a call of a tool that was not found yet runs all the same, and brings it there. Each is told of by
+        the event `ToolsLoaded`.
+        """
+        from ._views import found_by_search
+
+        return found_by_search(self)
+
     async def aclose(self) -> None:
         """Gives back what it holds: connections, processes. A later run may take them up again."""
 
@@ -126,6 +209,12 @@ class Toolset(Generic[ToolDeps]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _takes_context(tools: Callable[..., Any]) -> bool:
+    """Whether a toolset's own `tools` takes the run that it is asked for."""
+    wanted = [*inspect.signature(tools).parameters.values()][1:]
+    return any(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in wanted)
 
 
 def split(tools: Iterable[Any]) -> tuple[ToolSet, tuple[Toolset, ...]]:

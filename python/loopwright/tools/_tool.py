@@ -153,8 +153,18 @@ class Tool(Generic[P, R, ToolDeps]):
         max_output: int | None = None,
         trust: Trust | None = None,
         effects: Iterable[Effect] | None = None,
+        volatile: Iterable[str] = (),
+        deferred: bool = False,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
+        # Whether its work is done elsewhere: it is never called here.
+        self.is_deferred = bool(deferred)
+        # Names of values in its results that are new at every call, and say nothing.
+        self.volatile = _names(volatile)
+        # Whether requests hold it only when the model has found it.
+        self.is_found = False
+        # Whether a person is asked before each call; or who says it of one, from a `RunContext` and the call.
+        self.asks: bool | Callable[..., Any] = False
         # To whom a call of it hands the run over.
         self.hands_over: Handoff[Any, Any] | None = None
         # Where a call of it is the answer of the run: how often the model may try, and whether what it gives counts.
@@ -292,6 +302,7 @@ class Tool(Generic[P, R, ToolDeps]):
             max_output=self.max_output,
             trust=self.trust,
             effects=self.effects,
+            volatile=self.volatile,
             namespace=self._namespace,
         )
         bound._bound_to = cast("Tool[Any, Any]", self)
@@ -341,6 +352,8 @@ _OPTIONS = (
     "max_output",
     "trust",
     "effects",
+    "volatile",
+    "deferred",
 )
 _WORDS = {
     **dict.fromkeys(("confirm", "needs_approval", "requires_approval", "require_confirmation"), 'risk="confirm"'),
@@ -366,6 +379,8 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    volatile: Iterable[str] = (),
+    deferred: bool = False,
 ) -> Tool[Concatenate[RunContext[D], P], R, D]: ...
 
 
@@ -383,6 +398,8 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    volatile: Iterable[str] = (),
+    deferred: bool = False,
 ) -> Tool[P, R, object]: ...
 
 
@@ -398,6 +415,8 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    volatile: Iterable[str] = (),
+    deferred: bool = False,
 ) -> _Decorates: ...
 
 
@@ -414,6 +433,8 @@ def tool(
     max_output: int | None = None,
     trust: Trust | None = None,
     effects: Iterable[Effect] | None = None,
+    volatile: Iterable[str] = (),
+    deferred: bool = False,
     **others: Any,
 ) -> Any:
     """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
@@ -431,6 +452,11 @@ def tool(
         effects: What its calls do: any of "reads", "writes", "deletes", "sends", "publishes", "shares", "pays"; `()`
             for what stays inside the program. By its name unless said. A call with an effect whose target or content
             comes from untrusted results is asked about.
+        volatile: Names of values in its results that are new at every call and say nothing of what it has come to (a
+            receipt, a counter of visitors): a call is repeated whatever they are. Ids of messages and requests, clocks
+            and the like are known.
+        deferred: Whether its work is done elsewhere: the function is not called, the run is left in its journal, and
+            goes on with `agent.resume(result, {call_id: Returned(value)})`.
     """
     for option in others:
         # No wrapper checks it: the frame behind this one has to be the caller's.
@@ -452,6 +478,8 @@ def tool(
             max_output=max_output,
             trust=trust,
             effects=effects,
+            volatile=volatile,
+            deferred=deferred,
             namespace=namespace,
         )
 
@@ -571,6 +599,13 @@ def _checked_trust(trust: Any, label: str) -> Any:
         message = f"{label}: trust={trust!r:.100} must be one of {', '.join(_TRUSTS)}"
         raise ToolDefinitionError(message, hint="leave trust out to go by the tool's name")
     return trust
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Names of values."""
+    from loopwright.monitor._stuck import names_of
+
+    return names_of(given, "volatile", "a tool") if given else ()
 
 
 def _checked_effects(effects: Any, label: str, *, read_only: bool) -> Any:

@@ -11,7 +11,7 @@ from ._tool import Tool, as_tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["ToolSet"]
+__all__ = ["ToolSet", "told"]
 
 
 class ToolSet:
@@ -72,6 +72,27 @@ class ToolSet:
 
     def __repr__(self) -> str:
         return f"ToolSet({', '.join(self._tools)})"
+
+
+def told(tool: Tool[..., Any, Any]) -> dict[str, Any]:
+    """What a machine is told of a tool."""
+    from loopwright import _core
+
+    effects = None if tool.effects is None else sorted(tool.effects)
+    return {
+        **tool.definition(),
+        "schema": tool.schema,
+        "risk": tool.risk,
+        "read_only": tool.read_only,
+        "timeout": tool.timeout,
+        "max_output": tool.max_output,
+        "flow": _core.tool_flow(tool.name, tool.read_only, tool.trust, effects),
+        **({} if tool.answers is None else {"answer": tool.answers}),
+        **({"volatile": list(tool.volatile)} if tool.volatile else {}),
+        **({"found": True} if tool.is_found else {}),
+        **({"asks": True} if tool.asks is True else {}),
+        **({"deferred": True} if tool.is_deferred else {}),
+    }
 
 
 def _free_name(name: str, taken: Iterable[str]) -> str:

@@ -10,18 +10,18 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ._context import RunContext
-from ._declared import at_risk, renamed
+from ._context import RunContext  # noqa: TC001 - read at run time
+from ._declared import asked_about, at_risk, deferred, found, renamed
 from ._errors import ToolDefinitionError
-from ._sets import ASKING, Toolset
-from ._tool import is_valid_name, suggest_name
+from ._sets import Toolset, asking_run
+from ._tool import Tool, is_valid_name, suggest_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from ._tool import RiskLevel, Tool
+    from ._tool import RiskLevel
 
-__all__ = ["filtered", "prefixed", "renamed_by", "with_risk"]
+__all__ = ["asking", "elsewhere", "filtered", "found_by_search", "prefixed", "prepared", "renamed_by", "with_risk"]
 
 _LOG = logging.getLogger("loopwright.toolset")
 
@@ -30,13 +30,25 @@ class _View(Toolset[Any]):
     """What `see` makes of the tools of another toolset."""
 
     def __init__(
-        self, behind: Toolset[Any], see: Callable[[list[Tool[..., Any, Any]]], list[Tool[..., Any, Any]]]
+        self,
+        behind: Toolset[Any],
+        see: Callable[[list[Tool[..., Any, Any]]], list[Tool[..., Any, Any]] | Awaitable[list[Tool[..., Any, Any]]]],
+        *,
+        always: bool = False,
     ) -> None:
-        self.behind, self.see = behind, see
+        self.behind, self.see, self.always = behind, see, always
         self.name, self.required = behind.name, behind.required
 
-    async def tools(self) -> Sequence[Tool[..., Any, Any]]:
-        return self.see(list(await self.behind.tools()))
+    @property
+    def is_dynamic(self) -> bool:
+        return self.always or self.behind.is_dynamic
+
+    async def tools(self, *args: Any, **_: Any) -> Sequence[Tool[..., Any, Any]]:
+        return await self.listed(args[0] if args else asking_run())
+
+    async def listed(self, context: RunContext[Any]) -> Sequence[Tool[..., Any, Any]]:
+        seen = self.see(list(await self.behind.listed(context)))
+        return await seen if inspect.isawaitable(seen) else seen
 
     async def aclose(self) -> None:
         await self.behind.aclose()
@@ -80,7 +92,7 @@ def filtered(behind: Toolset[Any], keep: Callable[..., bool]) -> Toolset[Any]:
     def see(tools: list[Tool[..., Any, Any]]) -> list[Tool[..., Any, Any]]:
         if not both:
             return [tool for tool in tools if _kept(keep(tool))]
-        context = ASKING.get(None) or RunContext()
+        context = asking_run()
         return [tool for tool in tools if _kept(keep(context, tool))]
 
     return _View(behind, see)
@@ -121,6 +133,53 @@ def with_risk(behind: Toolset[Any], risk: RiskLevel, names: Sequence[str]) -> To
         return [at_risk(tool, risk) if not names or tool.name in names else tool for tool in tools]
 
     return _View(behind, see)
+
+
+def asking(behind: Toolset[Any], names: Sequence[str], when: Callable[..., Any] | None) -> Toolset[Any]:
+    """The tools of those names, or all, about whose calls a person is asked."""
+    if isinstance(when, str) or not (when is None or callable(when)):
+        message = f"{when!r} is no function of a call"
+        raise ToolDefinitionError(
+            message, hint="give one that says of a RunContext and a call whether a person is asked"
+        )
+
+    def see(tools: list[Tool[..., Any, Any]]) -> list[Tool[..., Any, Any]]:
+        _tell_unknown(behind, set(names), tools)
+        asks = True if when is None else when
+        return [asked_about(tool, asks) if not names or tool.name in names else tool for tool in tools]
+
+    return _View(behind, see)
+
+
+def prepared(behind: Toolset[Any], change: Callable[..., Any]) -> Toolset[Any]:
+    """What `change` makes of each tool, asked before each request."""
+    if not callable(change):
+        message = f"{change!r} is no function of a tool"
+        raise ToolDefinitionError(message, hint="give one of a RunContext and a tool that gives a tool, or None")
+
+    async def see(tools: list[Tool[..., Any, Any]]) -> list[Tool[..., Any, Any]]:
+        context = asking_run()
+        made: list[Tool[..., Any, Any]] = []
+        for tool in tools:
+            given = change(context, tool)
+            given = await given if inspect.isawaitable(given) else given
+            if given is not None and not isinstance(given, Tool):
+                message = f"{given!r:.100} was made of the tool {tool.name!r}, and is none"
+                raise ToolDefinitionError(message, hint="give a tool, or None for none in this round")
+            made += [] if given is None else [given]
+        return made
+
+    return _View(behind, see, always=True)
+
+
+def elsewhere(behind: Toolset[Any]) -> Toolset[Any]:
+    """All tools, whose work is done elsewhere."""
+    return _View(behind, lambda tools: [deferred(tool) for tool in tools])
+
+
+def found_by_search(behind: Toolset[Any]) -> Toolset[Any]:
+    """All tools, for a model that has to find them."""
+    return _View(behind, lambda tools: [found(tool) for tool in tools])
 
 
 def _tell_unknown(behind: Toolset[Any], names: set[str], tools: list[Tool[..., Any, Any]]) -> None:

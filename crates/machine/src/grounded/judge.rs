@@ -115,7 +115,7 @@ impl GroundedMachine {
         emit(out, Notice::PhaseStarted { phase: "judge".to_owned(), attempt });
         let quoted: Vec<String> = text.split('\n').map(|line| format!("| {}", bar_line(line))).collect();
         let asked = render_prompt(&self.question, &self.found.sources, None);
-        let tools: Vec<Source> = super::tool_sources(&self.history, self.config.turn.recall_name());
+        let tools: Vec<Source> = super::tool_sources(&self.history, &self.config.turn);
         let mut prompt = format!("{asked}\n\n");
         // Writing to a string does not fail.
         for tool in &tools {

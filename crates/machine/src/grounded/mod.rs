@@ -28,7 +28,7 @@ pub use verify::{Claim, Evidence, Issue, Severity, Verification, verify};
 use super::{
     BudgetUsage, Command, Event, EventKind, Id, Interrupt, Limit, Machine, MachineConfig, Notice, Outcome, Stop, Time,
     command::{emit, refuse},
-    turn::made_calls,
+    turn::{TurnConfig, finder_name, made_calls},
 };
 use loopwright_base::{
     error::{Error, Result},
@@ -311,7 +311,7 @@ impl GroundedMachine {
         let attempt = self.outcome.attempts;
         self.drafted = text.chars().count();
         emit(out, Notice::PhaseStarted { phase: "verify".to_owned(), attempt });
-        let mut tools = tool_sources(&self.history, self.config.turn.recall_name());
+        let mut tools = tool_sources(&self.history, &self.config.turn);
         // What else the files hold may be cited by name.
         tools.extend(self.found.beside.iter().filter(|one| text.contains(&one.reference)).cloned());
         let evidence = Evidence {
@@ -560,9 +560,10 @@ fn conversation(messages: &[Message]) -> Vec<String> {
 
 /// The results of tools in a history, as sources by the tools' names; those of `recall`, the model's own words among
 /// them, are no sources.
-fn tool_sources(history: &History, recall: &str) -> Vec<Source> {
+fn tool_sources(history: &History, config: &TurnConfig) -> Vec<Source> {
+    let (recall, finder) = (config.recall_name(), finder_name(config));
     let results = history.iter().flat_map(Message::tool_results).filter(|result| !result.is_error);
-    let results = results.filter(|result| result.name != recall);
+    let results = results.filter(|result| result.name != recall && Some(&result.name) != finder.as_ref());
     results
         .map(|result| (result.name.as_str(), result.prose()))
         .filter(|(name, text)| !name.is_empty() && !text.trim().is_empty())

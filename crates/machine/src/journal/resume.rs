@@ -152,7 +152,8 @@ impl OpenCommands {
             | EventKind::Partials { .. }
             | EventKind::Pause
             | EventKind::Resume
-            | EventKind::Asked { .. } => {}
+            | EventKind::Asked { .. }
+            | EventKind::Elsewhere { .. } => {}
         }
     }
 

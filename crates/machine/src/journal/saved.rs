@@ -235,6 +235,9 @@ mod tests {
             volatile: Vec::new(),
             flow: None,
             answer: None,
+            found: false,
+            asks: false,
+            deferred: false,
         };
         let mut turn = TurnConfig { model: "m".into(), tools: vec![tool], stuck: None, ..TurnConfig::default() };
         turn.budget.iterations = 100;

@@ -56,14 +56,19 @@ impl TurnMachine {
             self.warn(out, "cost_unknown", "the price of the model is not known: the limit on the cost can't be kept");
         }
         self.tell_unenforced(out);
-        let forced = self.config.tool_choice.as_ref().is_some_and(forces_tools);
-        let no_round = self.config.budget.tool_rounds == 0 || self.config.budget.iterations <= 1;
-        // Calls that could not run, or whose results no request could carry, are better not asked for. A caller who
-        // forces a call wants the call itself; tools of the provider need no round of ours.
-        self.tools.off = no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty();
+        self.load_first(out);
+        self.tools.off = self.no_calls();
         self.core.deadline = self.core.id();
         out.push(Command::Timer { id: self.core.deadline, at: self.core.started.after(self.config.budget.wall_time) });
         self.begin(out);
+    }
+
+    /// Calls that could not run, or whose results no request could carry, are better not asked for. A caller who forces
+    /// a call wants the call itself; tools of the provider need no round of ours.
+    pub(super) fn no_calls(&self) -> bool {
+        let forced = self.config.tool_choice.as_ref().is_some_and(forces_tools);
+        let no_round = self.config.budget.tool_rounds == 0 || self.config.budget.iterations <= 1;
+        no_round && !forced && self.config.provider_tools.is_empty() && !self.config.tools.is_empty()
     }
 
     /// The schema of the answer may hold what the provider can't be held to.
@@ -146,15 +151,36 @@ impl TurnMachine {
 
     /// The request whose answer is read: what it showed, and how it said that calls are written.
     pub(super) fn request_read(&mut self) -> Request {
-        if let Some(request) = self.hooks.replaced.as_deref() {
-            return request.clone();
+        if let Some(mut request) = self.hooks.replaced.as_deref().cloned() {
+            if self.tools.finder.is_some() && !request.tools.is_empty() {
+                request.tools = self.readable_tools();
+            }
+            return request;
         }
         let mut request = self.template().clone();
         request.messages = self.fronted();
-        if self.tools.left_out {
-            request.tools = std::sync::Arc::default();
-        }
+        request.tools = if self.tools.left_out { std::sync::Arc::default() } else { self.readable_tools() };
         request
+    }
+
+    /// The request without its history.
+    pub(super) fn template(&mut self) -> &Request {
+        if self.prepared.template.is_none() {
+            let mut request = self.first_request();
+            if !self.front.is_empty() {
+                request.system = self.fronted_system();
+            }
+            if self.offers_recall() {
+                request.tools = request.tools.iter().cloned().chain([self.recall_tool()]).collect();
+                request.tool_format.clone_from(&self.config.tool_format);
+                request.read_markup = self.reads_markup();
+            }
+            if !self.tools.loaded.is_empty() {
+                request.tools = request.tools.iter().cloned().chain(self.loaded_tools()).collect();
+            }
+            self.prepared.template = Some(request);
+        }
+        self.prepared.template.get_or_insert_with(Request::default)
     }
 
     /// The next request, as it stands.

@@ -13,7 +13,7 @@ use loopwright_base::{
     error::{Error, Result},
     json::Raw,
     message::Message,
-    request::{Caching, Effort, FunctionTool, OutputSchema, Request, Tool, ToolChoice},
+    request::{Caching, Effort, OutputSchema, Request, Tool, ToolChoice},
     text::clip,
 };
 use loopwright_extract::known_dialect;
@@ -54,6 +54,15 @@ pub struct ToolConfig {
     /// Whether a call of it is the answer of the turn, and ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerTool>,
+    /// Whether requests hold it only when the model has found it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub found: bool,
+    /// Whether a person is asked before each call, whatever is said of it otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
+    /// Whether its work is done elsewhere: drivers leave the run until the result is given to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
 }
 
 /// What a turn is made of.
@@ -347,17 +356,9 @@ impl TurnConfig {
         self.provider_tools.iter().any(|tool| matches!(tool, Tool::WebSearch(_)))
     }
 
-    /// The request without its history: what stays the same all along.
+    /// The request without its history, and without tools that are found: what stays the same all along.
     pub(crate) fn request(&self) -> Request {
-        let functions = self.tools.iter().map(|tool| {
-            Tool::Function(FunctionTool {
-                name: tool.name.clone(),
-                description: tool.description.clone(),
-                schema: tool.schema.clone(),
-                strict: None,
-                extra: None,
-            })
-        });
+        let functions = self.tools.iter().filter(|tool| !tool.found).map(ToolConfig::offered);
         let tools: Arc<[Tool]> = functions.chain(self.provider_tools.iter().cloned()).collect();
         let mut request = Request {
             model: self.model.clone(),

@@ -50,6 +50,24 @@ pub(super) fn quoted(judged: &mut Judgement) {
     judged.why = format!("the model was shown this very call, and may only quote it; {}", judged.why);
 }
 
+const ASKING: &str = "asking";
+
+/// Whether a person is asked whatever was said of the call otherwise.
+pub(super) fn is_asked_first(judged: &Judgement) -> bool {
+    judged.rules.first().is_some_and(|rule| rule == ASKING)
+}
+
+/// A person is asked, whatever was said of the call otherwise; what is forbidden stays so.
+pub(super) fn asked_first(judged: &mut Judgement, why: &str) {
+    if judged.verdict == Verdict::Forbid {
+        return;
+    }
+    judged.verdict = Verdict::Ask;
+    judged.by = DecidedBy::Policy;
+    judged.rules.insert(0, ASKING.to_owned());
+    judged.why = format!("{why}; {}", judged.why);
+}
+
 /// What a watcher is told of a judgement.
 pub(super) fn judged_notice(call: &ToolUse, judged: &Judgement) -> Notice {
     Notice::CallJudged { call_id: call.id.clone(), name: call.name.clone(), judged: judged.clone() }

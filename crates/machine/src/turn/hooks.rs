@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asking, Decision, Phase, TurnMachine,
+    Asking, Decision, Phase, ToolConfig, TurnMachine,
     calls::{CallIds, legal_history},
     emit,
     table::TurnFact,
@@ -107,6 +107,10 @@ pub(super) struct Heard {
     pub(super) failed: Option<(String, Error)>,
     /// Words for the model.
     pub(super) added: Vec<Block>,
+    /// Why a person is asked.
+    pub(super) asks: Option<String>,
+    /// The tools that are offered now.
+    pub(super) offered: Option<Vec<ToolConfig>>,
 }
 
 /// Characters of a reason that are told.
@@ -330,16 +334,23 @@ impl TurnMachine {
         let mut subject = HookSubject::Request { request: Box::new(self.request_now()) };
         let mut heard = self.hear(HookStage::PreLlm, Some(&mut subject), replies.to_vec(), out);
         let added = std::mem::take(&mut heard.added);
+        let offered = heard.offered.take();
         if self.ends_by(heard, out) {
             return;
         }
-        if !added.is_empty() {
-            self.history.push(Message::new(Role::User, added));
+        let changed = match offered.map(|tools| self.offer(tools)) {
+            Some(Err(error)) => return self.fail(error, out),
+            changed => changed.is_some(),
+        };
+        if !added.is_empty() || changed {
+            if !added.is_empty() {
+                self.history.push(Message::new(Role::User, added));
+            }
             if let Err(error) = self.fit(out) {
                 self.outcome.error = Some(error);
                 return self.finish(Stop::ContextWindow, out);
             }
-            // The same changes, of the request that has the new words.
+            // The same changes, of the request that has the new words and tools.
             subject = HookSubject::Request { request: Box::new(self.request_now()) };
             for reply in replies {
                 if let HookAnswer::Replace { value } = &reply.answer {
@@ -435,7 +446,7 @@ impl TurnMachine {
                 continue;
             }
             let reason = match &answer {
-                HookAnswer::Veto { reason } => Some(clip(reason, TOLD)),
+                HookAnswer::Veto { reason } | HookAnswer::Ask { reason } => Some(clip(reason, TOLD)),
                 _ => None,
             };
             let told = Notice::HookAnswered {
@@ -449,8 +460,11 @@ impl TurnMachine {
             match answer {
                 HookAnswer::Replace { .. } => heard.replaced = Some(name),
                 HookAnswer::Veto { reason } if heard.veto.is_none() => heard.veto = Some((name, reason)),
+                HookAnswer::Ask { reason } if heard.asks.is_none() => heard.asks = Some(reason),
+                HookAnswer::Offer { tools } => heard.offered = Some(tools),
                 HookAnswer::AddContext { text } => heard.added.push(context_block(&name, &text)),
-                HookAnswer::Continue | HookAnswer::Veto { .. } | HookAnswer::Failed { .. } => {}
+                HookAnswer::Continue | HookAnswer::Veto { .. } | HookAnswer::Ask { .. } | HookAnswer::Failed { .. } => {
+                }
             }
         }
         heard

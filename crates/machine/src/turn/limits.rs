@@ -33,7 +33,7 @@ impl TurnMachine {
         if self.config.budget.tokens.is_none() && !money {
             return 0;
         }
-        let tools: usize = if self.tools.left_out { 0 } else { self.config.tools.iter().map(tool_bytes).sum() };
+        let tools: usize = if self.tools.left_out { 0 } else { self.shown_tools().map(tool_bytes).sum() };
         let system = self.config.system.as_ref().map_or(0, String::len);
         let (messages, bytes) = self.prompt();
         let (pictures, picture_bytes) = messages

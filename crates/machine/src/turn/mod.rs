@@ -18,10 +18,12 @@ mod core;
 mod decision;
 mod end;
 mod flows;
+mod found;
 mod gate;
 mod hooks;
 mod intent;
 mod limits;
+mod offered;
 mod phase;
 mod plans;
 mod question;
@@ -55,6 +57,7 @@ use choose::Choice;
 pub use config::{ToolConfig, TurnConfig};
 pub use decision::{Decision, Situation, assess};
 use flows::Origins;
+pub(crate) use found::finder_name;
 use hooks::HookWishes;
 pub(crate) use hooks::legal;
 pub use intent::IntentMode;
@@ -116,6 +119,7 @@ impl TurnMachine {
     /// A turn that has not begun. `base` is added to the number of every command.
     pub fn new(mut config: TurnConfig, base: Id) -> Self {
         let children = Children::offer(&mut config);
+        let finder = found::offer_finder(&mut config);
         Self {
             core: TurnCore::new(base),
             phase: CurrentPhase::idle(),
@@ -123,7 +127,7 @@ impl TurnMachine {
             window: Window::default(),
             prepared: Prepared::default(),
             senses: Senses::new(config.stuck_policy()),
-            tools: Tools::default(),
+            tools: Tools { finder, ..Tools::default() },
             origins: Origins::default(),
             choice: Choice::default(),
             outcome: Outcome::new(Stop::Error),
@@ -161,6 +165,11 @@ impl TurnMachine {
         Some((self.config.guard.as_ref()?, self.config.declared(tool)))
     }
 
+    /// What it was told of a tool that is asked for before each request.
+    pub fn tool_of(&self, name: &str) -> Option<&ToolConfig> {
+        self.config.tool(name).filter(|_| self.tools.asked.contains_key(name))
+    }
+
     /// Whether a call of the round may name paths.
     pub fn names_paths(&self, call_id: &str) -> bool {
         let Phase::Tools(round) = &*self.phase else { return true };
@@ -177,6 +186,9 @@ impl TurnMachine {
     fn judge(&mut self, call: &ToolUse) -> Judgement {
         let mut judged = self.config.judge(&self.origins.authority, self.children.is_spawn(&call.name), call);
         self.origins.trace_call(&self.config, &self.history, call, &mut judged);
+        if self.config.tool(&call.name).is_some_and(|tool| tool.asks) {
+            gate::asked_first(&mut judged, "calls of this tool are for a person to decide");
+        }
         judged
     }
 

@@ -146,11 +146,12 @@ impl TurnMachine {
             Decision::Continue | Decision::PauseForConfirm if !no_calls => {
                 self.core.spent.tool_rounds += 1;
                 self.rouse_for(&calls);
-                let round = Round::new(calls, broken, judged, self);
+                let given = self.answer_calls(&calls, &broken, &judged, out);
+                let round = Round::new(calls, given, broken, judged, self);
                 if self.config.guard.is_some() {
                     round.tell_judgements(out);
                 }
-                round.tell_recalled(self, out);
+                round.tell_answered(self, out);
                 for message in self.config.words_on_made(&self.history, &round) {
                     self.warn(out, "not_repeated", message);
                 }
@@ -256,7 +257,7 @@ impl TurnMachine {
 
     fn read_signatures(&mut self) {
         if self.prepared.signatures.is_none() {
-            self.prepared.signatures = Some(extract::signatures(&self.template().tools));
+            self.prepared.signatures = Some(extract::signatures(&self.readable_tools()));
         }
     }
 

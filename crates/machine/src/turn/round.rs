@@ -12,7 +12,7 @@ use super::{
     TurnMachine,
     calls::flatten_result,
     emit,
-    gate::{forbidden, judged_notice},
+    gate::{asked_first, forbidden, is_asked_first, judged_notice},
     question::Question,
     searches::is_search,
     text,
@@ -131,12 +131,12 @@ pub(super) struct Round {
 impl Round {
     pub(super) fn new(
         calls: Vec<ToolUse>,
+        given: Vec<Option<ToolResult>>,
         broken: Vec<Option<ToolFailure>>,
         judged: Vec<Judgement>,
         turn: &TurnMachine,
     ) -> Self {
         let limits = calls.iter().map(|call| turn.config.tool(&call.name).and_then(|tool| tool.max_output)).collect();
-        let given: Vec<Option<ToolResult>> = calls.iter().map(|call| turn.recalled(call, &calls)).collect();
         let calls: Vec<Pending> = calls
             .into_iter()
             .zip(given)
@@ -181,13 +181,13 @@ impl Round {
     }
 
     /// Calls that the machine answered itself are told of like others.
-    pub(super) fn tell_recalled(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
-        if !turn.offers_recall() {
-            return;
-        }
+    pub(super) fn tell_answered(&self, turn: &TurnMachine, out: &mut Vec<Command>) {
+        let recalls = |name: &str| turn.offers_recall() && name == turn.recall_name();
         let round = turn.round();
-        for Pending { call, result, .. } in self.calls.iter().filter(|pending| pending.call.name == turn.recall_name())
-        {
+        for Pending { call, result, .. } in &self.calls {
+            if !recalls(&call.name) && !turn.is_finder(&call.name) {
+                continue;
+            }
             let Some(result) = result else { continue };
             let (id, name) = (call.id.clone(), call.name.clone());
             emit(
@@ -473,9 +473,14 @@ impl Round {
 
     /// A person has changed the arguments.
     fn edit(&mut self, at: usize, input: Raw, turn: &mut TurnMachine, out: &mut Vec<Command>) {
+        let asks = self.calls.get(at).is_some_and(|pending| is_asked_first(&pending.judged));
         self.change(at, input, turn);
         let Some(pending) = self.calls.get_mut(at) else { return };
         pending.edited = true;
+        if asks && !is_asked_first(&pending.judged) {
+            // Nobody has said that the changed call needs no person.
+            asked_first(&mut pending.judged, "the call that was changed was for a person to decide");
+        }
         let reason = "the person has changed the arguments".to_owned();
         emit(out, Notice::ApprovalDecided { call_id: pending.call.id.clone(), allowed: false, reason });
         emit(out, judged_notice(&pending.call, &pending.judged));
@@ -617,7 +622,10 @@ fn unknown_tool(call: &ToolUse, turn: &TurnMachine) -> Option<ToolFailure> {
     if turn.config.tool(&call.name).is_some() {
         return None;
     }
-    let names = turn.config.tools.iter().map(|tool| tool.name.as_str());
+    if let Some(failure) = turn.not_offered(&call.name) {
+        return Some(failure);
+    }
+    let names = turn.shown_tools().map(|tool| tool.name.as_str());
     let names: Vec<&str> = names.chain(turn.offers_recall().then(|| turn.recall_name())).collect();
     let hint = if names.is_empty() {
         "there are no tools".into()

@@ -81,6 +81,8 @@ impl Machine for TurnMachine {
             EventKind::Pause => self.lay_aside(&mut out),
             EventKind::Resume => self.take_up_again(&mut out),
             EventKind::Asked { id, put, tell } => self.asked(id, put, tell, &mut out),
+            // Nothing is decided by who is at work for a call.
+            EventKind::Elsewhere { .. } => {}
             EventKind::Said { .. }
             | EventKind::Found { .. }
             | EventKind::Hits { .. }

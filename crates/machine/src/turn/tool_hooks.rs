@@ -8,7 +8,7 @@ use super::{
     TurnMachine,
     calls::flatten_result,
     emit,
-    gate::{forbidden, judged_notice},
+    gate::{asked_first, forbidden, judged_notice},
     round::{Hooking, Round},
     text,
 };
@@ -58,13 +58,17 @@ impl Round {
             }
             _ => None,
         };
-        let Some(input) = changed else {
-            pending.hooking = Hooking::Passed(None);
+        pending.hooking = Hooking::Passed(heard.replaced.filter(|_| changed.is_some()));
+        if changed.is_none() && heard.asks.is_none() {
             return;
-        };
-        pending.hooking = Hooking::Passed(heard.replaced);
-        self.change(at, input, turn);
-        let Some(pending) = self.calls.get(at) else { return };
+        }
+        if let Some(input) = changed {
+            self.change(at, input, turn);
+        }
+        let Some(pending) = self.calls.get_mut(at) else { return };
+        if let Some(reason) = &heard.asks {
+            asked_first(&mut pending.judged, reason);
+        }
         if turn.config.guard.is_some() {
             emit(out, judged_notice(&pending.call, &pending.judged));
         }

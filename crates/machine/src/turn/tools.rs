@@ -35,6 +35,15 @@ pub(super) struct Tools {
     /// Nothing is left to do but a call that is the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) answer_due: bool,
+    /// The tool that finds others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) finder: Option<String>,
+    /// Tools that came since the turn began, found or asked for, in the order in which they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) loaded: Vec<String>,
+    /// Tools that are asked for before each request, and whether they are on offer now.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) asked: BTreeMap<String, bool>,
 }
 
 impl Tools {

@@ -17,7 +17,7 @@ use loopwright_base::{
     error::{Error, Failure, Result},
     json::{Fields, Raw},
     message::{Block, Message, ToolFailure, ToolResult, ToolUse},
-    request::{Entry, FunctionTool, History, Request, Tool},
+    request::{Entry, FunctionTool, History, Tool},
 };
 use loopwright_context::{ContextWindow, Count, Fate, HIGH, LOW, Marks, Policy, RECALL_NAMES};
 use loopwright_models::window::{UNKNOWN_WINDOW, window_of};
@@ -320,12 +320,13 @@ impl TurnMachine {
     /// Tokens of the next request at most, without counting. Costs what is new.
     fn at_most(&mut self) -> usize {
         let config = &self.config;
-        let beside = *self.window.beside.get_or_insert_with(|| {
-            let tools: usize = config.tools.iter().map(super::limits::tool_bytes).sum();
+        let beside = self.window.beside.unwrap_or_else(|| {
+            let tools: usize = self.shown_tools().map(|tool| super::limits::tool_bytes(tool) + 64).sum();
             let provider: usize = config.provider_tools.iter().map(|tool| Raw::of(tool).text().len()).sum();
             let system = config.system.as_ref().map_or(0, String::len);
-            tools + provider + system + self.front.bytes() + 64 * (config.tools.len() + 16)
+            tools + provider + system + self.front.bytes() + 64 * 16
         });
+        self.window.beside = Some(beside);
         let text = self.history.bytes() + beside;
         let inside = |block: &Block| match block {
             Block::ToolResult(result) => result.content.iter().filter(|part| part.is_media()).count(),
@@ -356,10 +357,11 @@ impl TurnMachine {
     fn empty(&self) -> Live {
         let context = &self.config.context;
         let mut counter = TokenCounter::for_model(self.model());
-        let template = self.config.request();
+        let template = self.first_request();
         let system = template.system.as_deref().map_or(0, |system| Count::message(&mut counter, system));
         let mut tools = template.tools.to_vec();
         tools.extend(context.recall.then(|| self.recall_tool()));
+        tools.extend(self.loaded_tools());
         let mut policy = context.policy.clone();
         // A view is made again with the words that it was made with.
         if self.window.words.is_some() {
@@ -383,6 +385,15 @@ impl TurnMachine {
         }
         let (taken, bytes) = (self.history.len(), self.history.bytes());
         Live { window, counter, taken, bytes, view: None, places: Vec::new() }
+    }
+
+    /// Requests hold more or fewer tools from now on, of so many tokens.
+    pub(super) fn tools_weigh(&mut self, tokens: impl FnOnce(&mut TokenCounter) -> (usize, usize)) {
+        self.window.beside = None;
+        let Some(live) = &mut self.window.live else { return };
+        let (more, fewer) = tokens(&mut live.counter);
+        let policy = live.window.policy_mut();
+        policy.reserve = policy.reserve.saturating_add(more).saturating_sub(fewer);
     }
 
     /// What the provider counted for the request that was just answered.
@@ -523,7 +534,7 @@ impl TurnMachine {
         self.config.recall_name()
     }
 
-    fn recall_tool(&self) -> Tool {
+    pub(super) fn recall_tool(&self) -> Tool {
         Tool::Function(FunctionTool {
             name: self.recall_name().to_owned(),
             description: Some(RECALL.to_owned()),
@@ -531,23 +542,6 @@ impl TurnMachine {
             strict: None,
             extra: None,
         })
-    }
-
-    /// The request without its history.
-    pub(super) fn template(&mut self) -> &Request {
-        if self.prepared.template.is_none() {
-            let mut request = self.config.request();
-            if !self.front.is_empty() {
-                request.system = self.fronted_system();
-            }
-            if self.offers_recall() {
-                request.tools = request.tools.iter().cloned().chain([self.recall_tool()]).collect();
-                request.tool_format.clone_from(&self.config.tool_format);
-                request.read_markup = self.reads_markup();
-            }
-            self.prepared.template = Some(request);
-        }
-        self.prepared.template.get_or_insert_with(Request::default)
     }
 
     /// Whether replies are looked through for calls.
@@ -660,7 +654,7 @@ impl Live {
     }
 }
 
-fn tools_tokens(tools: &[Tool], counter: &mut TokenCounter) -> usize {
+pub(super) fn tools_tokens(tools: &[Tool], counter: &mut TokenCounter) -> usize {
     let tools: Vec<serde_json::Value> = tools
         .iter()
         .map(|tool| match tool {

@@ -30,6 +30,9 @@ pub(crate) fn tool(name: &str, risk: RiskLevel, read_only: bool) -> ToolConfig {
         volatile: Vec::new(),
         flow: None,
         answer: None,
+        found: false,
+        asks: false,
+        deferred: false,
     }
 }
 
