@@ -184,8 +184,8 @@ impl Run {
     }
 
     /// A run named `id` that begins with the events of a journal (its text) up to number `at`, with another prompt
-    /// (a message as JSON), the models of another configuration (with a prompt its `budget`, too), or another result of the tool call that event `at`
-    /// answers; and its open commands.
+    /// (a message as JSON), the models of another configuration (with a prompt its `budget`, too), or another result of
+    /// the tool call that event `at` answers; and its open commands.
     #[staticmethod]
     #[pyo3(signature = (
         id, text, at, *, prompt=None, models=None, budget=false, result=None, journal=None, keep=false, about=None,

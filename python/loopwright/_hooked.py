@@ -60,6 +60,8 @@ def _of_around(driver: Driver, command: _core.Command, asked: Asked) -> None:
     asked.replies.extend(replies)
     if error is not None:
         asked.error, asked.place = error, len(asked.hooks)
+
+
 def _ours(driver: Driver, command: _core.Command) -> Hook | None:
     """What the package itself is asked at a stage: which tools there are, and whether a person decides about a call."""
     if command.stage == "pre_llm" and driver.each_round is not None:

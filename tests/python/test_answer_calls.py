@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Union
 
 import pytest
-from loopwright import Agent, Budget, Guard, Handoff, Hook, Output, UsageError, replay, tool
-from loopwright.hooks import HookContext, Replace
+from loopwright import Agent, Budget, Guard, Handoff, Output, UsageError, replay, tool
+from loopwright.hooks import Hook, HookContext, Replace
 from loopwright.testing import ScriptedModel, call, calls, text
 from loopwright.tools import DuplicateTool, InvalidOutput
 from pydantic import BaseModel, Field

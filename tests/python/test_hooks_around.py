@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from arounds import KINDS, Odd, around, identical, look, texts
-from loopwright import Agent, Budget, Grounded, LoopwrightError, Model, Request, Research, SubAgent
+from loopwright import Agent, Budget, Grounded, LoopwrightError, Model, Research, SubAgent
 from loopwright.events import HookFailed, Reset, TextDelta
 from loopwright.hooks import (
     CallModel,
@@ -25,7 +25,7 @@ from loopwright.hooks import (
     RequestSubject,
 )
 from loopwright.messages import Message
-from loopwright.models import ModelFailure
+from loopwright.models import ModelFailure, Request
 from loopwright.models import Response as Written
 from loopwright.testing import ScriptedModel, WireServer, call, fault
 from loopwright.wire import Response

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from arounds import KINDS, Odd, around, identical, look
-from loopwright import Agent, Guard, LoopwrightError, MachineEvent, ToolError, TurnMachine, replay, tool
+from loopwright import Agent, Guard, LoopwrightError, ToolError, replay, tool
 from loopwright.events import HookFailed
 from loopwright.hooks import (
     CallModel,
@@ -25,6 +25,7 @@ from loopwright.hooks import (
     Hooks,
     RequestSubject,
 )
+from loopwright.machine import MachineEvent, TurnMachine
 from loopwright.models import Call
 from loopwright.testing import ScriptedModel, WireServer, call, calls, text
 from loopwright.wire import Response

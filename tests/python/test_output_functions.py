@@ -147,8 +147,7 @@ def test_what_a_function_can_not_be_is_said_at_once() -> None:
 
 
 def test_a_hook_that_changes_the_answer_is_heard() -> None:
-    from loopwright import Hook
-    from loopwright.hooks import HookContext, Replace
+    from loopwright.hooks import Hook, HookContext, Replace
 
     def none(_: HookContext) -> Replace:
         return Replace('[{"people": 0}]')

@@ -25,7 +25,7 @@ LISTS = sorted((ROOT / "tests" / "data" / "senses").glob("*.jsonl.gz"))
 
 
 def streams() -> list[Any]:
-    read = [json.loads(line) for path in LISTS for line in gzip.open(path, "rt", encoding="utf-8")]
+    read = [json.loads(line) for path in LISTS for line in gzip.decompress(path.read_bytes()).splitlines()]
     return [pytest.param(stream, id=f"{number}-{stream['name']}") for number, stream in enumerate(read)]
 
 

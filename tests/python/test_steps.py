@@ -7,24 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from loopwright import (
-    Agent,
-    Budget,
-    EndStep,
-    Grounded,
-    Guard,
-    Hook,
-    Journal,
-    Message,
-    ModelStep,
-    Output,
-    ToolError,
-    ToolStep,
-    UsageError,
-    replay,
-    tool,
-)
-from loopwright.hooks import HookContext, Replace
+from loopwright import Agent, Budget, Grounded, Guard, Journal, Message, Output, ToolError, UsageError, replay, tool
+from loopwright.hooks import Hook, HookContext, Replace
+from loopwright.run import EndStep, ModelStep, ToolStep
 from loopwright.testing import ScriptedModel, call, calls, text
 from ways import agent_at
 

@@ -109,7 +109,7 @@ pub(super) struct Markers {
 }
 
 /// Markers that were compiled for dialects by their names.
-struct Named {
+struct NamedSet {
     names: Vec<String>,
     bare: bool,
     markers: Arc<Markers>,
@@ -145,7 +145,7 @@ impl Markers {
     /// The markers of these dialects. The last sets that were asked for are kept: whoever names dialects names the same
     /// for each reply.
     fn of_named(names: &[&str], bare: bool) -> Arc<Self> {
-        static RECENT: Mutex<Vec<Named>> = Mutex::new(Vec::new());
+        static RECENT: Mutex<Vec<NamedSet>> = Mutex::new(Vec::new());
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = recent.iter().find(|known| known.bare == bare && known.names == names) {
             return known.markers.clone();
@@ -155,7 +155,7 @@ impl Markers {
             recent.remove(0);
         }
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        recent.push(Named { names, bare, markers: markers.clone() });
+        recent.push(NamedSet { names, bare, markers: markers.clone() });
         markers
     }
 

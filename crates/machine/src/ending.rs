@@ -114,8 +114,8 @@ impl Outcome {
 
 fn limit(which: &str, name: &str) -> String {
     format!(
-        "Stopped at {which}, before the model was done. Answer the run to let it go on with what it has, or give it more: \
-         `agent.resume(result, budget=…)`, with another `{name}`."
+        "Stopped at {which}, before the model was done. Answer the run to let it go on with what it has, or give it \
+         more: `agent.resume(result, budget=…)`, with another `{name}`."
     )
 }
 

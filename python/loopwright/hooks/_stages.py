@@ -63,7 +63,7 @@ class RequestChanges(TypedDict, total=False):
 
 
 ModelAnswer: TypeAlias = "Response | Written | Message | str"
-"""What a function around a request gives: what `call_next` gave, a `loopwright.Response`, a message or text."""
+"""What a function around a request gives: what `call_next` gave, a `loopwright.models.Response`, a message or text."""
 
 
 class CallModel(Protocol):

@@ -498,7 +498,7 @@ def tool(
     return decorate_later
 
 
-_GIVEN = ("name", "risk", "read_only", "idempotent", "timeout", "max_output", "trust", "effects")
+_GIVEN = ("name", "risk", "read_only", "idempotent", "timeout", "max_output", "trust", "effects", "volatile")
 
 
 def _standing(module: str, name: str) -> Any:

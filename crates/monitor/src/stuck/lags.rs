@@ -78,8 +78,8 @@ impl Lags {
         self.kept.get((place % KEPT as u64) as usize).copied().unwrap_or_default()
     }
 
-    /// Takes a byte; gives what has repeated itself, and how often. `rounds` are too many, and `more` times as much is needed
-    /// where rows are alike by their nature.
+    /// Takes a byte; gives what has repeated itself, and how often. `rounds` are too many, and `more` times as much is
+    /// needed where rows are alike by their nature.
     pub(super) fn take(&mut self, b: u8, rounds: u64, more: u64) -> Option<(Vec<u8>, u64)> {
         self.rounds = rounds;
         let here = self.count;

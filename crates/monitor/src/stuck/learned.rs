@@ -8,8 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     noise::{GONE, is_word, next_digit, run_start},
-    volatile::{is_volatile, name_before},
+    volatile::{WORDS, is_volatile, name_before},
 };
+use loopwright_base::lists::list;
 
 /// So many questions are remembered.
 const QUESTIONS: usize = 16;
@@ -23,7 +24,7 @@ const LONGEST_WORD: usize = 12;
 
 /// A value in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Value {
+struct Place {
     hash: u64,
     /// The number, where it may be a count.
     number: Option<f64>,
@@ -36,7 +37,7 @@ struct Value {
 struct Question {
     call: u64,
     words: u64,
-    values: Vec<Value>,
+    values: Vec<Place>,
 }
 
 /// The last questions.
@@ -100,8 +101,8 @@ const fn is_part(b: u8) -> bool {
 }
 
 /// The hash of the words of a text, and its values; `None` where there are none, or too many.
-fn read(text: &[u8], counted: bool) -> Option<(u64, Vec<Value>)> {
-    let (mut words, mut values, mut ids) = (Vec::with_capacity(text.len()), Vec::<Value>::new(), Vec::new());
+fn read(text: &[u8], counted: bool) -> Option<(u64, Vec<Place>)> {
+    let (mut words, mut values, mut ids) = (Vec::with_capacity(text.len()), Vec::<Place>::new(), Vec::new());
     let mut from = 0;
     while let Some(digit) = next_digit(text, from) {
         let start = run_start(text, from, digit, is_part);
@@ -126,7 +127,7 @@ fn read(text: &[u8], counted: bool) -> Option<(u64, Vec<Value>)> {
             ids.push(hash);
         }
         let number = if clock || process { None } else { count_of(value, &text[end..], counted) };
-        values.push(Value { hash, number, moved: (false, false) });
+        values.push(Place { hash, number, moved: (false, false) });
         from = end;
     }
     words.extend_from_slice(&text[from..]);
@@ -151,13 +152,8 @@ fn count_of(value: &[u8], behind: &[u8], counted: bool) -> Option<f64> {
     // Seconds, or parts of them, since 1970: from 2014 to 2039. What counts something has a word behind it.
     let is_time =
         word.is_empty() && [1e0, 1e3, 1e6, 1e9].iter().any(|parts| (1.4e9..2.2e9).contains(&(number / parts)));
-    let is_age = |unit: &[u8]| {
-        const UNITS: [&[u8]; 12] =
-            [b"s", b"ms", b"us", b"ns", b"m", b"h", b"d", b"sec", b"min", b"second", b"minute", b"hour"];
-        UNITS.contains(&unit.strip_suffix(b"s").filter(|one| !one.is_empty()).unwrap_or(unit))
-            || matches!(unit, b"day" | b"days" | b"s")
-    };
-    (!is_time && !is_age(unit.as_bytes()) && !is_age(word)).then_some(number)
+    let is_age = |unit: &str| list(&WORDS, "results.ages").contains(unit);
+    (!is_time && !is_age(unit) && !std::str::from_utf8(word).is_ok_and(is_age)).then_some(number)
 }
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ pub(super) fn hash(text: &[u8], grade: Grade) -> u64 {
     join(join(free(head), free(tail)), xxh3_64(middle))
 }
 
-/// As [`hash`], of a result without what is new at every call by its name. `made_up` are ids of its call, which it may say
-/// again; `own` are the names that its tool declares.
+/// As [`hash`], of a result without what is new at every call by its name. `made_up` are ids of its call, which it may
+/// say again; `own` are the names that its tool declares.
 pub(super) fn hash_without(text: &[u8], made_up: &[&[u8]], grade: Grade, own: &[String]) -> u64 {
     let text = without(text, made_up);
     if grade == Grade::Error || text.len() > LONGEST_MASKED || (own.is_empty() && is_plain(&text, grade)) {

@@ -14,6 +14,9 @@ use super::{noise::is_made_up, shown::Shown};
 /// The most letters of a name that are looked at; longer names are data.
 pub(super) const LONGEST_NAME: usize = 32;
 
+/// Before the name of what a caller gives to its request: `client_request_id`.
+const CALLER: &[u8] = b"client";
+
 /// What an argument is to its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -49,7 +52,7 @@ pub(super) fn role_of(tool: &str, name: &[u8]) -> Role {
     if matches!(counted.unwrap_or(name), b"attempt" | b"attempts" | b"try" | b"tries" | b"retry" | b"retries") {
         return Role::Try;
     }
-    let name = name.strip_prefix(b"x").or_else(|| name.strip_prefix(b"client")).unwrap_or(name);
+    let name = name.strip_prefix(b"x").or_else(|| name.strip_prefix(CALLER)).unwrap_or(name);
     let made_up = [&b"id"[..], b"key", b"token", b"time", b"timestamp"].iter().find_map(|end| name.strip_suffix(*end));
     match made_up {
         // A tool that is about requests or traces has their ids for data: `approve_request(request_id)`.

@@ -1,8 +1,8 @@
 //! Lines and sentences of one reply that come back among others.
 //!
-//! A line counts to the letter. A sentence counts by its words alone: punctuation, case and numbers say nothing, so that
-//! a moving counter hides no repetition; where numbers differ, many more are needed, since reports of batch work have
-//! sentences that are alike. Rows of tables, drawings and code are alike by their nature, and are told by their shape.
+//! A line counts to the letter. A sentence counts by its words alone: punctuation, case and numbers say nothing, so
+//! that a moving counter hides no repetition; where numbers differ, many more are needed, since reports of batch work
+//! have sentences that are alike. Rows of tables, drawings and code are alike by their nature: their shape tells them.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -20,7 +20,7 @@ pub(super) const BY_NATURE: u64 = 8;
 
 /// A line or sentence that came, and how often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct Counted {
     hash: u64,
     count: u64,
     first: u64,
@@ -32,7 +32,7 @@ struct Known {
     counts: bool,
 }
 
-impl Known {
+impl Counted {
     /// Takes it once more, at the byte `at`; what stood in its place is forgotten if it was another.
     fn take(&mut self, hash: u64, numbers: Numbers, at: u64) {
         if self.hash == hash && self.count > 0 {
@@ -81,8 +81,8 @@ impl Numbers {
 /// What has come back of a reply so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sentences {
-    lines: Vec<Known>,
-    known: Vec<Known>,
+    lines: Vec<Counted>,
+    known: Vec<Counted>,
     /// The line so far, and its whole length.
     line: Vec<u8>,
     length: u64,
@@ -93,8 +93,8 @@ pub(super) struct Sentences {
 impl Sentences {
     /// Makes the tables.
     pub(super) fn prepare(&mut self) {
-        self.lines = vec![Known::default(); KNOWN];
-        self.known = vec![Known::default(); KNOWN];
+        self.lines = vec![Counted::default(); KNOWN];
+        self.known = vec![Counted::default(); KNOWN];
     }
 
     /// Whether there are tables.
@@ -104,8 +104,8 @@ impl Sentences {
 
     /// The reply has ended.
     pub(super) fn end(&mut self) {
-        self.lines.fill(Known::default());
-        self.known.fill(Known::default());
+        self.lines.fill(Counted::default());
+        self.known.fill(Counted::default());
         self.next_line();
     }
 
@@ -120,8 +120,8 @@ impl Sentences {
         rounds.saturating_add(2).saturating_mul(SHORTEST_LINE as u64 + 1)
     }
 
-    /// Takes the byte that ends at `at`; gives what came back too often, and how often it came. `fenced` is whether code
-    /// or data stands here; a line may begin or end that.
+    /// Takes the byte that ends at `at`; gives what came back too often, and how often. `fenced` is whether code or
+    /// data stands here; a line may begin or end that.
     pub(super) fn take(&mut self, b: u8, at: u64, rounds: u64, fenced: &mut bool) -> Option<(Vec<u8>, u64)> {
         if b != b'\n' {
             let ended = self.sentence.last().is_some_and(|b| matches!(b, b'.' | b'!' | b'?')) && b == b' ';
@@ -189,8 +189,8 @@ impl Sentences {
         let known = self.known.get_mut(hash as usize % KNOWN)?;
         known.take(hash, numbers, at);
         let times = match known {
-            Known { same: true, .. } => 2,
-            Known { counts: true, .. } => 3,
+            Counted { same: true, .. } => 2,
+            Counted { counts: true, .. } => 3,
             _ => BY_NATURE,
         };
         let found = known.count >= (times * rounds).max(rounds + 2) && known.is_dense(at, sentence.len());

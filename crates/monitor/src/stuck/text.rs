@@ -2,8 +2,8 @@
 //!
 //! Byte by byte, so that it makes no difference where the pieces are cut. Periods are looked for in what stands there,
 //! and in its words alone, which need twice as many rounds. Lines and sentences that come back among
-//! others are counted by themselves. Rules, drawings, tables and rows of numbers repeat by their nature: there much more
-//! is needed, and so it is in fenced code.
+//! others are counted by themselves. Rules, drawings, tables and rows of numbers repeat by their nature: there much
+//! more is needed, and so it is in fenced code.
 
 use super::{
     lags::{LEAST, Lags},
