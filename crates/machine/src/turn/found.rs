@@ -84,7 +84,7 @@ impl TurnMachine {
     }
 
     fn waits(&self, tool: &ToolConfig) -> bool {
-        tool.found && !self.tools.loaded.iter().any(|name| *name == tool.name)
+        tool.found && !self.tools.loaded.contains(&tool.name)
     }
 
     /// The tools that requests hold.

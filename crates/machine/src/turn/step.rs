@@ -40,8 +40,9 @@ impl Machine for TurnMachine {
             }
             EventKind::Pause | EventKind::Resume if matches!(*self.phase, Phase::Idle) => {}
             _ if matches!(*self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
-            // Nothing is decided by where a request went, and nobody has seen anything of its answer.
-            EventKind::Delta { delta: Delta::Batch { .. }, .. } => {}
+            // Nothing is decided by where a request went, of whose answer nobody has seen anything, or by who is at work
+            // for a call.
+            EventKind::Delta { delta: Delta::Batch { .. }, .. } | EventKind::Elsewhere { .. } => {}
             EventKind::Delta { id, delta } => match (self.phase.asking().filter(|asking| asking.id == id), delta) {
                 (Some(_), Delta::Search(search)) => {
                     let (tools, mut teller) = self.searches(&mut out);
@@ -81,8 +82,6 @@ impl Machine for TurnMachine {
             EventKind::Pause => self.lay_aside(&mut out),
             EventKind::Resume => self.take_up_again(&mut out),
             EventKind::Asked { id, put, tell } => self.asked(id, put, tell, &mut out),
-            // Nothing is decided by who is at work for a call.
-            EventKind::Elsewhere { .. } => {}
             EventKind::Said { .. }
             | EventKind::Found { .. }
             | EventKind::Hits { .. }
