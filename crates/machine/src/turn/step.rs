@@ -40,7 +40,7 @@ impl Machine for TurnMachine {
             }
             EventKind::Pause | EventKind::Resume if matches!(*self.phase, Phase::Idle) => {}
             _ if matches!(*self.phase, Phase::Idle) => out.push(refuse("not_started", "the turn has not begun")),
-            // Nothing is decided by where a request went, of whose answer nobody has seen anything, or by who is at work
+            // Nothing is decided by where a request went, while nobody has seen anything of its answer, or by who works
             // for a call.
             EventKind::Delta { delta: Delta::Batch { .. }, .. } | EventKind::Elsewhere { .. } => {}
             EventKind::Delta { id, delta } => match (self.phase.asking().filter(|asking| asking.id == id), delta) {
