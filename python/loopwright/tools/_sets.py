@@ -6,7 +6,6 @@ run, and stands in the run's journal from then on: a run that is replayed or res
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Iterable
 from contextvars import ContextVar
@@ -95,6 +94,8 @@ class Toolset(Generic[ToolDeps]):
             if inspect.iscoroutinefunction(self._lists):
                 given = await self._lists(context)
             else:
+                import asyncio  # slow to import: agents without such toolsets do without
+
                 given = await asyncio.to_thread(self._lists, context)
                 given = await given if inspect.isawaitable(given) else given
         else:
