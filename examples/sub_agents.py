@@ -37,7 +37,7 @@ async def main() -> None:
     agent = Agent(
         sys.argv[1] if len(sys.argv) > 1 else ScriptedModel([both, "Two glazes and two clays."]),
         agents=[librarian("glazes", "glazes"), librarian("clays", "clays")],
-        budget=Budget.by_progress(),
+        budget=Budget(rounds=8),
     )
     run = agent.start("Look at both shelves at once.")
     paused = False

@@ -6,12 +6,11 @@ import tempfile
 
 from loopwright import Agent, ContextPolicy, Guard, Monitor, ToolError, tool
 from loopwright.events import ApprovalDecided, Assessed, Compacted, Event, SanityChecked
-from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls
 
 FILES = {"auth.py": "session = cookie()\n" * 300, "user.py": "class User: ...\n" * 300, "old.py": "import cookie\n"}
 SCRIPT = [  # plays the executor
-    calls(Call("read", {"path": "auth.py"}), Call("read", {"path": "user.py"})),
+    calls(call("read", path="auth.py"), call("read", path="user.py")),
     *[call("write", path="auth.py", text="token = sign()\n"), call("delete", path="old.py")],
     *["The old file is gone. Next I'll delete user.py, too.", call("delete", path="user.py")],
     *[call("read", path=f"{name}.py") for name in ("jwt", "keys", "claims", "sign", "hmac", "keyring")],

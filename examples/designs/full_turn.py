@@ -10,12 +10,11 @@ import tempfile
 from loopwright import Agent, Guard, Memory, Monitor, SubAgent, events, tool
 from loopwright.hooks import HookContext, Hooks, Veto, content_safety
 from loopwright.memory import AfterTurn, MemoryPolicy
-from loopwright.models import Call
 from loopwright.testing import ScriptedModel, call, calls
 
 TOLD = (events.ApprovalDecided, events.AgentStarted, events.IntentAssessed, events.MemoryRecalled, events.Supervised)
-EXPLORE = Call("spawn", {"agent": "explore", "task": "Where are invoices made?"})
-QUERY = Call("db_query", {"sql": "select * from customers where name = 'Ada Lovelace'"})
+EXPLORE = call("spawn", agent="explore", task="Where are invoices made?")
+QUERY = call("db_query", sql="select * from customers where name = 'Ada Lovelace'")
 LETTER = call("mail", to="ada@example.org", text="Your invoice comes on Friday.")
 SCRIPT = [calls(EXPLORE, QUERY), call("db_query", sql="drop table customers"), LETTER, "Ada has her letter."]
 TASK = "Find out where the code makes invoices, and mail Ada Lovelace of the customers database when they go out."
