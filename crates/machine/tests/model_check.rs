@@ -616,6 +616,10 @@ impl World {
                 };
                 push(kind, now, &less);
             }
+            // The person says something more, whatever the run is at.
+            if known.begun {
+                push(EventKind::Said { message: Message::user("and this") }, now, &less);
+            }
             // A result for a call that is not among those that run.
             for (id, _) in known.open.iter().filter(|(_, open)| matches!(open, Open::Execute(_))) {
                 push(EventKind::Executed { id: *id, result: ToolResult::text("nobody", "", "?") }, now, &less);
@@ -1120,7 +1124,7 @@ fn every_kind_of_event_is_in_the_search() {
     assert!(all.len() >= 10, "the names of events are written otherwise: {all:?}");
     // Made by the tree, which refuses one of a driver's.
     let mut fed = BTreeSet::from(["child"]);
-    fed.extend(["start", "delta", "generated", "failed", "executed", "decided", "found", "fired", "interrupt"]);
+    fed.extend(["start", "said", "delta", "generated", "failed", "executed", "decided", "found", "fired", "interrupt"]);
     fed.extend(["hooked", "chosen", "recalled", "hits", "fetched", "embedded", "partials", "asked", "pause", "resume"]);
     // Fed by searches and property tests of their own: the kind of the event, and the test that feeds it.
     let elsewhere = [("consulted", "tests/python/test_research_spiral.py")];
