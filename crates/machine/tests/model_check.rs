@@ -561,13 +561,11 @@ impl World {
                         let mut less = known.clone();
                         less.faults -= 1;
                         push(EventKind::Fetched { id, page: Ok(PageText::default()) }, now, &less);
-                        let page = Err(Error::usage("fetch", "there is none"));
-                        push(EventKind::Fetched { id, page }, now, &less);
+                        push(EventKind::Fetched { id, page: Err(Error::usage("fetch", "there is none")) }, now, &less);
                     }
                 }
                 Open::Embed(texts) => {
-                    let vector = |at: usize| Vector(vec![1.0, at as f32, 0.5]);
-                    let vectors: Vec<Vector> = (0..*texts).map(vector).collect();
+                    let vectors = (0..*texts).map(|at| Vector(vec![1.0, at as f32, 0.5])).collect();
                     push(EventKind::Embedded { id, vectors: Ok(vectors) }, now, known);
                     if known.faults > 0 {
                         let mut less = known.clone();
@@ -617,9 +615,7 @@ impl World {
                 push(kind, now, &less);
             }
             // The person says something more, whatever the run is at.
-            if known.begun {
-                push(EventKind::Said { message: Message::user("and this") }, now, &less);
-            }
+            push(EventKind::Said { message: Message::user("and this") }, now, &less);
             // A result for a call that is not among those that run.
             for (id, _) in known.open.iter().filter(|(_, open)| matches!(open, Open::Execute(_))) {
                 push(EventKind::Executed { id: *id, result: ToolResult::text("nobody", "", "?") }, now, &less);
