@@ -603,9 +603,11 @@ def _checked_trust(trust: Any, label: str) -> Any:
 
 def _names(given: Any) -> tuple[str, ...]:
     """Names of values."""
+    if not given:
+        return ()
     from loopwright.monitor._stuck import names_of
 
-    return names_of(given, "volatile", "a tool") if given else ()
+    return names_of(given, "volatile", "a tool")
 
 
 def _checked_effects(effects: Any, label: str, *, read_only: bool) -> Any:
