@@ -77,7 +77,7 @@ async fn ask_or_cut(
 #[derive(Default)]
 struct PartialAnswer {
     shown: PartialReply,
-    /// The reasoning so far: where that repeats itself it is what the answer holds.
+    /// The reasoning so far: an answer that is cut holds it, so that machine and replay hear what repeated itself.
     thought: Mutex<String>,
     loops: AtomicBool,
     cut: Notify,

@@ -388,7 +388,7 @@ pub enum Notice {
         round: u32,
         /// Their names.
         names: Vec<String>,
-        /// What they were found by; nothing where they were called without that.
+        /// The query that found the tools; nothing where the model called them without a search.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         query: Option<String>,
     },

@@ -309,8 +309,7 @@ impl Tree {
         matches!(member, Some(Member { node: Node::Turn(turn), .. }) if turn.is_edited(call_id))
     }
 
-    /// What the turn that gave the command of that number was told of a tool that is asked for before each
-    /// request.
+    /// The configuration of a tool that is asked for before each request, as told to the turn that gave the command.
     pub fn tool_of(&self, command: Id, name: &str) -> Option<&ToolConfig> {
         let member = self.members.get((command >> SHIFT) as usize)?.as_ref()?;
         if let Node::Turn(turn) = &member.node { turn.tool_of(name) } else { None }

@@ -20,7 +20,7 @@ pub struct Change {
     pub prompt: Option<Message>,
     /// Other models: those of this configuration, at each place that has one.
     pub models: Option<MachineConfig>,
-    /// Whether a run that begins with a new prompt takes the budget of that configuration, too.
+    /// Whether a fork with a new prompt also takes the budget of the configuration in `models`.
     pub budget: bool,
     /// The result of the tool call whose result is the last event that is kept.
     pub result: Option<String>,

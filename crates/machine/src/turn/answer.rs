@@ -16,13 +16,13 @@ use loopwright_base::{
     text::clip,
 };
 
-/// What makes a tool the answer of its turn.
+/// How a tool answers its turn: a call of it is the answer, and ends the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerTool {
     /// How often the model may answer until an answer is taken.
     pub attempts: u32,
-    /// Whether the answer is what the tool gives, and not the arguments of its call.
+    /// Whether the tool's result is the answer; otherwise the arguments of its call are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gives: bool,
 }
@@ -33,7 +33,7 @@ impl TurnConfig {
         self.tools.iter().find_map(|tool| Some((tool.name.as_str(), tool.answer?)))
     }
 
-    /// Whether a call is the answer.
+    /// Whether a call is one of a tool that answers the turn.
     pub(super) fn is_answer(&self, call: &ToolUse) -> bool {
         self.tool(&call.name).is_some_and(|tool| tool.answer.is_some())
     }

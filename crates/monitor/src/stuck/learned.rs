@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    noise::{GONE, is_word, next_digit, run_start},
-    volatile::{WORDS, is_volatile, name_before},
+    noise::{GONE, is_word, next_digit},
+    volatile::{WORDS, is_volatile, name_before, value_around},
 };
 use loopwright_base::lists::list;
 
@@ -96,24 +96,12 @@ impl Question {
     }
 }
 
-const fn is_part(b: u8) -> bool {
-    is_word(b) || matches!(b, b'-' | b'.' | b'+' | b'@')
-}
-
 /// The hash of the words of a text, and its values; `None` where there are none, or too many.
 fn read(text: &[u8], counted: bool) -> Option<(u64, Vec<Place>)> {
     let (mut words, mut values, mut ids) = (Vec::with_capacity(text.len()), Vec::<Place>::new(), Vec::new());
     let mut from = 0;
     while let Some(digit) = next_digit(text, from) {
-        let start = run_start(text, from, digit, is_part);
-        let mut end = text[digit..].iter().position(|b| !is_part(*b)).map_or(text.len(), |length| digit + length);
-        // A clock goes on behind its colons.
-        let mut clock = false;
-        while text.get(end) == Some(&b':') && text.get(end + 1).is_some_and(u8::is_ascii_digit) {
-            clock = true;
-            end += 1;
-            end += text[end..].iter().position(|b| !is_part(*b)).unwrap_or(text.len() - end);
-        }
+        let (start, end, clock) = value_around(text, from, digit);
         if values.len() >= MOST_VALUES {
             return None;
         }

@@ -36,6 +36,8 @@ use volatile::gives_next;
 
 use loopwright_base::message::{Block, ToolResult, ToolUse};
 
+/// Tools that are known at once to need a service that is down.
+const MOST_DOWN: usize = 16;
 /// What tells a round of waiting from others.
 const WAITING: u64 = 0x7761_6974;
 /// In so many of the rounds that brought nothing it must have been learned.
@@ -173,7 +175,7 @@ impl StuckDetector {
         let mut step = Step::known(call, result, self.known(&call.name));
         self.hear_of_services(&mut step);
         if let [Block::Text(text)] = result.content.as_slice() {
-            self.learn(&mut step, (&call.name, call.arguments_text()), &text.text);
+            self.learn(&mut step, &call.name, &text.text);
         }
         self.show_blocks(&result.content);
         step
@@ -184,7 +186,7 @@ impl StuckDetector {
     pub fn step_of_text(&mut self, call: (&str, &str), result: &str, failed: bool, kind: Option<&str>) -> Step {
         let mut step = Step::of_text(call, result, failed, kind, self.known(call.0));
         self.hear_of_services(&mut step);
-        self.learn(&mut step, call, result);
+        self.learn(&mut step, call.0, result);
         self.show(result);
         step
     }
@@ -193,7 +195,7 @@ impl StuckDetector {
     fn hear_of_services(&mut self, step: &mut Step) {
         let at = self.down.iter().position(|tool| *tool == step.tool);
         match (step.says, at) {
-            (Says::ServiceIsDown, None) if self.down.len() < MOST_CLASSES => self.down.push(step.tool),
+            (Says::ServiceIsDown, None) if self.down.len() < MOST_DOWN => self.down.push(step.tool),
             (Says::LeftAlone, Some(_)) => step.says = Says::ServiceIsDown,
             (Says::Much, Some(at)) => {
                 self.down.remove(at);
@@ -203,14 +205,13 @@ impl StuckDetector {
     }
 
     /// Looks whether the same question was answered alike before.
-    fn learn(&mut self, step: &mut Step, (tool, arguments): (&str, &str), result: &str) {
+    fn learn(&mut self, step: &mut Step, tool: &str, result: &str) {
         if step.failed || gives_next(tool) {
             return;
         }
         let acts = self.policy.tools.get(tool).is_some_and(|rules| rules.acts);
         // What a command prints may count on, whatever it does.
-        let counted = !acts || arguments.contains("\"command\"") || arguments.contains("\"cmd\"");
-        step.worn = self.learned.take(step.call, result.as_bytes(), counted);
+        step.worn = self.learned.take(step.call, result.as_bytes(), !acts || step.command);
     }
 
     /// Takes a call and its result. `state` is anything that changes when the run gets on, as a hash.

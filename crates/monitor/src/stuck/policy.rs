@@ -1,6 +1,6 @@
 //! When repetition counts, and for which tools it does not.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -65,9 +65,8 @@ pub struct ToolRules {
 
 impl ToolRules {
     /// The rules of a tool of which nothing is said.
-    pub(super) const fn usual() -> &'static Self {
-        static USUAL: ToolRules =
-            ToolRules { ignore: false, polling: false, repeats: None, acts: false, volatile: Vec::new() };
+    pub(super) fn usual() -> &'static Self {
+        static USUAL: LazyLock<ToolRules> = LazyLock::new(ToolRules::default);
         &USUAL
     }
 }

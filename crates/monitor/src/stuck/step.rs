@@ -41,6 +41,9 @@ pub struct Step {
     pub(super) says: Says,
     /// Whether the error says only that there was one.
     pub(super) bare: bool,
+    /// Whether the call holds a command.
+    #[serde(default)]
+    pub(super) command: bool,
     /// Whether the same question was answered alike before, but for what says nothing.
     #[serde(default)]
     pub(super) worn: bool,
@@ -113,6 +116,7 @@ impl Step {
             marked: result.is_error,
             says: Says::of(kind, failed, message),
             bare,
+            command: call.command,
             worn: false,
         }
     }
@@ -141,13 +145,25 @@ impl Step {
             marked,
             says: Says::of(kind, failed, result),
             bare,
+            command: call.command,
             worn: false,
         }
     }
 
     /// The step of which the hashes are known: of calls that are no tools of ours, for instance.
     pub const fn of_hashes(tool: u64, call: u64, result: u64, failed: bool) -> Self {
-        Self { tool, exact: call, call, result, failed, marked: failed, says: Says::Much, bare: false, worn: false }
+        Self {
+            tool,
+            exact: call,
+            call,
+            result,
+            failed,
+            marked: failed,
+            says: Says::Much,
+            bare: false,
+            command: false,
+            worn: false,
+        }
     }
 
     /// Whether the call failed, by the mark of its result or in its words.
@@ -177,16 +193,19 @@ pub(super) struct CallHashes<'a> {
     pub(super) data: u64,
     /// Ids among the arguments that are noise: its result may say them again.
     made_up: Vec<&'a [u8]>,
+    /// Whether an argument is a command, however deep.
+    command: bool,
 }
 
 /// The hashes of a call of the tool `name`.
 pub(super) fn call_hashes<'a>(name: &'a str, arguments: &'a str, known: Known<'a>) -> CallHashes<'a> {
     let tool = xxh3_64(name.as_bytes());
     let text = arguments.trim().as_bytes();
-    let mut reader = Reader { tool: name, known, text, at: 0, made_up: Vec::new() };
+    let mut reader = Reader { tool: name, known, text, at: 0, made_up: Vec::new(), command: false };
     let read = if text.len() > LONGEST_JSON { None } else { reader.read() };
     let (exact, data) = read.unwrap_or_else(|| (xxh3_64(text), xxh3_64(text)));
-    CallHashes { tool, exact: join(tool, exact), data: join(tool, data), made_up: reader.made_up }
+    let Reader { made_up, command, .. } = reader;
+    CallHashes { tool, exact: join(tool, exact), data: join(tool, data), made_up, command }
 }
 
 /// Mixes two hashes into one; order counts.
@@ -281,6 +300,7 @@ struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     made_up: Vec<&'a [u8]>,
+    command: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -317,6 +337,7 @@ impl<'a> Reader<'a> {
                         // Further in, an id is a part of what the call is about: of an item in a list, say.
                         let role = Some(role_of(self.tool, inside))
                             .filter(|role| depth == 1 || !matches!(role, Role::Request | Role::Id));
+                        self.command |= role == Some(Role::Command);
                         level.key = Some((xxh3_64(inside), role.unwrap_or(Role::Plain)));
                         continue;
                     }

@@ -9,7 +9,7 @@ use loopwright_base::lists::{Lists, list, lists};
 
 use super::{
     noise::{GONE, is_word, next_digit, run_start},
-    role::{LONGEST_NAME, folded},
+    role::{LONGEST_NAME, Role, folded, role_of},
 };
 
 /// Words by which results and errors are read.
@@ -28,17 +28,12 @@ pub(super) fn mask<'a>(text: &'a [u8], own: &[String]) -> Cow<'a, [u8]> {
     let mut at = 0;
     let mut from = 0;
     while let Some(begin) = next_value(text, from, own) {
-        let start = run_start(text, at.max(from.saturating_sub(1)), begin, is_part);
-        let mut end = text[begin..].iter().position(|b| !is_part(*b)).map_or(text.len(), |length| begin + length);
+        let (start, mut end, _) = value_around(text, at.max(from.saturating_sub(1)), begin);
         if name_before(text, start).is_some_and(|name| is_volatile(name, own)) {
-            // A clock goes on behind its colons, a quoted value up to its quotation mark.
+            // A quoted value goes on up to its quotation mark.
             if start > 0 && matches!(text[start - 1], b'"' | b'\'' | b'<') {
                 let close = if text[start - 1] == b'<' { b'>' } else { text[start - 1] };
                 end += text[end..].iter().take(64).position(|b| *b == close).unwrap_or(0);
-            }
-            while text.get(end) == Some(&b':') && text.get(end + 1).is_some_and(u8::is_ascii_digit) {
-                end += 1;
-                end += text[end..].iter().position(|b| !is_part(*b)).unwrap_or(text.len() - end);
             }
             out.extend_from_slice(&text[at..start]);
             out.push(GONE);
@@ -51,6 +46,17 @@ pub(super) fn mask<'a>(text: &'a [u8], own: &[String]) -> Cow<'a, [u8]> {
     }
     out.extend_from_slice(&text[at..]);
     Cow::Owned(out)
+}
+
+/// Where the value around `at` begins, not before `least`, and ends; and whether it is a clock, which goes on behind
+/// its colons.
+pub(super) fn value_around(text: &[u8], least: usize, at: usize) -> (usize, usize, bool) {
+    let behind = |from: usize| text[from..].iter().position(|b| !is_part(*b)).map_or(text.len(), |part| from + part);
+    let (mut end, mut clock) = (behind(at), false);
+    while text.get(end) == Some(&b':') && text.get(end + 1).is_some_and(u8::is_ascii_digit) {
+        (end, clock) = (behind(end + 1), true);
+    }
+    (run_start(text, least, at, is_part), end, clock)
 }
 
 /// Where the next value may stand: noise holds a digit, but for what a tool declares.
@@ -80,6 +86,10 @@ pub(super) fn name_before(text: &[u8], start: usize) -> Option<&[u8]> {
 
 /// Whether a name says that its value is new at every call.
 pub(super) fn is_volatile(name: &[u8], own: &[String]) -> bool {
+    // What accompanies a request as an argument accompanies its result.
+    if matches!(role_of("", name), Role::Id | Role::Request) {
+        return true;
+    }
     let mut letters = [0; LONGEST_NAME];
     let Some(name) = folded(name, &mut letters).and_then(|name| std::str::from_utf8(name).ok()) else { return false };
     let mut own_letters = [0; LONGEST_NAME];
