@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._dataclasses import dataclass, field
 from ._renamed import renamed
 from ._repr import redacted_repr
 

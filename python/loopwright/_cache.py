@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from ._dataclasses import dataclass
 from ._journal_paths import locate_journal
 from ._replay import naming
 from .errors import UsageError

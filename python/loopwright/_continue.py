@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
+from ._dataclasses import dataclass, replace
 from ._journal_paths import beside, locate_journal
 from ._plan import about, place_of, run_id, sink_of, writing
 from ._replay import naming
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Begun", "OnDivergence", "forking", "resuming"]
 
 OnDivergence = Literal["error", "fork"]
-
-_log = logging.getLogger("loopwright.journal")
 
 
 @dataclass
@@ -187,6 +183,8 @@ def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
     # The one name that a fork of this run can have: whoever tries again finds that it is there.
     name = f"{forked}-fork"
     path = place_of(place_beside, name)
+    from pathlib import Path
+
     known = Path(path or "").exists() if found.run is None else name in {run.id for run in Journal(place_beside).runs()}
     if known:
         message = f"the run {forked!r} was gone on with already, as {name!r}"
@@ -199,7 +197,11 @@ def _reopened(plan: Plan, found: JournalPath, forked: str) -> Begun:
             **sink_of(place_beside, path),
             about=about({**plan.labels, "forked_from": forked, "forked_at": seq, "forked_because": reason}),
         )
-    _log.warning("the run %s goes on as %s from event %d, where the rules part: %s", forked, name, seq, reason)
+    import logging
+
+    logging.getLogger("loopwright.journal").warning(
+        "the run %s goes on as %s from event %d, where the rules part: %s", forked, name, seq, reason
+    )
     return Begun(run, path, name, commands)
 
 

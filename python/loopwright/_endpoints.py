@@ -6,10 +6,10 @@ headers is taken at its word, and no key goes to another provider.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
+from ._dataclasses import dataclass, field, replace
 from ._model import (
     Model,
     batch_of,

@@ -5,8 +5,9 @@ The fields of a class are the one description of what it holds: what is added to
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._dataclasses import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

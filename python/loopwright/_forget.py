@@ -17,11 +17,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import asdict, dataclass
 from ._journal_paths import holds_store, is_store, label_of, text_of
 from ._plan import writing
 from .errors import UsageError

@@ -7,9 +7,9 @@ A `Model` says where a model lives, a `Guard` what may run, a `Monitor` what its
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ._dataclasses import replace
 from ._model import Model, is_model
 from .errors import UsageError
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
+from ._dataclasses import dataclass
 from ._typed import Deps, Output
 from .errors import UsageError
 
@@ -160,8 +160,7 @@ def none_of(options: Mapping[str, Any], whose: str) -> None:
 
 def _both(first: Any, own: Any, name: str) -> Any:
     """The guard of the first agent, with what it leaves open to that of the one that goes on."""
-    from dataclasses import fields, replace
-
+    from ._dataclasses import fields, replace
     from ._front import guard_of
 
     one, other = guard_of(first), guard_of(own)

@@ -5,9 +5,9 @@ Nothing here imports OpenTelemetry: that is done by the first run that is traced
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ._dataclasses import dataclass, field
 from .errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
@@ -12,6 +11,7 @@ from .errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["JournalPath", "beside", "holds_store", "is_store", "label_of", "locate_journal", "project_store", "text_of"]
 
@@ -28,6 +28,8 @@ class JournalPath(NamedTuple):
 
     def head(self) -> str:
         """The first line."""
+        from pathlib import Path
+
         if self.text is not None:
             return self.text.partition("\n")[0]
         if self.run is not None:
@@ -40,6 +42,8 @@ class JournalPath(NamedTuple):
 
     def read(self) -> str:
         """All lines. What is whole is told by their sums."""
+        from pathlib import Path
+
         if self.text is not None:
             return self.text
         if self.run is not None:
@@ -90,6 +94,8 @@ def is_store(journal: object) -> bool:
 
 def beside(path: str) -> Any:
     """The place for a journal beside another one: its store, or its folder."""
+    from pathlib import Path
+
     from .journal import Journal
 
     return Journal(path) if is_store(path) or holds_store(path) else Path(path).parent
@@ -97,6 +103,8 @@ def beside(path: str) -> Any:
 
 def project_store() -> str:
     """The store of the project: `$LOOPWRIGHT_JOURNAL`, or `.loopwright/journal.db` in the working folder."""
+    from pathlib import Path
+
     return os.environ.get("LOOPWRIGHT_JOURNAL") or str(Path(".loopwright") / "journal.db")
 
 
@@ -107,6 +115,8 @@ def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = Non
     beginning of one; or `journal` itself is such a name, of a run in the project's store. `None`, which the result of a
     run without a journal has, raises `no_journal`.
     """
+    from pathlib import Path
+
     if journal is None:
         message = "the run kept no journal"
         raise UsageError(message, "no_journal", "run it with journal=True, or with a folder for journals")
@@ -132,6 +142,8 @@ def locate_journal(journal: str | os.PathLike[str] | None, run: str | None = Non
 
 def _by_name(name: str) -> JournalPath | None:
     """The run of the project that is called so."""
+    from pathlib import Path
+
     if not name:
         return None
     store, folder = project_store(), Path(".loopwright") / "runs"
@@ -164,6 +176,8 @@ def _in_folder(folder: Path, name: str) -> JournalPath:
 
 def holds_store(path: str) -> bool:
     """Whether a file is one of SQLite, whatever it is called."""
+    from pathlib import Path
+
     try:
         with Path(path).open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC

@@ -10,10 +10,10 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ._dataclasses import dataclass, field
 from ._gather import beside, called, listed
 from ._user_code import RAISED, closes, log_raised
 from .errors import LoopwrightError, ProviderError, UsageError

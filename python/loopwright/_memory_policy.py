@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ._dataclasses import dataclass, field
 from ._repr import given_repr
 from .errors import UsageError
 

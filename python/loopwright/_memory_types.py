@@ -5,9 +5,9 @@ Plain frozen data; `Memory` makes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
+from ._dataclasses import dataclass
 from ._fields import each_of, made
 
 if TYPE_CHECKING:

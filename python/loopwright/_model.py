@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from . import _core
+from ._dataclasses import dataclass, field
 from ._words import only_options
 from .errors import UsageError
 
@@ -90,7 +89,7 @@ def _frozen(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     rpm="requests_per_minute",
     tpm="tokens_per_minute",
 )
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Model:
     """A model by its name, where it lives and how it is asked. It stands wherever a model's name may stand.
 
@@ -106,10 +105,9 @@ class Model:
     `read_markup` and `settings["tool_choice"]` are errors: they hold for a whole run, and the first model says them.
     """
 
-    name: str | Responds | Streams
+    name: str | Responds | Streams = field(kw_only=False)
     """`provider:model`; or a model of one's own (`Responds`), which then is asked with these settings, tried again and
     paid for as is said here."""
-    _: KW_ONLY
     base_url: str | None = None
     """Another server than the provider's own."""
     api_key: str | Callable[[], str] | None = None
@@ -433,6 +431,8 @@ def _profile(given: object) -> tuple[str | None, str] | None:
         raise _wrong("profile", given, "a dict of fields, or the path of a TOML file")
     path = os.fsdecode(given)
     try:
+        from pathlib import Path
+
         return path, Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error

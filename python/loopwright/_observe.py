@@ -9,8 +9,9 @@ import json
 import logging
 import threading
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from ._dataclasses import dataclass
 
 if TYPE_CHECKING:
     from .result import Result

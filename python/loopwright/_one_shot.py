@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import replace
 from ._model import Model
 from ._options import written
 from .agent import Agent

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, cast, get_args, get_origin
 
+from ._dataclasses import dataclass
 from ._growing_json import GrowingJson
 from ._typed import Output
 from .errors import UsageError

@@ -6,10 +6,10 @@ import contextlib
 import errno
 import json
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import dataclass, field
 from ._journal_paths import is_store
 from .errors import UsageError
 

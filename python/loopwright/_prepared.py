@@ -6,12 +6,12 @@ A plan is made once for each budget and kept. Agents of other kinds run another 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from . import _core
+from ._dataclasses import replace
 from ._instrument import checked
 from ._model import Model, is_model, machine_settings, only_first, profile_of, rates_of
 from ._options import check, written

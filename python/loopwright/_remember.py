@@ -6,10 +6,10 @@ import json
 import math
 import os
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import dataclass, replace
 from ._user_code import RAISED, log_raised
 from .errors import LoopwrightError, UsageError
 

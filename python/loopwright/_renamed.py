@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from ._dataclasses import wrap_method
 from ._words import UnknownOption
 
 if TYPE_CHECKING:
@@ -46,16 +47,16 @@ def renamed(**names: str) -> Callable[[type[T]], type[T]]:
     """Decorates a class whose fields have new names: `renamed(before="now")`."""
 
     def decorate(kind: type[T]) -> type[T]:
-        start: Any = kind.__init__
+        def init_of(start: Any) -> Any:
+            @functools.wraps(start)
+            def init(self: T, *values: Any, **given: Any) -> None:
+                for old in given.keys() & names.keys():
+                    raise UnknownOption(f"{kind.__name__} has no option {old}", hint=f"here it is {names[old]}")
+                start(self, *values, **given)
 
-        @functools.wraps(start)
-        def init(self: T, *values: Any, **given: Any) -> None:
-            for old in given.keys() & names.keys():
-                raise UnknownOption(f"{kind.__name__} has no option {old}", hint=f"here it is {names[old]}")
-            start(self, *values, **given)
+            return init
 
-        changed: Any = kind
-        changed.__init__ = init
+        wrap_method(kind, "__init__", init_of)
         read_under(kind, **names)
         return kind
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import dataclass
 from ._fields import made
 from ._journal_paths import locate_journal
 from ._repr import shown

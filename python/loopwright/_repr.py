@@ -8,6 +8,8 @@ from __future__ import annotations
 from threading import local
 from typing import Any, TypeVar
 
+from ._dataclasses import fields, wrap_method
+
 __all__ = ["brief", "given_repr", "redacted_repr", "shown"]
 
 _under_way = local()
@@ -17,7 +19,7 @@ Kind = TypeVar("Kind")
 def redacted_repr(*classes: type[Any]) -> None:
     """Takes secrets out of what `repr()` gives for these classes."""
     for each in classes:
-        each.__repr__ = _redacted(each.__repr__)
+        wrap_method(each, "__repr__", _redacted)
 
 
 def _redacted(plain: Any) -> Any:
@@ -40,7 +42,7 @@ def _redacted(plain: Any) -> Any:
 
 def given_repr(one: Any) -> str:
     """A dataclass as it was made: only what is not the default."""
-    from dataclasses import MISSING, fields
+    from dataclasses import MISSING
 
     shown = []
     for field in fields(one):

@@ -258,8 +258,7 @@ _ROLES = (("context", "summarizer"), ("monitor", "sanity"), ("guard", "superviso
 
 def _of_rules(agent: Any) -> dict[str, Any]:
     """The groups of an agent whose roles are played by models, with rules in their place."""
-    from dataclasses import replace
-
+    from ._dataclasses import replace
     from .roles import Role
 
     found: dict[str, Any] = {}
@@ -278,8 +277,7 @@ def with_model_of(agent: Any, other: Any) -> Any:
 
 
 def _with_model(agent: Any, model: Any) -> Any:
-    from dataclasses import replace
-
+    from ._dataclasses import replace
     from .children import SubAgent
 
     if isinstance(agent, SubAgent):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from functools import cache
@@ -146,9 +145,8 @@ class Running(Prepared[Deps, Output]):
     ) -> Result[Output]:
         """Runs in the caller's thread, from a conversation or from where another run has come."""
         of_run(signal=signal, on_event=on_event)
-        if inspect.iscoroutinefunction(on_event):
-            message = "run_sync calls on_event without an event loop"
-            raise UsageError(message, "invalid_callback", "give a plain function, or await run")
+        if on_event is not None:
+            _only_plain(on_event)
         watch = on_event is not None
         place = self.journal if journal is None else journal
         progress: Progress[SyncDriver, Output] = Progress(observing(self))
@@ -340,3 +338,11 @@ def _named(plan: Plan | AgentPlan) -> Named:
     """How the models are shown that may act for a run, or for a sub-agent."""
     chain = [model_name(endpoint, model) for endpoint, model in plan.chains.get("executor", ())]
     return Named(model_name(plan.endpoint, plan.model), chain, getattr(plan, "own_models", ()))
+
+
+def _only_plain(on_event: Callable[[Event], Any]) -> None:
+    from inspect import iscoroutinefunction
+
+    if iscoroutinefunction(on_event):
+        message = "run_sync calls on_event without an event loop"
+        raise UsageError(message, "invalid_callback", "give a plain function, or await run")

@@ -10,7 +10,6 @@ before it used counts.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import warnings
 from collections import deque
 from contextlib import aclosing
@@ -395,11 +394,13 @@ async def _followed(
 async def _heard_out(stream: RunStream[Output], on_event: Callable[[Event], Any] | None) -> Result[Output]:
     """The result of a stream, all of whose events were heard."""
     of_run(on_event=on_event)
+    from inspect import isawaitable
+
     async with stream:
         async for event in stream:
             if on_event is not None:
                 answer = on_event(event)
-                if inspect.isawaitable(answer):
+                if isawaitable(answer):
                     await answer
     return stream.result
 
@@ -412,7 +413,9 @@ def _checked(result: Result[Output]) -> Result[Output]:
 
 def _heard(answer: object) -> None:
     """What a plain `on_event` gave is nothing; a coroutine would never run, and nobody would know."""
-    if inspect.isawaitable(answer):
+    from inspect import isawaitable
+
+    if isawaitable(answer):
         getattr(answer, "close", bool)()
         message = "run_sync calls on_event without an event loop, and it gave something to await"
         raise UsageError(message, "invalid_callback", "give a plain function, or await run")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._approval import LEVELS, Approval, Edit, Returned, is_answer
+from ._dataclasses import replace
 from .errors import UsageError
 
 if TYPE_CHECKING:

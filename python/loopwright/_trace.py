@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import dataclass, field
 from ._journal_paths import locate_journal
 from ._renamed import renamed
 from ._replay import naming

@@ -6,8 +6,6 @@ being closed, and in a function of a person's it is a failure like any other.
 
 from __future__ import annotations
 
-import logging
-
 from ._clean_error import for_logs
 from .errors import LoopwrightError
 
@@ -38,4 +36,6 @@ def log_raised(room: str, what: str, error: BaseException) -> None:
     are such words themselves.
     """
     if not isinstance(error, LoopwrightError):
+        import logging
+
         logging.getLogger(f"loopwright.{room}").warning("%s raised an exception", what, exc_info=for_logs(error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ._dataclasses import fields, wrap_method
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -151,19 +152,21 @@ def only_options(**words: str) -> Callable[[type[T]], type[T]]:
     """Decorates a dataclass: a keyword that is no field is an `UnknownOption`; `words` are what others call its own."""
 
     def decorate(kind: type[T]) -> type[T]:
-        fields: Any = kind.__dict__["__dataclass_fields__"]
-        changed: Any = kind
-        start, known = changed.__init__, tuple(name for name, field in fields.items() if field.init)
-        shown = [name for name in known if not name.startswith("_")]
+        def init_of(start: Any) -> Any:
+            @functools.wraps(start)
+            def init(self: T, *values: Any, **given: Any) -> None:
+                if given:
+                    described: Any = kind
+                    known = [each.name for each in fields(described) if each.init]
+                    for name in given:
+                        if name not in known:
+                            shown = [each for each in known if not each.startswith("_")]
+                            raise unknown(kind.__name__, name, shown, {**_WORDS, **words})
+                start(self, *values, **given)
 
-        @functools.wraps(start)
-        def init(self: T, *values: Any, **given: Any) -> None:
-            for name in given:
-                if name not in known:
-                    raise unknown(kind.__name__, name, shown, {**_WORDS, **words})
-            start(self, *values, **given)
+            return init
 
-        changed.__init__ = init
+        wrap_method(kind, "__init__", init_of)
         return kind
 
     return decorate

@@ -27,11 +27,11 @@ import os
 import threading
 import time
 import weakref
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 # The driver's end of the process has to come after ours: what is registered last is called first.
 from . import _core, _driver  # noqa: F401
+from ._dataclasses import dataclass
 from ._fields import each_of
 from ._user_code import RAISED, log_raised
 from .errors import LoopwrightError, UsageError

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Background
+from ._dataclasses import dataclass, field
 from .errors import UsageError
 
 if TYPE_CHECKING:

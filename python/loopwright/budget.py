@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import _core
+from ._dataclasses import dataclass, replace
 from ._renamed import renamed
 from ._repr import given_repr
 from ._words import only_options

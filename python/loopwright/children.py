@@ -16,9 +16,9 @@ asked. What they report reaches the model as quoted, untrusted data.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._dataclasses import dataclass, field
 from ._plan import of_chain
 from ._renamed import renamed
 from .errors import UsageError

@@ -11,10 +11,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import asdict, dataclass, is_dataclass
 from ._fields import each_of, made
 from .errors import UsageError
 from .result import Source

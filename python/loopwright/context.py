@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
 from ._any_messages import of_any
+from ._dataclasses import dataclass, field
 from ._json import read as parsed
 from ._json import written as dumped
 from ._repr import shown

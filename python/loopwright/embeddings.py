@@ -11,11 +11,11 @@ in as few requests as the provider takes, several of them at once; what was embe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import replace
 from ._model import Model, is_model, once
 from ._options import whole
 from ._vector_cache import content_key, shared_cache

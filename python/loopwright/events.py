@@ -11,11 +11,11 @@ events, with their fields, is `docs/events.md`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from . import _renamed
 from ._core import ArgumentsDelta, ProviderDelta, ReasoningDelta, TextDelta, ToolUseDelta
+from ._dataclasses import dataclass, field
 from ._renamed import names_before, read_under, renamed, under_new_names
 from ._repr import redacted_repr
 
@@ -699,8 +699,15 @@ _OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "run_finished": (RunFinished, ("result",)),
     "child_text": (ChildText, ("text", "block", "reasoning")),
 }
+
+
+def _own_names(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a class of events, but those of the teller."""
+    return tuple(name for name, what in kind.__annotations__.items() if not what.startswith("ClassVar"))
+
+
 _NOTICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    kind.type: (kind, tuple(field.name for field in fields(kind) if field.name not in _TELLER))
+    kind.type: (kind, _own_names(kind))
     for kind in get_args(Event)
     if kind not in {known for known, _ in (*_DELTAS.values(), *_OURS.values())}
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
+from ._dataclasses import dataclass
 from ._typed import Output
 from .errors import UsageError
 from .events import AgentFinished, AgentStarted, Paused, Resumed, RunFinished

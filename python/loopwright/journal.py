@@ -16,13 +16,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._cache import CacheEntry
+from ._dataclasses import dataclass
 from ._fields import made
 from ._forget import ForgetReport, aforget, forget
 from ._journal_paths import JournalPath, locate_journal

@@ -14,11 +14,11 @@ from __future__ import annotations
 import base64
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from . import _core
 from ._any_messages import of_any, texts_of
+from ._dataclasses import dataclass
 from ._json import read as parsed
 from ._json import written as dumped
 from ._renamed import renamed

@@ -21,11 +21,11 @@ plain or async.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import _core
 from ._core import Request
+from ._dataclasses import dataclass, field
 from ._renamed import renamed
 from .errors import ModelError, ProviderError
 

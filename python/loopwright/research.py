@@ -23,11 +23,11 @@ import html
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
+from ._dataclasses import dataclass, field, fields
 from ._embedders import embedder_of
 from ._handoff import none_of
 from ._lookups import Lookups

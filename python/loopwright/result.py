@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from ._core import History, is_limit
+from ._dataclasses import dataclass, field
 from ._json import read
 from ._renamed import renamed, under_new_names
 from ._repr import redacted_repr, shown
@@ -367,7 +367,7 @@ class Result(Generic[Output]):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data for JSON. `output` is left out where it is `final` or of a type that JSON lacks."""
-        from dataclasses import fields, is_dataclass
+        from ._dataclasses import fields, is_dataclass
 
         told: dict[str, Any] = {}
         for each in fields(self):
@@ -394,9 +394,8 @@ class Result(Generic[Output]):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result[Any]:
         """The result that `to_dict` gave as plain data. An output of a type of its own is plain data then."""
-        from dataclasses import fields
-
         from . import errors
+        from ._dataclasses import fields
 
         known = {each.name for each in fields(cls)}
         given = {name: value for name, value in data.items() if name in known}
@@ -492,7 +491,7 @@ def _said(error: LoopwrightError) -> dict[str, Any]:
 
 
 def _fields_of(item: Any) -> dict[str, Any]:
-    from dataclasses import fields
+    from ._dataclasses import fields
 
     return {each.name: getattr(item, each.name) for each in fields(item)}
 
@@ -662,7 +661,7 @@ _LATER = frozenset({*_MADE_LATER, "transcript", "best_draft", "duration", "warni
 
 def added(earlier: Result[Any], result: Result[Any]) -> Any:
     """The result of an attempt that went on where an earlier one ended: all that both of them used."""
-    from dataclasses import asdict, replace
+    from ._dataclasses import asdict, replace
 
     usage = asdict(result.usage)
     # One that asked no model cost nothing.

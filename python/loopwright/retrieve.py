@@ -22,11 +22,11 @@ import math
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._dataclasses import dataclass
 from ._embedders import embedder_of
 from .errors import UsageError
 

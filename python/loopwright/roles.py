@@ -19,10 +19,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _core
+from ._dataclasses import dataclass, field, replace
 from ._endpoints import ASKED, Serving, endpoint_of, flat, served_by, with_endpoint
 from ._fields import each_of, made
 from ._json import read

@@ -7,9 +7,9 @@ asked for, and a call waits until then.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, cast
 
+from ._dataclasses import dataclass, field
 from ._repr import redacted_repr
 from ._typed import Output
 from .errors import UsageError

@@ -11,10 +11,10 @@ addresses refused where they are connected to. HTML becomes Markdown without men
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from . import _core
+from ._dataclasses import asdict, dataclass, field
 from .errors import UsageError
 
 __all__ = ["Chunk", "Link", "Page", "fetch_page", "fetch_page_sync", "read_page"]

@@ -14,10 +14,10 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import replace
 from loopwright._effects import AGAIN, Beside, Raised, attempt
 from loopwright._user_code import log_raised
 from loopwright.errors import ModelError

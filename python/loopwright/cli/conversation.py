@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import dataclass
 from loopwright.errors import UsageError
 
 from .journals import found

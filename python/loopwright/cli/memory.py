@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import asdict
 from loopwright._journal_paths import project_store
 from loopwright.errors import UsageError
 from loopwright.guard import redact

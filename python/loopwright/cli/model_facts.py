@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass, field
 from loopwright.errors import LoopwrightError, UsageError
 
 __all__ = ["ModelFacts", "ProviderState", "facts_of", "provider_state", "providers"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import asdict
 from loopwright.errors import LoopwrightError
 from loopwright.guard import redact, redact_json
 

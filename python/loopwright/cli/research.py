@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from loopwright._dataclasses import replace
 from loopwright.errors import UsageError
 
 from .answer_writer import show_answer

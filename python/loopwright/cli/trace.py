@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import dataclass
 from loopwright.guard import redact, redact_json
 
 from .journals import journal_of

@@ -10,11 +10,11 @@ import json
 import secrets
 import threading
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
 from loopwright._approval import Edit, Remembered, Returned
+from loopwright._dataclasses import dataclass, field
 from loopwright._renamed import renamed, under_new_names
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
@@ -129,7 +129,7 @@ class Approvals:
 
     async def __call__(self, question: Approval) -> Any:
         """Asks about a call; gives what an `approve` of an agent gives."""
-        from dataclasses import replace
+        from loopwright._dataclasses import replace
 
         began = self._clock()
         seconds = question.expires_in if question.expires_in > 0 else self.timeout

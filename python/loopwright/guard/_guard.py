@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from loopwright._dataclasses import dataclass, field
 from loopwright._words import only_options
 from loopwright.errors import UsageError
 

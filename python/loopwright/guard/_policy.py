@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass
 from loopwright._fields import made
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError

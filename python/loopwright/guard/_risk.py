@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass, field
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 

@@ -12,11 +12,11 @@ A text is classed by the strictest of what the detectors find in it and of the l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:

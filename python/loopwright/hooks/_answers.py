@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from loopwright._dataclasses import dataclass
 from loopwright.errors import UsageError
 
 __all__ = ["AddContext", "Continue", "Replace", "Veto", "clean", "spoken"]

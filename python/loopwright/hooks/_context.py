@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from loopwright._dataclasses import dataclass, field
 from loopwright._json import read_shown
 from loopwright._renamed import read_under, renamed, under_new_names
 from loopwright.messages import Message

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from loopwright._dataclasses import dataclass, field
 from loopwright.errors import HookError, UsageError
 
 from ._context import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import dataclass
 from loopwright._model import Model, is_model, only_first
 from loopwright.errors import UsageError
 

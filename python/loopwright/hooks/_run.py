@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright import _core
 from loopwright._awaited import carried
+from loopwright._dataclasses import dataclass
 from loopwright._effects import Beside, Raised, TimeUp, Within, attempt
 from loopwright._threads import drop
 from loopwright._user_code import RAISED, log_raised

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass
 from loopwright._embedders import embedder_of
 from loopwright.errors import UsageError
 from loopwright.messages import checked

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass
 from loopwright.errors import UsageError
 
 from ._signals import Span

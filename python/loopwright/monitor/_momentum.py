@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
 from loopwright import _core
+from loopwright._dataclasses import asdict, dataclass
 from loopwright.errors import UsageError
 
 from ._words import wanted_text

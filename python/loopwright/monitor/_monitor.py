@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from loopwright._dataclasses import dataclass
 from loopwright._repr import given_repr
 from loopwright.errors import UsageError
 

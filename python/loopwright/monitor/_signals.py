@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass
 
 from ._words import wanted_text
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from loopwright import _core
+from loopwright._dataclasses import asdict, dataclass, field
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 

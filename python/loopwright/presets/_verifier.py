@@ -10,10 +10,10 @@ import contextlib
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass, field, replace
 from loopwright._model import Model, is_model
 from loopwright.agent import Agent
 from loopwright.budget import Budget, Complexity

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from loopwright._dataclasses import asdict, dataclass
 from loopwright._json import read
 from loopwright.errors import ModelError, ProviderError, UsageError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import dataclass, field
 from loopwright.errors import LoopwrightError, ProviderError, UsageError
 
 from ._base import Busy, Search

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from loopwright._dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import threading
-from dataclasses import replace
 from functools import partial
 from http.client import HTTPConnection, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
+from loopwright._dataclasses import replace
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:

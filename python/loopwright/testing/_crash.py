@@ -12,9 +12,9 @@ import signal
 import traceback
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import dataclass, field
 from loopwright.errors import UsageError
 
 if TYPE_CHECKING:

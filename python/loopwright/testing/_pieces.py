@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from loopwright._dataclasses import replace
 from loopwright.models import Call, Reasoning, Response, Whole
 
 if TYPE_CHECKING:

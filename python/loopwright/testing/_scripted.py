@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._dataclasses import replace
 from loopwright.errors import ModelError, UsageError
 from loopwright.models import Call, Response
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass, replace
 from loopwright._options import check, whole
 from loopwright.errors import UsageError
 from loopwright.models import Call, Response

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from loopwright._dataclasses import dataclass
 
 from ._errors import InvalidArguments
 from ._problems import summary
