@@ -19,6 +19,8 @@ endif
 
 # Settings of the shell that calls us must not point elsewhere.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH CONDA_PREFIX
+# Tests start hundreds of processes; without the files of bytecode each compiles the package anew.
+export PYTHONDONTWRITEBYTECODE =
 
 # The property tests of `make` draw the same cases every time; `cargo nextest run` by itself draws new ones.
 export PROPTEST_RNG_SEED ?= 20261122
