@@ -298,3 +298,38 @@ def test_what_the_policy_forbids_stays_forbidden_and_sub_agents_ask_too():
     agent = Agent(model, agents=[helper], guard=lambda question: asked.append(question.name) or True)
     assert agent.run_sync("Go.").final == "done"
     assert "look" in asked
+
+
+@pytest.mark.parametrize("place", ["tools", "toolset", "prefixed"])
+@pytest.mark.parametrize("way", ["plain", "async"])
+def test_a_tool_says_itself_when_it_is_offered(place, way):
+    def admin(context: RunContext[str]):
+        return context.deps == "admin" and len(context.messages) > 1
+
+    async def admin_later(context: RunContext[str]):
+        await asyncio.sleep(0)
+        return admin(context)
+
+    @tool(enabled=admin if way == "plain" else admin_later)
+    def erase(name: str) -> str:
+        """Erases."""
+        return f"{name} erased"
+
+    tools = {"tools": [look, erase], "toolset": [look, Toolset([erase])]}.get(place)
+    tools = [look, Toolset([erase]).prefixed("x")] if tools is None else tools
+    name = "x_erase" if place == "prefixed" else "erase"
+    for deps, offered in (("admin", [["look"], ["look", name]]), ("guest", [["look"], ["look"]])):
+        model = ScriptedModel([call("look", place="a"), text("done")])
+        Agent(model, tools=tools, deps_type=str).run_sync("go", deps=deps)
+        assert [names(request) for request in model.requests] == offered
+
+
+def test_a_tool_may_be_switched_off_and_nothing_else_stands_for_a_switch():
+    off = tool(lambda: "x", name="off", description="d", enabled=False)
+    model = ScriptedModel([text("done")])
+    Agent(model, tools=[look, off]).run_sync("go")
+    assert names(model.requests[0]) == ["look"]
+    with pytest.raises(ToolDefinitionError, match="enabled can't be 'yes'"):
+        tool(lambda: "x", name="off", enabled="yes")
+    with pytest.raises(TypeError, match="here it is enabled"):
+        tool(lambda: "x", name="off", is_enabled=True)

@@ -86,7 +86,8 @@ class Toolset(Generic[ToolDeps]):
     @property
     def is_dynamic(self) -> bool:
         """Whether it is asked before each request, and not once when a run begins."""
-        return self._lists is not None or _takes_context(type(self).tools)
+        switched = any(callable(tool.enabled) for tool in self._held)
+        return switched or self._lists is not None or _takes_context(type(self).tools)
 
     async def listed(self, context: RunContext[Any]) -> Sequence[Tool[..., Any, Any]]:
         """What it offers a run just now."""
@@ -99,8 +100,8 @@ class Toolset(Generic[ToolDeps]):
                 given = await asyncio.to_thread(self._lists, context)
                 given = await given if inspect.isawaitable(given) else given
         else:
-            given = await (self.tools(context) if self.is_dynamic else self.tools())
-        return [as_tool(each) for each in given]
+            given = await (self.tools(context) if _takes_context(type(self).tools) else self.tools())
+        return [tool for tool in map(as_tool, given) if tool.enabled is True or await _is_on(tool, context)]
 
     def __repr__(self) -> str:
         held = f" of {', '.join(tool.name for tool in self._held)}" if self._held else ""
@@ -212,6 +213,12 @@ class Toolset(Generic[ToolDeps]):
         await self.aclose()
 
 
+async def _is_on(tool: Tool[..., Any, Any], context: RunContext[Any]) -> bool:
+    """Whether a tool is offered in the round that begins."""
+    said = tool.enabled(context) if callable(tool.enabled) else tool.enabled
+    return bool(await said if inspect.isawaitable(said) else said)
+
+
 def _takes_context(tools: Callable[..., Any]) -> bool:
     """Whether a toolset's own `tools` takes the run that it is asked for."""
     wanted = [*inspect.signature(tools).parameters.values()][1:]
@@ -224,7 +231,11 @@ def split(tools: Iterable[Any]) -> tuple[ToolSet, tuple[Toolset, ...]]:
         return ToolSet(cast("Iterable[Any]", tools)), ()
     given = list(tools)
     sets = dict.fromkeys(each for each in given if isinstance(each, Toolset))
-    return ToolSet(each for each in given if not isinstance(each, Toolset)) if sets else ToolSet(given), tuple(sets)
+    switched = [each for each in given if isinstance(each, Tool) and each.enabled is not True]
+    if not sets and not switched:
+        return ToolSet(given), ()
+    own = ToolSet(each for each in given if not isinstance(each, Toolset) and each not in switched)
+    return own, (*sets, *([Toolset(switched)] if switched else ()))
 
 
 Places = dict[str, tuple[ToolSet, tuple[Toolset, ...]]]

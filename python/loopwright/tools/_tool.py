@@ -18,6 +18,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypeVar,
     cast,
     get_args,
@@ -30,7 +31,7 @@ from loopwright._words import unknown
 from ._errors import InvalidToolName, SchemaError, ToolDefinitionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from loopwright._handoff import Handoff
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     ToolDeps = DefaultedTypeVar("ToolDeps", default=object, contravariant=True)  # noqa: PLC0105
     """What a tool wants as `context.deps`: any, unless it takes a `RunContext` of something."""
+    Enabled: TypeAlias = bool | Callable[[RunContext[Any]], bool | Awaitable[bool]]
 else:
     ToolDeps = TypeVar("ToolDeps", contravariant=True)  # noqa: PLC0105
 
@@ -155,10 +157,13 @@ class Tool(Generic[P, R, ToolDeps]):
         effects: Iterable[Effect] | None = None,
         volatile: Iterable[str] = (),
         deferred: bool = False,
+        enabled: Enabled = True,
         namespace: Mapping[str, Any] | None = None,
     ) -> None:
         # Whether its work is done elsewhere: it is never called here.
         self.is_deferred = bool(deferred)
+        # Whether requests hold it: a function of a `RunContext` is asked before each.
+        self.enabled = _switch(enabled)
         # Names of values in its results that are new at every call, and say nothing.
         self.volatile = _names(volatile)
         # Whether requests hold it only when the model has found it.
@@ -354,8 +359,10 @@ _OPTIONS = (
     "effects",
     "volatile",
     "deferred",
+    "enabled",
 )
 _WORDS = {
+    "is_enabled": "enabled",
     **dict.fromkeys(("confirm", "needs_approval", "requires_approval", "require_confirmation"), 'risk="confirm"'),
     **dict.fromkeys(("readonly", "pure", "safe"), "read_only"),
     **dict.fromkeys(("name_override", "tool_name"), "name"),
@@ -381,6 +388,7 @@ def tool(
     effects: Iterable[Effect] | None = None,
     volatile: Iterable[str] = (),
     deferred: bool = False,
+    enabled: Enabled = True,
 ) -> Tool[Concatenate[RunContext[D], P], R, D]: ...
 
 
@@ -400,6 +408,7 @@ def tool(
     effects: Iterable[Effect] | None = None,
     volatile: Iterable[str] = (),
     deferred: bool = False,
+    enabled: Enabled = True,
 ) -> Tool[P, R, object]: ...
 
 
@@ -417,6 +426,7 @@ def tool(
     effects: Iterable[Effect] | None = None,
     volatile: Iterable[str] = (),
     deferred: bool = False,
+    enabled: Enabled = True,
 ) -> _Decorates: ...
 
 
@@ -435,6 +445,7 @@ def tool(
     effects: Iterable[Effect] | None = None,
     volatile: Iterable[str] = (),
     deferred: bool = False,
+    enabled: Enabled = True,
     **others: Any,
 ) -> Any:
     """Make a function a tool: `@tool`, `@tool(risk="confirm")` or `tool(function, name="search")`.
@@ -457,6 +468,8 @@ def tool(
             and the like are known.
         deferred: Whether its work is done elsewhere: the function is not called, the run is left in its journal, and
             goes on with `agent.resume(result, {call_id: Returned(value)})`.
+        enabled: Whether the model is offered it; or a function, plain or async, that says so of a `RunContext` before
+            each request.
     """
     for option in others:
         # No wrapper checks it: the frame behind this one has to be the caller's.
@@ -480,6 +493,7 @@ def tool(
             effects=effects,
             volatile=volatile,
             deferred=deferred,
+            enabled=enabled,
             namespace=namespace,
         )
 
@@ -599,6 +613,17 @@ def _checked_trust(trust: Any, label: str) -> Any:
         message = f"{label}: trust={trust!r:.100} must be one of {', '.join(_TRUSTS)}"
         raise ToolDefinitionError(message, hint="leave trust out to go by the tool's name")
     return trust
+
+
+def _switch(given: Any) -> Enabled:
+    """Whether requests hold a tool."""
+    if not isinstance(given, bool) and not callable(given):
+        message = f"enabled can't be {given!r:.100}"
+        raise ToolDefinitionError(
+            message, hint="give True, False, or a function of a RunContext that gives one of them"
+        )
+    said: Enabled = given
+    return said
 
 
 def _names(given: Any) -> tuple[str, ...]:

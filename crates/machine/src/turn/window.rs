@@ -280,8 +280,8 @@ impl TurnMachine {
         }
         let words = self.words_so_far();
         let Some(live) = &mut self.window.live else { return Ok(()) };
-        let (before, had) =
-            if born { (live.window.uncompacted(), 0) } else { (live.window.expected(), live.window.compactions()) };
+        let made = live.window.compactions();
+        let (before, had) = if born { (live.window.uncompacted(), 0) } else { (live.window.expected(), made) };
         let fits = if live.window.is_full() {
             // What is a guess, or an upper bound of what is known, is no reason to give up.
             let given = self.config.context.budget.is_some() || self.config.context.window.is_some();
@@ -294,8 +294,11 @@ impl TurnMachine {
         } else {
             Ok(())
         };
-        if live.window.compactions() > had {
-            self.compacted("full", before, out);
+        let now = live.window.compactions();
+        if now > had {
+            // What the run before has sent already begins as it did then: there is nothing to tell.
+            let as_before = now == made && self.round() == 0;
+            self.compacted("full", (!as_before).then_some(before), out);
             if !known && !std::mem::replace(&mut self.window.warned, true) {
                 let message = format!(
                     "the window of the model {:?} is not known; {UNKNOWN_WINDOW} tokens are assumed (set it with context)",
@@ -437,19 +440,21 @@ impl TurnMachine {
         let compacted = live.with_words(words, said, &mut self.window.words, |window, counter| window.compact(counter));
         let smaller = matches!(compacted, Ok(true)) && live.window.tokens() < tokens;
         if smaller {
-            self.compacted("refused", before, out);
+            self.compacted("refused", Some(before), out);
         }
         smaller
     }
 
-    /// After a compaction: the view is made anew, and it is said.
-    fn compacted(&mut self, reason: &str, before: usize, out: &mut Vec<Command>) {
+    /// After a compaction: the view is made anew, and it is told where tokens `before` it are given.
+    fn compacted(&mut self, reason: &str, before: Option<usize>, out: &mut Vec<Command>) {
         let round = self.round() + u32::from(reason == "full");
         let Some(live) = &mut self.window.live else { return };
         live.make_view(&self.history);
         self.window.marks = Some(live.window.marks().clone());
         // Where nothing could be left out, nothing is told.
-        if live.window.expected() < before {
+        if let Some(before) = before
+            && live.window.expected() < before
+        {
             emit(out, told_of(round, reason, before, &live.window));
         }
         // From now on the tool is on offer.
