@@ -205,22 +205,24 @@ class OutputType(Generic[T]):
     def _prepare(self) -> TypeAdapter[T]:
         if self._adapter is None:
             from pydantic import TypeAdapter
+            from pydantic.errors import PydanticSchemaGenerationError
 
             from .tools._hints import modern
 
-            if _no_type(self.annotation):
+            if (hint := _no_type(self.annotation)) is not None:
                 message = f"no schema can be made of {self.annotation!r}, which is no type"
-                raise SchemaError(message, hint="give a dataclass, a TypedDict, a pydantic model or a plain type")
+                raise SchemaError(message, hint=hint)
             try:
                 adapter: TypeAdapter[T] = TypeAdapter(modern(self.annotation))
                 schema = without_titles(adapter.json_schema(mode="validation"))
             except Exception as error:
                 # Types may bring code of their own that makes their schema.
                 words = str(error).strip() or type(error).__name__
+                # What pydantic says of a class that it does not know is about its own settings.
+                if isinstance(error, PydanticSchemaGenerationError):
+                    words = "nothing says which fields it, or a type inside it, has"
                 message = f"no schema can be made of {self.name}: {words.splitlines()[0]}"
-                raise SchemaError(
-                    message, hint="use a dataclass, a TypedDict, a pydantic model or a plain type"
-                ) from error
+                raise SchemaError(message, hint=_KINDS) from error
             self._wrapped = not _is_object(schema)
             self._schema = _wrap(schema) if self._wrapped else _inlined(schema)
             self._adapter = adapter
@@ -230,9 +232,21 @@ class OutputType(Generic[T]):
         return f"OutputType({self.name})"
 
 
-def _no_type(annotation: object) -> bool:
-    """Whether it is what pydantic takes for a type, and none is: a function, whose calls it would check."""
-    return isinstance(annotation, (types.FunctionType, types.BuiltinFunctionType, types.MethodType))
+_KINDS = "give a dataclass, a TypedDict, a pydantic model or a plain type"
+
+
+def _no_type(annotation: object) -> str | None:
+    """What to write instead of what is no type; of a function, pydantic would check the calls."""
+    if isinstance(annotation, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        return _KINDS
+    if isinstance(annotation, (list, tuple, set)):
+        names = [getattr(each, "__name__", str(each)) for each in annotation]
+        return f"for one of them write {' | '.join(names)}, for several list[{' | '.join(names)}]"
+    if isinstance(annotation, str):
+        return f"give the type itself, not its name: output_type={annotation}"
+    if isinstance(annotation, (int, float, bytes, dict)):
+        return _KINDS
+    return None
 
 
 def _is_object(schema: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ import warnings
 from collections import deque
 from contextlib import aclosing
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from ._attempts import Attempts, Progress
 from ._instrument import observing
@@ -248,6 +248,12 @@ class RunStream(Generic[Output]):
 
             await asyncio.wait([self._closing])
         await self._events.aclose()
+
+    if not TYPE_CHECKING:  # checkers know that it can't be iterated over like this
+
+        def __iter__(self) -> NoReturn:
+            message = "a run streams its events to `async for`; without an event loop use agent.stream_sync(...)"
+            raise TypeError(message)
 
     async def __aenter__(self) -> RunStream[Output]:
         return self

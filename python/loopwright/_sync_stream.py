@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from ._attempts import Progress
 from ._instrument import observing
@@ -101,6 +101,12 @@ class SyncStream(Generic[Output]):
     def journal(self) -> str | None:
         """Where the journal is, or its lines where it is kept in memory."""
         return self._progress.journal
+
+    if not TYPE_CHECKING:  # checkers know that it can't be iterated over like this
+
+        def __aiter__(self) -> NoReturn:
+            message = "stream_sync gives its events to a plain `for`; in an event loop use agent.stream(...)"
+            raise TypeError(message)
 
     def __repr__(self) -> str:
         return f"<SyncStream {self.state} of {self._agent!r}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
 import os
 import pickle
@@ -118,3 +119,51 @@ def test_the_result_of_a_streamed_research_is_typed(tmp_path: Any) -> None:
     )
     code, said = checker("mypy", "--strict", "--config-file", os.devnull, str(program), cwd=tmp_path)
     assert code == 0, said
+
+
+@dataclasses.dataclass
+class Shop:
+    name: str
+
+
+class Bare:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([Shop, int], r"which is no type \(for one of them write Shop \| int, for several list\[Shop \| int\]\)"),
+        ((Shop,), r"for one of them write Shop"),
+        ("Shop", r"give the type itself, not its name: output_type=Shop"),
+        (3, "give a dataclass"),
+        (Bare, r"no schema can be made of Bare: nothing says which fields it, .* \(give a dataclass"),
+        (list[Bare], r"no schema can be made of list: nothing says which fields"),
+    ],
+)
+def test_what_is_no_type_of_answers_is_told_in_plain_words(given: Any, said: str) -> None:
+    with pytest.raises(LoopwrightError, match=said) as caught:
+        Agent(ScriptedModel([]), output_type=given)
+    assert "pydantic-core" not in str(caught.value)
+    assert "arbitrary_types" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("google-gla:gemini-2.5-pro", "did you mean gemini"),
+        ("google_vertexai:gemini-2.5-pro", "did you mean vertex"),
+        ("openai/gpt-5", "such as openai:gpt-5, or openrouter:openai/gpt-5"),
+    ],
+)
+def test_models_as_others_name_them(model: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Agent(model)
+
+
+def test_a_stream_for_the_other_kind_of_loop_says_so() -> None:
+    agent = Agent(ScriptedModel(["a", "b"]))
+    with pytest.raises(TypeError, match=r"`async for`; without an event loop use agent\.stream_sync"):
+        list(agent.stream("Go."))  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"plain `for`; in an event loop use agent\.stream\("):
+        aiter(agent.stream_sync("Go."))  # type: ignore[arg-type]

@@ -372,3 +372,24 @@ def test_c17_the_last_two_results_stay_whole_in_a_small_window() -> None:
     for n, results in enumerate(seen):
         assert results[-2:] == answers[max(0, n - 2) : n]
     assert len(seen[-1]) < len(sizes) or seen[-1] != answers
+
+
+@pytest.mark.parametrize("words", [10, 25, 50])
+def test_c2_a_chat_is_told_of_a_compaction_where_its_requests_begin_otherwise_and_only_there(words: int) -> None:
+    """A conversation over many runs: the request of each begins like that of the run before, unless it was told."""
+    model = ScriptedModel([text(" ".join(f"w{turn}n{n}" for n in range(words))) for turn in range(30)])
+    agent = Agent(model, context=ContextPolicy(budget=4_000))
+    history: Any = None
+    told = []
+    before: list[Any] = []
+    for turn in range(30):
+        events: list[Any] = []
+        question = f"Question {turn}: " + " ".join(f"q{turn}n{n}" for n in range(words))
+        result = agent.run_sync(question, messages=history, on_event=events.append)
+        history = result.messages
+        request = [message.to_dict() for message in model.requests[-1].messages]
+        told.append(any(isinstance(event, Compacted) for event in events))
+        assert told[-1] == (request[: len(before)] != before), turn
+        before = request
+    # The window was passed at all, and not at each turn.
+    assert 1 <= sum(told) <= 15

@@ -471,8 +471,13 @@ fn bad_key(from: &str) -> Error {
 fn split<'a>(model: &'a str, own: &'a OwnProfile) -> Result<(&'a Provider, &'a str)> {
     let text = model.trim();
     let Some((named, name)) = text.split_once(':') else {
-        let example =
+        let guessed =
             guess(text).map_or_else(|| "anthropic:claude-sonnet-4-5".to_owned(), |name| format!("{name}:{text}"));
+        // Some write the provider before a slash, as OpenRouter does the vendor.
+        let example = match text.split_once('/').and_then(|(vendor, name)| Some((provider(vendor)?, name))) {
+            Some((found, name)) => format!("{}:{name}, or {guessed}", found.name),
+            None => guessed,
+        };
         return Err(Error::usage("unknown_model", format!("{text:?} does not say which provider serves it"))
             .hint(format!("write provider:model, such as {example}")));
     };
