@@ -27,7 +27,8 @@ def prompt_of(inputs: Any) -> Any:
     from loopwright import messages
 
     blocks = (str, messages.Message, messages.Text, messages.Image, messages.Document)
-    if isinstance(inputs, blocks) or (inputs and isinstance(inputs, list) and all(isinstance(i, blocks) for i in inputs)):
+    listed = inputs if isinstance(inputs, list) else [inputs]
+    if listed and all(isinstance(each, blocks) for each in listed):
         return inputs
     from pydantic_core import to_json
 
