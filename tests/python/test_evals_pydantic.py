@@ -14,7 +14,8 @@ from loopwright.testing import ScriptedModel, call
 pytest.importorskip("pydantic_evals")
 
 from pydantic_evals import Case, Dataset
-from pydantic_evals.evaluators import EqualsExpected, HasMatchingSpan, MaxModelRequests, ToolCorrectness
+from pydantic_evals import evaluators as judges
+from pydantic_evals.evaluators import EqualsExpected, HasMatchingSpan
 
 
 @tool(read_only=True)
@@ -145,13 +146,11 @@ def tracer(monkeypatch):
 
 def test_spans_of_a_traced_agent_are_judged_and_nothing_is_counted_twice(tracer):
     agent = stores(instrument=Instrumentation(content=True))
-    dataset = one(
-        BOLTS,
-        HasMatchingSpan(query={"has_attributes": {"gen_ai.tool.name": "stock"}}),
-        ToolCorrectness(expected_tools=["stock"]),
-        MaxModelRequests(max_requests=2),
-    )
-    (case,) = run(dataset, evals.task(agent)).cases
+    asked = [HasMatchingSpan(query={"has_attributes": {"gen_ai.tool.name": "stock"}})]
+    if hasattr(judges, "ToolCorrectness"):
+        # The first versions have none of these.
+        asked += [judges.ToolCorrectness(expected_tools=["stock"]), judges.MaxModelRequests(max_requests=2)]
+    (case,) = run(one(BOLTS, *asked), evals.task(agent)).cases
     assert [each.value for each in case.assertions.values()] == [True] * len(case.assertions)
     plain = run(one(BOLTS), evals.task(stores(instrument=False))).cases[0]
     same = ("requests", "input_tokens", "output_tokens", "tool_calls")

@@ -82,13 +82,20 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {} if arguments.model is None else {"model": located(arguments.model, arguments.base_url)}
 
 
+def _check(agent: Any, options: dict[str, Any]) -> None:
+    """Says once what each run would say, such as that a key is missing."""
+    (agent.clone(**options) if options else agent).check()
+
+
 def _recorded(arguments: argparse.Namespace) -> list[Outcome]:
     from loopwright.evals import recorded
     from loopwright.evals._with_journals import run_recorded
 
     if arguments.live and arguments.agent is None:
         raise UsageError("--live needs an agent", "no_agent", "give FILE:NAME behind the journal")
-    agent = None if arguments.agent is None else load_agent(arguments.agent)
+    agent, options = None if arguments.agent is None else load_agent(arguments.agent), _options(arguments)
+    if arguments.live:
+        _check(agent, options)
     cases = recorded(arguments.file)
     if arguments.cases:
         cases = [case for case in cases if any(case.run.startswith(name) for name in arguments.cases)]
@@ -96,7 +103,7 @@ def _recorded(arguments: argparse.Namespace) -> list[Outcome]:
         which = " of that name" if arguments.cases else ""
         message = f"{arguments.file!r} holds no run{which} that has ended"
         raise UsageError(message, "no_cases", f"loopwright runs --journal {arguments.file}")
-    return run_recorded(cases, agent, _options(arguments), arguments.at_once or _AT_ONCE, live=arguments.live)
+    return run_recorded(cases, agent, options, arguments.at_once or _AT_ONCE, live=arguments.live)
 
 
 def _cases(arguments: argparse.Namespace) -> tuple[list[Outcome], str | None]:
@@ -112,6 +119,7 @@ def _cases(arguments: argparse.Namespace) -> tuple[list[Outcome], str | None]:
     agent = load_agent(arguments.agent)
     # Said before anything runs.
     (need_inspect if arguments.runner == "inspect" else need_pydantic_evals)("loopwright eval")
+    _check(agent, _options(arguments))
     module, options, at_once = load_module(arguments.agent), _options(arguments), arguments.at_once or _AT_ONCE
     if arguments.runner == "inspect":
         from loopwright.evals._with_inspect import run_with_inspect

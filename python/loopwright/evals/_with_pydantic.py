@@ -42,7 +42,7 @@ def run_with_pydantic(
 def dataset_of(file: CaseFile, agent: Agent[Any, Any], module: ModuleType | None) -> Any:
     """The file as a `Dataset`: answers are of the agent's type, evaluators those of the package and of the module.
 
-    Where the file names no evaluator, what is expected must come letter by letter.
+    A case that no evaluator is named for must give what is expected, letter by letter.
     """
     from pydantic import ValidationError
     from pydantic_evals import Dataset
@@ -69,8 +69,9 @@ def dataset_of(file: CaseFile, agent: Agent[Any, Any], module: ModuleType | None
         place = f"{file.path}: `evaluators`" if at is None else f"{file.place(at)}: `evaluators`"
         hint = "name one of pydantic_evals.evaluators, or write it in the agent's file"
         raise UsageError(f"{place}: {first!s:.400}", "invalid_cases", hint) from error
-    if not file.judged:
-        dataset.evaluators.append(EqualsExpected())
+    for case in dataset.cases:
+        if not case.evaluators and not dataset.evaluators:
+            case.evaluators.append(EqualsExpected())
     return dataset
 
 
@@ -96,12 +97,23 @@ def _misfit(file: CaseFile, error: Any) -> UsageError:
 def verdict_of(case: Any) -> tuple[bool, list[str]]:
     """Whether nothing that judged a case of a report says no, and what did."""
     reasons = [
-        unexpected(case.expected_output, case.output) if name == _EXACT else f"{name}: {result.reason or 'no'}"
+        unexpected(case.expected_output, case.output)
+        if name == _EXACT
+        else f"{name}{_arguments(result.source)}: {result.reason or 'no'}"
         for name, result in case.assertions.items()
         if not result.value
     ]
     reasons += [f"{failure.name} failed: {failure.error_message}" for failure in case.evaluator_failures]
     return not reasons, reasons
+
+
+def _arguments(spec: Any) -> str:
+    """What an evaluator was made with, where its name does not say all."""
+    given = spec.arguments
+    if not given:
+        return ""
+    told = (f"{name}={value!r}" for name, value in given.items()) if isinstance(given, dict) else map(repr, given)
+    return f"({', '.join(told)})"
 
 
 def _outcome(case: Any) -> Outcome:

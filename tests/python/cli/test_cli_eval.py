@@ -42,6 +42,7 @@ def stock(part: str) -> int:
 
 
 agent = Agent(ScriptedModel([answer] * 40), tools=[stock], name="stores")
+real = Agent("openai:gpt-5", tools=[stock])
 strict = agent.clone(tools=[])
 number = 7
 try:
@@ -167,14 +168,16 @@ def test_evaluators_of_the_file_judge(loopwright: Callable, app: Path, runner: s
             {
                 "cases": [
                     {"name": "bolts", "inputs": "How many bolts?", "evaluators": [{"Contains": {"value": "120"}}]},
-                    {"name": "nuts", "inputs": "How many nuts?", "evaluators": ["Polite"]},
+                    {"name": "nuts", "inputs": "How many nuts?", "evaluators": ["Polite", {"MaxDuration": 0.0}]},
+                    {"name": "exact", "inputs": "How many bolts?", "expected_output": "There are 8."},
                 ]
             }
         )
     )
     told = json.loads(loopwright("eval", "cases.json", "app.py:agent", "--with", runner, "--json").out)
-    assert [case["passed"] for case in told["cases"]] == [True, False]
-    assert told["cases"][1]["reasons"] == ["Polite: no"]
+    assert [case["passed"] for case in told["cases"]] == [True, False, False]
+    assert told["cases"][1]["reasons"] == ["Polite: no", "MaxDuration(0.0): no"]
+    assert told["cases"][2]["reasons"] == ["expected “There are 8.”, got “There are 120.”"]
 
 
 @needs_pydantic_evals
@@ -283,6 +286,14 @@ def test_cases_without_an_agent_say_that_one_is_needed(loopwright: Callable, app
     ended = loopwright("eval", "cases.json")
     assert ended.code == 2
     assert "FILE:NAME" in ended.err
+
+
+@pytest.mark.parametrize("runner", BOTH)
+def test_a_key_that_is_missing_is_said_once_before_anything_runs(loopwright: Callable, app: Path, runner: str) -> None:
+    ended = loopwright("eval", "cases.yaml", "app.py:real", "--with", runner)
+    assert ended.code == 2
+    assert "OPENAI_API_KEY" in ended.err
+    assert ended.out == ""
 
 
 def test_a_case_that_there_is_not_is_said(loopwright: Callable, app: Path) -> None:
