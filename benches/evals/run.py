@@ -55,7 +55,7 @@ def python_of(package: str, version: str) -> Path:
 def run(package: str, version: str) -> tuple[int, int, int]:
     """How many tests passed, failed and were left out."""
     command = [str(python_of(package, version)), "-m", "pytest", "-p", "no:cacheprovider"]
-    command += [f"tests/python/{name}.py" for name in TESTS[package]]
+    command += [f"tests/python/{name}" for name in TESTS[package]]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     said = re.findall(r"^[.sFEx]+(?= +\[ *\d+%\]$)", done.stdout, re.MULTILINE)
