@@ -29,7 +29,7 @@ export PROPTEST_RNG_SEED ?= 20261122
 in_parts = share=$$(mktemp -d); SHARE=$$share $(BIN)/python -m pytest $(1) & first=$$!; SHARE=$$share $(BIN)/python -m pytest $(1); \
     second=$$?; wait $$first; first=$$?; rm -rf "$$share"; exit $$((first + second))
 
-.PHONY: help demo test quick check freethreaded bench judges wheel profile lint docs site clean
+.PHONY: help demo test quick check freethreaded bench judges evals wheel profile lint docs site clean
 
 help:
 	@echo "make demo    set up, then answer a question from this project's own docs: no key, no network"
@@ -39,6 +39,7 @@ help:
 	@echo "make freethreaded PYTHON=python3.14t   the same tests of the package, on a Python without the global lock"
 	@echo "make bench   agent loops side by side, in environments of their own"
 	@echo "make judges  servers, clients and test suites of others, against this package; writes docs/judges.md"
+	@echo "make evals   evaluations at two versions of pydantic-evals and inspect-ai"
 	@echo "make wheel   build the package for others, into target/wheels"
 	@echo "make profile let the compiler look at ordinary runs anew; what it sees goes into the next wheels"
 	@echo "make lint    format, clippy, ruff, types, stubs"
@@ -88,6 +89,10 @@ bench:
 judges: $(VENV)/.built
 	@echo "== judges that nobody here wrote, in an environment of their own"
 	$(PYTHON) benches/judges/run.py
+
+evals: $(VENV)/.built
+	@echo "== evaluations at two versions of pydantic-evals and inspect-ai, in environments of their own"
+	$(PYTHON) benches/evals/run.py
 
 wheel: $(VENV)/.tools $(if $(PROFDATA),$(subst $(CURDIR)/,,$(COUNTS)))
 	@echo "== building the package into target/wheels$(if $(PROFDATA),,, without counts: there is no llvm-profdata)"

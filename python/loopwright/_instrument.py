@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._running import Running
     from .result import Result
 
-__all__ = ["Instrumentation", "instrument_all", "observing"]
+__all__ = ["Instrumentation", "instrument_all", "observing", "reaches_global"]
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,25 @@ def checked(instrument: Any) -> Instrumentation | Literal[False] | None:
 
 def observing(agent: Running[Any, Any]) -> Observer | None:
     """Who hears of the next run of an agent; nobody where it is not traced."""
-    chosen: Any = agent._instrument
-    if chosen is None and _every:
-        chosen = _every[0]
+    chosen = _chosen(agent)
     if not chosen:
         return None
     from .otel._spans import observer
 
     return observer(chosen, agent)
+
+
+def _chosen(agent: Running[Any, Any]) -> Instrumentation | Literal[False] | None:
+    chosen = agent._instrument
+    return _every[0] if chosen is None and _every else chosen
+
+
+def reaches_global(agent: Running[Any, Any]) -> bool:
+    """Whether spans of the agent go to the program's own `TracerProvider`, and that one takes them."""
+    chosen = _chosen(agent)
+    if not chosen:
+        return False
+    from opentelemetry.trace import get_tracer_provider
+
+    provider = get_tracer_provider()
+    return chosen.tracer_provider in (None, provider) and hasattr(provider, "add_span_processor")

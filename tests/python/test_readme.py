@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEARN = sorted((ROOT / "docs" / "learn").glob("*.md"))
 KEYLESS = (Path("README.md"), *(page.relative_to(ROOT) for page in LEARN))
 TYPED = (*KEYLESS, *(page.relative_to(ROOT) for page in PAGES if page.parent.name == "coming-from"))
+# What not every environment has: the page has a test of its own (test_evals_page.py), which `make evals` runs.
+BESIDE = ("inspect_ai", "pydantic_evals")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOOPWRIGHT_MODEL")
 
 
@@ -31,7 +34,9 @@ def examples() -> list[object]:
         for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
             line = text[: block.start()].count("\n") + 2
             name = page.relative_to(ROOT)
-            found.append(pytest.param(name, line, block.group(1), id=f"{name}:{line}"))
+            lacks = [each for each in BESIDE if f"from {each}" in block.group(1) and find_spec(each) is None]
+            marks = [pytest.mark.skip(reason=f"{each} is not installed") for each in lacks]
+            found.append(pytest.param(name, line, block.group(1), id=f"{name}:{line}", marks=marks))
     return found
 
 

@@ -290,6 +290,31 @@ def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(json=False)
 
 
+def _eval_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="CASES", help="a file of cases (.yaml, .json, .jsonl), or a journal or store")
+    parser.add_argument(
+        "agent",
+        nargs="?",
+        metavar="FILE:NAME",
+        help="the agent: a file or module, and a variable in it; without one recorded runs are replayed",
+    )
+    parser.add_argument(
+        "--with",
+        dest="runner",
+        choices=("pydantic-evals", "inspect"),
+        default="pydantic-evals",
+        help="who runs a file of cases (default: pydantic-evals)",
+    )
+    parser.add_argument("--live", action="store_true", help="ask the model anew, where CASES are recorded runs")
+    _model_arguments(parser, "the agent's own")
+    parser.add_argument(
+        "--case", dest="cases", action="append", default=[], metavar="NAME", help="this one alone; may be repeated"
+    )
+    parser.add_argument("--at-once", type=_count, metavar="N", help="so many cases at once (default: 4)")
+    parser.add_argument("--log-dir", default="logs", metavar="DIR", help="where inspect writes its log (default: logs)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
 def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser, "$LOOPWRIGHT_MODEL")
     parser.add_argument(
@@ -391,5 +416,6 @@ _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "doctor": _doctor_arguments,
     "models": _models_arguments,
     "mcp": _mcp_arguments,
+    "eval": _eval_arguments,
     "help": _help_arguments,
 }

@@ -72,6 +72,12 @@ GROUPS: dict[str, dict[str, Command]] = {
         "replay": Command(
             "replay", "replay", "feed a journal to a new machine and compare", "loopwright replay RUN --trace"
         ),
+        "eval": Command(
+            "eval",
+            "evaluate",
+            "run an agent on a file of cases, or on recorded runs, and say which pass",
+            "loopwright eval cases.yaml shop.py:agent",
+        ),
         "memory": Command(
             "memory",
             "memory",

@@ -67,7 +67,7 @@ _STOPS: dict[str, int] = {
 TABLE = """\
 How a command ended, by its exit code:
   0    done: an answer, verified where it is verified
-  1    an error ended the run; of replay and diff: they are not the same
+  1    an error ended the run; of replay and diff: they are not the same; of eval: a case did not pass
   2    wrong usage; of replay and diff: there is no readable journal
   3    abstained: the sources do not hold the answer
   4    unverified: no draft passed the check
