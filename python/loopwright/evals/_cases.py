@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from loopwright._dataclasses import dataclass, field
 from loopwright.errors import UsageError
 
 from ._packages import need_pydantic_evals

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from loopwright._dataclasses import dataclass
 from loopwright._replay import diff
 from loopwright._run_options import varied
 from loopwright._trace import trace

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopwright import _core
+from loopwright._dataclasses import dataclass, field
 from loopwright._journal_paths import holds_store, is_store, locate_journal
 from loopwright._replay import naming
 from loopwright._trace import parsed
