@@ -35,9 +35,7 @@ const BINARY_ENDINGS: [&str; 43] = [
 ];
 
 /// Endings of documents that hold text, in forms that are not read: they are named.
-const UNREAD_DOCUMENTS: [&str; 15] = [
-    "docx", "doc", "pptx", "ppt", "xlsx", "xls", "odt", "ods", "odp", "epub", "pages", "key", "numbers", "mobi", "rtf",
-];
+const UNREAD_DOCUMENTS: [&str; 11] = ["docx", "doc", "pptx", "ppt", "xlsx", "xls", "odt", "ods", "odp", "epub", "rtf"];
 
 /// Names of files of ignore rules.
 const RULE_FILES: [&str; 2] = [".gitignore", ".ignore"];

@@ -1,6 +1,13 @@
 //! The lines of a text with their places, and what Markdown makes of them: headings and code fences.
 
-use loopwright_base::text::PARAGRAPH;
+use std::sync::LazyLock;
+
+use loopwright_base::{
+    lists::{self, Lists},
+    text::PARAGRAPH,
+};
+
+static DIRECTIVES: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!("directives.toml")));
 
 /// How a text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,19 +188,13 @@ impl<'a> Directive<'a> {
     /// What becomes of its lines.
     pub fn content(&self) -> Content {
         let name = self.name.rsplit(':').next().unwrap_or(self.name);
-        match name {
-            "code" | "code-block" | "sourcecode" | "code-cell" | "parsed-literal" | "doctest" | "testcode"
-            | "prompt" | "example" | "run" | "ipython" | "console" | "literalinclude" => Content::Code,
-            "versionadded" | "versionchanged" | "deprecated" | "versionremoved" => Content::Version,
-            "" | "toctree" | "contents" | "image" | "figure" | "module" | "currentmodule" | "include" | "highlight"
-            | "raw" | "index" | "rst-class" | "testsetup" | "testcleanup" | "sectionauthor" | "meta" | "only-index" => {
-                Content::Nothing
-            }
-            "eval-rst" | "note" | "warning" | "tip" | "hint" | "important" | "caution" | "danger" | "attention"
-            | "error" | "admonition" | "seealso" | "tabs" | "tab" | "group-tab" | "tab-set" | "tab-item"
-            | "glossary" | "topic" | "sidebar" | "rubric" | "list-table" | "csv-table" | "table" | "container"
-            | "dropdown" | "todo" | "epigraph" | "details" | "grid" | "card" => Content::Prose,
-            _ => Content::Described,
+        let is = |kind: &str| lists::list(&DIRECTIVES, kind).contains(name);
+        match () {
+            () if is("code") => Content::Code,
+            () if is("version") => Content::Version,
+            () if name.is_empty() || is("nothing") => Content::Nothing,
+            () if is("prose") => Content::Prose,
+            () => Content::Described,
         }
     }
 }

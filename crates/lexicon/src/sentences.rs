@@ -131,23 +131,23 @@ impl Above {
         matches!(content, Content::Code | Content::Nothing).then_some(content)
     }
 
-    /// The directive whose fence a line opens or closes, where its lines are none of code.
-    fn fence<'a>(&mut self, line: &'a str) -> Option<Option<Directive<'a>>> {
+    /// Whether a line opens or closes the fence of a directive whose lines are none of code, and the one it opens.
+    fn fence<'a>(&mut self, line: &'a str) -> (bool, Option<Directive<'a>>) {
         let line = line.trim();
-        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~' | ':'))?;
+        let Some(mark) = line.chars().next().filter(|c| matches!(c, '`' | '~' | ':')) else { return (false, None) };
         let count = line.chars().take_while(|c| *c == mark).count();
         if count < 3 {
-            return None;
+            return (false, None);
         }
         if let Some(directive) = Directive::of_fence(line).filter(|one| one.content() != Content::Code) {
             self.open.push((mark, count));
-            return Some(Some(directive));
+            return (true, Some(directive));
         }
         let closes = line.len() == count && self.open.last().is_some_and(|open| open.0 == mark && count >= open.1);
         if closes {
             self.open.pop();
         }
-        (closes || mark == ':').then_some(None)
+        (closes || mark == ':', None)
     }
 
     fn enter(&mut self, indent: usize, content: Content) {
@@ -227,7 +227,7 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
             }
         } else if is_markup
             && !fence.is_open()
-            && let Some(directive) = above.fence(content)
+            && let (true, directive) = above.fence(content)
         {
             reader.close();
             if let Some(one) = directive.filter(|one| one.content() == Content::Version) {

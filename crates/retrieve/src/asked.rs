@@ -69,8 +69,7 @@ impl Asked {
     /// What is missing where no passage holds it.
     pub(super) const fn noun(self) -> &'static str {
         match self {
-            Self::Number => "a number",
-            Self::Size => "a size",
+            Self::Number | Self::Size => "a number",
             Self::Duration => "a time",
             Self::Version => "a version",
             Self::When => "when",
@@ -175,8 +174,7 @@ pub(super) fn bounds(text: &str) -> bool {
     says(text, "bounds")
 }
 
-/// The kind of thing whose name a question, in lower case, asks for: "which undefined type", "what tag", not "what is the
-/// type of".
+/// The kind of thing whose name a question, in lower case, asks for: "which undefined type", not "what is the type of".
 pub(super) fn noun(question: &str) -> Option<String> {
     let text = spaced(question);
     let behind = text.split_whitespace().skip_while(|word| !matches!(*word, "which" | "what")).skip(1);

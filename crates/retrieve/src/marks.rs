@@ -121,8 +121,8 @@ fn unmarked(text: &str, plain: bool) -> String {
     if trimmed.len() == out.len() { out } else { trimmed.to_owned() }
 }
 
-/// The name in a role of reStructuredText or `MyST` whose backtick `from` begins with, without what it refers to, and the
-/// length of it; the name of the role itself, which is the end of `before`, is taken away: `:class:`, `{func}`.
+/// The name in a role of reStructuredText or `MyST` (`:class:`, `{func}`) whose backtick `from` begins with, without
+/// what it refers to, and the length of it; the name of the role, which is the end of `before`, is taken away.
 fn role<'a>(before: &mut String, from: &'a str) -> Option<(&'a str, usize)> {
     let inner = from.strip_prefix('`').filter(|inner| !inner.starts_with('`'))?;
     let start = match before.chars().next_back()? {

@@ -11,8 +11,6 @@ use loopwright_lexicon::{
     words::{self, Word},
 };
 
-/// Words by which a question asks for what stands in a table.
-const TABLE: [&str; 6] = ["table", "tables", "row", "rows", "column", "columns"];
 /// At most this many words of a question count.
 const MAX_NEEDS: usize = 48;
 
@@ -111,7 +109,7 @@ impl Question {
             .filter(|(_, empty)| *empty)
             .map(|(word, _)| word)
             .collect();
-        let asks_row = written.iter().any(|word| matches!(word.as_str(), "row" | "rows" | "column" | "columns"));
+        let asks_row = says(&lower, "rows");
         for word in all {
             if needs.len() >= MAX_NEEDS {
                 break;
@@ -127,15 +125,13 @@ impl Question {
             let named = word.is_name();
             // The kind of thing that is asked for is none of what the question is about.
             let is_form = noun.as_ref() == Some(&surface) && asked.iter().any(|asked| matches!(asked, Asked::Name(_)));
-            let is_place = asks_row && TABLE.contains(&surface.as_str());
+            let is_place = asks_row && list("tables").contains(&surface);
             let soft = (list("soft").contains(&surface) || is_form || is_place) && !named;
             let others = synonyms().filter(|group| group.contains(&word.whole)).collect();
             let lasts = lasting && list("lasting").contains(&surface);
             // "How do I write a comment?" is about the comment.
             let does = list("imperatives").contains(&surface) && !named;
-            let weight = if soft {
-                0.3
-            } else if lasts {
+            let weight = if soft || lasts {
                 0.3
             } else if does {
                 0.6
@@ -165,10 +161,8 @@ impl Question {
             Some(Way::Working) => meant == 0,
             None => false,
         };
-        let asks_table = TABLE.iter().any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
-        let asks_name = ["name", "title", "called", "titled", "heading", "named"]
-            .iter()
-            .any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
+        let asks_table = says(&lower, "tables");
+        let asks_name = says(&lower, "titles");
         let (counted, bound) = (counted(&lower), asks_bound(&lower));
         let text = text.to_owned();
         Self { text, needs, asked, counted, bound, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }

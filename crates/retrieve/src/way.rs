@@ -43,12 +43,7 @@ pub(super) fn instructs(text: &str) -> bool {
     let clauses = lower.split([',', ';', ':']).take(3);
     clauses.into_iter().any(|clause| {
         let mut words = clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-        let first = words.find(|word| {
-            !matches!(
-                *word,
-                "first" | "then" | "next" | "now" | "finally" | "please" | "just" | "simply" | "and" | "always"
-            )
-        });
+        let first = words.find(|word| !list("then").contains(*word));
         first.is_some_and(|first| list("imperatives").contains(first))
     })
 }

@@ -206,9 +206,9 @@ fn lacks(asked: &Question, units: &[Unit], at: usize, weights: &[f64], options: 
     let least = if is_bare { LEAST_IN_CODE } else { LEAST_COVERED };
     // The word that says most is what the question is about, if it stands anywhere.
     let mut heavy = (0..asked.needs.len()).filter(|need| {
-        let weighs = weights.get(*need).is_some_and(|weight| *weight >= HEAVY * total);
+        let matters = weights.get(*need).is_some_and(|weight| *weight >= HEAVY * total);
         let met = |unit: &Unit| unit.credit.get(*need).is_some_and(|credit| *credit > BY_NEIGHBOUR);
-        weighs && !met(unit) && units.iter().any(met)
+        matters && !met(unit) && units.iter().any(met)
     });
     // "For example:" says nothing itself.
     let above = [Some(at), unit.term, lead_of(units, at)];
@@ -380,12 +380,12 @@ fn write_quote(
         let count = last.end_line.saturating_sub(source.line) + 1 - start.min(last.end_line - source.line);
         let lines: Vec<&str> = source.text.split('\n').skip(start).take(count).map(str::trim_end).collect();
         let indent = |line: &&&str| line.len() - line.trim_start().len();
-        let least = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(&line)).min().unwrap_or(0);
+        let margin = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(&line)).min().unwrap_or(0);
         let fence = if lines.iter().any(|line| line.contains("```")) { "````" } else { "```" };
         text.push_str(if text.is_empty() { "" } else { "\n" });
         let _ = writeln!(text, "{fence}");
         for line in lines {
-            let _ = writeln!(text, "{}", line.get(least..).unwrap_or_default());
+            let _ = writeln!(text, "{}", line.get(margin..).unwrap_or_default());
         }
         text.push_str(fence);
         if unit.kind == Kind::Code {

@@ -208,9 +208,7 @@ pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Un
             ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
         let before = at.checked_sub(1).and_then(|before| units.get(before)).filter(|one| one.source == unit.source);
         if let Some(before) = before.filter(|before| before.kind != Kind::Heading) {
-            let share = if before.asks {
-                BY_QUESTION
-            } else if leans {
+            let share = if before.asks || leans {
                 BY_QUESTION
             } else if unit.kind == Kind::Heading {
                 BY_HEADING
@@ -225,10 +223,10 @@ pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Un
         {
             add(&mut credit, &after.direct, BY_NEIGHBOUR);
         }
-        if unit.kind == Kind::Row {
-            if let Some(first) = units.get(columns_of(units, at)) {
-                add(&mut credit, &first.direct, BY_HEADING);
-            }
+        if unit.kind == Kind::Row
+            && let Some(first) = units.get(columns_of(units, at))
+        {
+            add(&mut credit, &first.direct, BY_HEADING);
         }
         if unit.kind == Kind::Heading {
             heading = (unit.source, unit.direct.clone());
@@ -448,7 +446,8 @@ mod tests {
 
     #[test]
     fn a1_a_sentence_comes_with_what_it_introduces() {
-        let text = "Install\n-------\n\nInstall the newest frob using pip:\n\n.. code-block:: text\n\n    $ pip install frob\n\n\
+        let text = "Install\n-------\n\nInstall the newest frob using pip:\n\n\
+                    .. code-block:: text\n\n    $ pip install frob\n\n\
                     After installing it, frob is there.\n";
         assert_eq!(
             told("How do I install frob?", "a.rst", text),
@@ -463,7 +462,8 @@ mod tests {
 
     #[test]
     fn a1_a_term_is_context_of_what_defines_it() {
-        let text = "``frob.delay``:\n    Sets the delay of a frob.  The default\n    is `5`.\n\n``frob.size``:\n    The default is `7`.\n";
+        let text = "``frob.delay``:\n    Sets the delay of a frob.  The default\n    is `5`.\n\n\
+                    ``frob.size``:\n    The default is `7`.\n";
         let said = told("What is the default of frob.delay?", "a.rst", text);
         assert!(said.contains("`5`") && !said.contains("`7`"), "{said}");
     }
