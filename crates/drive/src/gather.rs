@@ -34,6 +34,9 @@ const BINARY_ENDINGS: [&str; 43] = [
     "eot", "mp3", "mp4", "mov", "avi", "wav", "ogg", "db", "sqlite", "parquet", "npy",
 ];
 
+/// Endings of documents that hold text, in forms that are not read: they are named.
+const UNREAD_DOCUMENTS: [&str; 11] = ["docx", "doc", "pptx", "ppt", "xlsx", "xls", "odt", "ods", "odp", "epub", "rtf"];
+
 /// Names of files of ignore rules.
 const RULE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 /// The size of the longest file of ignore rules that is read.
@@ -355,6 +358,11 @@ impl Folder<'_> {
         } else {
             tally.limits.extensions.iter().any(|one| one.trim_start_matches('.').eq_ignore_ascii_case(&extension))
         };
+        if wanted && UNREAD_DOCUMENTS.contains(&extension.as_str()) {
+            let advice = "save it as text, Markdown, HTML or PDF";
+            tally.problems.add(format!("{name}: .{extension} files are not read; {advice}"));
+            return FileOutcome::Skip;
+        }
         if !wanted {
             return tally.skip(name);
         }
@@ -487,6 +495,16 @@ mod tests {
         let mixed = Scratch::new("mixed", &[("a.md", TEXT), ("c.dat", b"a\0b\0c")]);
         assert!(mixed.ask(&GatherLimits::default()).problems.is_empty(), "beside text it goes without saying");
         assert!(Scratch::new("empty", &[]).ask(&GatherLimits::default()).problems.is_empty());
+    }
+
+    #[test]
+    fn a3_documents_that_are_not_read_are_named() {
+        let folder =
+            Scratch::new("documents", &[("a.md", TEXT), ("report.docx", b"PK\x03\x04\0"), ("b.epub", b"PK\0")]);
+        let gathered = folder.ask(&GatherLimits::default());
+        assert_eq!(names(&gathered), ["a.md"]);
+        let advice = "files are not read; save it as text, Markdown, HTML or PDF";
+        assert_eq!(gathered.problems, [format!("b.epub: .epub {advice}"), format!("report.docx: .docx {advice}")]);
     }
 
     #[test]

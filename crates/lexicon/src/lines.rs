@@ -1,12 +1,21 @@
 //! The lines of a text with their places, and what Markdown makes of them: headings and code fences.
 
-use loopwright_base::text::PARAGRAPH;
+use std::sync::LazyLock;
+
+use loopwright_base::{
+    lists::{self, Lists},
+    text::PARAGRAPH,
+};
+
+static DIRECTIVES: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!("directives.toml")));
 
 /// How a text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Headings, lists, fences.
     Markdown,
+    /// The same as files of documentation hold it, Markdown or reStructuredText: with directives and definitions.
+    Markup,
     /// A program or configuration: lines matter.
     Code,
     /// Paragraphs.
@@ -14,6 +23,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether headings and fences mean something in it.
+    pub const fn has_headings(self) -> bool {
+        matches!(self, Self::Markdown | Self::Markup)
+    }
+
     /// The format that the end of `path` tells.
     pub fn of_path(path: &str) -> Self {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
@@ -24,7 +38,7 @@ impl Format {
             };
         };
         match extension.to_ascii_lowercase().as_str() {
-            "md" | "markdown" | "mdx" | "rst" | "adoc" | "ipynb" => Self::Markdown,
+            "md" | "markdown" | "mdx" | "rst" | "adoc" | "ipynb" => Self::Markup,
             "rs" | "py" | "pyi" | "js" | "mjs" | "cjs" | "ts" | "tsx" | "jsx" | "go" | "c" | "h" | "cc" | "cpp"
             | "hpp" | "cs" | "java" | "kt" | "kts" | "rb" | "php" | "sh" | "bash" | "zsh" | "fish" | "ps1" | "sql"
             | "css" | "scss" | "less" | "swift" | "scala" | "lua" | "pl" | "r" | "jl" | "ex" | "exs" | "erl" | "hs"
@@ -115,12 +129,85 @@ pub fn heading(line: &str) -> Option<(usize, &str)> {
         .then(|| (level, title.trim().trim_end_matches('#').trim_end()))
 }
 
-/// A heading that is a line of text with a line of `=` or `-` under it.
+/// The signs that underline a heading, each a level deeper than the last: those of Markdown, and what reStructuredText
+/// commonly uses besides.
+const UNDERLINES: [char; 8] = ['=', '-', '~', '^', '"', '\'', '+', '#'];
+
+/// A heading that is a line of text with a line of one sign under it; of those that Markdown does not know as long as
+/// the text.
 pub fn underlined<'a>(line: &'a str, after_blank: bool, next: Option<&str>) -> Option<(usize, &'a str)> {
     let next = next?;
     let first = next.chars().next()?;
-    let rule = matches!(first, '=' | '-') && next.len() >= 3 && next.chars().all(|c| c == first);
+    let level = UNDERLINES.iter().position(|sign| *sign == first)? + 1;
     let title = line.trim();
+    let least = if level <= 2 { 3 } else { title.chars().count().max(4) };
+    let rule = next.chars().all(|c| c == first) && next.len() >= least;
     let is_title = after_blank && title.chars().any(char::is_alphanumeric) && !title.starts_with(['|', '-', '*', '>']);
-    (rule && is_title).then_some((if first == '=' { 1 } else { 2 }, title))
+    (rule && is_title).then_some((level, title))
+}
+
+/// A directive of reStructuredText or `MyST`: its name, and what stands behind it on its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Directive<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it is given.
+    pub argument: &'a str,
+}
+
+/// What becomes of the lines that belong to a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// They are code.
+    Code,
+    /// They are read as any other lines.
+    Prose,
+    /// They tell about versions, and begin with the number of one.
+    Version,
+    /// They tell what the argument is.
+    Described,
+    /// They say nothing to a reader.
+    Nothing,
+}
+
+impl<'a> Directive<'a> {
+    /// The directive that a line opens: `.. note:: text`; of a comment or a link's target the name is empty.
+    pub fn read(line: &'a str) -> Option<Self> {
+        let rest = line.trim().strip_prefix("..").filter(|rest| rest.is_empty() || rest.starts_with(' '))?.trim();
+        let named = rest.split_once("::").filter(|(name, _)| is_directive(name));
+        Some(named.map_or(Self { name: "", argument: "" }, |(name, argument)| Self { name, argument: argument.trim() }))
+    }
+
+    /// The directive that the line of a fence opens: three backticks and `{note} text`.
+    pub fn of_fence(line: &'a str) -> Option<Self> {
+        let rest = line.trim().trim_start_matches(['`', '~', ':']).strip_prefix('{')?;
+        let (name, argument) = rest.split_once('}').filter(|(name, _)| is_directive(name))?;
+        Some(Self { name, argument: argument.trim() })
+    }
+
+    /// What becomes of its lines.
+    pub fn content(&self) -> Content {
+        let name = self.name.rsplit(':').next().unwrap_or(self.name);
+        let is = |kind: &str| lists::list(&DIRECTIVES, kind).contains(name);
+        match () {
+            () if is("code") => Content::Code,
+            () if is("version") => Content::Version,
+            () if name.is_empty() || is("nothing") => Content::Nothing,
+            () if is("prose") => Content::Prose,
+            () => Content::Described,
+        }
+    }
+}
+
+fn is_directive(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b':' | b'+'))
+}
+
+/// Whether a line borders a table of reStructuredText: `=====  ===`, `+-----+---+`.
+pub fn is_border(line: &str) -> bool {
+    let line = line.trim();
+    let grid = line.starts_with("+-") || line.starts_with("+=");
+    let simple = line.starts_with("==") && line.contains(' ');
+    (grid && line.bytes().all(|b| matches!(b, b'+' | b'-' | b'=')))
+        || (simple && line.bytes().all(|b| matches!(b, b'=' | b' ')))
 }

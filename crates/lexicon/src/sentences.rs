@@ -5,10 +5,13 @@
 
 use std::ops::Range;
 
-use super::lines::{Fence, Format, Lines, heading, underlined};
+use super::lines::{Content, Directive, Fence, Format, Lines, heading, is_border, underlined};
 
 /// A sentence longer than this is cut at white space.
 const MAX_SENTENCE: usize = 800;
+
+/// Words of the term of a definition, at most.
+const MAX_TERM_WORDS: usize = 8;
 
 /// Words with which a sentence leans on the one before it.
 const LEANING: [&str; 20] = [
@@ -61,6 +64,8 @@ pub enum Kind {
     Columns,
     /// A line of code.
     Code,
+    /// What the lines below it, further in, tell of: the term of a definition, the signature of a function.
+    Term,
 }
 
 /// A unit that can be quoted.
@@ -80,12 +85,92 @@ pub struct Sentence {
 
 /// The units of `text`, in order; it may be a piece of something longer, and begin inside a code fence.
 pub fn sentences(text: &str, format: Format) -> Vec<Sentence> {
-    units(text, format, format == Format::Markdown && starts_in_fence(text))
+    units(text, format, format.has_headings() && starts_in_fence(text))
 }
 
 /// The units of Markdown that is whole.
 pub fn of_whole(text: &str) -> Vec<Sentence> {
     units(text, Format::Markdown, false)
+}
+
+/// What the lines further in than a directive, or than a line that ends with `::`, are.
+struct Inner {
+    indent: usize,
+    content: Content,
+    /// Whether only options (`:name: value`) have come so far.
+    at_head: bool,
+}
+
+/// What a reader of Markdown and reStructuredText knows of the lines above.
+#[derive(Default)]
+struct Above {
+    inner: Option<Inner>,
+    /// The fences of directives whose lines are read like any other.
+    open: Vec<(char, usize)>,
+    /// Borders of the table that is being read.
+    borders: usize,
+}
+
+impl Above {
+    /// What a line is by those above it; `None` where it is to be read by itself.
+    fn content(&mut self, content: &str, indent: usize) -> Option<Content> {
+        let inner = self.inner.as_mut()?;
+        if indent <= inner.indent {
+            self.inner = None;
+            return None;
+        }
+        let option = content.trim_start().strip_prefix(':').is_some_and(|rest| rest.contains(':'));
+        inner.at_head &= option;
+        if inner.at_head {
+            return Some(Content::Nothing);
+        }
+        let content = inner.content;
+        if !matches!(content, Content::Code | Content::Nothing) && !inner.at_head {
+            self.inner = None;
+        }
+        matches!(content, Content::Code | Content::Nothing).then_some(content)
+    }
+
+    /// Whether a line opens or closes the fence of a directive whose lines are none of code, and the one it opens.
+    fn fence<'a>(&mut self, line: &'a str) -> (bool, Option<Directive<'a>>) {
+        let line = line.trim();
+        let Some(mark) = line.chars().next().filter(|c| matches!(c, '`' | '~' | ':')) else { return (false, None) };
+        let count = line.chars().take_while(|c| *c == mark).count();
+        if count < 3 {
+            return (false, None);
+        }
+        if let Some(directive) = Directive::of_fence(line).filter(|one| one.content() != Content::Code) {
+            self.open.push((mark, count));
+            return (true, Some(directive));
+        }
+        let closes = line.len() == count && self.open.last().is_some_and(|open| open.0 == mark && count >= open.1);
+        if closes {
+            self.open.pop();
+        }
+        (closes || mark == ':', None)
+    }
+
+    fn enter(&mut self, indent: usize, content: Content) {
+        self.inner = Some(Inner { indent, content, at_head: true });
+    }
+}
+
+/// Whether a line is the term of a definition: few words, what they mean further in on the next line.
+fn is_term(content: &str, indent: usize, next: Option<&str>) -> bool {
+    let deeper = |next: &str| {
+        let inside = next.trim_start();
+        next.len() - inside.len() >= indent + 2 && mark_of(inside) == 0 && inside.starts_with(char::is_alphabetic)
+            || inside.starts_with(['"', '`', '*']) && next.len() - inside.len() >= indent + 2
+    };
+    let bare = content.trim();
+    // "Name:" is a term only where it is no sentence that leads to something.
+    let is_name = !bare.ends_with(':') || bare.starts_with(['`', '*', '"']) || !bare.contains(' ');
+    next.is_some_and(deeper)
+        && is_name
+        && !bare.ends_with("::")
+        && !bare.ends_with(['.', ',', ';', '\\', '('])
+        && bare.split_whitespace().count() <= MAX_TERM_WORDS
+        && mark_of(bare) == 0
 }
 
 fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
@@ -94,6 +179,8 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
     if in_fence {
         fence.read("```");
     }
+    let is_markup = format == Format::Markup;
+    let mut above = Above::default();
     let mut after_blank = true;
     let (mut skip_rule, mut in_quote) = (false, false);
     let mut lines = Lines::new(text).peekable();
@@ -108,6 +195,7 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
         }
         let here = |reader: &mut Reader<'_>, kind| reader.unit(inner.clone(), line.number, kind);
         let quoted = std::mem::replace(&mut in_quote, content.trim_start().starts_with('>'));
+        let next = lines.peek().map(|next| next.text.trim_end());
         if format == Format::Code {
             if blank {
                 reader.close();
@@ -129,6 +217,32 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
                 fence = Fence::default();
                 here(&mut reader, Kind::Code);
             }
+        } else if is_markup
+            && !fence.is_open()
+            && !blank
+            && let Some(is) = above.content(content, indent)
+        {
+            if is == Content::Code {
+                here(&mut reader, Kind::Code);
+            }
+        } else if is_markup
+            && !fence.is_open()
+            && let (true, directive) = above.fence(content)
+        {
+            reader.close();
+            if let Some(one) = directive.filter(|one| one.content() == Content::Version) {
+                reader.prose(place_of(text, one.name).start..inner.end, line.number, true);
+            } else if let Some(one) = directive {
+                if one.content() == Content::Nothing {
+                    above.open.pop();
+                    fence.read(content);
+                    skip_to_end(&mut lines, &mut fence);
+                } else if !one.argument.is_empty() {
+                    reader.unit(place_of(text, one.argument), line.number, Kind::Term);
+                }
+            }
+            after_blank = true;
+            continue;
         } else if fence.read(content) {
             reader.close();
         } else if blank {
@@ -137,12 +251,38 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
             }
         } else if fence.is_open() {
             here(&mut reader, Kind::Code);
+        } else if is_markup && let Some(directive) = Directive::read(content) {
+            reader.close();
+            let is = directive.content();
+            above.enter(indent, is);
+            match is {
+                Content::Version => {
+                    above.inner = None;
+                    reader.prose(place_of(text, directive.name).start..inner.end, line.number, true);
+                }
+                Content::Prose | Content::Described if !directive.argument.is_empty() => {
+                    let kind = if is == Content::Prose { Kind::Prose } else { Kind::Term };
+                    reader.unit(place_of(text, directive.argument), line.number, kind);
+                }
+                _ => {}
+            }
+            after_blank = true;
+            continue;
+        } else if is_markup && is_border(content) {
+            reader.close();
+            above.borders = (above.borders + 1) % 3;
+            if let Some(last) = reader.all.last_mut().filter(|last| last.kind == Kind::Row && above.borders == 2) {
+                last.kind = Kind::Columns;
+            }
+        } else if above.borders > 0 && !content.trim_start().starts_with(['|', '+']) && content.trim().contains("  ") {
+            here(&mut reader, Kind::Row);
         } else if heading(content).is_some() {
             here(&mut reader, Kind::Heading);
             reader.close();
-        } else if underlined(content, after_blank, lines.peek().map(|next| next.text.trim_end())).is_some() {
+        } else if underlined(content, after_blank, next).is_some() {
             here(&mut reader, Kind::Heading);
             reader.close();
+            above.inner = None;
             skip_rule = true;
         } else if content.trim_start().starts_with('|') {
             if content.chars().any(char::is_alphanumeric) {
@@ -150,18 +290,47 @@ fn units(text: &str, format: Format, in_fence: bool) -> Vec<Sentence> {
             } else if let Some(last) = reader.all.last_mut().filter(|last| last.kind == Kind::Row) {
                 last.kind = Kind::Columns;
             }
+        } else if content.trim_start().starts_with(">>> ") && is_markup {
+            above.enter(indent.saturating_sub(1), Content::Code);
+            here(&mut reader, Kind::Code);
+            above.inner = None;
         } else if after_blank && indent >= 4 && reader.all.last().is_none_or(|last| last.kind == Kind::Code) {
             here(&mut reader, Kind::Code);
-        } else if !content.chars().any(char::is_alphanumeric) || is_link_definition(content.trim_start()) {
+        } else if !content.chars().any(char::is_alphanumeric)
+            || is_link_definition(content.trim_start())
+            || (is_markup && is_label(content.trim()))
+        {
+            reader.close();
+        } else if is_markup && after_blank && is_term(content, indent, next) {
+            here(&mut reader, Kind::Term);
             reader.close();
         } else {
             let mark = mark_of(content.trim_start());
+            if is_markup && content.ends_with("::") {
+                above.enter(indent, Content::Code);
+            }
             reader.prose(inner.start + mark..inner.end, line.number, mark > 0 && !(quoted && in_quote));
         }
         after_blank = blank;
     }
     reader.close();
     reader.all
+}
+
+/// Passes over the lines of a fence that was just opened.
+fn skip_to_end<'a>(lines: &mut impl Iterator<Item = super::lines::Line<'a>>, fence: &mut Fence) {
+    while fence.is_open() && lines.next().is_some_and(|line| !fence.read(line.text.trim_end()) || fence.is_open()) {}
+}
+
+/// The place in `text` of a piece of it.
+fn place_of(text: &str, piece: &str) -> Range<usize> {
+    let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + piece.len()
+}
+
+/// `(name)=` and `_name:`, to which other lines refer.
+fn is_label(line: &str) -> bool {
+    line.strip_prefix('(').and_then(|rest| rest.strip_suffix(")=")).is_some_and(|name| !name.contains([' ', '(']))
 }
 
 /// `[name]: address`, which only other lines make use of.
@@ -176,6 +345,9 @@ fn starts_in_fence(text: &str) -> bool {
     let (mut lines, mut like_code, mut bare) = (0, 0, true);
     for line in text.lines() {
         let content = line.trim();
+        if content.len() > 4 && content.bytes().all(|b| b == b'~') || content.starts_with(".. ") {
+            return false;
+        }
         if content.starts_with("```") || content.starts_with("~~~") {
             bare = content.len() == 3;
             break;
@@ -204,7 +376,7 @@ pub fn mark_of(line: &str) -> usize {
             && rest.chars().nth(1).is_some_and(char::is_whitespace)
         {
             rest.chars().next().map_or(0, char::len_utf8)
-        } else if rest.starts_with('>') {
+        } else if rest.starts_with('>') || rest.starts_with(": ") {
             1
         } else if (1..=3).contains(&digits)
             && rest.get(digits..).is_some_and(|r| r.starts_with(". ") || r.starts_with(") "))

@@ -3,6 +3,8 @@
 //! A language is known by its question words; then its articles, prepositions and auxiliaries are as empty as `the` and
 //! `of`. Words that look like English ones (`die`, `war`) are left alone in an English question.
 
+use super::words::is_stop_word;
+
 /// A language's question words, and other words without a meaning of their own.
 type Tongue = (&'static [&'static str], &'static str);
 
@@ -123,7 +125,10 @@ pub fn empty_words(words: &[String]) -> Vec<bool> {
         tongue.0.contains(&word) || tongue.1.split_ascii_whitespace().any(|other| other == word)
     };
     let count = |tongue: &Tongue| words.iter().filter(|word| known(tongue, word)).count();
-    let Some(tongue) = found.into_iter().max_by_key(|tongue| count(tongue)).filter(|tongue| count(tongue) >= 2) else {
+    // "How do I write a comment?" is no question in French.
+    let english = words.iter().filter(|word| is_stop_word(word)).count();
+    let is_asked_in = |tongue: &&Tongue| count(tongue) >= 2.max(english);
+    let Some(tongue) = found.into_iter().max_by_key(|tongue| count(tongue)).filter(is_asked_in) else {
         return vec![false; words.len()];
     };
     words.iter().map(|word| known(tongue, word)).collect()
@@ -148,6 +153,7 @@ mod tests {
         // One word of a language is none.
         assert_eq!(left("Где находится город"), ["где", "находится", "город"]);
         assert_eq!(left("Did many die in the war"), ["did", "many", "die", "in", "the", "war"]);
+        assert!(left("How do I write a comment in a template").contains(&"comment".to_owned()));
         assert_eq!(left("What did Wo Hop sell"), ["what", "did", "wo", "hop", "sell"]);
     }
 }

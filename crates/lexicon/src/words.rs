@@ -11,6 +11,12 @@ use super::stem::{changes_letter, stem};
 /// Terms longer than this many bytes are noise (encoded data, minified code) and are left out.
 pub const MAX_TERM: usize = 64;
 
+/// The length of the shortest term that may be misspelt.
+const SHORTEST_MISSPELT: usize = 5;
+
+/// Letters before the digits that end a word, at least, for these to be a part of it.
+const LETTERS: usize = 3;
+
 /// A word as it stands in a text, with the terms it gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -208,7 +214,11 @@ impl Scratch {
                 '.' => self.part.push('.'),
                 c => {
                     let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
-                    if c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && next_is_lower)) {
+                    let is_hump =
+                        c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && next_is_lower));
+                    // `http2` is "HTTP/2", `python3` "Python 3"; in `v2` and `s3` the letter alone says nothing.
+                    let is_count = c.is_ascii_digit() && before.is_alphabetic() && self.part.len() >= LETTERS;
+                    if is_hump || (is_count && ends_in_digits(c, chars.clone())) {
                         self.cut();
                     }
                     fold(c, &mut self.part);
@@ -248,6 +258,29 @@ impl Scratch {
             self.parts.push(std::mem::take(&mut self.part));
         }
     }
+}
+
+/// Whether nothing but digits follows `c` to the end of a word or of its part.
+fn ends_in_digits(c: char, rest: std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    c.is_ascii_digit()
+        && rest.take_while(|c| !matches!(c, '_' | '-' | '\'' | '’')).all(|c| c.is_ascii_digit() || c == '.')
+}
+
+/// Whether one term becomes the other by one letter changed, put in, taken out or exchanged with its neighbour; the
+/// first letter stays, and short words are too near to each other.
+pub fn is_misspelt(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    if short.len() < SHORTEST_MISSPELT || long.len() - short.len() > 1 || short.first() != long.first() {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
+    let rest = |bytes: &[u8], from: usize| bytes.get(from..).unwrap_or_default().to_vec();
+    if long.len() > short.len() {
+        return rest(short, same) == rest(long, same + 1);
+    }
+    let swapped = short.get(same) == long.get(same + 1) && short.get(same + 1) == long.get(same);
+    rest(short, same + 1) == rest(long, same + 1) || (swapped && rest(short, same + 2) == rest(long, same + 2))
 }
 
 /// Lower case without accents.
@@ -317,7 +350,20 @@ mod tests {
             assert_eq!(terms(text), ["maxretri", "max", "retri"], "{text}");
         }
         assert_eq!(terms("HTTPServer.start_now"), ["httpserverstartnow", "http", "server", "start"]);
-        assert_eq!(terms("utf8"), ["utf8"]);
+        for text in ["http2", "HTTP2", "HTTP/2", "http 2"] {
+            assert!(terms(text).ends_with(&["http".to_owned(), "2".to_owned()]), "{text}");
+        }
+        assert_eq!(terms("v2 1990s 64k"), ["v2", "1990s", "64k"]);
+    }
+
+    #[test]
+    fn a_word_is_misspelt_within_one_letter() {
+        for (one, other) in [("screan", "screen"), ("scren", "screen"), ("scrreen", "screen"), ("screne", "screen")] {
+            assert!(is_misspelt(one, other), "{one}");
+        }
+        for (one, other) in [("cache", "catch"), ("port", "part"), ("screen", "stream"), ("tests", "texts1")] {
+            assert!(!is_misspelt(one, other), "{one}");
+        }
     }
 
     #[test]

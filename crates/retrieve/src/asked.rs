@@ -1,8 +1,38 @@
-//! The kind of thing that a question asks for, and whether a text holds one: a number, a span of time, a person.
+//! The kind of thing that a question asks for, and whether a text holds one: a number, a default, a name, a reason.
 //!
-//! Understands nothing: "how long" asks for a number with a unit of time behind it, "who" for a name.
+//! Understands nothing: "how long" asks for a number with a unit of time behind it, "which option" for a name as
+//! programs have it. The words stand in `questions.toml`.
 
+use std::{collections::HashSet, sync::LazyLock};
+
+use loopwright_base::lists::{self, Lists};
 use loopwright_lexicon::{stem::stem, words::is_stop_word};
+
+static LISTS: LazyLock<Lists> = LazyLock::new(|| lists::lists(include_str!("questions.toml")));
+
+/// The list of that name.
+pub(super) fn list(name: &str) -> &'static HashSet<String> {
+    lists::list(&LISTS, name)
+}
+
+/// The groups of words, stemmed, that stand for each other.
+pub(super) fn synonyms() -> impl Iterator<Item = &'static HashSet<String>> {
+    LISTS.iter().filter(|(name, _)| name.starts_with("synonyms.")).map(|(_, group)| group)
+}
+
+/// A text in lower case with a blank for all that is no letter, digit or joiner, and around it.
+fn spaced(text: &str) -> String {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '-');
+    let lower = text.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = lower.split(|c: char| !part(c)).filter(|word| !word.is_empty()).collect();
+    format!(" {} ", words.join(" "))
+}
+
+/// Whether one of the phrases of a list stands in a text, as whole words.
+pub(super) fn says(text: &str, name: &str) -> bool {
+    let text = spaced(text);
+    list(name).iter().any(|phrase| text.contains(&format!(" {phrase} ")))
+}
 
 /// The kind of thing that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +43,8 @@ pub(super) enum Asked {
     Size,
     /// A span of time.
     Duration,
+    /// The number of a version.
+    Version,
     /// A date or time.
     When,
     /// A place, path or address.
@@ -25,6 +57,37 @@ pub(super) enum Asked {
     How,
     /// What a thing is.
     Meaning,
+    /// The value that holds where none is given.
+    Default,
+    /// An exception.
+    Exception,
+    /// The name of an option, a function and the like; with whether that may be a word like others.
+    Name(bool),
+}
+
+impl Asked {
+    /// What is missing where no passage holds it.
+    pub(super) const fn noun(self) -> &'static str {
+        match self {
+            Self::Number | Self::Size => "a number",
+            Self::Duration => "a time",
+            Self::Version => "a version",
+            Self::When => "when",
+            Self::Where => "where",
+            Self::Who => "who",
+            Self::Why => "why",
+            Self::How => "how",
+            Self::Meaning => "what it is",
+            Self::Default => "a default",
+            Self::Exception => "an exception",
+            Self::Name(_) => "a name",
+        }
+    }
+
+    /// Whether what does not hold it is no answer.
+    pub(super) const fn must_be_held(self) -> bool {
+        !matches!(self, Self::Where | Self::When | Self::Meaning | Self::How)
+    }
 }
 
 /// The word behind each number of a text in lower case: `30 s`, `5ms`, `a few minutes`, `two of them`.
@@ -42,7 +105,7 @@ fn amounts(lower: &str) -> impl Iterator<Item = &str> {
                 bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',')).len();
             let unit = bare.get(digits..).unwrap_or_default();
             let next = all.peek().map_or("", |next| next.trim_matches(|c: char| !c.is_alphanumeric()));
-            if digits > 0 && unit.is_empty() || NUMBERS.contains(&bare) {
+            if digits > 0 && unit.is_empty() || list("numbers").contains(bare) {
                 return Some(next);
             }
             // `1990s` is a time, and no span of it.
@@ -58,6 +121,8 @@ fn amounts(lower: &str) -> impl Iterator<Item = &str> {
 const NEAR: usize = 2;
 /// Words of what is counted, at most.
 const COUNTED: usize = 3;
+/// Words between "which" and the kind of thing that it asks for, at most.
+const BETWEEN: usize = 2;
 
 /// What a question, in lower case, wants counted, stemmed: of "how many failed attempts does it make" the attempts.
 /// That is the first word with the ending of more than one, else the first word.
@@ -81,7 +146,7 @@ pub(super) fn counts(text: &str, thing: &str) -> bool {
     let (mut number, mut named) = (None, None);
     let near = |last: Option<usize>, at: usize| last.is_some_and(|last| at - last <= NEAR);
     for (at, word) in lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).enumerate() {
-        if word.starts_with(|c: char| c.is_ascii_digit()) || (NUMBERS.contains(&word) && word != "once") {
+        if word.starts_with(|c: char| c.is_ascii_digit()) || (list("numbers").contains(word) && word != "once") {
             if near(named, at) {
                 return true;
             }
@@ -99,184 +164,156 @@ pub(super) fn counts(text: &str, thing: &str) -> bool {
 /// Whether a question, in lower case, asks how far something may go: "how long may it take".
 pub(super) fn asks_bound(question: &str) -> bool {
     let words = || question.split(|c: char| !c.is_alphanumeric());
-    question.trim_start().starts_with("how ")
-        && (words().any(|word| matches!(word, "may" | "can" | "allowed")) || question.contains("at most"))
+    words().any(|word| matches!(word, "maximum" | "minimum" | "limit"))
+        || question.trim_start().starts_with("how ")
+            && (words().any(|word| matches!(word, "may" | "can" | "allowed")) || question.contains("at most"))
 }
 
-/// Whether a text, in lower case, says how far something may go.
-pub(super) fn bounds(lower: &str) -> bool {
-    const WORDS: [&str; 16] = [
-        "limit", "limits", "limited", "timeout", "time-out", "most", "maximum", "max", "longest", "within", "deadline",
-        "lapses", "exceed", "cap", "beyond", "longer",
-    ];
-    lower.contains("up to ") || lower.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
+/// Whether a text says how far something may go.
+pub(super) fn bounds(text: &str) -> bool {
+    says(text, "bounds")
+}
+
+/// The kind of thing whose name a question, in lower case, asks for: "which undefined type", not "what is the type of".
+pub(super) fn noun(question: &str) -> Option<String> {
+    let text = spaced(question);
+    let behind = text.split_whitespace().skip_while(|word| !matches!(*word, "which" | "what")).skip(1);
+    let mut behind = behind.take(BETWEEN + 1).take_while(|word| !is_stop_word(word));
+    behind.find(|word| list("named").contains(*word)).map(str::to_owned)
 }
 
 /// What a question, in lower case, asks for.
 pub(super) fn asked(question: &str) -> Vec<Asked> {
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| question.contains(phrase));
+    let text = spaced(question);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let starts = |one: &[&str]| words.first().is_some_and(|first| one.contains(first));
+    let which = words.iter().position(|word| matches!(*word, "which" | "what"));
+    let noun = noun(question);
     let mut all = Vec::new();
-    if has(&["how long", "how often", "timeout", "time-out", "interval", "duration", "how soon", "how fast", "delay"]) {
+    if says(question, "asks.exception") && which.is_some() && says(question, "asks.raised") {
+        all.push(Asked::Exception);
+        return all;
+    }
+    let has = |name: &str| says(question, name);
+    if which.is_some() && words.iter().any(|word| matches!(*word, "default" | "defaults")) && noun.is_none() {
+        all.push(Asked::Default);
+        return all;
+    }
+    if has("asks.version") {
+        all.push(Asked::Version);
+    } else if has("asks.duration") {
         all.push(Asked::Duration);
-    } else if has(&["how large", "how big", "how small", "size"]) {
+    } else if has("asks.size") && noun.is_none() {
         all.push(Asked::Size);
-    } else if has(&[
-        "how many",
-        "how much",
-        "how old",
-        "how far",
-        "how high",
-        "how deep",
-        "how wide",
-        "how tall",
-        "how heavy",
-        "which port",
-        "what port",
-        "number of",
-        "maximum",
-        "minimum",
-        "limit",
-        "which version",
-        "what version",
-        "price",
-        "cost",
-        "percent",
-        "what is the port",
-    ]) || (has(&["version", "port"]) && has(&["which", "what"]))
-    {
+    } else if has("asks.number") && noun.is_none() {
         all.push(Asked::Number);
     }
-    let starts = |words: &[&str]| words.iter().any(|word| question.trim_start().starts_with(word));
-    if starts(&["when "]) || has(&["what time", "which day", "what date", "which date", "since when"]) {
+    if starts(&["when"]) || has("asks.when") {
         all.push(Asked::When);
     }
-    if starts(&["where ", "in which", "which file", "which folder", "which directory"]) || has(&[" where "]) {
+    if has("asks.where") && noun.is_none() {
         all.push(Asked::Where);
     }
-    if starts(&["who ", "whom ", "whose "]) {
+    if starts(&["who", "whom", "whose"]) {
         all.push(Asked::Who);
     }
-    if starts(&["why "]) || has(&["reason", "what for"]) {
+    if has("asks.why") {
         all.push(Asked::Why);
     }
-    if starts(&["how do ", "how can ", "how to ", "how does one ", "how is ", "how are "])
-        || has(&["which command", "what command", "how do i"])
+    if text.starts_with(" how ")
+        && !matches!(words.get(1), Some(&("many" | "much" | "long" | "often" | "large" | "big")))
+        || text.contains(" how do i ")
     {
         all.push(Asked::How);
+    }
+    if let Some(noun) = noun.filter(|_| all.is_empty()) {
+        all.push(Asked::Name(list("proper").contains(&noun)));
     }
     all
 }
 
-/// Whether a text holds a thing of that kind.
-pub(super) fn holds(asked: Asked, text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    let number = || amounts(&lower).next().is_some();
-    match asked {
-        Asked::Number => number(),
-        Asked::Size => amounts(&lower).any(|unit| SIZES.contains(&unit)),
-        Asked::Duration => {
-            amounts(&lower).any(|unit| TIMES.contains(&unit))
-                || has(&[
-                    "every ", "hourly", "daily", "weekly", "monthly", "forever", "never", " times", "once", "twice",
-                ])
+/// The names of a text as programs write them: in backticks, with `_`, `(`, `--`, points or capitals inside.
+pub(super) fn identifiers(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (at, piece) in text.split('`').enumerate() {
+        let in_ticks = at % 2 == 1 && !piece.trim().is_empty();
+        if in_ticks && piece.split_whitespace().count() <= 6 {
+            all.push(piece.trim().to_owned());
+            continue;
         }
-        Asked::When => {
-            number()
-                || has(&["when ", "after ", "before ", "during ", "every ", "once ", "day", "until ", "as soon as"])
-        }
-        Asked::Where => {
-            has(&["/", "://", ".toml", ".json", ".md", " in ", " at ", " under ", " on ", "folder", "director"])
-        }
-        Asked::Who => {
-            has(&[" by ", "@", "team", "owner", "maintain"]) || {
-                let mut words = text.split_whitespace().skip(1);
-                words.any(|word| word.chars().next().is_some_and(char::is_uppercase))
+        for word in piece.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '=' | '[' | ']')) {
+            let bare = word.trim_matches(|c: char| matches!(c, '.' | ':' | '!' | '?' | '*' | '\'' | '{' | '}'));
+            let inner = bare.get(1..).unwrap_or_default();
+            let hump = bare.chars().zip(inner.chars()).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+            let joined = inner.contains(['_', '(', '@']) || bare.starts_with("--") || bare.starts_with('@');
+            let dotted = inner.split_once('.').is_some_and(|(_, end)| end.starts_with(char::is_alphabetic));
+            if bare.chars().any(char::is_alphabetic) && (hump || joined || dotted) {
+                all.push(bare.to_owned());
             }
         }
-        Asked::Why => has(&[
-            "because",
-            "since ",
-            "so that",
-            "therefore",
-            "reason",
-            "in order to",
-            "otherwise",
-            "to avoid",
-            "prevent",
-        ]),
+    }
+    all
+}
+
+/// Whether a name is more than what the question says already.
+fn is_new(name: &str, question: &str) -> bool {
+    let said = spaced(question);
+    spaced(name).split_whitespace().any(|word| !said.contains(&format!(" {word} ")) && !is_stop_word(word))
+}
+
+/// Whether a text holds a thing of that kind, and not only what the question says.
+pub(super) fn holds(asked: Asked, text: &str, question: &str, is_code: bool) -> bool {
+    let lower = text.to_lowercase();
+    let number = || amounts(&lower).next().is_some();
+    let new_name = || identifiers(text).iter().any(|name| is_new(name, question));
+    match asked {
+        Asked::Number => {
+            text.bytes().any(|byte| byte.is_ascii_digit()) || says(text, "numbers") && !says(text, "vague")
+        }
+        Asked::Size => amounts(&lower).any(|unit| list("sizes").contains(unit)),
+        Asked::Duration => {
+            let often = says(question, "asks.often") && says(text, "often");
+            amounts(&lower).any(|unit| list("times").contains(unit)) || says(text, "spans") || often
+        }
+        Asked::Version => {
+            let mut words = lower.split(|c: char| !(c.is_ascii_digit() || c == '.')).map(|word| word.trim_matches('.'));
+            words.any(|word| word.contains('.') && is_new(word, question)) || number() && lower.contains("version")
+        }
+        Asked::When => number() || says(text, "whens"),
+        Asked::Where => text.contains(['/', '`']) || says(text, "wheres"),
+        Asked::Who => {
+            says(text, "whos") || text.contains('@') || {
+                let mut words = text.split_whitespace().skip(1);
+                words.any(|word| word.starts_with(char::is_uppercase) && is_new(word, question))
+            }
+        }
+        Asked::Why => says(text, "reasons"),
         Asked::Meaning => false,
-        Asked::How => has(&["`", "run ", "set ", "use ", "with ", "add ", "--", "call "]),
+        Asked::How => text.contains('`') || is_code || says(text, "means") || text.contains("--"),
+        Asked::Default => {
+            let value = number() || says(text, "values") || text.contains(['"', '“']) || new_name();
+            (says_default(&lower) && value) || (is_code && text.contains('='))
+        }
+        Asked::Exception => {
+            let named = |name: &String| {
+                ["Error", "Exception", "Warning", "Exit", "Abort", "Interrupt"].iter().any(|end| name.contains(end))
+            };
+            let raises = lower.contains("raise") || lower.contains("throw");
+            let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_')).map(str::to_owned);
+            words.any(|word| word.len() > 7 && named(&word) && is_new(&word, question)) || (raises && new_name())
+        }
+        Asked::Name(may_be_word) => {
+            let capital = || {
+                let mut words = text.split_whitespace().skip(1);
+                words.any(|word| word.starts_with(char::is_uppercase) && is_new(word, question))
+            };
+            new_name()
+                || (is_code && says(question, "asks.command"))
+                || (may_be_word && (capital() || text.contains(['"', '“'])))
+        }
     }
 }
 
-const NUMBERS: [&str; 28] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "twenty", "thirty", "forty", "fifty", "sixty", "ninety", "hundred", "thousand", "million", "billion", "dozen",
-    "once", "twice", "few", "several",
-];
-
-/// Units of size.
-const SIZES: [&str; 30] = [
-    "b",
-    "kb",
-    "mb",
-    "gb",
-    "tb",
-    "kib",
-    "mib",
-    "gib",
-    "byte",
-    "bytes",
-    "kilobytes",
-    "megabytes",
-    "gigabytes",
-    "bits",
-    "characters",
-    "tokens",
-    "words",
-    "lines",
-    "pages",
-    "m",
-    "cm",
-    "mm",
-    "km",
-    "metres",
-    "meters",
-    "feet",
-    "miles",
-    "acres",
-    "hectares",
-    "inches",
-];
-
-/// Verbs with which a question for a time asks for nothing else: "How long does it last?".
-pub(super) const LASTING: [&str; 12] =
-    ["wait", "waits", "last", "lasts", "stay", "stays", "remain", "remains", "live", "lives", "kept", "keep"];
-
-const TIMES: [&str; 24] = [
-    "s",
-    "ms",
-    "us",
-    "sec",
-    "second",
-    "seconds",
-    "millisecond",
-    "milliseconds",
-    "min",
-    "mins",
-    "minute",
-    "minutes",
-    "h",
-    "hour",
-    "hours",
-    "d",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "month",
-    "months",
-    "year",
-    "years",
-];
+fn says_default(lower: &str) -> bool {
+    lower.contains("default")
+}

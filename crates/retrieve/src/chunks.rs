@@ -40,28 +40,32 @@ impl Chunk {
 pub fn chunks(text: &str, format: Format) -> Vec<Chunk> {
     let mut cutter = Cutter { all: Vec::new(), open: None, block: None, headings: Vec::new(), fresh: true };
     let mut fence = Fence::default();
-    let mut after_blank = true;
+    let (mut after_blank, mut is_rule, mut leads) = (true, false, false);
     let mut lines = Lines::new(text).peekable();
     while let Some(line) = lines.next() {
         let content = line.text.trim_end();
         let blank = content.is_empty();
         let was_inside = fence.is_open();
-        if format == Format::Markdown {
+        let has_headings = format.has_headings();
+        // The line under a heading opens no fence.
+        if has_headings && !std::mem::take(&mut is_rule) {
             fence.read(content);
         }
         let inside = was_inside || fence.is_open();
-        let heading = if format == Format::Markdown && !inside {
-            heading(content).or_else(|| underlined(content, after_blank, lines.peek().map(|next| next.text.trim_end())))
-        } else {
-            None
-        };
+        let next = lines.peek().map(|next| next.text.trim_end());
+        let under = underlined(content, after_blank, next).filter(|_| has_headings && !inside);
+        is_rule = under.is_some();
+        let heading = if has_headings && !inside { heading(content).or(under) } else { None };
+        // What a line introduces stays with it, and what stands further in with what it belongs to.
+        let belongs = has_headings && (leads || content.starts_with([' ', '\t'])) && !cutter.is_long();
         if let Some((level, title)) = heading {
             cutter.section(level, title);
-        } else if !blank && after_blank && !was_inside {
+        } else if !blank && after_blank && !was_inside && !belongs {
             cutter.end_block();
         }
         cutter.line(&line, text, blank || heading.is_some());
         after_blank = blank;
+        leads = if blank { leads } else { content.ends_with(':') };
     }
     cutter.finish()
 }
@@ -110,6 +114,11 @@ impl Cutter {
             self.headings.pop();
         }
         self.headings.push((level, title.chars().take(MAX_HEADING / 3).collect()));
+    }
+
+    /// Whether the block that is being read fills more than half a chunk.
+    fn is_long(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| 2 * block.bytes.len() > MAX_BYTES)
     }
 
     fn line(&mut self, line: &Line<'_>, text: &str, is_quiet: bool) {

@@ -24,10 +24,26 @@ pub fn clean(raw: &str, kind: Kind, plain: bool) -> String {
     let text = clip(text.trim(), MAX_QUOTE);
     match kind {
         Kind::Code => text,
-        Kind::Heading => unmarked(text.trim_matches('#').trim(), plain),
+        Kind::Heading | Kind::Term => unmarked(text.trim_matches('#').trim(), plain),
         Kind::Row | Kind::Columns => unmarked(text.trim_matches('|').trim(), plain),
-        Kind::Prose => unmarked(text.trim_end_matches("*/").trim_end_matches("-->").trim_end(), plain),
+        Kind::Prose => {
+            let text = text.trim_end_matches("*/").trim_end_matches("-->").trim_end();
+            let text = text.strip_suffix("::").map_or(text.to_owned(), |before| format!("{before}:"));
+            unmarked(&version(&text).unwrap_or(text), plain)
+        }
     }
+}
+
+/// What a directive says of a version, without the marks of the directive.
+fn version(text: &str) -> Option<String> {
+    let name = ["versionadded", "versionchanged", "versionremoved", "deprecated"]
+        .iter()
+        .find(|name| text.starts_with(**name))?;
+    let rest = text.get(name.len()..)?;
+    let rest = rest.strip_prefix('}').or_else(|| rest.strip_prefix("::"))?;
+    let (version, said) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
+    let colon = if said.is_empty() { "" } else { ":" };
+    Some(format!("{name} {version}{colon} {said}").trim().to_owned())
 }
 
 /// Links give their text, stress its words. Inline code stays as it is unless all marks must go.
@@ -39,7 +55,25 @@ fn unmarked(text: &str, plain: bool) -> String {
     while let Some(at) = rest.find(['`', '[', '!', '*', '_', '<']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let skip = if from.starts_with('`') {
+        let skip = if let Some((name, length)) = role(&mut out, from) {
+            out.push('`');
+            out.push_str(name);
+            out.push('`');
+            length
+        } else if from.starts_with("``") && !from.starts_with("```") {
+            // Code of reStructuredText is code of Markdown.
+            let end = from.get(2..).and_then(|inner| inner.find("``")).filter(|end| *end > 0);
+            match end.and_then(|end| from.get(2..2 + end).map(|inner| (end, inner))) {
+                Some((end, inner)) if !inner.contains('`') => {
+                    let tick = if plain { "" } else { "`" };
+                    for piece in [tick, inner, tick] {
+                        out.push_str(piece);
+                    }
+                    end + 4
+                }
+                _ => 0,
+            }
+        } else if from.starts_with('`') {
             let end = if no_code { None } else { from.get(1..).and_then(|inner| inner.find('`')) };
             no_code |= end.is_none();
             match end {
@@ -55,6 +89,9 @@ fn unmarked(text: &str, plain: bool) -> String {
             }
         } else if from.starts_with("![") {
             1
+        } else if from.starts_with("[^") {
+            // What a note says stands elsewhere.
+            from.bytes().take(40).position(|b| b == b']').map_or(0, |end| end + 1)
         } else if from.starts_with('[') && !no_link {
             if let Some((name, length)) = link(from) {
                 out.push_str(name);
@@ -82,6 +119,28 @@ fn unmarked(text: &str, plain: bool) -> String {
     out.push_str(rest);
     let trimmed = out.trim();
     if trimmed.len() == out.len() { out } else { trimmed.to_owned() }
+}
+
+/// The name in a role of reStructuredText or `MyST` (`:class:`, `{func}`) whose backtick `from` begins with, without
+/// what it refers to, and the length of it; the name of the role, which is the end of `before`, is taken away.
+fn role<'a>(before: &mut String, from: &'a str) -> Option<(&'a str, usize)> {
+    let inner = from.strip_prefix('`').filter(|inner| !inner.starts_with('`'))?;
+    let start = match before.chars().next_back()? {
+        ':' => before.trim_end_matches(|c: char| c.is_ascii_lowercase() || c == ':' || c == '-').len(),
+        '}' => before.rfind('{')?,
+        _ => return None,
+    };
+    let name = before.get(start..)?.trim_matches([':', '{', '}']);
+    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b':');
+    let opens = before.get(start..)?.starts_with([':', '{']) && before.get(start..)?.len() > 2;
+    if !opens || name.is_empty() || !name.bytes().all(legal) {
+        return None;
+    }
+    let length = inner.find('`').filter(|length| *length > 0)?;
+    let shown = inner.get(..length)?.trim_start_matches(['~', '.', '!']);
+    let shown = shown.split_once(" <").map_or(shown, |(shown, _)| shown).trim();
+    before.truncate(start);
+    (!shown.is_empty()).then_some((shown, length + 2))
 }
 
 /// Whether the two underscores at the start of `from` stand inside a name.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    asked::{Asked, LASTING, asked, asks_bound, bounds, counted, counts, holds},
+    asked::{Asked, asked, asks_bound, bounds, counted, counts, holds, list, noun, says, synonyms},
     way::{self, Way},
 };
 use loopwright_lexicon::{
@@ -18,7 +18,7 @@ const MAX_NEEDS: usize = 48;
 pub(super) struct Need {
     pub(super) word: Word,
     /// Other words that would do, stemmed.
-    others: &'static [&'static str],
+    pub(super) others: Vec<&'static HashSet<String>>,
     /// What it weighs before its rarity is known.
     pub(super) weight: f64,
     /// Whether its absence is worth telling.
@@ -41,16 +41,18 @@ impl Need {
             let met = self.word.parts.iter().filter(|part| terms.contains(*part)).count();
             return 0.9 * met as f64 / self.word.parts.len() as f64;
         }
-        if self.others.iter().any(|other| terms.contains(*other)) {
+        if self.others.iter().any(|group| group.iter().any(|other| terms.contains(other))) {
             return 0.7;
         }
         // `config` and `configuration` have different stems.
         let stem = self.word.whole.as_str();
         let alike = |term: &String| {
             let (short, long) = if term.len() < stem.len() { (term.as_str(), stem) } else { (stem, term.as_str()) };
-            short.len() >= 6 && long.len() <= short.len() + 6 && long.starts_with(short)
+            let agent =
+                long.strip_prefix(short).is_some_and(|end| matches!(end, "r" | "er" | "or")) && short.len() >= 4;
+            agent || short.len() >= 5 && long.len() <= short.len() + 6 && long.starts_with(short)
         };
-        if stem.len() >= 6 && terms.iter().any(alike) { 0.7 } else { 0.0 }
+        if stem.len() >= 4 && terms.iter().any(alike) { 0.7 } else { 0.0 }
     }
 }
 
@@ -72,6 +74,8 @@ fn has_shape(word: &str, text: &str) -> bool {
 
 /// A question taken apart.
 pub(super) struct Question {
+    /// As it was asked.
+    text: String,
     pub(super) needs: Vec<Need>,
     asked: Vec<Asked>,
     /// What it wants counted, stemmed, and whether it asks how far something may go.
@@ -95,6 +99,7 @@ impl Question {
         // Stop words are those of English.
         let all = words::words(text);
         let mut asked = asked(&lower);
+        let noun = noun(&lower);
         let lasting = asked.contains(&Asked::Duration);
         let written: Vec<String> =
             lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '-')).map(str::to_owned).collect();
@@ -104,6 +109,7 @@ impl Question {
             .filter(|(_, empty)| *empty)
             .map(|(word, _)| word)
             .collect();
+        let asks_row = says(&lower, "rows");
         for word in all {
             if needs.len() >= MAX_NEEDS {
                 break;
@@ -117,14 +123,18 @@ impl Question {
             let surface = word.surface.to_lowercase();
             // A word with a capital inside the question is a name: `Go` is not `go`.
             let named = word.is_name();
-            let soft = SOFT.contains(&surface.as_str()) && !named;
-            let others =
-                SYNONYMS.iter().find(|group| group.contains(&word.whole.as_str())).copied().unwrap_or_default();
-            let lasts = lasting && LASTING.contains(&surface.as_str());
-            let weight = if soft {
+            // The kind of thing that is asked for is none of what the question is about.
+            let is_form = noun.as_ref() == Some(&surface) && asked.iter().any(|asked| matches!(asked, Asked::Name(_)));
+            let is_place = asks_row && list("tables").contains(&surface);
+            let soft = (list("soft").contains(&surface) || is_form || is_place) && !named;
+            let others = synonyms().filter(|group| group.contains(&word.whole)).collect();
+            let lasts = lasting && list("lasting").contains(&surface);
+            // "How do I write a comment?" is about the comment.
+            let does = list("imperatives").contains(&surface) && !named;
+            let weight = if soft || lasts {
                 0.3
-            } else if lasts {
-                0.5
+            } else if does {
+                0.6
             } else {
                 1.0
             };
@@ -144,21 +154,18 @@ impl Question {
             asked.push(Asked::Meaning);
         }
         // Of "How does it work?" soft words are all there is, of "How do I start?" there is one more.
-        let meant = needs.iter().filter(|need| !SOFT.contains(&need.word.surface.to_lowercase().as_str())).count();
+        let meant = needs.iter().filter(|need| !list("soft").contains(&need.word.surface.to_lowercase())).count();
         let way = Way::of(&lower);
         let vague = match way {
             Some(Way::Deed) => meant <= 1,
             Some(Way::Working) => meant == 0,
             None => false,
         };
-        let asks_table = ["table", "tables", "row", "rows", "column", "columns"]
-            .iter()
-            .any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
-        let asks_name = ["name", "title", "called", "titled", "heading", "named"]
-            .iter()
-            .any(|word| lower.split(|c: char| !c.is_alphanumeric()).any(|one| one == *word));
+        let asks_table = says(&lower, "tables");
+        let asks_name = says(&lower, "titles");
         let (counted, bound) = (counted(&lower), asks_bound(&lower));
-        Self { needs, asked, counted, bound, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }
+        let text = text.to_owned();
+        Self { text, needs, asked, counted, bound, way, vague, unstemmed: !empty.is_empty(), asks_name, asks_table }
     }
 
     /// Whether it asks for a way to do something with so few words that a sentence which holds them need not tell it.
@@ -178,13 +185,32 @@ impl Question {
         }
     }
 
-    pub(super) fn is(&self, asked: Asked) -> bool {
-        self.asked.contains(&asked)
+    /// What of all that is asked for `text` does not hold, though no answer can do without.
+    pub(super) fn lacks(&self, text: &str, is_code: bool) -> Option<Asked> {
+        let lacks = |asked: &&Asked| {
+            let bound = self.bound && **asked == Asked::Number && !bounds(text);
+            asked.must_be_held() && (bound || !holds(**asked, text, &self.text, is_code))
+        };
+        let way = self.way == Some(Way::Deed) && !self.tells_a_way(text, is_code);
+        self.asked.iter().find(lacks).copied().or(way.then_some(Asked::How))
     }
 
-    /// The weight of each word before its rarity is known.
-    pub(super) fn plain_weights(&self) -> Vec<f64> {
-        self.needs.iter().map(|need| need.weight).collect()
+    /// Whether code may hold what it asks for.
+    pub(super) fn may_stand_in_code(&self) -> bool {
+        let may = |asked: &Asked| {
+            matches!(asked, Asked::How | Asked::Default | Asked::Exception | Asked::Meaning)
+                || matches!(asked, Asked::Name(_)) && says(&self.text, "asks.command")
+        };
+        self.asked.iter().all(may)
+    }
+
+    /// Whether it asks for the name of a function, an option and the like.
+    pub(super) fn names_a_thing(&self) -> bool {
+        self.asked.iter().any(|asked| matches!(asked, Asked::Name(_)))
+    }
+
+    pub(super) fn is(&self, asked: Asked) -> bool {
+        self.asked.contains(&asked)
     }
 
     /// The words that `pick` picks, neighbours joined, as they stand in the question.
@@ -196,6 +222,7 @@ impl Question {
                 continue;
             }
             let surface = need.word.surface.trim_end_matches("'s").trim_end_matches("’s");
+            let whole = surface.len() == need.word.surface.len();
             match names.last_mut() {
                 Some(name) if end.is_some_and(|end| end + 1 == need.word.start) => {
                     name.push(' ');
@@ -203,7 +230,7 @@ impl Question {
                 }
                 _ => names.push(surface.replace('`', "'")),
             }
-            end = Some(need.word.start + need.word.surface.len());
+            end = whole.then_some(need.word.start + need.word.surface.len());
         }
         names
     }
@@ -228,144 +255,43 @@ impl Question {
         if self.way == Some(Way::Deed) {
             let other = if self.vague { 0.35 } else { 0.75 };
             fit *= if self.tells_a_way(text, is_code) { 1.25 } else { other };
+            // "To load a template, …", "You can load …": the deed itself is what the sentence is about.
+            let start: Vec<String> = words::terms(&text.chars().take(40).collect::<String>());
+            let deed = self.needs.iter().find(|need| need.nameable).map(|need| &need.word.whole);
+            if deed.is_some() && (start.first() == deed || start.get(1) == deed) {
+                fit *= 1.25;
+            }
         }
         for asked in &self.asked {
-            fit *=
-                match (asked, holds(*asked, text) || (is_code && *asked == Asked::How)) {
-                    // A number counts what it stands with.
-                    (Asked::Number, true) if self.counted.as_ref().is_some_and(|thing| counts(text, thing)) => 1.7,
-                    (Asked::Duration | Asked::Size | Asked::Number, true) if self.bound => {
-                        if bounds(&text.to_lowercase()) { 1.6 } else { 1.2 }
+            fit *= match (asked, holds(*asked, text, &self.text, is_code)) {
+                // A number counts what it stands with.
+                (Asked::Number, true) if self.counted.as_ref().is_some_and(|thing| counts(text, thing)) => 1.7,
+                (Asked::Duration | Asked::Size | Asked::Number, true) if self.bound => {
+                    if bounds(text) {
+                        1.6
+                    } else {
+                        1.2
                     }
-                    (Asked::Duration | Asked::Size | Asked::Number, true) => 1.35,
-                    // Words of the question without what it asks for answer nothing.
-                    (Asked::Duration | Asked::Size, false) => 0.5,
-                    (Asked::Number, false) => 0.65,
-                    (Asked::Why | Asked::When | Asked::Who, true) => 1.3,
-                    (Asked::Where, true) => 1.25,
-                    (Asked::How, true) => 1.1,
-                    (Asked::Meaning, _) => {
-                        if self.defines(text) {
-                            1.4
-                        } else {
-                            1.0
-                        }
+                }
+                (Asked::Duration | Asked::Size | Asked::Number, true) => 1.35,
+                // Words of the question without what it asks for answer nothing.
+                (Asked::Duration | Asked::Size, false) => 0.5,
+                (Asked::Number | Asked::Version | Asked::Default | Asked::Exception | Asked::Name(_), false) => 0.65,
+                (Asked::Why | Asked::When | Asked::Who | Asked::Version, true) => 1.3,
+                (Asked::Default | Asked::Exception, true) => 1.4,
+                (Asked::Name(_), true) => 1.15,
+                (Asked::Where, true) => 1.25,
+                (Asked::How, true) => 1.1,
+                (Asked::Meaning, _) => {
+                    if self.defines(text) {
+                        1.4
+                    } else {
+                        1.0
                     }
-                    _ => 0.95,
-                };
+                }
+                _ => 0.95,
+            };
         }
         fit
     }
 }
-
-/// Words that shape a question without saying what it is about; their absence is not worth telling.
-const SOFT: [&str; 75] = [
-    "title",
-    "titled",
-    "tell",
-    "exist",
-    "exists",
-    "explain",
-    "describe",
-    "show",
-    "list",
-    "give",
-    "find",
-    "know",
-    "mean",
-    "means",
-    "meaning",
-    "use",
-    "used",
-    "using",
-    "uses",
-    "work",
-    "works",
-    "happen",
-    "happens",
-    "way",
-    "ways",
-    "thing",
-    "things",
-    "many",
-    "much",
-    "long",
-    "often",
-    "big",
-    "large",
-    "small",
-    "number",
-    "name",
-    "named",
-    "kind",
-    "type",
-    "get",
-    "set",
-    "need",
-    "needs",
-    "want",
-    "example",
-    "possible",
-    "allowed",
-    "called",
-    "long",
-    "old",
-    "far",
-    "high",
-    "deep",
-    "wide",
-    "tall",
-    "heavy",
-    "fast",
-    "soon",
-    "take",
-    "takes",
-    "go",
-    "goes",
-    "come",
-    "comes",
-    "able",
-    "exactly",
-    "actually",
-    "currently",
-    "reason",
-    "difference",
-    "information",
-    "say",
-    "make",
-    "makes",
-    "made",
-];
-
-/// Groups of words, stemmed, that documentation uses for each other.
-const SYNONYMS: [&[&str]; 29] = [
-    &["deep", "depth"],
-    &["wide", "width"],
-    &["tall", "height"],
-    &["heavi", "weigh", "weight"],
-    &["us", "usag"],
-    &["delet", "remov", "drop", "eras"],
-    &["start", "launch", "begin"],
-    &["stop", "termin", "halt", "shut"],
-    &["maximum", "max", "limit", "most", "upper"],
-    &["minimum", "min", "least", "lower"],
-    &["directori", "folder"],
-    &["retri", "tri", "attempt", "repeat"],
-    &["price", "cost", "fee", "charg"],
-    &["creat", "make", "add"],
-    &["environ", "env"],
-    &["command", "cmd"],
-    &["parameter", "argument", "option", "flag"],
-    &["set", "option", "config", "configur"],
-    &["error", "failur", "fail"],
-    &["store", "save", "keep", "kept", "written", "retain", "retent"],
-    &["run", "execut"],
-    &["instal", "setup"],
-    &["log", "logfil"],
-    &["chang", "modifi", "edit", "updat"],
-    &["allow", "permit"],
-    &["password", "passphras"],
-    &["repli", "answer", "respons"],
-    &["fast", "speed", "quick", "throughput"],
-    &["licenc", "licens"],
-];

@@ -3,6 +3,8 @@
 //! Where such a question has hardly a word of its own, nearly any sentence holds it; then only what gives instructions
 //! answers it, or what stands under a heading that asks the same.
 
+use super::asked::{identifiers, list, says};
+
 /// How a question asks for a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -15,226 +17,45 @@ pub(super) enum Way {
 impl Way {
     /// How a question, in lower case, asks for a way.
     pub(super) fn of(question: &str) -> Option<Self> {
-        const POLITE: [&str; 12] = [
-            "please",
-            "hi",
-            "hello",
-            "hey",
-            "so",
-            "and",
-            "ok",
-            "okay",
-            "well",
-            "could you tell me",
-            "can you tell me",
-            "tell me",
-        ];
-        const DEEDS: [&str; 26] = [
-            "how do i ",
-            "how do we ",
-            "how do you ",
-            "how do one ",
-            "how can i ",
-            "how can we ",
-            "how can you ",
-            "how can one ",
-            "how should i ",
-            "how should we ",
-            "how would i ",
-            "how could i ",
-            "how does one ",
-            "how to ",
-            "how must i ",
-            "how might i ",
-            "what do i ",
-            "what should i ",
-            "what must i ",
-            "what can i do",
-            "what is the best way to ",
-            "what's the best way to ",
-            "what is the way to ",
-            "what are the steps ",
-            "which steps ",
-            "where do i ",
-        ];
         let mut rest = question.trim_start();
-        while let Some(after) = POLITE.iter().find_map(|word| rest.strip_prefix(word)) {
+        while let Some(after) = list("polite").iter().find_map(|word| rest.strip_prefix(word.as_str())) {
             let after = after.trim_start_matches([',', '!', '.', ' ']);
             if after.len() == rest.len() {
                 break;
             }
             rest = after;
         }
-        if DEEDS.iter().any(|start| rest.starts_with(start)) {
+        let begins = |start: &String| rest.strip_prefix(start.as_str()).is_some_and(|rest| rest.starts_with(' '));
+        if list("deeds").iter().any(begins) {
             return Some(Self::Deed);
         }
         rest.starts_with("how ").then_some(Self::Working)
     }
 }
 
-/// Words that a sentence begins with which tells somebody what to do.
-const IMPERATIVES: &[&str] = &[
-    "add",
-    "adjust",
-    "allow",
-    "append",
-    "apply",
-    "ask",
-    "attach",
-    "begin",
-    "boil",
-    "book",
-    "bring",
-    "browse",
-    "build",
-    "call",
-    "change",
-    "check",
-    "choose",
-    "clean",
-    "click",
-    "clone",
-    "close",
-    "combine",
-    "commit",
-    "compile",
-    "configure",
-    "connect",
-    "consider",
-    "contact",
-    "copy",
-    "create",
-    "cut",
-    "declare",
-    "define",
-    "delete",
-    "deploy",
-    "disable",
-    "download",
-    "drag",
-    "drop",
-    "edit",
-    "enable",
-    "ensure",
-    "enter",
-    "execute",
-    "export",
-    "fill",
-    "find",
-    "follow",
-    "fork",
-    "get",
-    "give",
-    "go",
-    "head",
-    "heat",
-    "hold",
-    "import",
-    "include",
-    "insert",
-    "install",
-    "join",
-    "keep",
-    "launch",
-    "let",
-    "log",
-    "make",
-    "mix",
-    "modify",
-    "mount",
-    "move",
-    "name",
-    "open",
-    "override",
-    "pass",
-    "paste",
-    "pick",
-    "place",
-    "plug",
-    "point",
-    "pour",
-    "press",
-    "provide",
-    "pull",
-    "push",
-    "put",
-    "read",
-    "register",
-    "remove",
-    "rename",
-    "replace",
-    "restart",
-    "run",
-    "save",
-    "select",
-    "send",
-    "set",
-    "sign",
-    "specify",
-    "start",
-    "stop",
-    "switch",
-    "tap",
-    "turn",
-    "unpack",
-];
-const MORE_IMPERATIVES: &[&str] = &[
-    "type", "update", "upgrade", "upload", "use", "verify", "visit", "wait", "wrap", "write", "see", "take", "test",
-    "try", "submit", "request",
-];
-
-/// Beginnings of what is said to somebody who asks how.
-const ADDRESSED: &[&str] = &[
-    "you can ",
-    "you must ",
-    "you should ",
-    "you need to ",
-    "you have to ",
-    "you may ",
-    "you will need",
-    "you'll need",
-    "is done by ",
-    "are done by ",
-    "is done with ",
-    "by running ",
-    "by using ",
-];
-
 /// Whether a sentence tells somebody what to do.
 pub(super) fn instructs(text: &str) -> bool {
-    if text.contains('`') {
+    if says(text, "addressed") || (says(text, "means") && !identifiers(text).is_empty()) {
         return true;
     }
     let lower = text.to_lowercase();
-    if ADDRESSED.iter().any(|words| lower.contains(words)) {
-        return true;
-    }
     // "First, open …", "To build it, run …".
     let clauses = lower.split([',', ';', ':']).take(3);
     clauses.into_iter().any(|clause| {
         let mut words = clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-        let first = words.find(|word| {
-            !matches!(
-                *word,
-                "first" | "then" | "next" | "now" | "finally" | "please" | "just" | "simply" | "and" | "always"
-            )
-        });
-        first.is_some_and(|first| IMPERATIVES.contains(&first) || MORE_IMPERATIVES.contains(&first))
+        let first = words.find(|word| !list("then").contains(*word));
+        first.is_some_and(|first| list("imperatives").contains(first))
     })
 }
 
 /// Whether a sentence says what does the thing that is asked for: "A push deploys the site" for `deploy`.
 pub(super) fn does(verb: &str, text: &str) -> bool {
-    const OBJECTS: [&str; 16] = [
-        "the", "a", "an", "it", "them", "all", "your", "this", "these", "every", "each", "to", "its", "their", "any",
-        "our",
-    ];
     let verb = verb.to_lowercase();
     let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
     let mut before = words.next().unwrap_or_default();
     for word in words {
         let acts = before.strip_prefix(verb.as_str()).is_some_and(|end| matches!(end, "s" | "es"));
-        if acts && OBJECTS.contains(&word.as_str()) {
+        if acts && list("objects").contains(&word) {
             return true;
         }
         before = word;

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Brackets that hold more bytes than this are no citation.
 const LONGEST: usize = 400;
+/// Other brackets that hold citations.
+const WIDE: (char, char) = ('【', '】');
 /// Brackets that a name may hold.
 const NESTED: usize = 6;
 /// Numbers above this are years and the like.
@@ -75,6 +77,18 @@ pub fn citations(text: &str, knows: impl Fn(&str) -> bool) -> Brackets {
             continue;
         }
         match byte {
+            // The brackets of Chinese and Japanese.
+            0xE3 if text.get(at..).is_some_and(|rest| rest.starts_with(WIDE.0)) => {
+                let inside = head(text.get(at + WIDE.0.len_utf8()..).unwrap_or_default(), LONGEST);
+                let Some((inside, _)) = inside.split_once(WIDE.1).filter(|(inside, _)| !inside.contains('\n')) else {
+                    continue;
+                };
+                if let Some(places) = places(inside, &knows) {
+                    let end = at + WIDE.0.len_utf8() + inside.len() + WIDE.1.len_utf8();
+                    found.citations.push(Citation { bytes: at..end, places, doubtful: false });
+                    (open, named_end) = (None, end);
+                }
+            }
             b'[' => {
                 open = Some(at);
                 if let Some((end, place)) = with_brackets(text, at, &knows) {
@@ -153,8 +167,12 @@ fn attached(text: &str, start: usize) -> Attached {
     }
     let length = before.chars().rev().take(LONGEST).take_while(|c| word(*c) || matches!(c, '.' | ':')).count();
     let name: String = before.chars().rev().take(length).collect();
-    let natural =
-        length >= 3 && name.chars().all(char::is_alphabetic) && !name.chars().rev().skip(1).any(char::is_uppercase);
+    // A year is the name of no array, and scripts without blanks have no words of their own.
+    let counts = name.chars().all(|c| c.is_ascii_digit());
+    let unspaced = name.starts_with(|c: char| matches!(c as u32, 0x3040..=0x30FF | 0x3400..=0x9FFF | 0xAC00..=0xD7AF));
+    let natural = counts
+        || unspaced
+        || length >= 3 && name.chars().all(char::is_alphabetic) && !name.chars().rev().skip(1).any(char::is_uppercase);
     if natural { Attached::Word } else { Attached::Index }
 }
 
@@ -162,14 +180,16 @@ fn attached(text: &str, start: usize) -> Attached {
 fn is_definition(bytes: &[u8], start: usize, end: usize) -> bool {
     bytes.get(end + 1) == Some(&b':')
         && (start == 0 || bytes.get(start - 1) == Some(&b'\n'))
-        && bytes.get(start + 1..end).is_some_and(|inside| inside.iter().all(u8::is_ascii_digit))
+        && bytes.get(start + 1..end).is_some_and(|inside| inside.iter().all(|b| b.is_ascii_digit() || *b == b'^'))
 }
 
 fn places(inside: &str, knows: &impl Fn(&str) -> bool) -> Option<Vec<Place>> {
     if inside.len() > LONGEST {
         return None;
     }
+    // A footnote names a source by its number.
     let mut inside = inside.trim();
+    inside = inside.strip_prefix('^').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit())).unwrap_or(inside);
     for word in ["sources ", "source ", "Sources ", "Source "] {
         inside = inside.strip_prefix(word).unwrap_or(inside);
     }
@@ -380,6 +400,16 @@ mod tests {
     }
 
     #[test]
+    fn a2_citations_as_people_and_models_write_them() {
+        for text in ["It opened in 2023[1].", "于2023年发布[1]。", "発表した【1】。", "It is so.[^1]", "It is so [^1]"]
+        {
+            assert_eq!(read(text), [[Number(1)]], "{text}");
+        }
+        assert_eq!(read("所以【a.md:3】"), [[lines("a.md", 3, 3)]]);
+        assert!(read("【注意】 `argv[0]` is the program, argv[0] too").is_empty());
+    }
+
+    #[test]
     fn x16_what_is_no_citation() {
         for text in [
             "a[0] a[1] x[i] f(x)[2] m[1][2] argv2[1] self.items[1]",
@@ -387,7 +417,8 @@ mod tests {
             "```\n[1]\n```",
             "~~~py\na [1]\n~~~",
             "[text](https://x.org) [1](https://x.org)",
-            "[ ] [x] [0] [2024] [1.5] [note] [e.g.] [sic] [] [-1] [3-1] [Note: 3] [12:30] [^1]",
+            "[ ] [x] [0] [2024] [1.5] [note] [e.g.] [sic] [] [-1] [3-1] [Note: 3] [12:30] [^note]",
+            "[^1]: The source.",
             "[1]: https://x.org",
             "[1\n]",
             "[1",

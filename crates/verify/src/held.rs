@@ -57,8 +57,8 @@ impl Held {
     pub(super) fn read(text: &str, heading: &str, format: Format, line: usize) -> Self {
         let mut held = Self::default();
         let mut seen: HashSet<String> = HashSet::new();
-        let (mut title, mut columns, mut lead, mut before) =
-            (String::new(), String::new(), String::new(), String::new());
+        let (mut title, mut term, mut columns, mut lead, mut before) =
+            (String::new(), String::new(), String::new(), String::new(), String::new());
         let (mut block, mut lists) = (usize::MAX, 0);
         for unit in units(text, sentences(text, format)) {
             let said = text.get(unit.bytes.clone()).unwrap_or_default();
@@ -69,9 +69,12 @@ impl Held {
             lists += usize::from(!is_item(text, unit.bytes.start));
             if unit.kind == Kind::Heading {
                 said.clone_into(&mut title);
-                (lead, before) = (String::new(), String::new());
+                (lead, before, term) = (String::new(), String::new(), String::new());
             }
-            let mut above = format!("{heading}\n{title}\n{lead}\n{columns}");
+            let mut above = format!("{heading}\n{title}\n{term}\n{lead}\n{columns}");
+            if unit.kind == Kind::Term {
+                said.clone_into(&mut term);
+            }
             if leans(said) && unit.block == block {
                 above.push('\n');
                 above.push_str(&before);

@@ -228,15 +228,17 @@ fn attempt(
     let failed = |answer: &Answer| answer.text == first.text || drafts.contains(&answer.text);
     let mut options = Options { support, ..options_for(feedback, &first) };
     // What was asked for first; then more and more that is merely different.
-    for step in 0..5 {
+    for step in 0..10 {
         let answer = extractive::answer(question, sources, &options);
         if !failed(&answer) && !answer.quotes.is_empty() {
             return answer.text;
         }
         match step {
-            0 => options.list_sources = true,
-            1 => (options.least, options.most) = (options.least.max(2), 5),
-            2 => (options.least, options.avoid) = (5, Vec::new()),
+            0 | 5 => options.list_sources = true,
+            1 | 6 => (options.least, options.most) = (options.least.max(2), 5),
+            2 | 7 => (options.least, options.avoid) = (5, Vec::new()),
+            // What speaks of the question less may still be what was meant.
+            4 => options = Options { support, strict: false, ..options_for(feedback, &first) },
             _ => options.avoid = first.quotes.iter().map(|quote| quote.text.clone()).collect(),
         }
     }

@@ -368,7 +368,8 @@ pub(super) fn plan(given: &RulePlanInput<'_>, repeats: impl Fn(&str, &[String]) 
 
 /// Quotes that answer the question most directly: pairs of a passage's place and a sentence.
 pub(super) fn answer(query: &str, sources: &[Source]) -> Vec<(usize, String)> {
-    let options = extractive::Options { most: 4, least: 2, plain: true, ..extractive::Options::default() };
+    let options =
+        extractive::Options { most: 4, least: 2, plain: true, strict: false, ..extractive::Options::default() };
     let quotes = extractive::answer(query, sources, &options).quotes;
     let good = quotes.into_iter().filter(|quote| is_statement(&quote.text));
     good.map(|quote| (quote.source, quote.text)).collect()
@@ -396,7 +397,13 @@ pub(super) fn section(
     let name = topic.topic.to_lowercase();
     let none_under = !passages.iter().any(|chunk| chunk.heading.to_lowercase().contains(&name));
     let terms = terms_of(&topic.line());
-    let options = extractive::Options { most: MAX_STATEMENTS, least: 1, plain: true, ..extractive::Options::default() };
+    let options = extractive::Options {
+        most: MAX_STATEMENTS,
+        least: 1,
+        plain: true,
+        strict: false,
+        ..extractive::Options::default()
+    };
     let quotes = extractive::answer(&topic.line(), sources, &options).quotes;
     let mut all: Vec<Candidate> = Vec::new();
     for (passage, chunk) in passages.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::{
     Options,
-    units::{Unit, sum},
+    units::{Unit, introduced, sum},
 };
 use loopwright_lexicon::sentences::{Kind, leans};
 
@@ -12,9 +12,9 @@ pub(super) fn choose(
     weights: &[f64],
     total: f64,
     options: &Options,
-    usable: impl Fn(&Unit) -> bool,
+    usable: impl Fn(usize) -> bool,
 ) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..units.len()).filter(|&at| units.get(at).is_some_and(&usable)).collect();
+    let mut order: Vec<usize> = (0..units.len()).filter(|&at| usable(at)).collect();
     let score = |at: usize| units.get(at).map_or(0.0, |unit| unit.score);
     order.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
     order.truncate(256);
@@ -34,7 +34,7 @@ pub(super) fn choose(
                 .map(|((direct, covered), weight)| (direct - covered).max(0.0) * weight)
                 .sum();
             let share = unit.score / best.score;
-            let says_more = gain > 0.15 * total && share > 0.45;
+            let says_more = gain > 0.15 * total && share > if options.strict { 0.7 } else { 0.45 };
             let held = sum(&best.direct, weights);
             // What holds no word of the question itself goes with what stands right beside it.
             let belongs = held > 0.0 || chosen.iter().filter_map(|&at| units.get(at)).any(|one| beside(one, unit));
@@ -70,7 +70,7 @@ fn overlap(a: &Unit, b: &Unit) -> f64 {
 }
 
 /// A sentence that leans on the one before it says little alone: the one before comes with it.
-pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<usize> {
+pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64], asks_way: bool) -> Vec<usize> {
     let mut all = chosen.clone();
     for at in chosen {
         // What is only known to answer by its heading says little without it.
@@ -78,6 +78,11 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
             && !all.contains(&heading)
         {
             all.push(heading);
+        }
+        // The code that shows a way stands at the end of its paragraph.
+        if let Some(last) = shown_by(units, at).filter(|_| asks_way) {
+            let between = (at + 1..=last).filter(|one| !all.contains(one)).collect::<Vec<_>>();
+            all.extend(between);
         }
         let mut at = at;
         // A passage is no longer than three sentences.
@@ -94,6 +99,15 @@ pub(super) fn lift(units: &[Unit], chosen: Vec<usize>, weights: &[f64]) -> Vec<u
     all
 }
 
+/// The place of the sentence that ends a paragraph and introduces code, at most two behind the one at a place.
+fn shown_by(units: &[Unit], at: usize) -> Option<usize> {
+    let unit = units.get(at).filter(|unit| unit.kind == Kind::Prose)?;
+    let alike = |one: &&Unit| one.kind == Kind::Prose && one.block == unit.block && one.source == unit.source;
+    let last = at + units.get(at + 1..)?.iter().take_while(alike).count();
+    let code = units.get(introduced(units, last).start).filter(|one| one.kind == Kind::Code);
+    (last > at && last <= at + 2 && !introduced(units, last).is_empty()).then_some(last).filter(|_| code.is_some())
+}
+
 /// The sentence before a unit that leans on it.
 pub(super) fn leans_on(units: &[Unit], at: usize) -> Option<&Unit> {
     let unit = units.get(at)?;
@@ -103,9 +117,13 @@ pub(super) fn leans_on(units: &[Unit], at: usize) -> Option<&Unit> {
     (leans && fits).then_some(before)
 }
 
-/// The heading of a unit, where that holds most of what the unit is quoted for.
+/// The term or heading of a unit, where that holds most of what the unit is quoted for.
 fn told_by_heading(units: &[Unit], unit: &Unit, weights: &[f64]) -> Option<usize> {
-    let at = unit.heading.filter(|_| unit.kind != Kind::Heading)?;
-    let held = sum(&units.get(at)?.direct, weights);
-    (held > 0.0 && sum(&unit.direct, weights) < 0.5 * held).then_some(at)
+    let own = sum(&unit.direct, weights);
+    let tells = |at: &usize| {
+        let held = units.get(*at).map_or(0.0, |above| sum(&above.direct, weights));
+        held > 0.0 && own < 0.5 * held
+    };
+    let above = [unit.term, unit.heading].into_iter().flatten().find(tells);
+    above.filter(|_| !matches!(unit.kind, Kind::Heading | Kind::Term))
 }

@@ -1,6 +1,9 @@
 //! What can be quoted, and how well each piece fits a question.
 
-use std::collections::HashSet;
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::Range,
+};
 
 use super::Options;
 use crate::{asked::Asked, bm25, marks::clean, question::Question};
@@ -8,7 +11,7 @@ use loopwright_base::sources::{Source, SourceKind};
 use loopwright_lexicon::{
     lines::Format,
     sentences::{Kind, sentences},
-    words,
+    words::{self, is_misspelt},
 };
 
 /// At most this many units of all sources are looked at.
@@ -17,11 +20,14 @@ const MAX_UNITS: usize = 20_000;
 /// What a word of the question counts that stands not in a unit itself but near it.
 const BY_QUESTION: f64 = 0.85;
 const BY_HEADING: f64 = 0.55;
-const BY_NEIGHBOUR: f64 = 0.35;
+pub(super) const BY_NEIGHBOUR: f64 = 0.35;
 const BY_PATH: f64 = 0.3;
 
 /// A heading with this part of what is asked for holds it.
-const NAMED: f64 = 0.75;
+pub(super) const NAMED: f64 = 0.69;
+
+/// What is worth more that stands under a heading which asks the question.
+const UNDER_QUESTION: f64 = 1.4;
 
 /// A row of a table with more words than these is a list.
 const LONG_ROW: usize = 40;
@@ -42,6 +48,12 @@ pub(super) struct Unit {
     pub(super) credit: Vec<f64>,
     /// The place of the heading that it stands under, where that is a unit of its source.
     pub(super) heading: Option<usize>,
+    /// The place of the term that it tells of.
+    pub(super) term: Option<usize>,
+    /// Blanks before it on its line.
+    pub(super) indent: usize,
+    /// Whether it begins or goes on an item of a list.
+    pub(super) item: bool,
     /// Whether it asks instead of saying.
     pub(super) asks: bool,
     pub(super) score: f64,
@@ -61,7 +73,8 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
             SourceKind::File => Format::of_path(&source.reference),
             SourceKind::Thread | SourceKind::Web | SourceKind::Tool | SourceKind::Memory => Format::Markdown,
         };
-        let mut under = None;
+        let (mut under, mut term): (Option<usize>, Option<(usize, usize)>) = (None, None);
+        let mut item = (usize::MAX, false);
         for sentence in sentences(&source.text, format) {
             if units.len() >= MAX_UNITS {
                 return units;
@@ -82,10 +95,20 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
             let end_line = source.line.saturating_add(sentence.end_line - 1);
             let asks = text.ends_with('?') && sentence.kind == Kind::Prose;
             let (block, kind, credit, score) = (sentence.block, sentence.kind, Vec::new(), 0.0);
-            let heading = under;
-            if kind == Kind::Heading {
-                under = Some(units.len());
+            let before = source.text.get(..sentence.bytes.start).unwrap_or_default();
+            let before = before.rsplit('\n').next().unwrap_or_default();
+            let indent = before.len() - before.trim_start().len();
+            if item.0 != block {
+                item = (block, kind == Kind::Prose && !before.trim().is_empty());
             }
+            let (heading, told) = (under, term.filter(|(_, out)| indent > *out).map(|(at, _)| at));
+            match kind {
+                Kind::Heading => (under, term) = (Some(units.len()), None),
+                Kind::Term => term = Some((units.len(), indent)),
+                _ if told.is_none() => term = None,
+                _ => {}
+            }
+            let (item, term_of) = (item.1, told);
             units.push(Unit {
                 source: at,
                 block,
@@ -98,6 +121,9 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
                 direct,
                 credit,
                 heading,
+                term: term_of,
+                indent,
+                item,
                 asks,
                 score,
             });
@@ -106,8 +132,32 @@ pub(super) fn read_units(asked: &Question, sources: &[Source], options: &Options
     units
 }
 
+/// A word of the question that stands nowhere is taken for the one within a letter of it that stands most often; names
+/// are taken as they are written.
+pub(super) fn mend_spelling(asked: &mut Question, units: &mut [Unit]) {
+    for (at, need) in asked.needs.iter_mut().enumerate() {
+        let stands = units.iter().any(|unit| unit.direct.get(at).is_some_and(|met| *met > 0.0));
+        if stands || need.word.is_name() {
+            continue;
+        }
+        let mut near: BTreeMap<&str, usize> = BTreeMap::new();
+        for term in units.iter().flat_map(|unit| &unit.terms).filter(|term| is_misspelt(term, &need.word.whole)) {
+            *near.entry(term).or_default() += 1;
+        }
+        let best = near.into_iter().max_by_key(|(_, count)| *count).map(|(term, _)| term.to_owned());
+        let Some(best) = best else { continue };
+        need.word.whole = best;
+        for unit in &mut *units {
+            let met = need.met_in(&unit.text, &unit.terms);
+            if let Some(direct) = unit.direct.get_mut(at) {
+                *direct = met;
+            }
+        }
+    }
+}
+
 /// Words of the question that stand near a unit count for it as well, but less.
-pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit]) {
+pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Unit], weights: &[f64]) {
     let of_source: Vec<(Vec<f64>, Vec<f64>)> = sources
         .iter()
         .map(|source| {
@@ -119,11 +169,14 @@ pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Un
             (met(&source.heading), path)
         })
         .collect();
-    let plain = asked.plain_weights();
-    let all: f64 = plain.iter().sum();
+    let all: f64 = weights.iter().sum();
     // A heading that says nearly all of the question asks it: what stands under it is the answer.
     let share_of = |of_heading: &[f64]| {
-        if sum(of_heading, &plain) >= 0.75 * all && asked.needs.len() > 1 { BY_QUESTION } else { BY_HEADING }
+        if sum(of_heading, weights) >= NAMED * all && (asked.needs.len() > 1 || asked.is_vague()) {
+            BY_QUESTION
+        } else {
+            BY_HEADING
+        }
     };
     let mut heading: (usize, Vec<f64>) = (usize::MAX, Vec::new());
     for at in 0..units.len() {
@@ -141,13 +194,23 @@ pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Un
         if heading.0 == unit.source {
             add(&mut credit, &heading.1, share_of(&heading.1));
         }
+        if let Some(term) = unit.term.and_then(|term| units.get(term)) {
+            add(&mut credit, &term.direct, BY_QUESTION);
+        }
+        if let Some(lead) = lead_of(units, at).and_then(|lead| units.get(lead)) {
+            add(&mut credit, &lead.direct, BY_QUESTION);
+        }
+        let share = if unit.direct.iter().any(|met| *met > 0.0) { BY_HEADING } else { BY_NEIGHBOUR };
+        for introduced in introduced(units, at).filter_map(|one| units.get(one)) {
+            add(&mut credit, &introduced.direct, share);
+        }
         let leans =
             ["It ", "This ", "They ", "These ", "That ", "Its ", "Their "].iter().any(|w| unit.text.starts_with(w));
         let before = at.checked_sub(1).and_then(|before| units.get(before)).filter(|one| one.source == unit.source);
         if let Some(before) = before.filter(|before| before.kind != Kind::Heading) {
-            let share = if before.asks {
+            let share = if before.asks || leans {
                 BY_QUESTION
-            } else if leans || (unit.kind == Kind::Code && before.kind == Kind::Prose) {
+            } else if unit.kind == Kind::Heading {
                 BY_HEADING
             } else if before.block == unit.block || unit.kind == Kind::Prose {
                 BY_NEIGHBOUR
@@ -160,20 +223,10 @@ pub(super) fn give_context(asked: &Question, sources: &[Source], units: &mut [Un
         {
             add(&mut credit, &after.direct, BY_NEIGHBOUR);
         }
-        if unit.kind == Kind::Row {
-            // The first row of a table names its columns.
-            let mut first = at;
-            while first > 0
-                && units
-                    .get(first - 1)
-                    .is_some_and(|one| matches!(one.kind, Kind::Row | Kind::Columns) && one.source == unit.source)
-                && at - first < 64
-            {
-                first -= 1;
-            }
-            if let Some(first) = units.get(first) {
-                add(&mut credit, &first.direct, BY_HEADING);
-            }
+        if unit.kind == Kind::Row
+            && let Some(first) = units.get(columns_of(units, at))
+        {
+            add(&mut credit, &first.direct, BY_HEADING);
         }
         if unit.kind == Kind::Heading {
             heading = (unit.source, unit.direct.clone());
@@ -205,7 +258,10 @@ pub(super) fn score(asked: &Question, sources: &[Source], units: &mut [Unit], we
     let meant: f64 = asked.needs.iter().zip(weights).filter(|(need, _)| need.nameable).map(|(_, weight)| weight).sum();
     // Whether the unit before is a heading that holds what is asked for.
     let mut after_heading = false;
-    for unit in units {
+    let opens: Vec<bool> = (0..units.len()).map(|at| !introduced(units, at).is_empty()).collect();
+    let above = |unit: &Unit| unit.heading.and_then(|at| units.get(at)).map_or(0.0, |one| sum(&one.direct, weights));
+    let headings: Vec<f64> = units.iter().map(above).collect();
+    for (at, unit) in units.iter_mut().enumerate() {
         let direct = sum(&unit.direct, weights);
         let mut score = sum(&unit.credit, weights);
         let holds = unit.kind == Kind::Heading && direct >= NAMED * meant;
@@ -219,25 +275,92 @@ pub(super) fn score(asked: &Question, sources: &[Source], units: &mut [Unit], we
             let rank = sources.get(unit.source).map_or(0.0, |source| (source.score / top).clamp(0.0, 1.0));
             score *= 0.7 + 0.3 * rank;
         }
-        score *= asked.fit(&unit.text, unit.kind == Kind::Code);
+        let leads = opens.get(at).copied().unwrap_or(false) && unit.kind == Kind::Prose;
+        score *= asked.fit(&unit.text, unit.kind == Kind::Code || leads);
         score *= match unit.kind {
             // One that holds what is asked for, and more, names it; so does one right below it.
+            // A heading may say what is the default: "`capture="sys"` (default)".
+            Kind::Heading if asked.is(Asked::Default) && asked.lacks(&unit.text, false).is_none() => 1.2,
             Kind::Heading if asked.asks_name && ((holds && says_more(unit)) || follows) => 1.3,
             Kind::Heading | Kind::Columns => 0.3,
+            Kind::Term => 0.8,
             Kind::Code if !asked.is(Asked::How) => 0.7,
             // A row leans on its columns; one of many words lists what belongs to something.
             Kind::Row if asked.asks_table => 1.6,
+            Kind::Row if asked.names_a_thing() => 1.1,
             Kind::Row if unit.length > LONG_ROW => 0.4,
             Kind::Row => 0.9,
             _ if unit.asks => 0.3,
+            // What leads to something is worth what it leads to.
+            Kind::Prose if unit.text.ends_with(':') && !opens.get(at).copied().unwrap_or(false) => 0.3,
             _ => 1.0,
         };
+        let (heading, all) = (headings.get(at).copied().unwrap_or(0.0), weights.iter().sum::<f64>());
+        if heading >= NAMED * all && asked.needs.len() > 1 && unit.kind != Kind::Heading {
+            score *= UNDER_QUESTION;
+        }
         unit.score = score / (0.9 + 0.1 * (unit.length.max(6) as f64 / average.max(6.0)));
         // A sentence of a word or two says nothing by itself, unless something around it asked for it.
         if unit.length < 2 && sum(&unit.credit, weights) <= direct {
             unit.score *= 0.6;
         }
     }
+}
+
+/// Lines between two units that still belong together.
+const GAP: usize = 4;
+/// What a unit introduces is no longer than this many units.
+const MAX_INTRODUCED: usize = 20;
+
+/// The places of the units that one introduces: the code right behind a sentence, the items of a list or the rows of a
+/// table behind a colon.
+pub(super) fn introduced(units: &[Unit], at: usize) -> Range<usize> {
+    let none = at + 1..at + 1;
+    let (Some(lead), Some(first)) = (units.get(at), units.get(at + 1)) else { return none };
+    let ends = lead.text.ends_with(':');
+    let follows = first.source == lead.source && first.line <= lead.end_line + GAP;
+    if lead.kind != Kind::Prose || !follows || first.block == lead.block && first.kind == Kind::Prose && !first.item {
+        return none;
+    }
+    let belongs: &dyn Fn(&Unit, &Unit) -> bool = match first.kind {
+        Kind::Code if ends || !lead.item => &|one, before| one.kind == Kind::Code && one.line <= before.end_line + 2,
+        Kind::Prose if ends && first.item => &|one, before| {
+            one.kind == Kind::Prose && one.item && one.indent >= first.indent && one.line <= before.end_line + 2
+        },
+        Kind::Row | Kind::Columns if ends => &|one, _| matches!(one.kind, Kind::Row | Kind::Columns),
+        _ => return none,
+    };
+    let mut end = at + 2;
+    while let (Some(one), Some(before)) = (units.get(end), units.get(end - 1))
+        && one.source == first.source
+        && belongs(one, before)
+        && end - at <= MAX_INTRODUCED
+    {
+        end += 1;
+    }
+    at + 1..end
+}
+
+/// The place of the first row of a table, which names its columns.
+pub(super) fn columns_of(units: &[Unit], at: usize) -> usize {
+    let source = units.get(at).map(|unit| unit.source);
+    let is_row = |one: &&Unit| matches!(one.kind, Kind::Row | Kind::Columns) && Some(one.source) == source;
+    let above = units.get(at.saturating_sub(64)..at).unwrap_or_default();
+    at - above.iter().rev().take_while(is_row).count()
+}
+
+/// The place of the sentence that introduces a unit.
+pub(super) fn lead_of(units: &[Unit], at: usize) -> Option<usize> {
+    let unit = units.get(at)?;
+    if matches!(unit.kind, Kind::Heading | Kind::Term) || (unit.kind == Kind::Prose && !unit.item) {
+        return None;
+    }
+    let alike = |one: &Unit| one.kind == unit.kind || (unit.kind == Kind::Row && one.kind == Kind::Columns);
+    let back = units.get(at.saturating_sub(MAX_INTRODUCED)..at)?.iter().rev().take_while(|one| alike(one)).count();
+    let lead = (at - back).checked_sub(1)?;
+    // An item may stand behind items that are none of its list.
+    let leads = (lead..at).rev().find(|lead| introduced(units, *lead).contains(&at))?;
+    Some(leads)
 }
 
 /// Whether more stands in a unit than what is asked for.
@@ -314,6 +437,59 @@ mod tests {
         ] {
             let found = first(question, text);
             assert!(found.contains(wanted), "{question}: {found}");
+        }
+    }
+
+    fn told(question: &str, name: &str, text: &str) -> String {
+        answer(question, &[source(name, text)], &Options { trusted: true, ..Options::default() }).text
+    }
+
+    #[test]
+    fn a1_a_sentence_comes_with_what_it_introduces() {
+        let text = "Install\n-------\n\nInstall the newest frob using pip:\n\n\
+                    .. code-block:: text\n\n    $ pip install frob\n\n\
+                    After installing it, frob is there.\n";
+        assert_eq!(
+            told("How do I install frob?", "a.rst", text),
+            "Install the newest frob using pip: [a.rst:4-8]\n```\n$ pip install frob\n```"
+        );
+        let text = "Use frob because:\n\n- it is small\n- it is fast\n\nIt is old.\n";
+        assert_eq!(
+            told("Why should I use frob?", "a.md", text),
+            "Use frob because: [a.md:1]\n- it is small [a.md:3]\n- it is fast [a.md:4]"
+        );
+    }
+
+    #[test]
+    fn a1_a_term_is_context_of_what_defines_it() {
+        let text = "``frob.delay``:\n    Sets the delay of a frob.  The default\n    is `5`.\n\n\
+                    ``frob.size``:\n    The default is `7`.\n";
+        let said = told("What is the default of frob.delay?", "a.rst", text);
+        assert!(said.contains("`5`") && !said.contains("`7`"), "{said}");
+    }
+
+    #[test]
+    fn a1_what_has_not_the_form_that_is_asked_for_is_no_answer() {
+        for (question, text) in [
+            ("What is the default timeout of a request?", "A request has a timeout. Requests are retried by default."),
+            ("How much memory does a frob need?", "A frob needs memory for its pages."),
+            ("Which exception does a frob raise?", "A frob may raise a flag on the roof."),
+            ("Why is the frob slow?", "The frob is slow and old."),
+            ("Which option hides the frob?", "The frob hides in its box, an option of last resort."),
+        ] {
+            assert!(told(question, "a.md", text).starts_with("I found nothing"), "{question}");
+        }
+    }
+
+    #[test]
+    fn a1_words_meet_as_people_write_them() {
+        for (question, text) in [
+            ("Is http2 supported?", "HTTP/2 is supported by the client."),
+            ("Is HTTP/2 supported?", "The client supports `http2`."),
+            ("What does max_turns do?", "The max turns limit how long a run goes on."),
+            ("How is the screan cleared?", "The screen is cleared by a call."),
+        ] {
+            assert!(!told(question, "a.md", text).starts_with("I found nothing"), "{question}");
         }
     }
 

@@ -122,6 +122,7 @@ pub fn gather_documents(
         gathered.files_matched += usize::from(fits && !matched);
         matched |= fits;
     }
+    search.mend_spelling();
     search.rank();
     gathered.support = (search.seen > 0).then(|| search.support(question));
     (gathered.sources, gathered.beside) = search.best(limits);

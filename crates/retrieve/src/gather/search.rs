@@ -6,11 +6,19 @@ use super::{GatherLimits, file_of};
 use crate::{
     bm25::{self, Parameters},
     chunks::chunks,
+    question::Question,
     support::{Asked, SUPPORTING},
 };
 use loopwright_base::sources::{Source, SourceKind};
-use loopwright_lexicon::{lines::Format, words};
+use loopwright_lexicon::{
+    lines::Format,
+    words::{self, is_misspelt},
+};
 
+/// A word that stands for one of the question counts as this part of it.
+const INSTEAD: f64 = 0.5;
+/// What a piece is worth more whose heading asks the question.
+const HEADED: f64 = 2.0;
 /// A heading's word counts as this many words of the text.
 const HEADING_WEIGHT: f64 = 1.5;
 /// A path's word counts as this many words of the text.
@@ -43,6 +51,10 @@ pub(super) struct Candidate {
 pub(super) struct Search {
     pub(super) parameters: Parameters,
     pub(super) terms: HashMap<String, usize>,
+    /// Words that documentation uses in place of one that is asked for.
+    others: HashMap<&'static str, usize>,
+    /// The terms that may be misspelt: behind the counts of all terms stand those of what is within a letter of them.
+    misspelt: Vec<String>,
     /// The first bytes of the terms.
     pub(super) wanted: [bool; 256],
     pub(super) holding: Vec<usize>,
@@ -84,9 +96,20 @@ impl Search {
                 terms.entry(term.to_owned()).or_insert(next);
             }
         });
-        let holding = vec![0; terms.len()];
+        let question = Question::read(question);
+        let (mut others, mut misspelt) = (HashMap::new(), Vec::new());
+        for need in question.needs.iter().filter(|need| need.nameable) {
+            let Some(at) = terms.get(&need.word.whole) else { continue };
+            for other in need.others.iter().flat_map(|group| group.iter()).filter(|other| !terms.contains_key(*other)) {
+                others.entry(other.as_str()).and_modify(|known: &mut usize| *known = (*known).min(*at)).or_insert(*at);
+            }
+            if !need.word.is_name() && !misspelt.contains(&need.word.whole) {
+                misspelt.push(need.word.whole.clone());
+            }
+        }
+        let holding = vec![0; terms.len() + misspelt.len()];
         let mut wanted = [false; 256];
-        for term in terms.keys() {
+        for term in terms.keys().map(String::as_str).chain(others.keys().copied()) {
             if let Some(wanted) = term.bytes().next().and_then(|first| wanted.get_mut(usize::from(first))) {
                 *wanted = true;
             }
@@ -94,6 +117,8 @@ impl Search {
         Self {
             parameters: Parameters::default(),
             terms,
+            others,
+            misspelt,
             wanted,
             holding,
             seen: 0,
@@ -105,7 +130,7 @@ impl Search {
     }
 
     pub(super) fn no_counts(&self) -> Vec<f64> {
-        vec![0.0; self.terms.len()]
+        vec![0.0; self.terms.len() + self.misspelt.len()]
     }
 
     /// Adds the question's terms in `text` to `counts`; gives the number of all terms.
@@ -113,11 +138,30 @@ impl Search {
         let mut length = 0_usize;
         words::each_term_starting(text, &self.wanted, |term| {
             length += 1;
-            if let Some(count) = term.and_then(|term| self.terms.get(term)).and_then(|&at| counts.get_mut(at)) {
-                *count += weight;
+            let Some(term) = term else { return };
+            let (at, share) = match self.terms.get(term) {
+                Some(at) => (*at, 1.0),
+                None => match self.others.get(term) {
+                    Some(at) => (*at, INSTEAD),
+                    None => match self.misspelt.iter().position(|one| is_misspelt(one, term)) {
+                        Some(at) => (self.terms.len() + at, 1.0),
+                        None => return,
+                    },
+                },
+            };
+            if let Some(count) = counts.get_mut(at) {
+                *count += share * weight;
             }
         });
         length as f64
+    }
+
+    /// Whether a heading holds nearly all words of the question.
+    fn is_asked_by(&self, title: &str) -> bool {
+        let mut held = self.no_counts();
+        self.count(title, 1.0, &mut held);
+        let met = held.iter().take(self.terms.len()).filter(|count| **count > 0.0).count();
+        met > 0 && 4 * met >= 3 * self.terms.len()
     }
 
     /// A chunk or message has been read.
@@ -149,10 +193,14 @@ impl Search {
             let copy = bare.len() >= SHORT && !self.texts.insert(xxhash_rust::xxh3::xxh3_64(bare.as_bytes()));
             counts.copy_from_slice(&of_path);
             self.count(&chunk.heading, HEADING_WEIGHT, &mut counts);
+            // What stands under a heading that asks the question is about it.
+            let headed = chunk.heading.rsplit(" > ").next().is_some_and(|title| self.is_asked_by(title));
+            let prior = if headed { HEADED * prior } else { prior };
             let length = self.count(body, 1.0, &mut counts);
             if !copy {
                 self.saw(length, &counts);
             }
+            // What only looks like a word of the question counts where the word itself stands nowhere.
             let strange = !keep && counts.iter().all(|count| *count == 0.0);
             if strange && (!is_file || copy || self.spare.chars > MOST_SPARE) {
                 continue;
@@ -176,9 +224,22 @@ impl Search {
         found
     }
 
+    /// Takes a term that stands nowhere for what is within a letter of it.
+    pub(super) fn mend_spelling(&mut self) {
+        for (near, term) in self.misspelt.iter().enumerate() {
+            let (Some(&at), near) = (self.terms.get(term), self.terms.len() + near) else { continue };
+            if self.holding.get(at) != Some(&0) {
+                continue;
+            }
+            self.holding.swap(at, near);
+            self.candidates.iter_mut().for_each(|one| one.counts.swap(at, near));
+        }
+    }
+
     /// Scores all candidates and puts the best first; equal ones stay in the order of reading.
     pub(super) fn rank(&mut self) {
-        let idf: Vec<f64> = self.holding.iter().map(|&holding| bm25::idf(self.seen, holding)).collect();
+        let known = self.terms.len();
+        let idf: Vec<f64> = self.holding.iter().take(known).map(|&holding| bm25::idf(self.seen, holding)).collect();
         let average = self.length / self.seen.max(1) as f64;
         let total: f64 = idf.iter().sum();
         for candidate in &mut self.candidates {
