@@ -168,6 +168,7 @@ class Attempts(Generic[Drives, Output]):
             said = [progress.said.popleft().to_json() for _ in range(len(progress.said))]
             self.conversation = self.conversation.extended(f"[{','.join(said)}]")
         begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
+        self.made, self.tries = self.made + begun.made, self.tries + begun.made
         if begun.plan is not None:
             plan, self.offered = begun.plan, begun.offered
         if begin is not None and self.journal is None and begun.path is not None:

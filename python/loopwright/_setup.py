@@ -239,16 +239,6 @@ def _guard_of(
     return guard, around, rules.sandbox
 
 
-def _deadline_of(given: Guard) -> float:
-    """Seconds that whoever is asked has to answer."""
-    if given.timeout is not None:
-        return given.timeout
-    from .guard._guard import answering
-
-    approvals = answering(given)
-    return 60.0 if approvals is None else approvals.timeout
-
-
 def _check_policies(parent: Agent[Any, Any], agents: Iterable[Agent[Any, Any]]) -> None:
     """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
     for agent in agents:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .guard._guard import Approve, Guard
     from .handle import RunHandle
     from .hooks import Hook, Hooks
+    from .machine import MachineConfig
     from .memory import Memory
     from .messages import Content, Message
     from .monitor import Monitor
@@ -209,6 +210,20 @@ class Agent(Running[Deps, Output]):
         """
         self._keyed()
         return self._unknown()
+
+    def machine(self, budget: Budget | None = None) -> MachineConfig:
+        """What decides in its runs, for drivers of one's own and for engines that run it elsewhere: instructions,
+        tools, limits and rules. It holds no key and no folder of this host, and is the same on each that makes the same
+        agent.
+
+        ::
+
+            machine = TurnMachine(agent.machine(), run="order-17")
+        """
+        from .machine import apart_from_host, config_from_json
+
+        limits = self.budget if budget is None else self._limits("", budget)
+        return config_from_json(apart_from_host(self._plan(limits, stream=False).config.to_json()))
 
     @property
     def model(self) -> str:

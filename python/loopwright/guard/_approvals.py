@@ -19,6 +19,8 @@ from loopwright._renamed import renamed, under_new_names
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
+from ._guard import NO_TIMEOUT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -132,7 +134,7 @@ class Approvals:
         from dataclasses import replace
 
         began = self._clock()
-        seconds = question.expires_in if question.expires_in > 0 else self.timeout
+        seconds = min(question.expires_in if question.expires_in > 0 else self.timeout, NO_TIMEOUT)
         home, workspace = question.around
         loop = asyncio.get_running_loop()
         decided: asyncio.Future[Any] = loop.create_future()
