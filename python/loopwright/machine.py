@@ -9,11 +9,11 @@ import copyreg
 import json
 from typing import Any
 
-from ._core import Command, MachineConfig, TurnMachine, build_info
+from ._core import Call, Command, MachineConfig, TurnMachine, build_info
 from ._core import Event as MachineEvent
 from .errors import UsageError
 
-__all__ = ["Command", "MachineConfig", "MachineEvent", "TurnMachine", "build_info", "config_from_json"]
+__all__ = ["Call", "Command", "MachineConfig", "MachineEvent", "TurnMachine", "build_info", "config_from_json"]
 
 
 def config_from_json(text: str) -> MachineConfig:
