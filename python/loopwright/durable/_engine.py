@@ -22,6 +22,7 @@ class Question(TypedDict):
 
     id: int
     run_id: str
+    """The name of the engine's workflow, to which the answer goes."""
     call_id: str
     name: str
     arguments: Any

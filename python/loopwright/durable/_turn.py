@@ -211,7 +211,7 @@ class Turn:
             place = self.past().agent_of(command.id or 0)
         question: Question = {
             "id": command.id or 0,
-            "run_id": self.name,
+            "run_id": self.engine.run_id,
             "call_id": call.call_id,
             "name": call.name,
             "arguments": call.arguments,
