@@ -1,7 +1,8 @@
-"""Kills workers of runs on DBOS at random moments (SIGKILL), until each run has ended, and prints what became of them.
+"""Kills workers of runs on an engine at random moments (SIGKILL) until each run has ended; prints what became of them.
 
     python benches/durable/kill.py --kills 200                    # SQLite, in a temporary folder
     python benches/durable/kill.py --kills 200 --url postgresql://…
+    python benches/durable/kill.py --kills 200 --restate PROGRAM  # the server of Restate, e.g. of npm
 
 A worker is a process of its own, forked before it has threads. Nothing that is not idempotent may be done twice; where
 nobody knows whether it was done, the model has to be told; all runs end, with one history.
@@ -17,16 +18,19 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-def worker(url: str, run_id: str, place: Path, ready: int) -> int:
-    """Forks a worker for a run; gives its process."""
+def forked(work: Callable[[], object], place: Path) -> int:
+    """Forks a worker; gives its process."""
     child = os.fork()
     if child:
         return child
@@ -34,38 +38,89 @@ def worker(url: str, run_id: str, place: Path, ready: int) -> int:
     try:
         os.environ["EFFECTS"] = str(place / "effects")
         random.seed()
-        import shop
-
-        said = asyncio.run(shop.run(url, run_id, lambda: os.write(ready, b"!")))
-        (place / run_id).write_text(said)
+        work()
         code = 0
     except BaseException:
-        import traceback
-
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def until_it_ends(url: str, run_id: str, place: Path, rng: random.Random, most: int, longest: float) -> int:
-    """Starts workers for a run and kills them, `most` times; gives how many died before the run had ended."""
-    kills = 0
-    while True:
-        reading, writing = os.pipe()
-        child = worker(url, run_id, place, writing)
-        os.close(writing)
-        # A worker that ends closes the pipe.
-        os.read(reading, 1)
-        if kills < most:
-            time.sleep(rng.uniform(0.0, longest))
-            os.kill(child, signal.SIGKILL)
-        status = os.waitpid(child, 0)[1]
-        os.close(reading)
-        if (place / run_id).exists():
-            return kills
-        if not os.WIFSIGNALED(status):
-            raise SystemExit(f"{run_id}: a worker ended by itself, and left no result")
-        kills += 1
+class OnDBOS:
+    """Workers of DBOS: each begins the run, or goes on with it, and leaves the result in a file."""
+
+    def __init__(self, url: str, place: Path) -> None:
+        # Once, before the first fork.
+        import dbos_worker
+
+        self.name, self.url, self.place, self.module = f"DBOS, {url.partition(':')[0]}", url, place, dbos_worker
+
+    def work(self, run_id: str, ready: int) -> None:
+        said = asyncio.run(self.module.run(self.url, run_id, lambda: os.write(ready, b"!")))
+        (self.place / run_id).write_text(said)
+
+    def until_it_ends(self, run_id: str, rng: random.Random, most: int, longest: float) -> int:
+        """Starts workers for a run and kills them, `most` times; gives how many died before the run had ended."""
+        kills = 0
+        while True:
+            reading, writing = os.pipe()
+            child = forked(lambda: self.work(run_id, writing), self.place)  # noqa: B023 - it is forked at once
+            os.close(writing)
+            # A worker that ends closes the pipe.
+            os.read(reading, 1)
+            if kills < most:
+                time.sleep(rng.uniform(0.0, longest))
+                os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
+            os.close(reading)
+            if (self.place / run_id).exists():
+                return kills
+            if not os.WIFSIGNALED(status):
+                raise SystemExit(f"{run_id}: a worker ended by itself, and left no result")
+            kills += 1
+
+
+class OnRestate:
+    """A worker of Restate, whose server lives on; it is killed and started again at once."""
+
+    def __init__(self, program: str, place: Path) -> None:
+        import restate_worker
+
+        self.name, self.place, self.module = "Restate, the worker", place, restate_worker
+        ports = {"INGRESS__BIND_ADDRESS": 8180, "ADMIN__BIND_ADDRESS": 9170, "BIND_ADDRESS": 5222}
+        settings = {f"RESTATE_{name}": f"127.0.0.1:{port}" for name, port in ports.items()}
+        self.server = subprocess.Popen(
+            [program, "--base-dir", str(place / "server")],
+            env={**os.environ, **settings, "RESTATE_LOG_FILTER": "error"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.child = forked(restate_worker.serve, place)
+        restate_worker.register("http://127.0.0.1:9170")
+
+    def until_it_ends(self, run_id: str, rng: random.Random, most: int, longest: float) -> int:
+        """The same of a worker that serves all runs."""
+        kills, at = 0, time.monotonic() + rng.uniform(0.0, longest)
+
+        def kill() -> None:
+            nonlocal kills, at
+            if kills < most and time.monotonic() >= at:
+                self.end_worker()
+                self.child = forked(self.module.serve, self.place)
+                kills, at = kills + 1, time.monotonic() + rng.uniform(0.0, longest)
+
+        said = self.module.until_it_ends("http://127.0.0.1:8180", run_id, kill)
+        (self.place / run_id).write_text(said)
+        return kills
+
+    def end_worker(self) -> None:
+        os.kill(self.child, signal.SIGKILL)
+        os.waitpid(self.child, 0)
+
+    def close(self) -> None:
+        self.end_worker()
+        self.server.kill()
+        self.server.wait()
 
 
 def results(messages: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -93,15 +148,13 @@ def history(said: str, unkilled: str) -> tuple[str, int]:
     return json.dumps([found["final"], found["stop"], messages]), len(doubts)
 
 
-def killed(url: str, place: Path, kills: int, seed: int) -> dict[str, object]:
+def killed(engine: OnDBOS | OnRestate, place: Path, kills: int, seed: int) -> dict[str, object]:
     """Kills so many workers; what became of the runs."""
-    import shop  # noqa: F401 - once, before the first fork
-
     rng, done, runs = random.Random(seed), 0, 0  # noqa: S311 - moments, no secrets
     began = time.monotonic()
-    until_it_ends(url, "unkilled-0", place, rng, 0, 0.0)
+    engine.until_it_ends("unkilled-0", rng, 0, 0.0)
     start = time.monotonic()
-    until_it_ends(url, "unkilled-1", place, rng, 0, 0.0)
+    engine.until_it_ends("unkilled-1", rng, 0, 0.0)
     # From the first moment of a worker to one after its end.
     longest = 1.1 * (time.monotonic() - start)
     unkilled = (place / "unkilled-1").read_text()
@@ -109,7 +162,7 @@ def killed(url: str, place: Path, kills: int, seed: int) -> dict[str, object]:
     found: collections.Counter[str] = collections.Counter()
     while done < kills:
         run_id = f"run-{runs}"
-        killed_here = until_it_ends(url, run_id, place, rng, min(rng.randint(1, 4), kills - done), longest)
+        killed_here = engine.until_it_ends(run_id, rng, min(rng.randint(1, 4), kills - done), longest)
         done, runs = done + killed_here, runs + 1
         found[f"killed {killed_here} times"] += 1
         said = (place / run_id).read_text()
@@ -138,14 +191,20 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--url")
+    parser.add_argument("--restate")
     given = parser.parse_args()
     place = Path(tempfile.mkdtemp())
-    url = given.url or f"sqlite:///{place / 'dbos.db'}"
+    engine: OnDBOS | OnRestate
+    engine = (
+        OnRestate(given.restate, place) if given.restate else OnDBOS(given.url or f"sqlite:///{place / 'd.db'}", place)
+    )
     try:
-        found = killed(url, place, given.kills, given.seed)
+        found = killed(engine, place, given.kills, given.seed)
     finally:
+        if isinstance(engine, OnRestate):
+            engine.close()
         shutil.rmtree(place, ignore_errors=True)
-    print(f"| DBOS, {url.partition(':')[0]} | |\n| --- | --- |")
+    print(f"| {engine.name} | |\n| --- | --- |")
     for what, number in found.items():
         print(f"| {what} | {number} |")
     runs = int(str(found["runs"]).split(" ")[0])

@@ -1,4 +1,4 @@
-"""The agent that is killed, on DBOS: a request that fails, four looks at once, a note, a sub-agent, a payment that a
+"""The agent that is killed: a request that fails, four looks at once, a note, a sub-agent, a payment that a
 person allows. Each call leaves a line in a file.
 """
 
@@ -11,12 +11,11 @@ import random
 from pathlib import Path
 from typing import Any
 
-from dbos import DBOS, SetWorkflowID
-from loopwright import Agent, RunContext, durable, tool
-from loopwright.durable.dbos import DBOSEngine, answer, pending
+from loopwright import Agent, RunContext, tool
 from loopwright.models import Call, ModelFailure, Response
 from loopwright.testing import ScriptedModel, call
 
+PROMPT = "Pay 1, please, and note 1 and 9."
 LOOKS = [call("look", n=n) for n in range(4)]
 
 
@@ -76,46 +75,3 @@ def agent() -> Agent[None, str]:
 def told(result: Any) -> str:
     """How a run ended, as JSON: what is compared."""
     return json.dumps({"final": result.output, "stop": result.stop_reason, "said": result.messages.to_json()})
-
-
-def launch(url: str) -> Any:
-    """DBOS, and the workflow that runs the agent."""
-    DBOS(
-        config={
-            "name": "loopwright-kill",
-            "system_database_url": url,
-            "application_version": "1",
-            "executor_id": "one",
-            "log_level": "ERROR",
-            "run_admin_server": False,
-            "notification_listener_polling_interval_sec": 0.02,
-        }
-    )
-
-    @DBOS.workflow(name="shop")
-    async def shop(prompt: str) -> str:
-        return told(await durable.drive(agent(), prompt, engine=DBOSEngine()))
-
-    DBOS.launch()
-    return shop
-
-
-async def run(url: str, run_id: str, ready: Any) -> str:
-    """Begins a run, or goes on with it; and answers, as a person would who sees the question."""
-    shop = launch(url)
-    with SetWorkflowID(run_id):
-        handle = await DBOS.start_workflow_async(shop, "Pay 1, please, and note 1 and 9.")
-    ready()
-
-    async def person() -> None:
-        while True:
-            question = await pending(run_id, 60.0)
-            if question is not None:
-                await answer(question, said=True)
-            await asyncio.sleep(0.02)
-
-    asking = asyncio.ensure_future(person())
-    try:
-        return str(await handle.get_result())
-    finally:
-        asking.cancel()

@@ -146,7 +146,8 @@ def test_workers_that_are_killed_at_random_moments_do_nothing_twice(tmp_path: Pa
 import json, sys, pathlib
 sys.path.insert(0, sys.argv[1])
 import kill
-print(json.dumps(kill.killed(sys.argv[2], pathlib.Path(sys.argv[3]), 12, 7)))
+place = pathlib.Path(sys.argv[3])
+print(json.dumps(kill.killed(kill.OnDBOS(sys.argv[2], place), place, 12, 7)))
 """
     url = f"sqlite:///{tmp_path / 'd.db'}"
     said = json.loads(printed("-c", program, str(ROOT / "benches" / "durable"), url, str(tmp_path)))

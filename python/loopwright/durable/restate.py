@@ -1,0 +1,94 @@
+"""Runs within workflows of Restate, whose server remembers them: `pip install 'loopwright[restate]'`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from loopwright.errors import LoopwrightError, UsageError
+
+from ._drive import drive
+
+try:
+    import restate
+except ImportError as error:
+    message = "the SDK of Restate is not installed"
+    raise UsageError(message, "missing_package", "pip install 'loopwright[restate]'") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loopwright.agent import Agent
+    from loopwright.result import Result
+
+    from ._engine import Answer, Question, Work
+
+__all__ = ["RestateEngine", "people", "run"]
+
+
+class RestateEngine:
+    """What Restate does for a run: make one of the context of the workflow's main handler."""
+
+    limit = 24 << 20
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.run_id: str = context.key()
+
+    async def step(self, name: str, work: Work) -> str:
+        return str(await self.context.run_typed(name, work))
+
+    async def gather(self, steps: Sequence[tuple[str, Work]]) -> list[str]:
+        begun = [self.context.run_typed(*each) for each in steps]
+        await restate.gather(*begun)
+        return [str(await each) for each in begun]
+
+    async def sleep(self, seconds: float) -> None:
+        await self.context.sleep(timedelta(seconds=seconds))
+
+    async def ask(self, question: Question, seconds: float | None) -> Answer | None:
+        self.context.set("question", question)
+        said = self.context.promise(_promise(question), type_hint=dict).value()
+        if seconds is not None:
+            late = self.context.sleep(timedelta(seconds=seconds))
+            which, found = await restate.select(answer=said, late=late)
+            answer: Answer | None = found if which == "answer" else None
+        else:
+            answer = await said
+        self.context.clear("question")
+        return answer
+
+    async def tell(self, events: Sequence[Any]) -> None:
+        """Restate has no streams."""
+
+
+def _promise(question: Any) -> str:
+    return f"answer {question['id']} {question['hash']}"
+
+
+async def run(context: Any, agent: Agent[Any, Any], prompt: Any, **options: Any) -> Result[Any]:
+    """`drive` in a main handler. What ends a run with an error ends the workflow, which is not tried again for ever."""
+    try:
+        return await drive(agent, prompt, engine=RestateEngine(context), **options)
+    except LoopwrightError as error:
+        raise restate.TerminalError(str(error), 500, {"code": error.code}) from error
+
+
+def people(workflow: Any) -> None:
+    """Adds two handlers to a workflow: `question` gives the call that it waits with for a person, or nothing; `answer`
+    takes what `answer_to` gives for that, and the `id` of the question.
+    """
+
+    async def question(context: restate.WorkflowSharedContext) -> dict:  # type: ignore[type-arg]
+        return await context.get("question", type_hint=dict) or {}
+
+    async def answer(context: restate.WorkflowSharedContext, said: dict) -> bool:  # type: ignore[type-arg]
+        there = await context.get("question", type_hint=dict)
+        if there is None or (there["id"], there["hash"]) != (said["id"], said["hash"]):
+            # Late, twice, or for another call.
+            return False
+        await context.promise(_promise(there), type_hint=dict).resolve(said)
+        return True
+
+    workflow.handler("question")(question)
+    workflow.handler("answer")(answer)
