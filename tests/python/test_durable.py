@@ -337,6 +337,40 @@ def test_runs_wait_for_different_times_before_they_try_again() -> None:
     assert len(slept) == 3
 
 
+def test_instructions_that_are_asked_for_and_memory_are_steps(tmp_path: Path) -> None:
+    from loopwright.memory import MemoryPolicy
+
+    asked: list[str] = []
+
+    def instructions(context: RunContext[Any]) -> str:
+        asked.append(context.run_id)
+        return f"You serve {context.deps}."
+
+    memory = Memory(str(tmp_path / "memory.db"))
+    memory.remember("The boat is red.")
+    model = ScriptedModel(["It is red."], by_turn=True)
+    agent = Agent(model, instructions=instructions, memory=MemoryPolicy(memory, after=None))
+    engine = Engine()
+    result = driven(agent, engine, "Which colour has the boat?", deps="Sam")
+    assert result.output == "It is red." and asked == ["order-17"]
+    assert model.requests[0].system == "You serve Sam."
+    assert driven(agent, Engine(engine.record), "Which colour has the boat?").journal == result.journal
+    assert len(asked) == len(model.requests) == 1
+    assert {name for name, _ in engine.record} >= {"machine", "hook", "recall", "generate"}
+
+
+def test_time_that_steps_take_ends_a_run_and_time_between_them_does_not() -> None:
+    async def slow(_: Any) -> Any:
+        await asyncio.sleep(0.05)
+        return [call("look", n=1)]
+
+    agent = Agent(ScriptedModel([slow] * 20, by_turn=True), tools=[look], budget=Budget(wall_time=0.12, rounds=None))
+    engine = Engine()
+    result = driven(agent, engine)
+    assert result.stop_reason == "wall_time"
+    assert driven(agent, Engine(engine.record)).journal == result.journal
+
+
 # ---- one command ----
 
 

@@ -246,3 +246,52 @@ def test_a_person_may_take_any_time() -> None:
         Agent(ScriptedModel([call("wipe", n=1), "done"]), tools=[wipe], guard=guard).run_sync("wipe it")
         assert told - 1 <= seen[-1] <= told
     assert Guard().timeout == 60.0
+
+
+# ---- cancelled by name ----
+
+WAITS = """
+import asyncio, pathlib, sys
+from loopwright import Agent
+
+class Slow:
+    name = "slow"
+    async def respond(self, request):
+        try:
+            pathlib.Path(sys.argv[2]).touch()
+            await asyncio.sleep(3_600)
+        finally:
+            print("the call ended", flush=True)
+
+agent = Agent(Slow(), journal=sys.argv[1])
+result = asyncio.run(agent.run("go", run_id="order-7", on_existing="resume"))
+print(result.stop_reason, result.run_id)
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.timeout(120)
+def test_a_run_is_cancelled_by_its_name_from_another_process(tmp_path: Path, place: str) -> None:
+    asked = tmp_path / "asked"
+    command = [sys.executable, "-c", WAITS, str(tmp_path / place), str(asked)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while not asked.exists():
+            assert process.poll() is None
+        Journal(tmp_path / place).cancel("order-7")
+        assert process.communicate()[0] == "the call ended\ncancelled order-7\n"
+    # It has ended so, for whoever comes again.
+    agent = Agent(model(), tools=[pay], journal=tmp_path / place)
+    assert agent.run_sync("go", run_id="order-7", on_existing="resume").stop_reason == "cancelled"
+    assert agent.run_sync("go", run_id="order-8").output == "done"
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_run_may_be_cancelled_before_it_begins(tmp_path: Path, place: str) -> None:
+    one = model()
+    agent = Agent(one, tools=[pay], journal=tmp_path / place)
+    Journal(tmp_path / place).cancel("order-7")
+    result = asyncio.run(agent.run("go", run_id="order-7"))
+    assert result.stop_reason == "cancelled" and not result.tool_calls and len(one.requests) <= 1
+    for wrong in ("../x", ""):
+        with pytest.raises(UsageError):
+            Journal(tmp_path / place).cancel(wrong)

@@ -79,7 +79,7 @@ def _fits(agent: Any) -> None:
         "toolsets": agent._places or agent._each_round,
         f"hooks at {', '.join(around)}": around,
         "a memory that keeps something after the turn": remember is not None and remember.after is not None,
-        "tools whose work is done elsewhere": any(tool.is_deferred for tool in agent.tools),
+        "tools whose work is done elsewhere": agent._plan(agent.budget, stream=False).defers,
     }
     found = [what for what, there in lost.items() if there]
     if found:

@@ -46,7 +46,9 @@ class DBOSEngine:
 
     async def ask(self, question: Question, seconds: float | None) -> Answer | None:
         await DBOS.set_event_async("question", question)
-        said: Answer | None = await DBOS.recv_async(f"answer {question['id']}", seconds or _FOREVER)
+        said: Answer | None = await DBOS.recv_async(
+            f"answer {question['id']}", _FOREVER if seconds is None else seconds
+        )
         await DBOS.set_event_async("question", None)
         return said
 
