@@ -17,6 +17,7 @@ curl localhost:8080/restate/workflow/Payroll/payroll-1/attach
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import hypercorn.asyncio
 import hypercorn.config
@@ -47,5 +48,5 @@ people(payroll)
 
 if __name__ == "__main__":
     config = hypercorn.config.Config()
-    config.bind = ["127.0.0.1:9080"]
+    config.bind = [sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9080"]
     asyncio.run(hypercorn.asyncio.serve(restate.app(services=[payroll]), config))

@@ -207,6 +207,47 @@ def test_a_machine_and_its_events_cross_to_another_process() -> None:
         assert pool.apply(Agent.run_sync, (agent, "go")).output == "done"
 
 
+def approve(question: Any) -> bool:
+    return question.name == "pay"
+
+
+@pytest.mark.parametrize("name", ["pickle", "cloudpickle"])
+def test_agents_cross_to_another_process_with_their_tools_and_who_approves(name: str) -> None:
+    pickler = pytest.importorskip(name)
+    one = model()
+    guard = Guard(approve=Approvals(approve, timeout=7.0))
+    agent = Agent(one, tools=[pay], guard=guard, output_type=str, budget=Budget(rounds=5))
+    result = agent.run_sync("go")
+    other = pickle.loads(pickler.dumps(agent))  # noqa: S301 - our own
+    assert other.run_sync("go").output == result.output == "done"
+    assert other.machine().to_json() == agent.machine().to_json()
+    with agent.stream_sync("go") as stream:
+        events = list(stream)
+    for each in (*events, result, pay):
+        assert type(pickle.loads(pickler.dumps(each))) is type(each)  # noqa: S301 - our own
+
+
+def test_tools_of_a_main_program_cross_by_value(tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
+    program = """
+import cloudpickle, sys
+from loopwright import Agent, tool
+from loopwright.testing import ScriptedModel, call
+
+def made():
+    @tool
+    def pay(n: int) -> str:
+        "Pays."
+        return f"paid {n}"
+    return Agent(ScriptedModel([call("pay", n=1), "done"], by_turn=True), tools=[pay])
+
+open(sys.argv[1], "wb").write(cloudpickle.dumps(made()))
+"""
+    place = tmp_path / "agent"
+    subprocess.run([sys.executable, "-c", program, str(place)], check=True)
+    assert pickle.loads(place.read_bytes()).run_sync("go").tool_calls[0].result == "paid 1"  # noqa: S301 - our own
+
+
 def test_an_error_crosses_with_its_result() -> None:
     class Broken:
         name = "broken"

@@ -113,11 +113,17 @@ class Approvals:
             raise UsageError(message, "invalid_option", "give a function that gives seconds")
         self.session = session if session is not None else secrets.token_hex(8)
         self.timeout = timeout
+        self._ttl = ttl
         self._front_end = ask
         self._clock = clock
         self._desk = _core.ApprovalDesk(self.session, timeout, ttl)
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process asks as this one does; no yes of a person goes there, and no open question.
+        options = {"session": self.session, "timeout": self.timeout, "ttl": self._ttl, "clock": self._clock}
+        return (functools.partial(type(self), **options), (self._front_end,))
 
     def __repr__(self) -> str:
         return f"<Approvals of {self.session!r}: {len(self.pending)} pending, {len(self.kept)} kept>"
