@@ -371,6 +371,21 @@ def test_time_that_steps_take_ends_a_run_and_time_between_them_does_not() -> Non
     assert driven(agent, Engine(engine.record)).journal == result.journal
 
 
+@pytest.mark.parametrize(("module", "package"), [("dbos", "dbos"), ("restate", "restate")])
+def test_an_engine_that_is_not_installed_is_said_with_what_to_install(
+    module: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib
+
+    monkeypatch.setitem(sys.modules, package, None)
+    adapter = importlib.import_module(f"loopwright.durable.{module}")
+    find = getattr(adapter, f"_{module}")
+    find.cache_clear()
+    with pytest.raises(UsageError) as caught:
+        find()
+    assert caught.value.code == "missing_package" and f"loopwright[{package}]" in str(caught.value)
+
+
 # ---- one command ----
 
 

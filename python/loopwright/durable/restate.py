@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from loopwright.errors import LoopwrightError, UsageError
 
 from ._drive import drive
-
-try:
-    import restate
-except ImportError as error:
-    message = "the SDK of Restate is not installed"
-    raise UsageError(message, "missing_package", "pip install 'loopwright[restate]'") from error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +19,16 @@ if TYPE_CHECKING:
     from ._engine import Answer, Question, Work
 
 __all__ = ["RestateEngine", "people", "run"]
+
+
+@cache
+def _restate() -> Any:
+    try:
+        import restate
+    except ImportError as error:
+        message = "the SDK of Restate is not installed"
+        raise UsageError(message, "missing_package", "pip install 'loopwright[restate]'") from error
+    return restate
 
 
 class RestateEngine:
@@ -40,7 +45,7 @@ class RestateEngine:
 
     async def gather(self, steps: Sequence[tuple[str, Work]]) -> list[str]:
         begun = [self.context.run_typed(*each) for each in steps]
-        await restate.gather(*begun)
+        await _restate().gather(*begun)
         return [str(await each) for each in begun]
 
     async def sleep(self, seconds: float) -> None:
@@ -51,7 +56,7 @@ class RestateEngine:
         said = self.context.promise(_promise(question), type_hint=dict).value()
         if seconds is not None:
             late = self.context.sleep(timedelta(seconds=seconds))
-            which, found = await restate.select(answer=said, late=late)
+            which, found = await _restate().select(answer=said, late=late)
             answer: Answer | None = found if which == "answer" else None
         else:
             answer = await said
@@ -71,7 +76,7 @@ async def run(context: Any, agent: Agent[Any, Any], prompt: Any, **options: Any)
     try:
         return await drive(agent, prompt, engine=RestateEngine(context), **options)
     except LoopwrightError as error:
-        raise restate.TerminalError(str(error), 500, {"code": error.code}) from error
+        raise _restate().TerminalError(str(error), 500, {"code": error.code}) from error
 
 
 def people(workflow: Any) -> None:
@@ -79,10 +84,10 @@ def people(workflow: Any) -> None:
     takes what `answer_to` gives for that, and the `id` of the question.
     """
 
-    async def question(context: restate.WorkflowSharedContext) -> dict:  # type: ignore[type-arg]
+    async def question(context: Any) -> dict[str, Any]:
         return await context.get("question", type_hint=dict) or {}
 
-    async def answer(context: restate.WorkflowSharedContext, said: dict) -> bool:  # type: ignore[type-arg]
+    async def answer(context: Any, said: dict[str, Any]) -> bool:
         there = await context.get("question", type_hint=dict)
         if there is None or (there["id"], there["hash"]) != (said["id"], said["hash"]):
             # Late, twice, or for another call.

@@ -122,7 +122,12 @@ class Approvals:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process asks as this one does; no yes of a person goes there, and no open question.
-        options = {"session": self.session, "timeout": self.timeout, "ttl": self._ttl, "clock": self._clock}
+        options: dict[str, Any] = {
+            "session": self.session,
+            "timeout": self.timeout,
+            "ttl": self._ttl,
+            "clock": self._clock,
+        }
         return (functools.partial(type(self), **options), (self._front_end,))
 
     def __repr__(self) -> str:
