@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["RestateEngine", "people", "run"]
 
 
+_FOREVER = 10 * 365 * 86_400.0
+
+
 @cache
 def _restate() -> Any:
     try:
         import restate
     except ImportError as error:
-        message = "the SDK of Restate is not installed"
-        raise UsageError(message, "missing_package", "pip install 'loopwright[restate]'") from error
+        raise UsageError("no SDK of Restate is here", "missing_package", "pip install 'loopwright[restate]'") from error
     return restate
 
 
@@ -54,14 +56,10 @@ class RestateEngine:
     async def ask(self, question: Question, seconds: float | None) -> Answer | None:
         self.context.set("question", question)
         said = self.context.promise(_promise(question), type_hint=dict).value()
-        if seconds is not None:
-            late = self.context.sleep(timedelta(seconds=seconds))
-            which, found = await _restate().select(answer=said, late=late)
-            answer: Answer | None = found if which == "answer" else None
-        else:
-            answer = await said
+        late = self.context.sleep(timedelta(seconds=_FOREVER if seconds is None else seconds))
+        which, answer = await _restate().select(answer=said, late=late)
         self.context.clear("question")
-        return answer
+        return answer if which == "answer" else None
 
     async def tell(self, events: Sequence[Any]) -> None:
         """Restate has no streams."""
