@@ -89,6 +89,8 @@ class Approval:
         """The question of an `approve` command; `who` names the sub-agent that wants it, `ends` when its time is up,
         `led` says what its links make of it.
         """
+        from .guard._guard import in_words
+
         call = command.calls[0]
         judged = command.judged or {}
         risk, why = command.risk or "dangerous", command.why or ""
@@ -110,7 +112,7 @@ class Approval:
             risk=risk,
             why=why,
             call_id=call.call_id,
-            expires_in=max(0.0, (ends if ends is not None else command.at or 0.0) - now),
+            expires_in=in_words(max(0.0, (ends if ends is not None else command.at or 0.0) - now)),
             rules=tuple(judged.get("rules", ())),
             part=judged.get("part"),
             span=None if span is None else (span["start"], span["end"]),

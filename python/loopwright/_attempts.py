@@ -134,6 +134,8 @@ class Attempts(Generic[Drives, Output]):
         self.offered: Offered | None = None
         self.unlisted = agent._places if begin is None else None
         self.made = self.tries = 0
+        # Stops looking for a cancel by the run's name.
+        self.unwatch: Callable[[bool], None] | None = None
         # Who has handed the run over to the agent, in order.
         self.handed: list[str] = list(agent._labels.get("handed_off_to", ()))
         self.handed_by: str | None = None
@@ -168,6 +170,7 @@ class Attempts(Generic[Drives, Output]):
             said = [progress.said.popleft().to_json() for _ in range(len(progress.said))]
             self.conversation = self.conversation.extended(f"[{','.join(said)}]")
         begun = begin(plan) if begin is not None else agent._begun(plan, self.journal, self.made, self.conversation)
+        self.made, self.tries = self.made + begun.made, self.tries + begun.made
         if begun.plan is not None:
             plan, self.offered = begun.plan, begun.offered
         if begin is not None and self.journal is None and begun.path is not None:
@@ -185,6 +188,7 @@ class Attempts(Generic[Drives, Output]):
             self.driver = progress.driver = driver
             driver.said, driver.steps = progress.said, progress.steps
             driver.is_kept = begun.path is not None
+            self._watch(driver, begun)
             if progress.observer is not None:
                 progress.observer.begin(driver)
                 driver.observer = progress.observer
@@ -198,6 +202,14 @@ class Attempts(Generic[Drives, Output]):
             raise
         progress.bare = True
         return driver, begun.start
+
+    def _watch(self, driver: Drives, begun: Begun) -> None:
+        """A run of a chosen name may be cancelled by it, wherever that is said."""
+        name = self.agent._run_name
+        if begun.path is not None and name is not None:
+            from ._cancelled import watch
+
+            self.unwatch = watch(begun.path, name, driver.interrupt_soon)
 
     # No generator with `contextmanager`: whoever collects it in a circle would go on with it anywhere.
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -221,6 +233,9 @@ class Attempts(Generic[Drives, Output]):
     def _over(self) -> None:
         """Nobody is there to be paused any more. The journal is free, however long a traceback holds the run."""
         progress, run = self.progress, self.begun[0]
+        unwatch, self.unwatch = self.unwatch, None
+        if unwatch is not None:
+            unwatch(run.ended is not None)
         progress.driver, progress.lines, progress.over = None, run.journal, True
         run.close()
 

@@ -42,6 +42,8 @@ class Begun:
     """Its own plan, where a journal says what its toolsets offered."""
     offered: Offered | None = None
     """What they did."""
+    made: int = 0
+    """The attempts before it."""
 
 
 _GO_ON = "Go on."
@@ -250,9 +252,9 @@ def forking(
 
 
 def _turn_of(machine: str) -> dict[str, Any]:
-    config = json.loads(machine)
-    turn: dict[str, Any] = config.get("turn") or next(iter(config.values()))["turn"]
-    return turn
+    from .machine import turn_of
+
+    return turn_of(json.loads(machine))
 
 
 def _recalled(plan: Plan, machine: str) -> tuple[Plan, Offered | None]:

@@ -35,8 +35,8 @@ __all__ = [
     "Plan",
     "about",
     "model_name",
+    "named_run",
     "new_run",
-    "not_there",
     "of_chain",
     "place_of",
     "run_id",
@@ -211,6 +211,25 @@ def new_run(
         return _core.Run(name, plan.config, about=told, released=released, **sink_of(journal, path)), path
 
 
+def named_run(plan: Plan, name: str, journal: Any, attempt: int) -> tuple[_core.Run, str | None]:
+    """A run of a name that somebody chose. Raises `run_exists` where it is there, or comes to be there meanwhile."""
+    not_there(journal, name)
+    try:
+        run, path = new_run(plan, name, journal, attempt)
+        if is_store(journal):
+            # Of two that begin at once the first one's name stands in the store; the other hears of it here.
+            try:
+                run.persist()
+            except BaseException:
+                run.close()
+                raise
+    except UsageError as error:
+        if "UNIQUE" not in error.message and not isinstance(error.__cause__, FileExistsError):
+            raise
+        raise _exists(name, str(journal)) from error
+    return run, path
+
+
 def not_there(journal: Any, name: str) -> None:
     """Raises a `UsageError` where a run of this name, which somebody chose, is in the journal already."""
     if journal is None or isinstance(journal, bool) or not isinstance(journal, (str, os.PathLike)):
@@ -223,8 +242,12 @@ def not_there(journal: Any, name: str) -> None:
     else:
         there = not path.endswith(".jsonl") and os.path.exists(f"{path}{os.sep}{name}.jsonl")  # noqa: PTH110
     if there:
-        message = f"there is a run {name!r} in {path!r} already"
-        raise UsageError(message, "run_exists", "give another run_id, or go on with that one: agent.resume")
+        raise _exists(name, path)
+
+
+def _exists(name: str, path: str) -> UsageError:
+    message = f"there is a run {name!r} in {path!r} already"
+    return UsageError(message, "run_exists", "give another run_id, or go on with that one: on_existing='resume'")
 
 
 def sink_of(journal: object, path: str | None) -> dict[str, Any]:

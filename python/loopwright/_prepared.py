@@ -24,7 +24,6 @@ from ._setup import (
     _checked_budget,
     _chooser_of,
     _context,
-    _deadline_of,
     _further,
     _guard_of,
     _homes,
@@ -76,6 +75,8 @@ class Prepared(Generic[Deps, Output]):
     """The agent whose plans this one shares, where it differs in who asks and is asked alone."""
     _run_name: str | None = None
     """How its runs are called."""
+    _on_existing: str = "error"
+    """What becomes of a run whose name is there."""
     _kept: Callable[[], dict[str, Any]]
     """Its options as they were given."""
 
@@ -141,7 +142,7 @@ class Prepared(Generic[Deps, Output]):
     ) -> None:
         """Makes of the parts that an agent's options say what runs start from."""
         from . import _options
-        from .guard._guard import checked_guard, decided_sandbox
+        from .guard._guard import checked_guard, deadline_of, decided_sandbox
         from .tools._sets import split
 
         judged = checked_guard(guard)
@@ -196,7 +197,7 @@ class Prepared(Generic[Deps, Output]):
             "check_in": check_in,
             **({} if monitor is None else {"intent": monitor.intent}),
             **_options.policies(stuck=stuck, momentum=momentum),
-            "approval_timeout": _deadline_of(judged),
+            "approval_timeout": deadline_of(judged),
             "guard": rules,
             "price": dict(asked["price"]) if asked["price"] else _price(self._endpoint),
             "seed": 0,

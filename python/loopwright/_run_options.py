@@ -10,7 +10,7 @@ import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ._front import merged_settings, over, said_with
 from ._words import unknown
@@ -80,8 +80,11 @@ if TYPE_CHECKING:
         """Ends the run from outside."""
         run_id: str
         """Its name: letters, digits, `_` and `-`. By default one that no other run has."""
+        on_existing: Literal["error", "resume"]
+        """What becomes of it where the journal holds a run of this `run_id`. By default the error `run_exists`; with
+        `"resume"` one that broke off goes on, one that has ended gives its result, and none is begun a second time."""
         seed: int
-        """The source of all jitter; without it another one for each run, which its journal keeps."""
+        """The source of all jitter; without it one that follows from `run_id`, which its journal keeps."""
 
 else:
 
@@ -106,10 +109,11 @@ KNOWN = (
     "on_event",
     "signal",
     "run_id",
+    "on_existing",
     "seed",
 )
 _OF_AGENT = ("model", "instructions", "tools", "settings")
-_OF_RUN = ("approve", "session", "user", "metadata", "run_id", "seed")
+_OF_RUN = ("approve", "session", "user", "metadata", "run_id", "on_existing", "seed")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -156,12 +160,10 @@ def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
     other: Any = copy(agent)
     from ._suspend import approver
 
-    approve, seed, name = options["approve"], options["seed"], options["run_id"]
-    if name is not None:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            message = f"a run can't be called {name!r:.100}"
-            raise UsageError(message, "invalid_option", "give at most 64 letters, digits, '_' and '-'")
-        other._run_name = name
+    approve, seed = options["approve"], options["seed"]
+    other._run_name = run_name(options["run_id"])
+    if options["on_existing"] is not None:
+        other._on_existing = _of_existing(options["on_existing"], other._run_name)
     labels: dict[str, Any] = {**agent._labels, **_options.labels(options["metadata"])}
     for option in ("user", "session"):
         value = options[option]
@@ -189,6 +191,22 @@ def _for_run(agent: Prepared[Any, Any], options: Mapping[str, Any]) -> Any:
     else:
         other._like = agent
     return other
+
+
+def run_name(given: object) -> str | None:
+    """The name that somebody chose for a run."""
+    if given is None or (isinstance(given, str) and _NAME.fullmatch(given)):
+        return given
+    message = f"a run can't be called {given!r:.100}"
+    raise UsageError(message, "invalid_option", "give at most 64 letters, digits, '_' and '-'")
+
+
+def _of_existing(given: object, name: str | None) -> str:
+    """What becomes of a run whose name is there."""
+    if given == "error" or (given == "resume" and name is not None):
+        return str(given)
+    message = f"on_existing is 'error' or 'resume', of a run with a run_id, not {given!r:.100}"
+    raise UsageError(message, "invalid_option", "give run_id=, the name of what shall be done once")
 
 
 # ---- override ----

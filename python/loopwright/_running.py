@@ -13,7 +13,7 @@ from ._continue import Begun
 from ._instrument import observing
 from ._journal_paths import is_store, locate_journal, text_of
 from ._options import of_run
-from ._plan import model_name, new_run, not_there, run_id
+from ._plan import model_name, named_run, new_run, run_id
 from ._prepared import Prepared
 from ._run_options import overridden_deps, taken, varied
 from ._stream import RunStream, _checked, _heard, _heard_out
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .signal import Signal
 
 
-_NOT_OF_PAST = ("messages", "run_id", "instructions")
+_NOT_OF_PAST = ("messages", "run_id", "on_existing", "instructions")
 """Options of a run that one which goes on has from where it comes."""
 _NOBODY = _core.History([])
 """Before anybody has said anything."""
@@ -56,7 +56,22 @@ class Running(Prepared[Deps, Output]):
         agent, parts = self._taken("run_sync", options)
         conversation = agent._begins_with(prompt, options)
         limits = agent._limits(prompt, options.get("budget"))
-        return agent._driven(conversation, limits, overridden_deps(self, deps), **parts)  # type: ignore[no-any-return]
+        agent, begin = agent._once(parts)
+        conversation = conversation if begin is None else None
+        return agent._driven(conversation, limits, overridden_deps(self, deps), **parts, begin=begin)  # type: ignore[no-any-return]
+
+    def _once(self, parts: dict[str, Any]) -> tuple[Any, Callable[[Plan], Begun] | None]:
+        """Who runs, and what begins the run, where one of its name is there and may be gone on with."""
+        if self._on_existing == "error":
+            return self, None
+        from ._existing import existing
+
+        place = self.journal if parts["journal"] is None else parts["journal"]
+        found = existing(self, place)
+        if found is None:
+            return self, None
+        parts["journal"] = None
+        return found
 
     def _stream(self, whose: str, prompt: Any, deps: Any, options: dict[str, Any], *, watch: bool) -> RunStream[Output]:
         """The events of a run on a prompt."""
@@ -66,7 +81,10 @@ class Running(Prepared[Deps, Output]):
         limits = agent._limits(prompt, options.get("budget"))
         place = agent.journal if parts["journal"] is None else parts["journal"]
         deps = overridden_deps(self, deps)
-        return RunStream(agent, conversation, deps, limits, place, parts["signal"], watch=watch)
+        agent, begin = agent._once(parts)
+        if begin is not None:
+            conversation = place = None
+        return RunStream(agent, conversation, deps, limits, place, parts["signal"], watch=watch, begin=begin)
 
     async def _gone_on(
         self,
@@ -187,7 +205,10 @@ class Running(Prepared[Deps, Output]):
         conversation = agent._begins_with(prompt, options)
         limits = agent._limits(prompt, options.get("budget"))
         place = agent.journal if parts["journal"] is None else parts["journal"]
-        return SyncStream(agent, conversation, overridden_deps(self, deps), limits, place, parts["signal"])
+        agent, begin = agent._once(parts)
+        if begin is not None:
+            conversation = place = None
+        return SyncStream(agent, conversation, overridden_deps(self, deps), limits, place, parts["signal"], begin=begin)
 
     def _begins_with(self, prompt: Any, options: Mapping[str, Any]) -> _core.History:
         """What a run begins with: the prompt, behind what was said before."""
@@ -231,8 +252,9 @@ class Running(Prepared[Deps, Output]):
         name = run_id()
         if self._run_name is not None:
             name = self._run_name if attempt == 0 else f"{self._run_name}-{attempt + 1}"
-            not_there(journal, name)
-        run, path = new_run(plan, name, journal, attempt)
+            run, path = named_run(plan, name, journal, attempt)
+        else:
+            run, path = new_run(plan, name, journal, attempt)
         return Begun(run, path, name, _core.Event.start(conversation if conversation is not None else []))
 
     def _finish(

@@ -258,16 +258,6 @@ def _built_in() -> tuple[_core.Policy, dict[str, Any]]:
     return rules, json.loads(rules.to_json())
 
 
-def _deadline_of(given: Guard) -> float:
-    """Seconds that whoever is asked has to answer."""
-    if given.timeout is not None:
-        return given.timeout
-    from .guard._guard import answering
-
-    approvals = answering(given)
-    return 60.0 if approvals is None else approvals.timeout
-
-
 def _check_policies(parent: Agent[Any, Any], agents: Iterable[Agent[Any, Any]]) -> None:
     """The calls of sub-agents are judged by the policy of the run: another one would be lost without a word."""
     for agent in agents:

@@ -18,12 +18,14 @@ from ._typed import Output
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from types import GeneratorType
 
     from . import _core
+    from ._continue import Begun
     from ._driver import SyncDriver
     from ._partial import Given, Partial
+    from ._plan import Plan
     from ._running import Running
     from .budget import Budget
     from .events import Event
@@ -52,6 +54,8 @@ class SyncStream(Generic[Output]):
         budget: Budget,
         journal: Any,
         signal: Signal | None,
+        *,
+        begin: Callable[[Plan], Begun] | None = None,
     ) -> None:
         if signal is None:
             from .signal import Signal
@@ -64,7 +68,7 @@ class SyncStream(Generic[Output]):
         self._seat = Seat()
         self._events = cast(
             "GeneratorType[Event, None, None]",
-            _followed(self._progress, agent, conversation, deps, budget, journal, signal),
+            _followed(self._progress, agent, conversation, deps, budget, journal, signal, begin=begin),
         )
 
     @property
@@ -226,9 +230,11 @@ def _followed(
     limits: Budget,
     journal: Any,
     signal: Signal | None,
+    *,
+    begin: Callable[[Plan], Begun] | None,
 ) -> Generator[Event, None, None]:
     """Drives a run in the thread that reads, with all its attempts; gives what they tell."""
-    attempts = agent._attempts(conversation, limits, deps, journal, progress, watch=True)
+    attempts = agent._attempts(conversation, limits, deps, journal, progress, watch=True, begin=begin)
     while attempts.more:
         attempts.list_tools()
         with attempts as (driver, start), closing(driver.events(start, signal)) as events:

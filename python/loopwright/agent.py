@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .guard._guard import Approve, Guard
     from .handle import RunHandle
     from .hooks import Hook, Hooks
+    from .machine import Call, Command, MachineConfig, MachineEvent
     from .memory import Memory
     from .messages import Content, Message
     from .monitor import Monitor
@@ -209,6 +210,54 @@ class Agent(Running[Deps, Output]):
         """
         self._keyed()
         return self._unknown()
+
+    def machine(self, budget: Budget | None = None) -> MachineConfig:
+        """What decides in its runs, for drivers of one's own and for engines that run it elsewhere: instructions,
+        tools, limits and rules. It holds no key and no folder of this host, and is the same on each that makes the same
+        agent.
+
+        ::
+
+            machine = TurnMachine(agent.machine(), run="order-17")
+        """
+        from .machine import apart_from_host, config_from_json
+
+        limits = self.budget if budget is None else self._limits("", budget)
+        return config_from_json(apart_from_host(self._plan(limits, stream=False).config.to_json()))
+
+    async def carry_out(
+        self,
+        command: Command,
+        call: Call | None = None,
+        *,
+        run_id: str = "run",
+        deps: Any = None,
+        journal: str = "",
+    ) -> MachineEvent:
+        """Carries out one command of a machine and gives the event that answers it: a request to a model, a call of a
+        tool, hooks, a question to whoever approves. What fails is an event too, where the machine can decide about it.
+
+        ::
+
+            machine = TurnMachine(agent.machine(), run="order-17")
+            for command in machine.step(MachineEvent.start(messages)):
+                if command.kind == "generate":
+                    event = await agent.carry_out(command, run_id="order-17")
+
+        Args:
+            command: What the machine wants. Timers and what it tells are for whoever drives it.
+            call: Which call of an `execute` that has several; each is answered by an event of its own.
+            run_id: The name of the run, which tools see.
+            deps: What tools get as `context.deps`.
+            journal: The lines of the run so far (`TurnMachine.take_journal`): by them it is known which sub-agent a
+                command came from, and whether paths of a call lead elsewhere by links. Without them a command is one of
+                the run's own.
+        """
+        from .durable._carry import carry_out
+
+        self._keyed()
+        plan = self._plan(self.budget, stream=False)
+        return await carry_out(plan, command, call, run_id, deps, lambda: journal)
 
     @property
     def model(self) -> str:

@@ -64,9 +64,11 @@ class LoopwrightError(Exception):
         return f"{type(self).__name__}({_redacted(self.message)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The state carries what a subclass adds; a result does not travel between processes.
-        state = {name: value for name, value in self.__dict__.items() if name != "result"}
-        return (_rebuild, (type(self), self.message), {**state, "result": None})
+        # The state carries what a subclass adds, and the result where all that is in it can be pickled.
+        state = dict(self.__dict__)
+        if self.result is not None and not self.result._travels():
+            state["result"] = None
+        return (_rebuild, (type(self), self.message), state)
 
 
 def _redacted(text: str) -> str:

@@ -152,6 +152,14 @@ class Journal(os.PathLike[str]):
             raise UsageError(f"{str(path)!r} holds no run {run!r}", "journal_not_found", "give the name of its run")
         _core.journal_delete_file(str(path))
 
+    def cancel(self, run_id: str) -> None:
+        """Ends the run of this name with what it has reached, within a second, in whichever process it is under way;
+        one that has not begun yet ends when it begins. It must be the `run_id` that somebody chose for it.
+        """
+        from ._cancelled import cancel
+
+        cancel(self.path, run_id)
+
     def export(self, run: str, path: str | os.PathLike[str]) -> None:
         """Writes a run into a new `.jsonl` file."""
         text = self.text(run)

@@ -293,6 +293,18 @@ class Result(Generic[Output]):
             del self.__dict__["_later"]
         return self.__dict__
 
+    def _travels(self) -> bool:
+        """Whether another process can have it: an output, or what a tool raised, may be what no pickle holds."""
+        import pickle
+
+        bare: Result[Any] = object.__new__(type(self))
+        bare.__dict__.update({**self.__getstate__(), "error": None})
+        try:
+            pickle.dumps(bare)
+        except Exception:  # noqa: BLE001 - code of others is asked
+            return False
+        return True
+
     @property
     def text(self) -> str | None:
         """The answer's text; `None` where the run has none."""

@@ -276,7 +276,7 @@ def _decided(command: _core.Command, answer: object) -> _core.Event:
     return _core.Event.decided(command.id, command.hash, decision, reason, arguments)  # type: ignore[arg-type]
 
 
-def unknown(command: _core.Command) -> _core.Event:
-    """The event for a call that may have taken effect and does not run again."""
-    call_id, hint = command.calls[0].call_id, "find out whether it took effect before you call it again"
+def unknown(command: _core.Command, call: _core.Call | None = None) -> _core.Event:
+    """The event for a call that may have taken effect and does not run again: the first one of a command, or `call`."""
+    call_id, hint = (call or command.calls[0]).call_id, "find out whether it took effect before you call it again"
     return _core.Event.tool_failed(command.id, call_id, "unknown", _UNKNOWN, hint)  # type: ignore[arg-type]

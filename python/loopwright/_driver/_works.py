@@ -159,6 +159,7 @@ def _context(driver: Driver, command_id: int, call: _core.Call, flag: CancelFlag
         sandbox=driver.plan.sandbox,
         ask=None if (person := person_of(driver.plan.approve)) is None else partial(_asked, driver, person),
         messages=partial(_messages, driver),
+        command=command_id,
     )
 
 

@@ -19,6 +19,8 @@ from loopwright._renamed import renamed, under_new_names
 from loopwright._repr import redacted_repr
 from loopwright.errors import UsageError
 
+from ._guard import NO_TIMEOUT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -111,11 +113,22 @@ class Approvals:
             raise UsageError(message, "invalid_option", "give a function that gives seconds")
         self.session = session if session is not None else secrets.token_hex(8)
         self.timeout = timeout
+        self._ttl = ttl
         self._front_end = ask
         self._clock = clock
         self._desk = _core.ApprovalDesk(self.session, timeout, ttl)
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process asks as this one does; no yes of a person goes there, and no open question.
+        options: dict[str, Any] = {
+            "session": self.session,
+            "timeout": self.timeout,
+            "ttl": self._ttl,
+            "clock": self._clock,
+        }
+        return (functools.partial(type(self), **options), (self._front_end,))
 
     def __repr__(self) -> str:
         return f"<Approvals of {self.session!r}: {len(self.pending)} pending, {len(self.kept)} kept>"
@@ -132,7 +145,7 @@ class Approvals:
         from loopwright._dataclasses import replace
 
         began = self._clock()
-        seconds = question.expires_in if question.expires_in > 0 else self.timeout
+        seconds = min(question.expires_in if question.expires_in > 0 else self.timeout, NO_TIMEOUT)
         home, workspace = question.around
         loop = asyncio.get_running_loop()
         decided: asyncio.Future[Any] = loop.create_future()

@@ -27,6 +27,17 @@ Approve: TypeAlias = "Callable[[Approval], Any] | Approvals | Literal['suspend']
 `"abort"`, an `Edit`, or a reason why not; or an `Approvals`, which remembers."""
 
 
+class _Usual(float):
+    """A limit that nobody gave: what an `Approvals` says may take its place."""
+
+    __slots__ = ()
+
+
+_USUAL_TIMEOUT = _Usual(60.0)
+NO_TIMEOUT = 1e9
+"""Seconds that the machine takes for no limit."""
+
+
 @dataclass(frozen=True)
 class Sandbox:
     """What commands may do beyond the fence that stands around them.
@@ -79,8 +90,8 @@ class Guard:
     """What calls at `cautious` need: nothing, a word of the user, or a person."""
     workspace: StrPath | None = None
     """What relative paths in calls start from."""
-    timeout: float | None = None
-    """Seconds that a person has to answer; silence is a no."""
+    timeout: float | None = _USUAL_TIMEOUT
+    """Seconds that a person has to answer; silence is a no. `None` for any time. Without it an `Approvals` says."""
     sandbox: bool | Sandbox | None = field(default=None)
     """The fence around commands: by default that of the tools, which stands where the kernel has one. `False` takes it
     away, a `Sandbox` says what they may do beyond it."""
@@ -122,6 +133,21 @@ def answering(given: Guard) -> Approvals | None:
     from ._approvals import Approvals
 
     return given.approve if isinstance(given.approve, Approvals) else None
+
+
+def deadline_of(given: Guard) -> float:
+    """Seconds that whoever is asked has to answer, as the machine wants them."""
+    if given.timeout is None:
+        return NO_TIMEOUT
+    if not isinstance(given.timeout, _Usual):
+        return given.timeout
+    approvals = answering(given)
+    return float(given.timeout) if approvals is None else approvals.timeout
+
+
+def in_words(seconds: float) -> float:
+    """Seconds that are left for an answer, as people are told them: infinite where there is no limit."""
+    return seconds if seconds < NO_TIMEOUT / 2 else float("inf")
 
 
 def decided_sandbox(chosen: bool | Sandbox | None, policy: tuple[str, bool] | None) -> bool | Sandbox | None:  # noqa: FBT001

@@ -85,6 +85,10 @@ class ScriptedModel:
     def __repr__(self) -> str:
         return f"<ScriptedModel of {len(self._steps)} steps, {len(self.requests)} requests>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the script, and nothing of what was asked here."""
+        return {**self.__dict__, "requests": []}
+
     def respond(self, request: Request, /) -> Any:
         """The next step, whole."""
         return self._answer(self._next(request), request)

@@ -43,7 +43,8 @@ class RunContext(Generic[Deps]):
     `emit`; they can't change it.
     """
 
-    __slots__ = ("_ask", "_cancel", "_emit", "_messages", "_sandbox", "attempt", "call_id", "deps", "round", "run_id")
+    __slots__ = ("_ask", "_cancel", "_command", "_emit", "_messages", "_sandbox", "attempt", "call_id", "deps", "round",
+                 "run_id")  # fmt: skip
 
     deps: Deps
     """What the caller handed to the run: a database, a client, the user."""
@@ -69,8 +70,10 @@ class RunContext(Generic[Deps]):
         sandbox: bool | Sandbox | None = None,
         ask: Callable[[Approval], Awaitable[Any]] | None = None,
         messages: Callable[[], Messages] | None = None,
+        command: int = 0,
     ) -> None:
         put = object.__setattr__
+        put(self, "_command", command)
         put(self, "_ask", ask)
         put(self, "_messages", messages)
         put(self, "deps", deps)
@@ -94,6 +97,19 @@ class RunContext(Generic[Deps]):
         """
         ask: Callable[[Approval], Awaitable[Any]] | None = self._ask  # type: ignore[attr-defined]
         return None if ask is None else await ask(question)
+
+    @property
+    def idempotency_key(self) -> str:
+        """A name for this call that is the same in every attempt at it, in every process and after every restart, and
+        that no other call has: what a service takes to do a thing once. Empty outside of tools.
+        """
+        if not self.call_id:
+            return ""
+        from hashlib import sha256
+
+        command: int = self._command  # type: ignore[attr-defined]
+        # A model may give two calls of a run one id; the machine never gives two commands one number.
+        return sha256(f"{self.run_id}\n{command}\n{self.call_id}".encode(errors="replace")).hexdigest()[:32]
 
     @property
     def messages(self) -> Messages:
@@ -154,4 +170,5 @@ def relayed(context: RunContext[Any], relay: Callable[[Callable[[], object]], ob
         sandbox=sandbox_of(context),
         ask=context._ask,  # type: ignore[attr-defined]  # noqa: SLF001 - same module
         messages=context._messages,  # type: ignore[attr-defined]  # noqa: SLF001 - same module
+        command=context._command,  # type: ignore[attr-defined]  # noqa: SLF001 - same module
     )
