@@ -521,7 +521,7 @@ def _id(memory: int | Hit) -> int:
 
 
 _LARGEST = 2**63 - 1
-_LATEST = 3e11
+_LATEST = 1e12
 
 
 def _count(what: str, number: object) -> int:
@@ -541,7 +541,7 @@ def _seconds(time: datetime | float | None) -> float | None:
         if isfinite(seconds) and abs(seconds) <= _LATEST:
             return seconds
         if isfinite(seconds):
-            message = f"{time!r:.100} lies after the year 9999, in seconds since 1970"
+            message = f"{time!r:.100} lies after the year 30000, in seconds since 1970"
             raise UsageError(message, "invalid_value", "divide milliseconds by 1000, or give a datetime")
     except (AttributeError, TypeError, ValueError, OverflowError):
         pass

@@ -32,7 +32,7 @@ enum Content {
 
 impl Content {
     fn of(text: &str, kind: Kind, category: Option<&str>, speaker: Option<&str>) -> Option<Self> {
-        let tells = kind == Kind::Semantic || (kind == Kind::Episodic && !is_retold(kind, category));
+        let tells = kind == Kind::Semantic || (kind == Kind::Episodic && category != Some(SUMMARY));
         if !tells {
             return None;
         }

@@ -73,7 +73,8 @@ impl Memory {
     }
 
     /// Queues the work that follows a turn, before anything of it starts, and keeps its preferences at once;
-    /// returns the numbers of its pieces. Queued work is not queued again. Its secrets were removed before ([`Turn::cleaned`]).
+    /// returns the numbers of its pieces. Queued work is not queued again. Its secrets were removed before
+    /// ([`Turn::cleaned`]).
     pub fn queue_turn(&self, turn: &Turn) -> Result<Vec<i64>> {
         let (kinds, payload) = work_of(turn)?;
         self.enqueue(&kinds, &turn.run, &payload, (&turn.session, turn.user.as_deref()), Some(turn))

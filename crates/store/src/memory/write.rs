@@ -20,7 +20,7 @@ use loopwright_guard::sensitivity::without_secrets;
 use loopwright_lexicon::words;
 
 /// No time is later, in seconds since 1970; what is, was told in milliseconds.
-const LATEST: f64 = 3e11;
+const LATEST: f64 = 1e12;
 
 /// Filters every stored text, every word beside it and every name in the graph: secrets never enter; personal data
 /// does, under a label.
@@ -156,7 +156,7 @@ fn check(note: &Note) -> Result<()> {
 fn check_times(note: &Note) -> Result<()> {
     for (what, time) in [("at", note.at), ("expires", note.expires)] {
         if time.is_some_and(|time| time.abs() > LATEST) {
-            let message = format!("{what} lies after the year 9999, in seconds since 1970");
+            let message = format!("{what} lies after the year 30000, in seconds since 1970");
             return Err(Error::usage("invalid_value", message).hint("divide milliseconds by 1000"));
         }
     }
