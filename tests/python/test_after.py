@@ -68,7 +68,7 @@ def test_the_examples_in_the_docstrings_hold() -> None:
 def test_the_example_of_the_page_runs_and_its_table_is_whole(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page.split("\n## After the turn\n")[1], re.DOTALL)
+    example, *_ = re.findall(r"```python\n(.*?)```", page.split("\n## After the turn\n")[1], re.DOTALL)
     exec(example, {})  # noqa: S102  (what the page shows)
     said = capsys.readouterr().out
     assert "[]\nMy dog is called Biscuit.\nBiscuit.\n" in said
@@ -783,8 +783,7 @@ def test_x18_killed_at_any_moment_nothing_is_kept_twice(tmp_path: Path) -> None:
     assert agent.drain_sync(60) == []
     runs = [one.name for one in memory.work() if one.kind == "turn"]
     assert len(runs) >= len(answered)
-    episodes = memory.episodes(limit=10_000)
-    told = [one.source.removeprefix("run ") for episode in episodes for one in memory.why(episode.id).sources]
+    told = [one.source.removeprefix("run ") for each in memory.episodes() for one in memory.why(each.id).sources]
     assert sorted(told) == sorted(set(told)), "each turn once"
     assert set(runs) <= set(told), "none is lost that was queued"
 
